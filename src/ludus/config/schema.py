@@ -1,0 +1,104 @@
+"""The configuration of a run. A component takes its own struct, never the whole.
+
+Ranges are part of the types, so a bad value is refused with its path when the file is read.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+Share = Annotated[float, Meta(ge=0.0, le=1.0)]
+Positive = Annotated[float, Meta(gt=0.0)]
+NonNegative = Annotated[float, Meta(ge=0.0)]
+Count = Annotated[int, Meta(ge=1)]
+CountOrAuto = Annotated[int, Meta(ge=0)]  # 0: chosen for this machine
+
+
+class FleetConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    hosts: CountOrAuto = 0  # 0: one per core
+    matches: Count = 32  # per host
+    hello_deadline_s: Positive = 60.0  # from start to the first frame
+    reply_deadline_s: Positive = 30.0  # from actions to what they lead to
+    backoff_s: Positive = 0.5  # doubled with each failure in a row, at most backoff_max_s
+    backoff_max_s: Positive = 30.0
+    failures_in_a_row: Count = 5  # then that host is given up; when none is left the run stops
+
+
+class PolicyConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    net: Literal["auto", "mlp", "pointer"] = "auto"  # auto: what the game prefers
+    width: Count = 64  # of one entity's or move's embedding (pointer), a quarter of the hidden layer (mlp)
+    context: Count = 128  # of the whole state's vector
+    threads: Count = 1  # torch threads in each process: more stalls beside busy simulators
+
+
+class RolloutConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    segment: Count = 32  # T, decisions in a segment
+    queue: Count = 2  # batches that may wait for the learner before the actor waits
+
+
+class LearnerConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    decisions: Count = 4096  # per update
+    minibatch: Count = 512  # decisions
+    epochs: Count = 3
+    lr: Positive = 1e-3
+    lr_end: NonNegative = 1e-4
+    lr_schedule: Literal["linear", "cosine", "constant"] = "linear"  # over the budget
+    gamma: Share = 0.99
+    gae_lambda: Share = 0.8
+    clip: Positive = 0.2
+    value_coef: NonNegative = 0.5
+    entropy_coef: NonNegative = 0.01
+    max_grad_norm: Positive = 0.5
+    target_kl: NonNegative = 0.05  # an update stops after the epoch in which the mean KL passes this; 0: never
+    adam_eps: Positive = 1e-5
+    skipped_in_a_row: Count = 5  # updates with a NaN or infinite loss before the run stops
+
+
+class OpponentsConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """Shares of matches; what `past` and `scripted` leave is self-play, in which both seats learn."""
+
+    past: Share = 0.15
+    scripted: Share = 0.1
+    scripted_names: tuple[str, ...] = ()  # empty: all but random
+    snapshot_every: Count = 25  # updates
+    pool: Count = 12  # snapshots kept, spread over the run's history
+
+
+class EvaluationConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    opponents: tuple[str, ...] = ()  # empty: all the game has
+    matches: Annotated[int, Meta(ge=2, multiple_of=2)] = 400  # at the end, each; half of them with seats swapped
+    every_updates: CountOrAuto = 0  # 0: a tenth of the run
+    quick_matches: Annotated[int, Meta(ge=2, multiple_of=2)] = 100  # at those points
+    seed: CountOrAuto = 20_000  # the list of match-ups
+
+
+class CheckpointConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    every_s: Positive = 60.0
+    keep: Count = 3  # the last ones, beside `best`
+
+
+class BudgetConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """The run ends when any of these that is not 0 is used up."""
+
+    minutes: NonNegative = 10.0  # of training, evaluation not counted
+    decisions: CountOrAuto = 0
+    updates: CountOrAuto = 0
+
+
+class RunConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    game: str = "showdown"
+    options: dict[str, Any] = msgspec.field(default_factory=dict)  # Any: the game's own struct checks it
+    seed: CountOrAuto = 1
+    mode: Literal["serial", "overlapped"] = "overlapped"
+    device: str = "auto"  # of the learner: auto, cpu, cuda, cuda:0 ...
+    fleet: FleetConfig = FleetConfig()
+    policy: PolicyConfig = PolicyConfig()
+    rollout: RolloutConfig = RolloutConfig()
+    learner: LearnerConfig = LearnerConfig()
+    opponents: OpponentsConfig = OpponentsConfig()
+    evaluation: EvaluationConfig = EvaluationConfig()
+    checkpoint: CheckpointConfig = CheckpointConfig()
+    budget: BudgetConfig = BudgetConfig()

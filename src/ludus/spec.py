@@ -1,0 +1,97 @@
+"""What a game looks like from outside: named leaves packed into one row of bytes, and a flat action set."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludus.errors import ProtocolError
+
+DTYPES = ("uint8", "int8", "uint16", "int16", "int32", "float32")
+ROW_ALIGNMENT = 8  # rows start at multiples of this, so that every leaf of every row is an aligned view
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One named array of an observation; `offset` is in bytes from the start of the row."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    offset: int
+
+    @property
+    def nbytes(self) -> int:
+        return prod(self.shape) * np.dtype(self.dtype).itemsize
+
+
+@dataclass(frozen=True)
+class ObsSpec:
+    """The layout of one row. Build it with `ObsSpec.pack`, which assigns the offsets."""
+
+    leaves: tuple[Leaf, ...]
+    nbytes: int
+
+    @classmethod
+    def pack(cls, leaves: Mapping[str, tuple[str, tuple[int, ...]]]) -> ObsSpec:
+        """Lay leaves out in the order given, each aligned to its item size, the row padded to 8 bytes."""
+        packed, offset = [], 0
+        for name, (dtype, shape) in leaves.items():
+            if dtype not in DTYPES:
+                raise ProtocolError(f"leaf {name!r} has dtype {dtype!r}; known are {', '.join(DTYPES)}")
+            item = np.dtype(dtype).itemsize
+            offset = _aligned(offset, item)
+            packed.append(Leaf(name, dtype, tuple(shape), offset))
+            offset += packed[-1].nbytes
+        return cls(tuple(packed), max(_aligned(offset, ROW_ALIGNMENT), ROW_ALIGNMENT))
+
+    def view(self, rows: NDArray[np.uint8]) -> dict[str, NDArray[np.generic]]:
+        """The leaves of packed rows [..., nbytes] as arrays [..., *shape], without a copy."""
+        if rows.shape[-1] != self.nbytes:
+            raise ValueError(f"rows have {rows.shape[-1]} bytes, this spec says {self.nbytes}")
+        return {leaf.name: self._leaf(rows, leaf) for leaf in self.leaves}
+
+    def leaf(self, rows: NDArray[np.uint8], name: str) -> NDArray[np.generic]:
+        """One leaf of packed rows, without a copy."""
+        return self._leaf(rows, self._by_name[name])
+
+    @cached_property
+    def _by_name(self) -> dict[str, Leaf]:
+        return {leaf.name: leaf for leaf in self.leaves}
+
+    @staticmethod
+    def _leaf(rows: NDArray[np.uint8], leaf: Leaf) -> NDArray[np.generic]:
+        flat = rows[..., leaf.offset : leaf.offset + leaf.nbytes].view(leaf.dtype)
+        return flat.reshape(*rows.shape[:-1], *leaf.shape)
+
+
+@dataclass(frozen=True)
+class GameSpec:
+    """What a host says of itself in its first frame."""
+
+    name: str
+    seats: int
+    actions: int  # A: a flat discrete action set; games map theirs onto it
+    obs: ObsSpec
+    schema: int  # grows whenever the meaning of an observation or action changes; checkpoints carry it
+    layout: Mapping[str, object] = field(default_factory=dict)  # the game's own constants (slots, variants, column names)
+    tables: Mapping[str, NDArray[np.float32]] = field(default_factory=dict)  # constant rows that id leaves index into
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Equal for two specs exactly when a policy made for one understands the other."""
+        parts = [self.name, self.seats, self.actions, self.schema, self.obs, sorted(self.layout.items(), key=str)]
+        digest = hashlib.sha256(repr(parts).encode())
+        for name in sorted(self.tables):
+            digest.update(name.encode() + np.ascontiguousarray(self.tables[name]).tobytes())
+        return digest.hexdigest()[:16]
+
+
+def _aligned(offset: int, to: int) -> int:
+    return (offset + to - 1) // to * to

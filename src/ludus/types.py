@@ -1,0 +1,118 @@
+"""The nouns that cross package borders. Shapes: n rows that arrived together, A actions, S seats."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludus.spec import GameSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """A match that ended, or was lost with its host (then `void` says why and the scores mean nothing)."""
+
+    match: int
+    rows: NDArray[np.int32]  # [S]
+    score: NDArray[np.float32]  # [S] 1 won, 0 lost, 0.5 tied
+    reward: NDArray[np.float32]  # [S] earned since each seat's last decision
+    truncated: bool
+    seed: int
+    facts: Mapping[str, float] = field(default_factory=dict)  # the game's numbers for the report (turns, refused ...)
+    final_obs: NDArray[np.uint8] | None = None  # [S, nbytes] for truncated matches, to bootstrap from
+    log: str = ""  # the game's own record, where asked for
+    void: str = ""  # reason, for a match lost with its host
+
+
+@dataclass(frozen=True, slots=True)
+class Arrivals:
+    """Rows that must choose now. Endings happened before these rows arrived."""
+
+    row: NDArray[np.int32]  # [n]
+    match: NDArray[np.int64]  # [n] unique within a fleet
+    obs: NDArray[np.uint8]  # [n, obs.nbytes]; spec.obs.view(obs)["moves"] -> [n, ...] without a copy
+    legal: NDArray[np.bool_]  # [n, A], at least one True in every row: anything else is a host's error
+    reward: NDArray[np.float32]  # [n] earned since that row's previous decision
+    opens: NDArray[np.bool_]  # [n] first decision of that row in a match: recurrent state starts here
+    endings: tuple[Ending, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    def take(self, index: NDArray[np.intp]) -> Arrivals:
+        """The chosen rows, without endings."""
+        return Arrivals(
+            self.row[index], self.match[index], self.obs[index], self.legal[index], self.reward[index], self.opens[index]
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What a policy chose, in the order of the arrivals it was given."""
+
+    action: NDArray[np.int32]  # [n]
+    logp: NDArray[np.float32]  # [n] log-probability of that action; 0 for scripted policies
+    value: NDArray[np.float32]  # [n] expected return; 0 for scripted policies
+    version: int = 0  # of the weights that chose
+
+
+class Policy(Protocol):
+    """Vectorised: rows are independent and keep their order. Scripted opponents are policies too."""
+
+    def act(self, arrivals: Arrivals) -> Choices: ...
+
+
+class Fleet(Protocol):
+    """N hosts x K matches x S seats, seen as one table of rows: row = (host * K + match slot) * S + seat."""
+
+    spec: GameSpec
+    rows: int
+
+    def recv(self, timeout_s: float) -> Arrivals:
+        """What is ready, possibly nothing when the time is up. Raises FleetError when no host is left."""
+        ...
+
+    def send(self, row: NDArray[np.int32], action: NDArray[np.int32]) -> None: ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """Who sits where in one match: one policy name a seat."""
+
+    match: int
+    policies: tuple[str, ...]
+
+
+class Matchmaker(Protocol):
+    """Rollout asks who plays, the league (or an arena) answers."""
+
+    def pair(self, match: int) -> Pairing: ...
+
+    def report(self, pairing: Pairing, ending: Ending) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentBatch:
+    """B segments of T consecutive decisions of one row each. Time runs along axis 1."""
+
+    obs: NDArray[np.uint8]  # [B, T, nbytes]
+    legal: NDArray[np.bool_]  # [B, T, A]
+    action: NDArray[np.int32]  # [B, T]
+    logp: NDArray[np.float32]  # [B, T] under the policy that chose
+    value: NDArray[np.float32]  # [B, T] as the policy that chose saw it
+    reward: NDArray[np.float32]  # [B, T] earned between this decision and the next
+    ends: NDArray[np.bool_]  # [B, T] the match ended after this decision
+    final_value: NDArray[np.float32]  # [B, T] value of the state in which a match was truncated, 0 elsewhere
+    opens: NDArray[np.bool_]  # [B, T] first decision of a match
+    version: NDArray[np.int64]  # [B, T] of the weights that chose
+    next_value: NDArray[np.float32]  # [B] value of the decision after the segment, 0 where the match ended with it
+
+    @property
+    def decisions(self) -> int:
+        return int(self.action.size)
