@@ -1,0 +1,1 @@
+"""What a run counts and times, under names that stand in one place."""

@@ -1,0 +1,201 @@
+"""Every number a run reports: its name, its unit, what it means. docs/metrics.md is made from this page.
+
+A name reads group/number; a family is a name with an open end, as in `win_rate/heuristic`. Exporters show numbers in
+the order of this page, and the members of a family in the order of the alphabet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["counter", "gauge", "mean", "rate", "share"]
+"""counter: grows over the whole run, resumes included. gauge: the latest value. mean, rate, share: since the last
+report; a rate is the growth of a counter over the time, a share is of the time of its process."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    name: str
+    kind: Kind
+    unit: str
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Call it with the open end: `WIN_RATE("heuristic")` is "win_rate/heuristic"."""
+
+    prefix: str
+    kind: Kind
+    unit: str
+    meaning: str
+    example: str
+
+    def __call__(self, end: str) -> str:
+        return f"{self.prefix}/{end}"
+
+    def end(self, name: str) -> str | None:
+        """The open end of a name of this family, None for any other name."""
+        return name[len(self.prefix) + 1 :] if name.startswith(self.prefix + "/") else None
+
+
+# How far the run is
+PROGRESS = "progress/budget"
+TRAINING_S = "progress/training_s"
+ETA_S = "progress/eta_s"
+DECISIONS = "progress/decisions"
+LEARNED = "progress/learned"
+MATCHES = "progress/matches"
+UPDATES = "progress/updates"
+PHASE = "progress/phase"
+
+# How fast it is
+DECISIONS_PER_S = "speed/decisions_per_s"
+MATCHES_PER_HOUR = "speed/matches_per_hour"
+UPDATES_PER_S = "speed/updates_per_s"
+BATCH_ROWS = "speed/batch_rows"
+LAG = "lag/mean"
+LAG_MAX = "lag/max"
+QUEUE = "lag/queue"
+
+# How it learns
+LOSS_POLICY = "loss/policy"
+LOSS_VALUE = "loss/value"
+LOSS_TOTAL = "loss/total"
+ENTROPY = "learner/entropy"
+KL = "learner/kl"
+CLIP_SHARE = "learner/clip_share"
+EXPLAINED_VARIANCE = "learner/explained_variance"
+GRAD_NORM = "learner/grad_norm"
+EPOCHS = "learner/epochs"
+LR = "learner/lr"
+SKIPPED = "learner/skipped"
+POOL = "learner/pool"
+
+# What happens in the matches
+REWARD = "match/reward"
+LENGTH = "match/decisions"
+TRUNCATED = "match/truncated"
+VOIDED = "match/voided"
+HOSTS_ALIVE = "hosts/alive"
+HOSTS_TOTAL = "hosts/total"
+HOSTS_RESTARTS = "hosts/restarts"
+
+# The facts of a game that the live table knows by name
+FACT_VOLUNTARY_SWITCHES = "voluntary_switch_share"
+
+METRICS: tuple[Metric, ...] = (
+    Metric(PROGRESS, "gauge", "share", "part of the budget that is used up, 0 to 1"),
+    Metric(PHASE, "gauge", "text", "what the run is doing: training, evaluating, saving"),
+    Metric(
+        TRAINING_S, "gauge", "s", "time spent training, evaluation not counted, earlier parts of a resumed run included"
+    ),
+    Metric(ETA_S, "gauge", "s", "training time left if the budget is used up at this speed"),
+    Metric(DECISIONS, "counter", "decisions", "choices made in training matches, by whichever policy"),
+    Metric(LEARNED, "counter", "decisions", "choices that went into an update"),
+    Metric(MATCHES, "counter", "matches", "training matches that ended, truncated ones included, voided ones not"),
+    Metric(UPDATES, "counter", "updates", "optimiser passes over a batch"),
+    Metric(DECISIONS_PER_S, "rate", "decisions/s", "growth of progress/decisions"),
+    Metric(MATCHES_PER_HOUR, "rate", "matches/h", "growth of progress/matches"),
+    Metric(UPDATES_PER_S, "rate", "updates/s", "growth of progress/updates"),
+    Metric(BATCH_ROWS, "mean", "rows", "rows that arrived together and were answered by one call of the policies"),
+    Metric(LAG, "mean", "versions", "versions of the weights between choosing and learning, per decision"),
+    Metric(LAG_MAX, "gauge", "versions", "the largest lag in the last batch"),
+    Metric(QUEUE, "gauge", "batches", "batches that wait for the learner"),
+    Metric(LOSS_POLICY, "mean", "", "clipped surrogate loss of the policy"),
+    Metric(LOSS_VALUE, "mean", "", "squared error of the value against the returns, before its coefficient"),
+    Metric(LOSS_TOTAL, "mean", "", "what the optimiser minimises"),
+    Metric(ENTROPY, "mean", "nats", "entropy of the policy over the legal actions"),
+    Metric(KL, "mean", "nats", "divergence between the policy that chose and the policy after the update"),
+    Metric(CLIP_SHARE, "mean", "share", "decisions whose probability ratio was clipped"),
+    Metric(EXPLAINED_VARIANCE, "mean", "", "1: the value predicts the returns exactly; 0: no better than their mean"),
+    Metric(GRAD_NORM, "mean", "", "norm of the gradient before clipping"),
+    Metric(EPOCHS, "mean", "epochs", "passes over a batch before the KL limit or the configured number stopped it"),
+    Metric(LR, "gauge", "", "learning rate of the latest update"),
+    Metric(SKIPPED, "counter", "updates", "updates left out because their loss or gradient was not finite"),
+    Metric(POOL, "gauge", "snapshots", "past selves kept as opponents"),
+    Metric(REWARD, "mean", "reward", "what a learning seat earned in a whole match"),
+    Metric(LENGTH, "mean", "decisions", "decisions in a match, all seats together"),
+    Metric(TRUNCATED, "counter", "matches", "matches that were cut off at the game's limit"),
+    Metric(VOIDED, "counter", "matches", "matches that were lost with their host"),
+    Metric(HOSTS_ALIVE, "gauge", "hosts", "hosts that play now"),
+    Metric(HOSTS_TOTAL, "gauge", "hosts", "hosts the run began with"),
+    Metric(HOSTS_RESTARTS, "gauge", "restarts", "times a host was started again"),
+)
+
+WIN_RATE = Family(
+    "win_rate", "gauge", "share", "of evaluation matches won against this opponent, ties half", "heuristic"
+)
+TRAIN_WIN_RATE = Family(
+    "train_win_rate", "mean", "share", "of training matches won against this kind of opponent", "past"
+)
+VOIDED_BY = Family("voided", "counter", "matches", "voided matches by reason", "hung")
+FACT = Family("fact", "mean", "", "a number the game gives for each match", FACT_VOLUNTARY_SWITCHES)
+SHARE = Family("share", "share", "share", "of its process's time, by stage", "actor/policies")
+
+FAMILIES: tuple[Family, ...] = (WIN_RATE, TRAIN_WIN_RATE, VOIDED_BY, FACT, SHARE)
+
+# Counters that are also shown as a rate: name of the rate, seconds in its unit.
+RATES: dict[str, tuple[str, float]] = {
+    DECISIONS: (DECISIONS_PER_S, 1.0),
+    MATCHES: (MATCHES_PER_HOUR, 3600.0),
+    UPDATES: (UPDATES_PER_S, 1.0),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A timed part of a process's loop, `process/part`; reported as share/process/part."""
+
+    name: str
+    meaning: str
+
+
+WAIT_HOSTS = "actor/wait_hosts"
+SEGMENTS = "actor/segments"
+POLICIES = "actor/policies"
+SEND = "actor/send"
+HAND_OVER = "actor/hand_over"
+LOAD_WEIGHTS = "actor/load_weights"
+WAIT_BATCH = "learner/wait_batch"
+RETURNS = "learner/returns"
+UPDATE = "learner/update"
+PUBLISH = "learner/publish"
+CHECKPOINT = "learner/checkpoint"
+EVALUATE = "learner/evaluate"
+
+STAGES: tuple[Stage, ...] = (
+    Stage(WAIT_HOSTS, "waiting for rows that must choose, and reading them"),
+    Stage(SEGMENTS, "writing decisions, rewards and endings into segments"),
+    Stage(POLICIES, "choosing: batched forwards and scripted opponents"),
+    Stage(SEND, "sending the choices to the hosts"),
+    Stage(HAND_OVER, "handing batches to the learner, waiting included when its queue is full"),
+    Stage(LOAD_WEIGHTS, "taking over published weights"),
+    Stage(WAIT_BATCH, "waiting for a batch"),
+    Stage(RETURNS, "advantages and returns"),
+    Stage(UPDATE, "forward, backward and optimiser"),
+    Stage(PUBLISH, "publishing weights to the actor"),
+    Stage(CHECKPOINT, "saving"),
+    Stage(EVALUATE, "evaluation matches"),
+)
+
+
+def ordered(names: Iterable[str]) -> list[str]:
+    """In the order of this page; members of families by alphabet (stages in their own order), unknown names last."""
+    return sorted(names, key=_place)
+
+
+def _place(name: str) -> tuple[int, int, str]:
+    if name in _METRIC_ORDER:
+        return (_METRIC_ORDER[name], 0, name)
+    for index, family in enumerate(FAMILIES):
+        end = family.end(name)
+        if end is not None:
+            return (len(METRICS) + index, _STAGE_ORDER.get(end, len(STAGES)), name)
+    return (len(METRICS) + len(FAMILIES), 0, name)
+
+
+_METRIC_ORDER = {metric.name: index for index, metric in enumerate(METRICS)}
+_STAGE_ORDER = {stage.name: index for index, stage in enumerate(STAGES)}
