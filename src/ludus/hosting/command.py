@@ -1,0 +1,16 @@
+"""How a host is started."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class HostCommand:
+    """`argv` must become the host itself: a wrapper that forks would outlive its parent's sudden death."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str] = field(default_factory=dict)  # added to the environment of the parent
+    cwd: Path | None = None  # None: that of the parent

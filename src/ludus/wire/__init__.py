@@ -1,0 +1,1 @@
+"""The host protocol: frames on stdin and stdout (docs/host-protocol.md)."""

@@ -1,0 +1,367 @@
+"""Layout of the frames between fleet and host, version 1, little-endian. Pure: bytes in, values out, and back.
+
+A frame is an 8-byte header (u16 magic, u8 version, u8 kind, u32 body bytes) and a body. docs/host-protocol.md says what
+each body holds and when it may be sent; whether a well-formed frame comes at the right time is `ledger`'s question.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, Literal, TypeVar
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from ludus.errors import ProtocolError
+from ludus.spec import GameSpec, ObsSpec
+
+MAGIC = 0x554C  # "LU"
+VERSION = 1
+MAX_BODY = 64 << 20  # bytes
+HEADER = struct.Struct("<HBBI")
+HEADER_BYTES = HEADER.size
+_COUNT = struct.Struct("<IB3x")
+
+Bytes = bytes | bytearray | memoryview
+
+
+class Kind(IntEnum):
+    CONFIGURE = 1
+    HELLO = 2
+    ARRIVALS = 3
+    ACTIONS = 4
+    ENDING = 5
+    ERROR = 6
+    STOP = 7
+
+
+_NAMES = {int(kind): kind for kind in Kind}
+
+
+class Configure(msgspec.Struct, frozen=True):
+    """First frame of the fleet."""
+
+    matches: int
+    options: dict[str, Any]  # Any: the game's own struct checks it
+    seed: int  # < 2**53, so that JavaScript reads it exactly
+    schedule: list[tuple[int, int]] | None = None  # (number, seed): play exactly these, in order
+    keep_log: bool = False
+    protocol: int = VERSION
+
+
+class Table(msgspec.Struct, frozen=True):
+    shape: list[int]
+    data: bytes  # float32; base64 in JSON
+
+
+class Hello(msgspec.Struct, frozen=True):
+    """First frame of a host, its answer to CONFIGURE."""
+
+    protocol: int
+    name: str
+    seats: int
+    actions: int
+    schema: int
+    obs: list[tuple[str, str, list[int]]]
+    layout: dict[str, Any] = {}  # Any: the game's own constants
+    tables: dict[str, Table] = {}
+    facts: dict[str, Any] = {}  # Any: for the log (versions, path of the simulator)
+
+    def spec(self) -> GameSpec:
+        """Raises ProtocolError where the numbers make no game."""
+        if self.protocol != VERSION:
+            raise ProtocolError(f"host speaks protocol {self.protocol}, this fleet speaks {VERSION}")
+        if self.seats < 1 or self.actions < 1:
+            raise ProtocolError(f"HELLO says {self.seats} seats and {self.actions} actions; both must be at least 1")
+        leaves = {name: (dtype, tuple(shape)) for name, dtype, shape in self.obs}
+        if len(leaves) != len(self.obs):
+            raise ProtocolError("HELLO names an observation leaf twice")
+        if any(size < 0 for _, shape in leaves.values() for size in shape):
+            raise ProtocolError("HELLO gives an observation leaf a negative size")
+        tables = {name: _table(name, table) for name, table in self.tables.items()}
+        return GameSpec(self.name, self.seats, self.actions, ObsSpec.pack(leaves), self.schema, self.layout, tables)
+
+
+@dataclass(frozen=True, slots=True)
+class ArrivalsBody:
+    """Rows are local to the host: match slot * seats + seat. `legal` is packed: bit i of byte j is action 8j+i."""
+
+    row: NDArray[np.int32]  # [n]
+    match: NDArray[np.uint32]  # [n] numbers
+    reward: NDArray[np.float32]  # [n]
+    opens: NDArray[np.bool_]  # [n]
+    legal: NDArray[np.uint8]  # [n, ceil(A/8)]
+    obs: NDArray[np.uint8]  # [n, nbytes]
+    done: bool  # the answer to one ACTIONS frame (or the opening) is complete
+
+
+class EndingHead(msgspec.Struct, frozen=True):
+    """The JSON part of an ENDING."""
+
+    slot: int
+    number: int
+    score: list[float]
+    reward: list[float]
+    truncated: bool
+    seed: int
+    facts: dict[str, float] = {}
+    log: str = ""
+
+
+class ErrorBody(msgspec.Struct, frozen=True):
+    message: str
+    kind: Literal["configuration", "match", "internal"]
+    slot: int | None = None
+
+
+def encode_configure(configure: Configure) -> bytes:
+    return _frame(Kind.CONFIGURE, msgspec.json.encode(configure))
+
+
+def decode_configure(body: Bytes) -> Configure:
+    return _json(body, Configure, "CONFIGURE")
+
+
+def encode_hello(spec: GameSpec, facts: Mapping[str, Any] | None = None) -> bytes:
+    obs = [(leaf.name, leaf.dtype, list(leaf.shape)) for leaf in spec.obs.leaves]
+    tables = {
+        name: Table(list(table.shape), np.ascontiguousarray(table, np.float32).tobytes())
+        for name, table in spec.tables.items()
+    }
+    hello = Hello(
+        VERSION, spec.name, spec.seats, spec.actions, spec.schema, obs, dict(spec.layout), tables, dict(facts or {})
+    )
+    return _frame(Kind.HELLO, msgspec.json.encode(hello))
+
+
+def decode_hello(body: Bytes) -> Hello:
+    return _json(body, Hello, "HELLO")
+
+
+def encode_arrivals(
+    row: NDArray[np.int32],
+    match: NDArray[np.uint32],
+    reward: NDArray[np.float32],
+    opens: NDArray[np.bool_],
+    legal: NDArray[np.bool_],
+    obs: NDArray[np.uint8],
+    done: bool,
+) -> bytes:
+    """`legal` is unpacked, [n, A]."""
+    columns = (
+        np.asarray(row, "<i4"),
+        np.asarray(match, "<u4"),
+        np.asarray(reward, "<f4"),
+        np.asarray(opens, np.uint8),
+        np.packbits(legal, axis=1, bitorder="little"),
+        np.asarray(obs, np.uint8),
+    )
+    return _frame(Kind.ARRIVALS, _COUNT.pack(len(row), done), *(_padded(column.tobytes()) for column in columns))
+
+
+def decode_arrivals(body: Bytes, actions: int, nbytes: int) -> ArrivalsBody:
+    """Views into the body, which the caller must not write to again."""
+    if len(body) < 8:
+        raise ProtocolError(f"ARRIVALS body has {len(body)} bytes, expected at least 8")
+    n, done = _COUNT.unpack_from(body)
+    mask = (actions + 7) // 8
+    four, one = _aligned(4 * n), _aligned(n)
+    legal_at = 8 + 3 * four + one
+    obs_at = legal_at + _aligned(n * mask)
+    if len(body) != obs_at + n * nbytes:
+        expected = f"{obs_at + n * nbytes} for {n} rows of {nbytes} bytes and {actions} actions"
+        raise ProtocolError(f"ARRIVALS body has {len(body)} bytes, expected {expected}")
+    if done > 1:
+        raise ProtocolError(f"ARRIVALS has done={done}, expected 0 or 1")
+    opens = np.frombuffer(body, np.uint8, n, 8 + 3 * four)
+    if n and opens.max() > 1:
+        raise ProtocolError(f"ARRIVALS has opens={opens.max()}, expected 0 or 1")
+    return ArrivalsBody(
+        np.frombuffer(body, "<i4", n, 8),
+        np.frombuffer(body, "<u4", n, 8 + four),
+        np.frombuffer(body, "<f4", n, 8 + 2 * four),
+        opens.view(np.bool_),
+        np.frombuffer(body, np.uint8, n * mask, legal_at).reshape(n, mask),
+        np.frombuffer(body, np.uint8, n * nbytes, obs_at).reshape(n, nbytes),
+        bool(done),
+    )
+
+
+def encode_actions(row: NDArray[np.int32], action: NDArray[np.int32]) -> bytes:
+    rows, actions = np.asarray(row, "<i4").tobytes(), np.asarray(action, "<i4").tobytes()
+    return _frame(Kind.ACTIONS, _COUNT.pack(len(row), 0), _padded(rows), _padded(actions))
+
+
+def decode_actions(body: Bytes) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """(row, action), views into the body."""
+    if len(body) < 8:
+        raise ProtocolError(f"ACTIONS body has {len(body)} bytes, expected at least 8")
+    n, _ = _COUNT.unpack_from(body)
+    column = _aligned(4 * n)
+    if len(body) != 8 + 2 * column:
+        raise ProtocolError(f"ACTIONS body has {len(body)} bytes, expected {8 + 2 * column} for {n} rows")
+    return np.frombuffer(body, "<i4", n, 8), np.frombuffer(body, "<i4", n, 8 + column)
+
+
+def encode_ending(head: EndingHead, final_obs: NDArray[np.uint8] | None = None) -> bytes:
+    """`final_obs` [S, nbytes] goes with truncated matches and only with them."""
+    if head.truncated != (final_obs is not None):
+        raise ValueError("final observations go with truncated matches and only with them")
+    text = msgspec.json.encode(head)
+    tail = b"" if final_obs is None else np.ascontiguousarray(final_obs).tobytes()
+    return _frame(Kind.ENDING, _COUNT.pack(len(text), 0), _padded(text), tail)
+
+
+def decode_ending(body: Bytes, seats: int, nbytes: int) -> tuple[EndingHead, NDArray[np.uint8] | None]:
+    if len(body) < 8:
+        raise ProtocolError(f"ENDING body has {len(body)} bytes, expected at least 8")
+    size, _ = _COUNT.unpack_from(body)
+    obs_at = 8 + _aligned(size)
+    if len(body) < obs_at:
+        raise ProtocolError(f"ENDING body has {len(body)} bytes, expected at least {obs_at}")
+    head = _json(memoryview(body)[8 : 8 + size], EndingHead, "ENDING")
+    if len(head.score) != seats or len(head.reward) != seats:
+        raise ProtocolError(
+            f"ENDING has {len(head.score)} scores and {len(head.reward)} rewards, expected {seats} each"
+        )
+    expected = obs_at + (seats * nbytes if head.truncated else 0)
+    if len(body) != expected:
+        raise ProtocolError(f"ENDING body has {len(body)} bytes, expected {expected} (truncated={head.truncated})")
+    final_obs = np.frombuffer(body, np.uint8, seats * nbytes, obs_at) if head.truncated else None
+    return head, None if final_obs is None else final_obs.reshape(seats, nbytes)
+
+
+def encode_error(error: ErrorBody) -> bytes:
+    return _frame(Kind.ERROR, msgspec.json.encode(error))
+
+
+def decode_error(body: Bytes) -> ErrorBody:
+    return _json(body, ErrorBody, "ERROR")
+
+
+def encode_stop() -> bytes:
+    return _frame(Kind.STOP)
+
+
+class FrameReader:
+    """Cuts a stream into frames. Fill `space()` straight from a descriptor and say how much came with `filled`, or
+    `feed` bytes; then iterate over the frames that are complete. Every body is a buffer of its own, 16-byte aligned.
+    """
+
+    def __init__(self, max_body: int = MAX_BODY) -> None:
+        self._max_body = max_body
+        self._header = bytearray(HEADER_BYTES)
+        self._have = 0  # bytes of the current header or body
+        self._kind: Kind | None = None  # None: the header is incomplete
+        self._body = memoryview(b"")
+        self._frames: list[tuple[Kind, memoryview]] = []
+
+    @property
+    def partial(self) -> bool:
+        """Whether a frame has begun and is not complete."""
+        return self._have > 0 or self._kind is not None
+
+    def space(self) -> list[memoryview]:
+        """Where the next bytes belong: the rest of this header, or of this body and the whole header after it."""
+        header = memoryview(self._header)
+        if self._kind is None:
+            return [header[self._have :]]
+        return [self._body[self._have :], header]
+
+    def filled(self, count: int) -> None:
+        """`count` bytes were written into `space()`, first buffer first. Raises ProtocolError on a bad header."""
+        if self._kind is not None:
+            taken = min(count, len(self._body) - self._have)
+            self._have += taken
+            count -= taken
+            if self._have < len(self._body):
+                return
+            self._complete()
+        self._have += count
+        if self._have == HEADER_BYTES:
+            self._begin()
+
+    def feed(self, data: Bytes) -> None:
+        data = memoryview(data)
+        while data:
+            size = 0
+            for buffer in self.space():
+                part = min(len(buffer), len(data) - size)
+                buffer[:part] = data[size : size + part]
+                size += part
+            self.filled(size)
+            data = data[size:]
+
+    def __iter__(self) -> Iterator[tuple[Kind, memoryview]]:
+        """Complete frames, oldest first; each comes out once."""
+        while self._frames:
+            yield self._frames.pop(0)
+
+    def close(self) -> None:
+        """The stream has ended. Raises ProtocolError when it did so within a frame."""
+        if self._kind is not None:
+            seen = f"{self._have} of {len(self._body)} bytes of a {self._kind.name} body"
+            raise ProtocolError(f"stream ended within a frame, after {seen}")
+        if self._have:
+            raise ProtocolError(f"stream ended within a frame, after {self._have} of {HEADER_BYTES} header bytes")
+
+    def _begin(self) -> None:
+        magic, version, kind, size = HEADER.unpack(self._header)
+        if magic != MAGIC:
+            raise ProtocolError(f"frame begins with {bytes(self._header)!r}, expected {MAGIC.to_bytes(2, 'little')!r}")
+        if version != VERSION:
+            raise ProtocolError(f"frame has version {version}, expected {VERSION}")
+        if kind not in _NAMES:
+            raise ProtocolError(f"frame has unknown kind {kind}")
+        if size > self._max_body:
+            raise ProtocolError(f"{_NAMES[kind].name} frame announces {size} bytes, allowed are {self._max_body}")
+        self._kind, self._have = _NAMES[kind], 0
+        # np.empty, unlike bytearray, does not touch the memory
+        self._body = memoryview(np.empty(size, np.uint8)).cast("B")  # type: ignore[arg-type]  # numpy is a buffer
+        if size == 0:
+            self._complete()
+
+    def _complete(self) -> None:
+        assert self._kind is not None
+        self._frames.append((self._kind, self._body))
+        self._kind, self._have, self._body = None, 0, memoryview(b"")
+
+
+T = TypeVar("T")
+
+
+def _json(body: Bytes, type_: type[T], name: str) -> T:
+    try:
+        return msgspec.json.decode(body, type=type_)
+    except msgspec.DecodeError as error:
+        raise ProtocolError(f"{name} is not what it should be: {error}") from error
+
+
+def _table(name: str, table: Table) -> NDArray[np.float32]:
+    values = np.frombuffer(table.data[: len(table.data) // 4 * 4], "<f4")
+    try:
+        shaped = values.reshape(table.shape)
+    except ValueError as error:
+        raise ProtocolError(f"table {name!r} has {len(table.data)} bytes, expected shape {table.shape}") from error
+    if not np.isfinite(shaped).all():
+        raise ProtocolError(f"table {name!r} has values that are not finite")
+    return shaped
+
+
+def _frame(kind: Kind, *parts: bytes) -> bytes:
+    size = sum(map(len, parts))
+    if size > MAX_BODY:
+        raise ProtocolError(f"{kind.name} frame would have {size} bytes, allowed are {MAX_BODY}")
+    return b"".join((HEADER.pack(MAGIC, VERSION, kind, size), *parts))
+
+
+def _padded(data: bytes) -> bytes:
+    return data + bytes(-len(data) % 8)
+
+
+def _aligned(size: int) -> int:
+    return (size + 7) & ~7
