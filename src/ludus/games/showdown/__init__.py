@@ -1,0 +1,1 @@
+"""Pokemon Showdown: its own engine, run by hosts written in JavaScript."""

@@ -1,0 +1,240 @@
+"""Brings the simulator, once, into the per-user cache.
+
+    <LUDUS_HOME>/showdown/0.11.11-<lock>/   a finished install: npm's tree and, written last, installed.json
+    <LUDUS_HOME>/showdown/partial-*/        an install under way, or what an interrupted one left
+    <LUDUS_HOME>/showdown/install.lock      held by the one process that may write here
+    <LUDUS_HOME>/showdown/install.log       what npm said last
+
+npm works in a partial folder, which takes its final name in one rename after its marker is on the disk; so whatever
+has the final name and the marker is whole.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from ludus.errors import SetupError
+from ludus.games.cache import exclusive, home
+from ludus.games.showdown import node as nodes
+
+VERSION = "0.11.11"
+MANIFEST = Path(__file__).parent / "simulator"  # package.json and the lock file: every package with its integrity hash
+INSTALLED_MIB = 150  # of a finished install, to show progress by
+NEEDED_MIB = 400  # free before starting: the install and npm's cache of what it downloads
+LOCK_DEADLINE_S = 1200.0
+NPM_DEADLINE_S = 900.0
+PROGRESS_EVERY_S = 0.25
+MARKER = "installed.json"
+NPM_FLAGS = ("--omit=optional", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
+
+Progress = Callable[[str, float], None]  # stage, share of the whole done so far
+
+UNREACHABLE = ("ENOTFOUND", "EAI_AGAIN", "ECONNREFUSED", "ECONNRESET", "ETIMEDOUT", "ENETUNREACH", "EHOSTUNREACH")
+REMEDIES = {  # by the error codes that npm and the system give
+    **dict.fromkeys(
+        UNREACHABLE,
+        "the npm registry cannot be reached: check the network, HTTPS_PROXY and npm's registry setting, then try again",
+    ),
+    "ENOSPC": f"the disk is full: free {NEEDED_MIB} MiB, or set LUDUS_HOME to a folder on another disk",
+    "EINTEGRITY": "a downloaded package differs from the lock file: run `npm cache clean --force` and try again; if it "
+    "stays so, the registry or a proxy alters packages",
+    **dict.fromkeys(
+        ["EACCES", "EPERM", "EROFS"],
+        "a folder cannot be written: set LUDUS_HOME to a folder of your own, then try again",
+    ),
+    **dict.fromkeys(["E401", "E403", "E404"], "the npm registry refused a package: check npm's registry setting"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """What a host needs to start."""
+
+    node: Path
+    root: Path  # the pokemon-showdown package
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What is there, for people. `problem` says why no match could be played, and what to do."""
+
+    installed: bool
+    folder: Path
+    version: str
+    node: Path | None
+    node_version: str
+    problem: str
+
+
+def ensure(node: str = "wheel", progress: Progress | None = None) -> Installation:
+    """Install what is missing, or return at once. Safe to call from several processes; raises SetupError."""
+    executable = nodes.find(node)
+    folder = _folder()
+    if not _finished(folder):
+        _install(folder, executable, progress or (lambda stage, fraction: None))
+    return Installation(executable, _root(folder))
+
+
+def status(node: str = "wheel") -> Status:
+    """Look, without installing or creating anything."""
+    folder = _folder()
+    installed = _finished(folder)
+    problem = "" if installed else "the simulator is not installed yet: the first run installs it, or `make setup`"
+    try:
+        executable = nodes.find(node)
+        return Status(installed, folder, VERSION, executable, nodes.version(executable), problem)
+    except SetupError as error:
+        return Status(installed, folder, VERSION, None, "", str(error))
+
+
+def _folder() -> Path:
+    return home() / "showdown" / f"{VERSION}-{_lock_hash()[:12]}"
+
+
+def _root(folder: Path) -> Path:
+    return folder / "node_modules" / "pokemon-showdown"
+
+
+@cache
+def _lock_hash() -> str:
+    return hashlib.sha256((MANIFEST / "package-lock.json").read_bytes()).hexdigest()
+
+
+def _marker() -> dict[str, str]:
+    return {"version": VERSION, "lock": _lock_hash()}
+
+
+def _finished(folder: Path) -> bool:
+    try:
+        found = json.loads((folder / MARKER).read_text())
+    except (OSError, ValueError):
+        return False
+    return bool(found == _marker()) and (_root(folder) / "dist" / "sim" / "index.js").is_file()
+
+
+def _install(folder: Path, executable: Path, progress: Progress) -> None:
+    npm = nodes.npm(executable)
+    parent = folder.parent
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        progress("preparing", 0.0)
+        with exclusive(parent / "install.lock", LOCK_DEADLINE_S):
+            if _finished(folder):
+                return  # by whoever held the lock
+            _sweep(parent, folder)
+            _check_space(parent)
+            partial = Path(tempfile.mkdtemp(prefix="partial-", dir=parent))
+            try:
+                _download(partial, npm, parent / "install.log", progress)
+                progress("finishing", 1.0)
+                _seal(partial)
+                partial.rename(folder)
+                _sync_folder(parent)
+            finally:
+                shutil.rmtree(partial, ignore_errors=True)
+    except OSError as error:
+        raise SetupError(
+            f"cannot install the simulator into {parent}: {error}. {_remedy(str(error), error.errno)}"
+        ) from error
+
+
+def _sweep(parent: Path, folder: Path) -> None:
+    """Remove what interrupted installs left. Only under the lock, where no partial folder belongs to anybody alive."""
+    if folder.exists():  # has the name but not the marker
+        folder.rename(parent / f"partial-{folder.name}-{os.getpid()}")
+    for left in parent.glob("partial-*"):
+        shutil.rmtree(left, ignore_errors=True)
+
+
+def _check_space(parent: Path) -> None:
+    free_mib = shutil.disk_usage(parent).free >> 20
+    if free_mib < NEEDED_MIB:
+        raise SetupError(
+            f"{parent} has {free_mib} MiB free and the simulator needs {NEEDED_MIB}; free some, or set LUDUS_HOME to a "
+            "folder on another disk"
+        )
+
+
+def _download(partial: Path, npm: tuple[str, ...], log: Path, progress: Progress) -> None:
+    for name in ("package.json", "package-lock.json"):
+        shutil.copyfile(MANIFEST / name, partial / name)
+    until = time.monotonic() + NPM_DEADLINE_S
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [*npm, "ci", *NPM_FLAGS], cwd=partial, stdin=subprocess.DEVNULL, stdout=output, stderr=output
+        )
+        try:
+            while process.poll() is None:
+                if time.monotonic() > until:
+                    raise SetupError(
+                        f"npm did not finish in {NPM_DEADLINE_S:.0f} s; check the network, then try again ({log})"
+                    )
+                progress("installing", min(0.99, _mib(partial) / INSTALLED_MIB))
+                _wait(process, PROGRESS_EVERY_S)
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+    if process.returncode != 0 or not (_root(partial) / "dist").is_dir():
+        said = log.read_text(errors="replace")
+        raise SetupError(
+            f"npm could not install the simulator (exit status {process.returncode}): {_remedy(said)} ({log})"
+        )
+
+
+def _wait(process: subprocess.Popen[bytes], timeout_s: float) -> None:
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(timeout_s)
+
+
+def _seal(partial: Path) -> None:
+    """Write the marker after everything else has reached the disk."""
+    if hasattr(os, "sync"):
+        os.sync()
+    with (partial / MARKER).open("w") as file:
+        json.dump(_marker(), file)
+        file.flush()
+        os.fsync(file.fileno())
+    _sync_folder(partial)
+
+
+def _sync_folder(folder: Path) -> None:
+    if os.name == "nt":
+        return  # folders cannot be opened there
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _mib(folder: Path) -> float:
+    total = 0
+    for where, _, files in os.walk(folder):
+        for name in files:
+            try:
+                total += os.lstat(os.path.join(where, name)).st_size
+            except OSError:  # npm has moved it meanwhile
+                continue
+    return total / 2**20
+
+
+def _remedy(said: str, code: int | None = None) -> str:
+    seen = f"{said} {errno.errorcode.get(code or 0, '')}"
+    for name, remedy in REMEDIES.items():
+        if name in seen:
+            return remedy
+    lines = [line for line in said.splitlines() if line.strip()]
+    return lines[-1] if lines else "it said nothing"
