@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ludus.metrics import names
@@ -104,6 +104,7 @@ def test_a_stage_that_raises_is_timed_and_the_error_passes() -> None:
     assert metrics.report()[names.SHARE(names.SEND)] == pytest.approx(1.0)
 
 
+@settings(deadline=None, max_examples=50)
 @given(
     st.lists(
         st.tuples(st.sampled_from([names.DECISIONS, names.MATCHES]), st.integers(0, 1000), st.booleans()), max_size=30

@@ -1,0 +1,149 @@
+"""Plain data into frozen structs. What does not fit is refused with its path, what was seen and what is allowed."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import inspect
+
+from ludus.errors import ConfigError
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+def check(data: object, struct: type[S], path: str = "") -> S:
+    """`data` as `struct`. `path` is where the data stands in the whole, for the error."""
+    info = inspect.type_info(struct)
+    assert isinstance(info, inspect.StructType)
+    _check_struct(data, info, info, path)
+    try:
+        return msgspec.convert(data, struct)
+    except msgspec.ValidationError as error:  # a rule that only the whole struct knows (__post_init__)
+        raise ConfigError(f"{path + ': ' if path else ''}{_plain(error)}") from error
+
+
+def _check_struct(data: object, info: inspect.StructType, root: inspect.StructType, path: str) -> None:
+    if not isinstance(data, Mapping):
+        raise ConfigError(f"{path or 'the configuration'}: must be a section with keys, but is {_seen(data)}")
+    fields = {field.encode_name: field for field in info.fields}
+    for key in data:
+        if key not in fields:
+            raise ConfigError(_unknown(str(key), list(fields), root, path))
+    for name, field in fields.items():
+        place = f"{path}.{name}" if path else name
+        if name not in data:
+            if field.required:
+                raise ConfigError(f"{place}: is missing; it must be {describe(field.type)}")
+        elif isinstance(field.type, inspect.StructType):
+            _check_struct(data[name], field.type, root, place)
+        else:
+            _check_value(data[name], info.cls, field, place)
+
+
+def _check_value(value: Any, owner: type, field: inspect.Field, path: str) -> None:  # Any: not yet checked
+    """Refuse a value that does not fit its field, by the field's own type and range."""
+    for inner, number in _floats(value):
+        if not math.isfinite(number):
+            raise ConfigError(f"{path}{inner}: must be a finite number, but is {number}")
+    python_type = next(f.type for f in msgspec.structs.fields(owner) if f.encode_name == field.encode_name)
+    try:
+        msgspec.convert(value, python_type)
+    except msgspec.ValidationError as error:
+        raise ConfigError(
+            f"{path}: must be {describe(field.type)}, but is {_seen(value)}{_nearest(value, field)}"
+        ) from error
+
+
+def _floats(value: object, inner: str = "") -> Iterator[tuple[str, float]]:
+    if isinstance(value, float):
+        yield inner, value
+    elif isinstance(value, list | tuple):
+        for index, item in enumerate(value):
+            yield from _floats(item, f"{inner}[{index}]")
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from _floats(item, f"{inner}.{key}")
+
+
+def describe(kind: inspect.Type) -> str:
+    """What a type allows, in words: `a whole number, at least 1`."""
+    match kind:
+        case inspect.BoolType():
+            return "true or false"
+        case inspect.IntType():
+            return "a whole number" + _range(kind)
+        case inspect.FloatType():
+            return "a number" + _range(kind)
+        case inspect.StrType():
+            return "a text"
+        case inspect.NoneType():
+            return "null"
+        case inspect.LiteralType():
+            return "one of " + ", ".join(str(value) for value in kind.values)
+        case inspect.UnionType():
+            return " or ".join(describe(inner) for inner in kind.types)
+        case inspect.VarTupleType() | inspect.ListType():
+            return f"a list [..] in which each is {describe(kind.item_type)}"
+        case inspect.TupleType():
+            return f"a list of {len(kind.item_types)}: " + ", ".join(describe(inner) for inner in kind.item_types)
+        case inspect.DictType() | inspect.StructType():
+            return "a section with keys"
+        case _:
+            return "a value"
+
+
+def _range(kind: inspect.IntType | inspect.FloatType) -> str:
+    bounds = []
+    if kind.ge is not None and kind.le is not None:
+        bounds.append(f"from {kind.ge:g} to {kind.le:g}")
+    else:
+        for word, bound in (("at least", kind.ge), ("at most", kind.le)):
+            if bound is not None:
+                bounds.append(f"{word} {bound:g}")
+    for word, bound in (("above", kind.gt), ("below", kind.lt)):
+        if bound is not None:
+            bounds.append(f"{word} {bound:g}")
+    if kind.multiple_of is not None:
+        bounds.append("even" if kind.multiple_of == 2 else f"a multiple of {kind.multiple_of:g}")
+    return "".join(f", {bound}" for bound in bounds)
+
+
+def _unknown(key: str, siblings: list[str], root: inspect.StructType, path: str) -> str:
+    place = f"{path}.{key}" if path else key
+    prefix = f"{path}." if path else ""
+    near = [prefix + name for name in difflib.get_close_matches(key, siblings, n=1)]
+    if not near:  # perhaps the right key in the wrong section
+        near = [known for known in _paths(root) if known.rpartition(".")[2] == key]
+    if not near:
+        return f"{place}: unknown key; known here are {', '.join(siblings)}"
+    return f"{place}: unknown key; did you mean {near[0]}?"
+
+
+def _paths(info: inspect.StructType, path: str = "") -> Iterator[str]:
+    for field in info.fields:
+        place = f"{path}.{field.encode_name}" if path else field.encode_name
+        yield place
+        if isinstance(field.type, inspect.StructType):
+            yield from _paths(field.type, place)
+
+
+def _nearest(value: object, field: inspect.Field) -> str:
+    if isinstance(value, str) and isinstance(field.type, inspect.LiteralType):
+        near = difflib.get_close_matches(value, [str(known) for known in field.type.values], n=1)
+        return f"; did you mean {near[0]}?" if near else ""
+    return ""
+
+
+def _seen(value: object) -> str:
+    text = json.dumps(value) if value is None or isinstance(value, bool) else repr(value)  # as YAML writes them
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def _plain(error: msgspec.ValidationError) -> str:
+    return re.sub(r" - at `\$\.?([^`]*)`", r" (\1)", str(error))

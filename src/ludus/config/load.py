@@ -1,0 +1,103 @@
+"""Where a run's configuration comes from: a preset or a YAML file, then `--set a.b=c`, checked as a whole."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+import ludus
+from ludus.config import document
+from ludus.config.check import check
+from ludus.config.schema import RunConfig
+from ludus.errors import ConfigError
+
+OptionsOf = Callable[[str], type[msgspec.Struct]]
+"""The struct of a game's options, by the game's name; raises ConfigError for a game that does not exist."""
+
+
+def load(path: Path, sets: Sequence[str] = (), *, options_of: OptionsOf) -> RunConfig:
+    """The configuration in a file, changed by `sets` ("learner.lr=1e-3"), with every option of its game filled in."""
+    return build(override(read(path), sets), options_of=options_of)
+
+
+def build(data: Mapping[str, object], *, options_of: OptionsOf) -> RunConfig:
+    """A checked configuration from plain data."""
+    config = check(data, RunConfig)
+    options = check(config.options, options_of(config.game), "options")
+    return msgspec.structs.replace(config, options=msgspec.to_builtins(options))
+
+
+def save(config: RunConfig, path: Path) -> None:
+    """Write the whole configuration, defaults included, or nothing; `load` reads it back as an equal one."""
+    header = f"# ludus {ludus.__version__}: the whole configuration of this run, defaults included.\n"
+    partial = path.with_name(path.name + ".partial")
+    partial.write_text(header + document.render(msgspec.to_builtins(config)), encoding="utf-8")
+    os.replace(partial, path)
+
+
+def find(source: str, presets: Mapping[str, Path]) -> Path:
+    """The file that `source` means: the name of a preset, or a path."""
+    if source in presets:
+        return presets[source]
+    path = Path(source)
+    if path.is_file():
+        return path
+    if path.suffix in {".yaml", ".yml"} or path.name != source:
+        raise ConfigError(f"{source}: no such file")
+    near = difflib.get_close_matches(source, presets, n=1)
+    hint = (
+        f"did you mean {near[0]}?"
+        if near
+        else f"known are {', '.join(presets) or 'none'}; a path to a YAML file works too"
+    )
+    raise ConfigError(f"{source}: no such preset; {hint}")
+
+
+def presets_in(folders: Mapping[str, Path]) -> dict[str, Path]:
+    """Preset name to file, for folders of presets by game. A name that two games use is also known as game/name."""
+    found: dict[str, Path] = {}
+    for game, folder in folders.items():
+        for path in sorted(folder.glob("*.yaml")):
+            found.setdefault(path.stem, path)
+            found[f"{game}/{path.stem}"] = path
+    return found
+
+
+def read(path: Path) -> dict[str, Any]:
+    """The plain data of a YAML file, unchecked. An empty file is an empty configuration: all defaults."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: cannot be read: {error}") from error
+    data = document.parse(text, str(path))
+    if data is None:
+        return {}
+    if not isinstance(data, dict):
+        raise ConfigError(f"{path}: must be a section with keys, but is {data!r}")
+    return data
+
+
+def override(data: Mapping[str, Any], sets: Sequence[str]) -> dict[str, Any]:
+    """`data` with each "a.b=value" put in its place, later ones over earlier ones. Values are read as YAML."""
+    changed = _copy(data)
+    for text in sets:
+        path, equals, value = text.partition("=")
+        keys = [key.strip() for key in path.split(".")]
+        if not equals or not all(keys):
+            raise ConfigError(f"--set {text}: must look like a.b=value, as in --set learner.lr=1e-3")
+        section = changed
+        for depth, key in enumerate(keys[:-1], 1):
+            section = section.setdefault(key, {})
+            if not isinstance(section, dict):
+                raise ConfigError(f"--set {text}: {'.'.join(keys[:depth])} is {section!r}, not a section with keys")
+        section[keys[-1]] = document.parse(value, f"--set {text}")
+    return changed
+
+
+def _copy(data: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: _copy(value) if isinstance(value, Mapping) else value for key, value in data.items()}
