@@ -126,7 +126,7 @@ METRICS: tuple[Metric, ...] = (
 )
 
 WIN_RATE = Family(
-    "win_rate", "gauge", "share", "of evaluation matches won against this opponent, ties half", "heuristic"
+    "win_rate", "gauge", "share", "of evaluation matches won against this opponent; a tie is no win", "heuristic"
 )
 TRAIN_WIN_RATE = Family(
     "train_win_rate", "mean", "share", "of training matches won against this kind of opponent", "past"
