@@ -27,7 +27,9 @@ def main() -> int:
         print(f"\n{error}" if shown else error, file=sys.stderr)
         return 1
     if shown:
-        print(f"\nsimulator {install.VERSION} is in {found.root}", file=sys.stderr)
+        if sys.stderr.isatty():
+            print(file=sys.stderr)
+        print(f"simulator {install.VERSION} is in {found.root}", file=sys.stderr)
     return 0
 
 
