@@ -1,0 +1,143 @@
+"""The pointer net on made-up observations: what must hold whatever the weights are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from ludus.config.schema import PolicyConfig
+from ludus.errors import ConfigError
+from ludus.policies.nets.pointer import MASKED, PointerNet
+from ludus.spec import GameSpec, ObsSpec
+
+ROWS = 5
+
+
+def showdown_spec(slots: int, variants: int, *, full: bool = True, preview: int = 0) -> GameSpec:
+    targets = 1 if slots == 1 else 5
+    slot_actions = 4 * variants * targets + 6 + (slots > 1)
+    leaves: dict[str, tuple[str, tuple[int, ...]]] = {
+        "species": ("uint16", (12,)),
+        "ability": ("uint16", (12,)),
+        "item": ("uint16", (12,)),
+        "types": ("uint8", (12, 3)),
+        "moves": ("uint16", (12, 4)),
+        "pokemon": ("float32", (12, 9)),
+        "move_state": ("float32", (12, 4, 3)),
+        "boosts": ("int8", (2 * slots, 7)),
+        "volatiles": ("uint8", (2 * slots, 5)),
+        "field": ("float32", (8,)),
+    }
+    if full:
+        leaves["matchup"] = ("float32", (6, 4, slots, 4))
+        leaves["threat"] = ("float32", (slots, 4, 6, 4))
+        leaves["typing"] = ("float32", (6, slots, 2))
+    generator = np.random.default_rng(0)
+    tables = {name: generator.random((20, 6), dtype=np.float32) for name in ("move", "species", "item", "ability")}
+    tables["effectiveness"] = np.ones((20, 20), np.float32)
+    if preview:
+        tables["preview"] = np.array(
+            [[i % 6, (i + 1) % 6, (i + 2) % 6, (i + 3) % 6] for i in range(preview)], np.float32
+        )
+    layout = {"slots": slots, "targets": targets, "variants": ["plain", "tera"][:variants]}
+    return GameSpec("showdown", 2, slot_actions**slots + preview, ObsSpec.pack(leaves), 1, layout, tables)
+
+
+def observations(spec: GameSpec, seed: int = 0) -> dict[str, Tensor]:
+    generator = np.random.default_rng(seed)
+    leaves = {}
+    for leaf in spec.obs.leaves:
+        shape = (ROWS, *leaf.shape)
+        values = generator.random(shape) if leaf.dtype == "float32" else generator.integers(0, 19, shape)
+        leaves[leaf.name] = torch.from_numpy(values.astype(leaf.dtype))
+    return leaves
+
+
+@pytest.fixture(autouse=True)
+def _seeded() -> None:
+    torch.manual_seed(0)
+
+
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize(("slots", "variants", "preview"), [(1, 1, 0), (1, 2, 6), (2, 2, 0), (2, 2, 90)])
+def test_every_format_gets_one_logit_an_action(slots: int, variants: int, preview: int, full: bool) -> None:
+    spec = showdown_spec(slots, variants, full=full, preview=preview)
+    logits, value = PointerNet(spec, PolicyConfig(width=16, context=16))(
+        observations(spec), torch.ones(ROWS, spec.actions, dtype=torch.bool)
+    )
+    assert logits.shape == (ROWS, spec.actions)
+    assert value.shape == (ROWS,)
+    assert torch.isfinite(logits).all()
+
+
+def test_masked_actions_cannot_be_chosen() -> None:
+    spec = showdown_spec(1, 1)
+    legal = torch.zeros(ROWS, spec.actions, dtype=torch.bool)
+    legal[:, 3] = True
+    logits, _ = PointerNet(spec, PolicyConfig(width=16, context=16))(observations(spec), legal)
+    assert (logits.argmax(1) == 3).all()
+    assert (logits[~legal] == MASKED).all()
+
+
+def test_swapping_two_benched_pokemon_swaps_their_switch_logits_and_nothing_else() -> None:
+    spec = showdown_spec(1, 1)
+    net = PointerNet(spec, PolicyConfig(width=16, context=16))
+    net.switch_out.weight.data.mul_(100)  # so that a difference would show
+    obs, legal = observations(spec), torch.ones(ROWS, spec.actions, dtype=torch.bool)
+    swap = torch.arange(12)
+    swap[[2, 4]] = swap[[4, 2]]
+    swapped = {name: leaf[:, swap] if leaf.shape[1] == 12 else leaf.clone() for name, leaf in obs.items()}
+    for name in ("matchup", "typing"):
+        swapped[name] = obs[name][:, swap[:6]]
+    swapped["threat"] = obs["threat"][:, :, :, swap[:6]]
+    before, after = net(obs, legal)[0], net(swapped, legal)[0]
+    order = list(range(spec.actions))
+    order[4 + 2], order[4 + 4] = 4 + 4, 4 + 2
+    torch.testing.assert_close(after, before[:, order])
+    assert not torch.allclose(before[:, 6], before[:, 8])
+
+
+def test_a_move_is_scored_by_what_it_is_and_not_by_its_place() -> None:
+    spec = showdown_spec(1, 1)
+    net = PointerNet(spec, PolicyConfig(width=16, context=16))
+    net.move_out.weight.data.mul_(100)
+    obs, legal = observations(spec), torch.ones(ROWS, spec.actions, dtype=torch.bool)
+    before = net(obs, legal)[0]
+    order = [2, 0, 3, 1]
+    shuffled = dict(obs)
+    for name in ("moves", "move_state", "matchup"):
+        shuffled[name] = obs[name].clone()
+        shuffled[name][:, 0] = obs[name][:, 0][:, order]
+    after = net(shuffled, legal)[0]
+    torch.testing.assert_close(after[:, :4], before[:, order])
+    torch.testing.assert_close(after[:, 4:], before[:, 4:])
+    assert not torch.allclose(before[:, 0], before[:, 1])
+
+
+def test_frozen_tables_give_the_same_answers_until_weights_change() -> None:
+    spec = showdown_spec(2, 2)
+    net = PointerNet(spec, PolicyConfig(width=16, context=16))
+    obs, legal = observations(spec), torch.ones(ROWS, spec.actions, dtype=torch.bool)
+    with torch.no_grad():
+        plain = net(obs, legal)[0]
+        net.freeze_tables()
+        torch.testing.assert_close(net(obs, legal)[0], plain, rtol=0, atol=0)
+        net.names.own.add_(1.0)
+        net.freeze_tables()
+        assert not torch.allclose(net(obs, legal)[0], plain)
+
+
+def test_gradients_reach_every_weight() -> None:
+    spec = showdown_spec(2, 2, preview=90)
+    net = PointerNet(spec, PolicyConfig(width=16, context=16))
+    logits, value = net(observations(spec), torch.ones(ROWS, spec.actions, dtype=torch.bool))
+    (torch.log_softmax(logits, 1)[:, ::7].sum() + value.sum()).backward()
+    assert [name for name, weight in net.named_parameters() if weight.grad is None] == []
+
+
+def test_another_games_observations_are_refused_by_name() -> None:
+    spec = GameSpec("toy", 2, 3, ObsSpec.pack({"state": ("float32", (4,))}), 1)
+    with pytest.raises(ConfigError, match="species"):
+        PointerNet(spec, PolicyConfig())
