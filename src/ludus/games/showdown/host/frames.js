@@ -1,0 +1,226 @@
+'use strict';
+// The host protocol's frames, version 1 (docs/host-protocol.md), little-endian. Pure: bytes in, values out, no files.
+
+const MAGIC = 0x554c; // "LU"
+const VERSION = 1;
+const HEADER_BYTES = 8;
+const MAX_BODY = 64 * 1024 * 1024;
+const KIND = Object.freeze({ CONFIGURE: 1, HELLO: 2, ARRIVALS: 3, ACTIONS: 4, ENDING: 5, ERROR: 6, STOP: 7 });
+
+class ProtocolError extends Error {}
+
+/** What the host wants to tell the other side and then goes on or leaves; `kind` as in the ERROR frame. */
+class HostError extends Error {
+	constructor(kind, message) {
+		super(message);
+		this.kind = kind;
+	}
+}
+
+/** Collects bytes as they come and hands out whole frames. A body is a view that is valid until the next `push`. */
+class FrameReader {
+	constructor(initialBytes = 1 << 16) {
+		this.buffer = Buffer.allocUnsafe(initialBytes);
+		this.start = 0;
+		this.end = 0;
+	}
+
+	/** Free space to read into, at least `bytes` long; call `pushed` with what was read. */
+	space(bytes) {
+		if (this.buffer.length - this.end < bytes) {
+			const held = this.end - this.start;
+			const target = this.buffer.length >= 2 * (held + bytes) ? this.buffer : Buffer.allocUnsafe(2 * (held + bytes));
+			this.buffer.copy(target, 0, this.start, this.end);
+			this.buffer = target;
+			this.start = 0;
+			this.end = held;
+		}
+		return this.buffer.subarray(this.end);
+	}
+
+	pushed(bytes) {
+		this.end += bytes;
+	}
+
+	/** The next whole frame as {kind, body}, or null. Throws ProtocolError on anything that cannot become one. */
+	next() {
+		const held = this.end - this.start;
+		if (held < HEADER_BYTES) return null;
+		const at = this.start;
+		const magic = this.buffer.readUInt16LE(at);
+		if (magic !== MAGIC) throw new ProtocolError(`frame begins with 0x${magic.toString(16)}, expected 0x${MAGIC.toString(16)}`);
+		const version = this.buffer[at + 2];
+		if (version !== VERSION) throw new ProtocolError(`frame has version ${version}, this host speaks ${VERSION}`);
+		const kind = this.buffer[at + 3];
+		if (kind < KIND.CONFIGURE || kind > KIND.STOP) throw new ProtocolError(`frame has kind ${kind}, known are 1 to 7`);
+		const bytes = this.buffer.readUInt32LE(at + 4);
+		if (bytes > MAX_BODY) throw new ProtocolError(`frame says ${bytes} bytes, at most ${MAX_BODY} are allowed`);
+		if (held < HEADER_BYTES + bytes) return null;
+		this.start = at + HEADER_BYTES + bytes;
+		return { kind, body: this.buffer.subarray(at + HEADER_BYTES, this.start) };
+	}
+
+	/** To be called at the end of the stream: half a frame is an error. */
+	close() {
+		const held = this.end - this.start;
+		if (held > 0) throw new ProtocolError(`stream ended inside a frame, with ${held} bytes of it`);
+	}
+}
+
+/** Grows as needed; frames are appended and then written out together. */
+class FrameWriter {
+	constructor(initialBytes = 1 << 20) {
+		this.buffer = Buffer.allocUnsafe(initialBytes);
+		this.bytes = 0;
+	}
+
+	/** Begin a frame whose body is `bodyBytes` long and return the offset of the body. */
+	open(kind, bodyBytes) {
+		if (bodyBytes > MAX_BODY) throw new ProtocolError(`a body of ${bodyBytes} bytes is over the limit of ${MAX_BODY}`);
+		const needed = this.bytes + HEADER_BYTES + bodyBytes;
+		if (needed > this.buffer.length) {
+			const larger = Buffer.allocUnsafe(2 * needed);
+			this.buffer.copy(larger, 0, 0, this.bytes);
+			this.buffer = larger;
+		}
+		const at = this.bytes;
+		this.buffer.writeUInt16LE(MAGIC, at);
+		this.buffer[at + 2] = VERSION;
+		this.buffer[at + 3] = kind;
+		this.buffer.writeUInt32LE(bodyBytes, at + 4);
+		this.bytes = needed;
+		return at + HEADER_BYTES;
+	}
+
+	json(kind, value) {
+		const text = Buffer.from(JSON.stringify(value));
+		const body = this.open(kind, text.length); // may replace the buffer
+		text.copy(this.buffer, body);
+	}
+
+	/** `finalObs` [S * nbytes] goes with truncated endings only. */
+	ending(ending, finalObs) {
+		const text = Buffer.from(JSON.stringify(ending));
+		const obsAt = aligned(8 + text.length);
+		const size = obsAt + (finalObs ? finalObs.length : 0);
+		const body = this.open(KIND.ENDING, size);
+		this.buffer.fill(0, body, body + obsAt);
+		this.buffer.writeUInt32LE(text.length, body);
+		text.copy(this.buffer, body + 8);
+		if (finalObs) this.buffer.set(finalObs, body + obsAt);
+	}
+}
+
+/**
+ * Rows that wait to be sent. A row is staged into `legalAt()` and `obsAt()` and then kept by `add`, so that a fault
+ * while encoding leaves nothing behind.
+ */
+class ArrivalStage {
+	constructor(rows, maskBytes, obsBytes) {
+		this.capacity = rows;
+		this.maskBytes = maskBytes;
+		this.obsBytes = obsBytes;
+		this.count = 0;
+		this.row = new Int32Array(rows);
+		this.match = new Uint32Array(rows);
+		this.reward = new Float32Array(rows);
+		this.opens = new Uint8Array(rows);
+		this.legal = new Uint8Array(rows * maskBytes);
+		this.obs = new Uint8Array(rows * obsBytes);
+		this.masks = Array.from({ length: rows }, (_, i) => this.legal.subarray(i * maskBytes, (i + 1) * maskBytes));
+	}
+
+	nextMask() {
+		return this.masks[this.count];
+	}
+
+	nextObsOffset() {
+		return this.count * this.obsBytes;
+	}
+
+	add(row, match, reward, opens) {
+		const i = this.count++;
+		this.row[i] = row;
+		this.match[i] = match;
+		this.reward[i] = reward;
+		this.opens[i] = opens ? 1 : 0;
+	}
+
+	/** Append an ARRIVALS frame with everything staged and empty the stage. */
+	flush(writer, done) {
+		const n = this.count;
+		const matchAt = aligned(8 + 4 * n);
+		const rewardAt = aligned(matchAt + 4 * n);
+		const opensAt = aligned(rewardAt + 4 * n);
+		const legalAt = aligned(opensAt + n);
+		const obsAt = aligned(legalAt + n * this.maskBytes);
+		const body = writer.open(KIND.ARRIVALS, obsAt + n * this.obsBytes);
+		const out = writer.buffer;
+		out.fill(0, body, body + obsAt);
+		out.writeUInt32LE(n, body);
+		out[body + 4] = done ? 1 : 0;
+		for (let i = 0; i < n; i++) {
+			out.writeInt32LE(this.row[i], body + 8 + 4 * i);
+			out.writeUInt32LE(this.match[i], body + matchAt + 4 * i);
+			out.writeFloatLE(this.reward[i], body + rewardAt + 4 * i);
+			out[body + opensAt + i] = this.opens[i];
+		}
+		out.set(this.legal.subarray(0, n * this.maskBytes), body + legalAt);
+		out.set(this.obs.subarray(0, n * this.obsBytes), body + obsAt);
+		this.count = 0;
+	}
+}
+
+/** {rows, actions} of an ACTIONS body; ranges are the caller's to check. */
+function decodeActions(body) {
+	if (body.length < 8) throw new ProtocolError(`ACTIONS has ${body.length} bytes, its head alone takes 8`);
+	const n = body.readUInt32LE(0);
+	const actionAt = aligned(8 + 4 * n);
+	const size = actionAt + 4 * n;
+	if (body.length !== size && body.length !== aligned(size)) {
+		throw new ProtocolError(`ACTIONS for ${n} rows has ${body.length} bytes, expected ${size}`);
+	}
+	const rows = new Int32Array(n);
+	const actions = new Int32Array(n);
+	for (let i = 0; i < n; i++) {
+		rows[i] = body.readInt32LE(8 + 4 * i);
+		actions[i] = body.readInt32LE(actionAt + 4 * i);
+	}
+	return { rows, actions };
+}
+
+/** The checked CONFIGURE message. */
+function decodeConfigure(body) {
+	let message;
+	try {
+		message = JSON.parse(body.toString('utf8'));
+	} catch (error) {
+		throw new ProtocolError(`CONFIGURE is no JSON: ${error.message}`);
+	}
+	const expect = (ok, what) => {
+		if (!ok) throw new ProtocolError(`CONFIGURE: ${what}, seen ${JSON.stringify(message).slice(0, 200)}`);
+	};
+	const isCount = value => Number.isSafeInteger(value) && value >= 0;
+	expect(message !== null && typeof message === 'object', 'an object is expected');
+	expect(message.protocol === VERSION, `protocol must be ${VERSION}`);
+	expect(isCount(message.matches) && message.matches >= 1 && message.matches <= 65536, 'matches must be 1 to 65536');
+	expect(isCount(message.seed), 'seed must be an integer from 0 to 2^53 - 1');
+	expect(message.options !== null && typeof message.options === 'object', 'options must be an object');
+	const schedule = message.schedule ?? null;
+	if (schedule !== null) {
+		expect(Array.isArray(schedule), 'schedule must be null or a list');
+		for (const entry of schedule) {
+			const ok = Array.isArray(entry) && entry.length === 2 && isCount(entry[0]) && entry[0] < 2 ** 32 && isCount(entry[1]);
+			expect(ok, 'schedule entries are [number below 2^32, seed]');
+		}
+	}
+	return { matches: message.matches, options: message.options, seed: message.seed, schedule, keepLog: !!message.keep_log };
+}
+
+function aligned(offset) {
+	return (offset + 7) & ~7;
+}
+
+module.exports = {
+	ArrivalStage, FrameReader, FrameWriter, HEADER_BYTES, HostError, KIND, MAX_BODY, ProtocolError, VERSION, decodeActions, decodeConfigure,
+};

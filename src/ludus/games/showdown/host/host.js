@@ -1,0 +1,338 @@
+'use strict';
+// The Showdown host: K battles in one process, frames on stdin and stdout. Usage: node host.js --sim <pokemon-showdown folder>
+// It blocks on stdin between frames, so there is no event loop: every frame is answered before the next one is read.
+
+const fs = require('node:fs');
+const path = require('node:path');
+const { ActionSet } = require('./actions.js');
+const { ArrivalStage, FrameReader, FrameWriter, HostError, KIND, ProtocolError, VERSION, decodeActions, decodeConfigure } = require('./frames.js');
+const { Match, SEATS, matchSeed } = require('./matches.js');
+const { loadTeams } = require('./teams.js');
+
+const SCHEMA = 1; // grows whenever the meaning of an observation or action changes
+const READ_BYTES = 1 << 16;
+const RETRY_MS = 1; // when a pipe that was set non-blocking is empty or full
+const FAULTS_IN_A_ROW = 20; // matches that fail one after the other before the host gives up
+const EXIT = Object.freeze({ done: 0, failed: 1, refused: 2 });
+
+const OPTIONS = {
+	format: { fallback: 'gen1randombattle', valid: value => typeof value === 'string', expected: 'the name of a format' },
+	feature_set: { fallback: 'full', valid: value => value === 'raw' || value === 'full', expected: 'raw or full' },
+	teams: { fallback: null, valid: value => value === null || typeof value === 'string', expected: 'a folder or null' },
+	max_turns: { fallback: 300, valid: value => Number.isInteger(value) && value >= 1, expected: 'an integer from 1' },
+	reward_win: { fallback: 1, valid: Number.isFinite, expected: 'a number' },
+	reward_shaping: { fallback: 0.5, valid: Number.isFinite, expected: 'a number' },
+	stock_engine: { fallback: false, valid: value => typeof value === 'boolean', expected: 'true or false' },
+	node: { fallback: 'wheel', valid: value => typeof value === 'string', expected: 'a string' }, // read where the host is started
+};
+
+class Host {
+	/** `send(writer)` writes out all bytes collected so far. */
+	constructor(simRoot, send) {
+		this.simRoot = simRoot;
+		this.send = send;
+		this.writer = new FrameWriter();
+		this.slots = null;
+	}
+
+	/** Answer CONFIGURE with HELLO and the opening arrivals. */
+	configure(body) {
+		const { matches, options, seed, schedule, keepLog } = decodeConfigure(body);
+		this.setup = setUp(this.simRoot, checkedOptions(options), keepLog);
+		const { actionSet, observer } = this.setup;
+		this.seed = seed;
+		this.schedule = schedule;
+		this.begun = 0;
+		this.faults = 0;
+		this.advanced = 0;
+		this.flushAfter = Math.ceil(matches / 2);
+		this.slots = Array(matches).fill(null);
+		this.stage = new ArrivalStage(matches * SEATS, actionSet.maskBytes, observer.nbytes);
+		this.writer.json(KIND.HELLO, hello(this.setup));
+		this.flushWriter();
+		for (let slot = 0; slot < matches; slot++) {
+			this.openNext(slot);
+			this.flushWhenDue(slot < matches - 1);
+		}
+		this.finish();
+	}
+
+	/** Answer ACTIONS with what they lead to. */
+	act(body) {
+		if (!this.slots) throw new ProtocolError('ACTIONS came before CONFIGURE');
+		const { rows, actions } = decodeActions(body);
+		for (let i = 0; i < rows.length; i++) {
+			const slot = Math.floor(rows[i] / SEATS);
+			const match = this.slots[slot];
+			if (!match) throw new ProtocolError(`ACTIONS names row ${rows[i]}, which was not asked; there are ${this.slots.length * SEATS} rows`);
+			if (actions[i] < 0 || actions[i] >= this.setup.actionSet.size) {
+				throw new ProtocolError(`row ${rows[i]} chose action ${actions[i]}, there are ${this.setup.actionSet.size}`);
+			}
+			this.advance(slot, match, rows[i] - slot * SEATS, actions[i]);
+			this.flushWhenDue(i < rows.length - 1);
+		}
+		this.finish();
+	}
+
+	advance(slot, match, seat, action) {
+		if (match.fault) {
+			match.asked[seat] = false;
+		} else {
+			try {
+				match.act(seat, action, this.stage);
+			} catch (error) {
+				if (error instanceof ProtocolError) throw error;
+				match.fault = error;
+			}
+		}
+		if (match.fault) {
+			if (match.owed) return; // the other row's answer is on its way: its slot can only be reused after that
+			this.reportFault(slot, match);
+			this.openNext(slot);
+		} else if (match.ending) {
+			this.writer.ending(match.ending, match.finalObs);
+			this.advanced++;
+			this.openNext(slot);
+		} else if (match.owed) {
+			this.advanced++;
+		}
+	}
+
+	/** Put the next match into a slot; leave it empty when the schedule is played. */
+	openNext(slot) {
+		for (;;) {
+			this.slots[slot] = null;
+			const next = this.nextMatch();
+			if (!next) return;
+			const match = new Match(this.setup, slot, next.number, next.seed);
+			this.slots[slot] = match;
+			try {
+				match.open(this.stage);
+				if (!match.ending) {
+					this.faults = 0;
+					return;
+				}
+				this.writer.ending(match.ending, match.finalObs); // over before anybody could choose
+			} catch (error) {
+				match.fault = error;
+				this.reportFault(slot, match);
+			}
+		}
+	}
+
+	nextMatch() {
+		if (!this.schedule) {
+			const number = this.begun++;
+			return { number, seed: matchSeed(this.seed, number) };
+		}
+		if (this.begun >= this.schedule.length) return null;
+		const [number, seed] = this.schedule[this.begun++];
+		return { number, seed };
+	}
+
+	reportFault(slot, match) {
+		const error = match.fault;
+		process.stderr.write(`match ${match.number} (seed ${match.seed}) failed: ${error.stack}\n`);
+		const message = `match ${match.number} (seed ${match.seed}): ${error.message}`;
+		if (++this.faults > FAULTS_IN_A_ROW) throw new HostError('internal', `${this.faults} matches in a row failed, last ${message}`);
+		this.writer.json(KIND.ERROR, { message, kind: 'match', slot, number: match.number });
+	}
+
+	/** Let the other side work while this one goes on with the rest of a batch. */
+	flushWhenDue(more) {
+		if (!more || this.advanced < this.flushAfter || this.stage.count === 0) return;
+		this.stage.flush(this.writer, false);
+		this.flushWriter();
+	}
+
+	finish() {
+		this.stage.flush(this.writer, true);
+		this.flushWriter();
+	}
+
+	flushWriter() {
+		this.advanced = 0;
+		this.send(this.writer);
+	}
+}
+
+/** Load the simulator and everything that all matches of this host share. */
+function setUp(simRoot, options, keepLog) {
+	if (!options.stock_engine) require('./engine.js').speedUp(simRoot);
+	const sim = require(simRoot);
+	const { Observer, View } = require('./observe.js');
+	const format = findFormat(options.format, sim.Dex);
+	const dex = sim.Dex.forFormat(format);
+	const ruleTable = dex.formats.getRuleTable(format);
+	checkPlayable(format, ruleTable);
+	const teams = teamsFor(format, options, sim);
+	const actionSet = new ActionSet(format, dex.gen, format.gameType, ruleTable);
+	const observer = new Observer(dex, actionSet, { feature_set: options.feature_set, gen: dex.gen, format });
+	return { Battle: sim.Battle, View, format, dex, actionSet, observer, teams, options, keepLog };
+}
+
+function hello({ actionSet, dex, format, observer, options, teams }) {
+	const tables = {};
+	for (const [name, table] of Object.entries(observer.tables())) tables[name] = packTable(table.shape, table.data);
+	if (actionSet.preview.length) {
+		tables.preview = packTable([actionSet.preview.length, actionSet.previewPicks], Float32Array.from(actionSet.preview.flat()));
+	}
+	return {
+		protocol: VERSION,
+		name: `showdown-gen${dex.gen}-${format.gameType}`,
+		seats: SEATS,
+		actions: actionSet.size,
+		schema: SCHEMA,
+		obs: observer.leaves(),
+		layout: { ...(observer.layout ? observer.layout() : {}), ...actionSet.describe() },
+		tables,
+		facts: { format: format.id, engine: options.stock_engine ? 'stock' : 'patched', teams: teams ? teams.length : 0 },
+	};
+}
+
+function packTable(shape, data) {
+	const values = Float32Array.from(data);
+	return { shape, data: Buffer.from(values.buffer).toString('base64') };
+}
+
+function checkedOptions(given) {
+	for (const name of Object.keys(given)) {
+		if (!OPTIONS[name]) throw new HostError('configuration', `unknown option ${name}${suggestion(name, Object.keys(OPTIONS))}`);
+	}
+	const options = {};
+	for (const [name, { fallback, valid, expected }] of Object.entries(OPTIONS)) {
+		options[name] = given[name] === undefined ? fallback : given[name];
+		if (!valid(options[name])) {
+			throw new HostError('configuration', `option ${name} must be ${expected}, seen ${JSON.stringify(options[name])}`);
+		}
+	}
+	return options;
+}
+
+function findFormat(name, Dex) {
+	const format = Dex.formats.get(name);
+	if (format.exists && format.effectType === 'Format') return format;
+	const known = Dex.formats.all().filter(each => each.effectType === 'Format').map(each => each.id);
+	throw new HostError('configuration', `unknown format ${JSON.stringify(name)}${suggestion(name.toLowerCase(), known)}`);
+}
+
+function checkPlayable(format, ruleTable) {
+	const refuse = why => {
+		throw new HostError('configuration', `format ${format.id} cannot be played here: ${why}`);
+	};
+	if (!['singles', 'doubles'].includes(format.gameType)) refuse(`it is ${format.gameType}, only singles and doubles are known`);
+	if (format.team && ruleTable.maxTeamSize > 6) refuse(`its teams have up to ${ruleTable.maxTeamSize} Pokemon, actions name 6`);
+	if (ruleTable.onChooseTeam) refuse('whom one may bring depends on more than the request shows');
+}
+
+/** Packed teams, or null where the format makes its own. */
+function teamsFor(format, options, sim) {
+	if (format.team) {
+		if (options.teams === null) return null;
+		throw new HostError('configuration', `format ${format.id} makes its own teams; leave the option teams out`);
+	}
+	if (options.teams === null) {
+		throw new HostError('configuration', `format ${format.id} needs teams: set the option teams to a folder of team files`);
+	}
+	return loadTeams(path.resolve(options.teams), format, sim);
+}
+
+/** ", did you mean a, b or c?" with the nearest of the known names. */
+function suggestion(name, known) {
+	const ranked = known.map(each => [editDistance(name, each), each]).sort((a, b) => a[0] - b[0] || (a[1] < b[1] ? -1 : 1));
+	const near = ranked.slice(0, 3).map(([, each]) => each);
+	return `, did you mean ${near.slice(0, -1).join(', ')} or ${near[near.length - 1]}?`;
+}
+
+function editDistance(a, b) {
+	let previous = Array.from({ length: b.length + 1 }, (_, j) => j);
+	for (let i = 1; i <= a.length; i++) {
+		const current = [i];
+		for (let j = 1; j <= b.length; j++) {
+			const change = previous[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1);
+			current.push(Math.min(change, previous[j] + 1, current[j - 1] + 1));
+		}
+		previous = current;
+	}
+	return previous[b.length];
+}
+
+// -- the process
+
+function main() {
+	// stdout carries frames only
+	globalThis.console = new console.Console(process.stderr, process.stderr);
+	const at = process.argv.indexOf('--sim');
+	const simRoot = at < 0 ? undefined : process.argv[at + 1];
+	const host = new Host(simRoot && path.resolve(simRoot), writeAll);
+	try {
+		if (!simRoot) throw new HostError('configuration', 'usage: node host.js --sim <folder of the pokemon-showdown package>');
+		serve(host);
+	} catch (error) {
+		if (error.code === 'EPIPE') process.exit(EXIT.done); // the other side has left
+		process.stderr.write(`${error.stack}\n`);
+		const kind = error instanceof HostError ? error.kind : 'internal';
+		host.writer.json(KIND.ERROR, { message: error.message, kind });
+		try {
+			writeAll(host.writer);
+		} catch {
+			// nobody is left to read it; stderr has it
+		}
+		process.exit(kind === 'configuration' ? EXIT.refused : EXIT.failed);
+	}
+	process.exit(EXIT.done);
+}
+
+/** Until STOP or the end of stdin. */
+function serve(host) {
+	const reader = new FrameReader();
+	for (;;) {
+		for (let frame = reader.next(); frame; frame = reader.next()) {
+			if (frame.kind === KIND.STOP) return;
+			if (frame.kind === KIND.ACTIONS) host.act(frame.body);
+			else if (frame.kind === KIND.CONFIGURE && !host.slots) host.configure(frame.body);
+			else throw new ProtocolError(`a frame of kind ${frame.kind} came at the wrong time`);
+		}
+		const bytes = readSome(reader.space(READ_BYTES));
+		if (bytes === 0) {
+			reader.close();
+			return;
+		}
+		reader.pushed(bytes);
+	}
+}
+
+function readSome(into) {
+	for (;;) {
+		try {
+			return fs.readSync(0, into);
+		} catch (error) {
+			if (error.code === 'EOF') return 0;
+			if (error.code !== 'EAGAIN' && error.code !== 'EINTR') throw error;
+			pause();
+		}
+	}
+}
+
+function writeAll(writer) {
+	let at = 0;
+	while (at < writer.bytes) {
+		try {
+			at += fs.writeSync(1, writer.buffer, at, writer.bytes - at);
+		} catch (error) {
+			if (error.code !== 'EAGAIN' && error.code !== 'EINTR') throw error;
+			pause();
+		}
+	}
+	writer.bytes = 0;
+}
+
+const sleeper = new Int32Array(new SharedArrayBuffer(4));
+
+function pause() {
+	Atomics.wait(sleeper, 0, 0, RETRY_MS);
+}
+
+if (require.main === module) main();
+
+module.exports = { Host, SCHEMA, checkedOptions, editDistance };

@@ -1,0 +1,220 @@
+'use strict';
+// One battle between two seats: seeds, asking and choosing, refused choices, rewards and the ending.
+
+const { HostError, ProtocolError } = require('./frames.js');
+
+const SEATS = 2;
+const NONE = -1;
+const MASK_64 = (1n << 64n) - 1n;
+
+/** splitmix64: one 64-bit stream from one seed. */
+class SplitMix {
+	constructor(seed) {
+		this.state = BigInt(seed) & MASK_64;
+	}
+
+	next() {
+		this.state = (this.state + 0x9e3779b97f4a7c15n) & MASK_64;
+		return mix(this.state);
+	}
+
+	/** A seed in the simulator's own form: four 16-bit numbers. */
+	nextBattleSeed() {
+		const bits = this.next();
+		return [48n, 32n, 16n, 0n].map(shift => Number((bits >> shift) & 0xffffn)).join(',');
+	}
+
+	nextBelow(limit) {
+		return Number(this.next() % BigInt(limit));
+	}
+}
+
+/** The seed of match `number` in a host seeded with `seed`: output number + 1 of splitmix64, its upper 53 bits. */
+function matchSeed(seed, number) {
+	const state = (BigInt(seed) + 0x9e3779b97f4a7c15n * BigInt(number + 1)) & MASK_64;
+	return Number(mix(state) >> 11n);
+}
+
+function mix(state) {
+	let z = state;
+	z = ((z ^ (z >> 30n)) * 0xbf58476d1ce4e5b9n) & MASK_64;
+	z = ((z ^ (z >> 27n)) * 0x94d049bb133111ebn) & MASK_64;
+	return z ^ (z >> 31n);
+}
+
+/**
+ * The same seed and actions give the same match, whatever order the seats answer in: seat 0's choice always reaches the
+ * simulator first. `open` and `act` stage the rows that must choose and leave `ending` set when the match is over. They
+ * throw when the battle fails; nothing is staged then, and `owed` says whether a seat was asked and has not answered.
+ */
+class Match {
+	/** `setup`: {Battle, View, format, actionSet, observer, teams, options, keepLog}, shared by all matches of a host. */
+	constructor(setup, slot, number, seed) {
+		this.setup = setup;
+		this.slot = slot;
+		this.number = number;
+		this.seed = seed;
+		this.battle = null;
+		this.view = null;
+		this.ending = null;
+		this.finalObs = null;
+		this.asked = [false, false]; // the row was sent and no action has come back
+		this.choosing = [false, false]; // the simulator waits for this seat
+		this.met = [false, false]; // asked before in this match
+		this.pending = [NONE, NONE];
+		this.potential = [0, 0];
+		this.decisions = [0, 0];
+		this.moves = [0, 0];
+		this.switches = [0, 0];
+		this.refused = 0;
+	}
+
+	get owed() {
+		return this.asked[0] || this.asked[1];
+	}
+
+	open(stage) {
+		const { Battle, View, format, observer, teams } = this.setup;
+		const random = new SplitMix(this.seed);
+		const battle = new Battle({ format, formatid: format.id, seed: random.nextBattleSeed(), send: ignore, strictChoices: false });
+		this.battle = battle;
+		for (const [seat, id] of ['p1', 'p2'].entries()) {
+			const seed = random.nextBattleSeed();
+			const team = teams ? teams[random.nextBelow(teams.length)] : undefined;
+			battle.setPlayer(id, { name: `Player ${seat + 1}`, seed, team });
+		}
+		if (!this.setup.keepLog) for (const side of battle.sides) side.getChoice = silent; // its text feeds the input log only
+		this.view = new View(observer, battle, SEATS);
+		this.collect(stage);
+	}
+
+	act(seat, action, stage) {
+		if (!this.asked[seat]) throw new ProtocolError(`seat ${seat} of match ${this.number} was not asked, it chose ${action}`);
+		this.asked[seat] = false;
+		this.pending[seat] = action;
+		for (let i = 0; i < SEATS; i++) {
+			if (!this.choosing[i]) continue;
+			if (this.pending[i] === NONE) return;
+			const chosen = this.pending[i];
+			this.pending[i] = NONE;
+			if (!this.choose(i, chosen)) {
+				this.refused++;
+				this.ask(i, stage);
+				return;
+			}
+			this.choosing[i] = false;
+		}
+		this.collect(stage);
+	}
+
+	/** False when the simulator refused for a reason the request could not show, and has corrected the request. */
+	choose(seat, action) {
+		const { actionSet } = this.setup;
+		const side = this.battle.sides[seat];
+		const request = side.activeRequest;
+		const choice = actionSet.choice(request, action);
+		request.update = false;
+		const isMove = !!request.active;
+		if (!this.battle.choose(side.id, choice)) {
+			if (request.update) return false;
+			throw new HostError('match', `the simulator refused "${choice}" of seat ${seat}: ${side.choice.error}`);
+		}
+		this.decisions[seat]++;
+		if (isMove) this.count(seat, action);
+		return true;
+	}
+
+	/** Moves and voluntary switches, for the report. */
+	count(seat, action) {
+		const { slots, slotActions, moveActions, pass } = this.setup.actionSet;
+		const parts = slots === 1 ? [action] : [(action / slotActions) | 0, action % slotActions];
+		for (const part of parts) {
+			if (part < moveActions) this.moves[seat]++;
+			else if (part < pass) this.switches[seat]++;
+		}
+	}
+
+	/** The simulator has run as far as it can: ask who must choose, or end. */
+	collect(stage) {
+		const { battle } = this;
+		battle.sentLogPos = battle.log.length; // nobody reads updates; the simulator's endless-loop guard counts from here
+		this.view.read();
+		if (battle.ended || battle.turn > this.setup.options.max_turns) {
+			this.end(!battle.ended);
+			return;
+		}
+		const before = stage.count;
+		try {
+			for (let seat = 0; seat < SEATS; seat++) {
+				const request = battle.sides[seat].activeRequest;
+				if (!request || request.wait) continue;
+				this.choosing[seat] = true;
+				this.ask(seat, stage);
+			}
+		} catch (error) {
+			stage.count = before;
+			this.asked.fill(false);
+			throw error;
+		}
+		if (stage.count === before) throw new HostError('match', `nobody has to choose in turn ${battle.turn} and the battle goes on`);
+	}
+
+	ask(seat, stage) {
+		const { actionSet } = this.setup;
+		const request = this.battle.sides[seat].activeRequest;
+		if (actionSet.mask(request, stage.nextMask()) === 0) {
+			throw new HostError('match', `seat ${seat} has no legal action in turn ${this.battle.turn}: ${JSON.stringify(request)}`);
+		}
+		this.view.encode(seat, request, stage.obs, stage.nextObsOffset());
+		const opens = !this.met[seat];
+		const earned = this.earned(seat);
+		stage.add(this.slot * SEATS + seat, this.number, opens ? 0 : earned, opens);
+		this.met[seat] = true;
+		this.asked[seat] = true;
+	}
+
+	/** The shaped part of the reward since this seat's previous decision. */
+	earned(seat) {
+		const potential = this.view.potential(seat);
+		const change = potential - this.potential[seat];
+		this.potential[seat] = potential;
+		return this.setup.options.reward_shaping * change;
+	}
+
+	end(truncated) {
+		const { battle } = this;
+		const { observer, options, keepLog } = this.setup;
+		const score = [0.5, 0.5];
+		if (!truncated && battle.winner) {
+			const winner = battle.sides[0].name === battle.winner ? 0 : 1;
+			score[winner] = 1;
+			score[1 - winner] = 0;
+		}
+		const reward = score.map((points, seat) => options.reward_win * (2 * points - 1) + this.earned(seat));
+		if (truncated) {
+			this.finalObs = new Uint8Array(SEATS * observer.nbytes);
+			for (let seat = 0; seat < SEATS; seat++) {
+				this.view.encode(seat, battle.sides[seat].activeRequest, this.finalObs, seat * observer.nbytes);
+			}
+		}
+		this.ending = { slot: this.slot, number: this.number, score, reward, truncated, seed: this.seed, facts: this.facts() };
+		if (keepLog) this.ending.log = battle.log.filter(line => !line.startsWith('|t:|')).join('\n'); // |t:| is the clock
+	}
+
+	facts() {
+		const facts = { turns: this.battle.turn, refused: this.refused };
+		for (const name of ['decisions', 'moves', 'switches']) {
+			facts[name] = this[name][0] + this[name][1];
+			for (let seat = 0; seat < SEATS; seat++) facts[`${name}_${seat}`] = this[name][seat];
+		}
+		return facts;
+	}
+}
+
+function ignore() {}
+
+function silent() {
+	return '';
+}
+
+module.exports = { Match, SEATS, SplitMix, matchSeed };
