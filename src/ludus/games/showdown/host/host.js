@@ -91,7 +91,6 @@ class Host {
 			this.openNext(slot);
 		} else if (match.ending) {
 			this.writer.ending(match.ending, match.finalObs);
-			this.advanced++;
 			this.openNext(slot);
 		} else if (match.owed) {
 			this.advanced++;
@@ -108,11 +107,10 @@ class Host {
 			this.slots[slot] = match;
 			try {
 				match.open(this.stage);
-				if (!match.ending) {
-					this.faults = 0;
-					return;
-				}
-				this.writer.ending(match.ending, match.finalObs); // over before anybody could choose
+				if (match.ending) throw new HostError('match', 'it was over before anybody could choose');
+				this.faults = 0;
+				this.advanced++;
+				return;
 			} catch (error) {
 				match.fault = error;
 				this.reportFault(slot, match);

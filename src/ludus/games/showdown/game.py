@@ -1,0 +1,74 @@
+"""Entry point of Pokemon Showdown: its options, and how its hosts are started."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from ludus.games.registry import Game
+from ludus.games.showdown import install
+from ludus.games.showdown.page import page
+from ludus.hosting.command import HostCommand
+from ludus.spec import GameSpec
+from ludus.types import Policy
+
+HERE = Path(__file__).parent
+
+# An idle Node throws compiled code away and has to warm up again (docs/games/showdown.md, "Memory and flags").
+NODE_FLAGS = ("--no-flush-bytecode", "--no-memory-reducer", "--max-semi-space-size=8", "--max-old-space-size=1024")
+
+# What the pinned simulator has; a test compares. Formats without "random" in their name need a folder of teams.
+FORMATS = (
+    *(f"gen{gen}randombattle" for gen in range(1, 10)),
+    "gen9randomdoublesbattle",
+    *(f"gen{gen}ou" for gen in range(1, 10)),
+    *(f"gen{gen}doublesou" for gen in range(3, 10)),
+    "gen8vgc2022",
+    "gen9vgc2024regg",
+    "gen9vgc2025regi",
+    "gen9nationaldex",
+)
+
+
+class ShowdownOptions(Struct, frozen=True, forbid_unknown_fields=True):
+    format: str = "gen1randombattle"
+    feature_set: Literal["raw", "full"] = "full"  # full adds type effectiveness, STAB and estimated damage
+    teams: str | None = None  # folder of team files, for formats that do not make their own teams
+    max_turns: Annotated[int, Meta(ge=1)] = 300  # then the match is truncated
+    reward_win: float = 1.0  # the loser's is minus this
+    reward_shaping: float = 0.5  # times the change of (own - foe) mean of remaining hp and of Pokemon alive
+    stock_engine: bool = False  # run Showdown without the speed-up
+    node: str = "wheel"  # "wheel", "system" or the path of an executable
+
+
+def command(options: ShowdownOptions) -> HostCommand:
+    """Install the simulator where it is missing (SetupError), then say how to start a host on it."""
+    installed = install.ensure(options.node)
+    host = HERE / "host" / "host.js"
+    return HostCommand((str(installed.node), *NODE_FLAGS, str(host), "--sim", str(installed.root)))
+
+
+def scripted(name: str) -> Callable[[GameSpec, int], Policy]:
+    def make(spec: GameSpec, seed: int) -> Policy:
+        made: Policy = getattr(import_module("ludus.games.showdown.scripted"), name)(spec, seed)
+        return made
+
+    return make
+
+
+game = Game(
+    name="showdown",
+    summary="Pokemon battles on Showdown's own engine, singles and doubles of all generations",
+    options=ShowdownOptions,
+    command=command,
+    scripted={name: scripted(name) for name in ("random", "max_power", "max_damage", "heuristic")},
+    net="pointer",
+    presets=HERE / "presets",
+    formats=lambda: FORMATS,
+    local=frozenset({"node"}),
+    page=page,
+)
