@@ -1,0 +1,1 @@
+"""Where a run's numbers go. Each exporter is a RunObserver and a context manager."""

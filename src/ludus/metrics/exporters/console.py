@@ -1,0 +1,253 @@
+"""The live table. Everything is in one screen of 80 columns and 24 lines; a larger one shows more."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable, Iterable, Sequence
+from types import TracebackType
+
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.constrain import Constrain
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from ludus.metrics import names
+from ludus.metrics.exporters import text
+from ludus.metrics.exporters.log import LOGGER
+from ludus.metrics.observer import Numbers, Result
+
+WIDE = 110  # columns from which the bars are longer
+WIDEST = 120  # columns that are used: farther apart, labels and values lose each other
+Row = tuple[str, str, str]  # label, value, style
+
+
+class LiveTable:
+    """Shows the latest numbers until it is closed, then leaves them on the screen. Warnings scroll by above it."""
+
+    def __init__(self, title: str, console: Console | None = None) -> None:
+        self._console = console or Console()
+        self._screen = Screen(title)
+        # Drawn when numbers arrive, not by a thread of its own: the cores belong to the matches.
+        self._live = Live(self._screen, console=self._console, auto_refresh=False, vertical_overflow="crop")
+        self._warnings = _Warnings(self._console)
+
+    def on_progress(self, numbers: Numbers) -> None:
+        self._screen.numbers = numbers
+        self._live.refresh()
+
+    def on_evaluation(self, results: Sequence[Result], *, final: bool = False) -> None:
+        self._screen.results = results
+        self._screen.evaluated_s = text.number(self._screen.numbers, names.TRAINING_S)
+        self._screen.final = final
+        self._live.refresh()
+
+    def __enter__(self) -> LiveTable:
+        self._live.start(refresh=True)
+        logging.getLogger(LOGGER).addHandler(self._warnings)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        logging.getLogger(LOGGER).removeHandler(self._warnings)
+        self._live.stop()
+
+
+class Screen:
+    """What the live table shows, for the size of the console it is drawn on."""
+
+    def __init__(self, title: str) -> None:
+        self.title = title
+        self.numbers: Numbers = {}
+        self.results: Sequence[Result] = ()
+        self.evaluated_s = math.nan
+        self.final = False
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        width = min(options.max_width, WIDEST)
+        blocks = (_speed(self.numbers), _learning(self.numbers), _matches(self.numbers))
+        fixed = 4 + max(len(block) for block in blocks) + 3  # title, bar, gaps, block titles
+        height = max(3, (options.height or console.height) - fixed)
+        shown = Group(
+            self._title(),
+            _budget(self.numbers),
+            Text(),
+            _columns(("Speed", "Learning", "Matches"), [_pairs(block) for block in blocks]),
+            Text(),
+            _columns(
+                (self._win_rate_title(), "Time"),
+                [
+                    _win_rates(self.results, self.numbers, height, width),
+                    _stages(self.numbers, height, width),
+                ],
+            ),
+        )
+        yield Constrain(shown, width)
+
+    def _title(self) -> Text:
+        return Text.assemble(("ludus  ", "bold cyan"), (self.title, "bold"), no_wrap=True, overflow="ellipsis")
+
+    def _win_rate_title(self) -> str:
+        if self.final:
+            return "Wins, final"
+        return f"Wins at {text.duration(self.evaluated_s)}" if self.results else "Wins"
+
+
+def _budget(numbers: Numbers) -> RenderableType:
+    """The bar of the budget. Its words keep their room, so that the bar does not jump."""
+    done = text.number(numbers, names.PROGRESS)
+    phase = str(numbers.get(names.PHASE, "starting hosts"))
+    left = text.duration(text.number(numbers, names.ETA_S))
+    trained = text.duration(text.number(numbers, names.TRAINING_S))
+    words = Text.assemble(
+        (f" {text.percent(done):>4}  ", "bold"),
+        f"{trained} trained, {left} left  ",
+        (f"{phase:<10}", "cyan"),
+        no_wrap=True,
+    )
+    row = Table.grid(expand=True)
+    row.add_column(ratio=1)
+    row.add_column(no_wrap=True, width=words.cell_len)
+    row.add_row(ProgressBar(total=1.0, completed=0.0 if math.isnan(done) else done, width=None), words)
+    return row
+
+
+def _speed(numbers: Numbers) -> list[Row]:
+    return [
+        _row("decisions/s", numbers, names.DECISIONS_PER_S, text.count, "bold"),
+        _row("matches/hour", numbers, names.MATCHES_PER_HOUR, text.count),
+        _row("updates/s", numbers, names.UPDATES_PER_S, text.decimal),
+        _row("lag", numbers, names.LAG, text.decimal),
+        _row("decisions", numbers, names.DECISIONS, text.count),
+        _row("matches", numbers, names.MATCHES, text.count),
+        _row("updates", numbers, names.UPDATES, text.count),
+    ]
+
+
+def _learning(numbers: Numbers) -> list[Row]:
+    return [
+        _row("policy loss", numbers, names.LOSS_POLICY, text.decimal),
+        _row("value loss", numbers, names.LOSS_VALUE, text.decimal),
+        _row("entropy", numbers, names.ENTROPY, text.decimal),
+        _row("KL", numbers, names.KL, text.decimal),
+        _row("explained var.", numbers, names.EXPLAINED_VARIANCE, text.decimal),
+        _row("learning rate", numbers, names.LR, text.decimal),
+        _row("skipped updates", numbers, names.SKIPPED, text.count, alarm=True),
+    ]
+
+
+def _matches(numbers: Numbers) -> list[Row]:
+    alive, total = (text.number(numbers, name) for name in (names.HOSTS_ALIVE, names.HOSTS_TOTAL))
+    rows = [
+        ("hosts alive", f"{text.count(alive)} of {text.count(total)}", "bold red" if alive < total else ""),
+        _row("restarts", numbers, names.HOSTS_RESTARTS, text.count, alarm=True),
+        _row("voided", numbers, names.VOIDED, text.count, alarm=True),
+        _row("truncated", numbers, names.TRUNCATED, text.count),
+        _row("length", numbers, names.LENGTH, text.decimal),
+        _row("reward", numbers, names.REWARD, text.decimal),
+    ]
+    switches = names.FACT(names.FACT_VOLUNTARY_SWITCHES)
+    if switches in numbers:
+        rows.append(_row("voluntary switches", numbers, switches, text.percent))
+    else:
+        rows.append(_row("past selves", numbers, names.POOL, text.count))
+    return rows
+
+
+def _row(
+    label: str, numbers: Numbers, name: str, words: Callable[[float], str], style: str = "", *, alarm: bool = False
+) -> Row:
+    """`alarm`: a number that should be 0, red when it is not."""
+    value = text.number(numbers, name)
+    if alarm and math.isnan(value):
+        value = 0.0
+    return label, words(value), "bold red" if alarm and value > 0 else style
+
+
+def _win_rates(results: Sequence[Result], numbers: Numbers, height: int, width: int) -> RenderableType:
+    """Evaluated opponents with their 95% interval; until the first evaluation, and below it, the training matches."""
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(max_width=16)
+    grid.add_column(no_wrap=True)
+    grid.add_column(justify="right", no_wrap=True)
+    grid.add_column(justify="right", no_wrap=True, style="dim")
+    cells = 20 if width >= WIDE else 8
+    lines = 0
+    for result in results[:height]:
+        low, high = result.interval
+        grid.add_row(
+            _label(result.opponent),
+            _bar(result.win_rate, cells, "green"),
+            text.percent(result.win_rate, 1),
+            f"{100 * low:.0f}-{100 * high:.0f}",
+        )
+        lines += 1
+    training = sorted((end, name) for name in numbers if (end := names.TRAIN_WIN_RATE.end(name)) is not None)
+    for end, name in training[: height - lines]:
+        value = text.number(numbers, name)
+        grid.add_row(_label(f"vs {end}"), _bar(value, cells, "blue"), text.percent(value, 1), "train")
+        lines += 1
+    if not lines:
+        grid.add_row(Text("after the first evaluation", style="dim"))
+    return grid
+
+
+def _stages(numbers: Numbers, height: int, width: int) -> RenderableType:
+    """Shares of each process's time, the largest that there is room for, in the order of the loop."""
+    shares = {end: text.number(numbers, name) for name in numbers if (end := names.SHARE.end(name)) is not None}
+    shown = set(sorted(shares, key=lambda stage: -shares[stage])[:height])
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(max_width=20)
+    grid.add_column(no_wrap=True)
+    grid.add_column(justify="right", no_wrap=True)
+    for stage, share in shares.items():
+        if stage in shown and share >= 0.005:
+            process, _, part = stage.partition("/")
+            style = "magenta" if process == "actor" else "yellow"
+            label = Text.assemble((f"{process} ", "dim"), part.replace("_", " "), no_wrap=True, overflow="ellipsis")
+            grid.add_row(label, _bar(share, 20 if width >= WIDE else 8, style), text.percent(share))
+    return grid
+
+
+def _bar(share: float, cells: int, style: str) -> Text:
+    """A bar of full and half cells, as wide for every share."""
+    halves = round(2 * cells * min(max(share, 0.0), 1.0)) if math.isfinite(share) else 0
+    full, half = divmod(halves, 2)
+    return Text.assemble(("━" * full + "╸" * half, style), ("─" * (cells - full - half), "bright_black"))
+
+
+def _label(words: str, style: str = "") -> Text:
+    """Gives way first when there is little room: its column may shrink, that of the number may not."""
+    return Text(words, style=style, no_wrap=True, overflow="ellipsis")
+
+
+def _pairs(rows: Iterable[Row]) -> RenderableType:
+    grid = Table.grid(expand=True)
+    grid.add_column()
+    grid.add_column(justify="right", no_wrap=True)
+    for label, value, style in rows:
+        grid.add_row(_label(label, "dim"), Text(value, style=style))
+    return grid
+
+
+def _columns(titles: Sequence[str], blocks: Sequence[RenderableType]) -> RenderableType:
+    grid = Table.grid(expand=True, padding=(0, 3, 0, 0), pad_edge=False)
+    for _ in titles:
+        grid.add_column(ratio=1)
+    grid.add_row(*(Text(title, style="bold") for title in titles))
+    grid.add_row(*blocks)
+    return grid
+
+
+class _Warnings(logging.Handler):
+    """Prints above the live table what went wrong, one line each."""
+
+    def __init__(self, console: Console) -> None:
+        super().__init__(logging.WARNING)
+        self._console = console
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._console.print(Text(record.getMessage(), style="red" if record.levelno >= logging.ERROR else "yellow"))

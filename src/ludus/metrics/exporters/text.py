@@ -1,0 +1,70 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+import math
+
+from ludus.metrics import names
+from ludus.metrics.observer import Numbers
+
+
+def number(numbers: Numbers, name: str) -> float:
+    """A number of a report, NaN where it is missing."""
+    value = numbers.get(name, math.nan)
+    return value if isinstance(value, int | float) else math.nan
+
+
+def count(value: float) -> str:
+    """12,345 up to a million, then 1.23 M."""
+    if math.isnan(value):
+        return "-"
+    for size, letter in ((1e9, "G"), (1e6, "M")):
+        if abs(value) >= size:
+            return f"{value / size:.2f} {letter}"
+    return f"{value:,.0f}" if abs(value) >= 10 or float(value).is_integer() else f"{value:.1f}"
+
+
+def decimal(value: float) -> str:
+    """Three digits that matter, for losses and the like."""
+    if math.isnan(value):
+        return "-"
+    if value == 0:
+        return "0"
+    return f"{value:.3g}" if 1e-4 <= abs(value) < 1e4 else f"{value:.1e}"
+
+
+def percent(value: float, digits: int = 0) -> str:
+    return "-" if math.isnan(value) else f"{100 * value:.{digits}f}%"
+
+
+def duration(seconds: float) -> str:
+    """m:ss, with hours in front when there are any."""
+    if not math.isfinite(seconds):
+        return "-"
+    minutes, rest = divmod(max(0, round(seconds)), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+
+
+def line(numbers: Numbers) -> str:
+    """One report as one line of a log."""
+
+    def get(name: str) -> float:
+        return number(numbers, name)
+
+    parts = [
+        f"{percent(get(names.PROGRESS))} {numbers.get(names.PHASE, '')}".strip(),
+        f"{duration(get(names.TRAINING_S))} trained, {duration(get(names.ETA_S))} left",
+        f"{count(get(names.DECISIONS_PER_S))} decisions/s",
+        f"{count(get(names.MATCHES_PER_HOUR))} matches/h",
+        f"{decimal(get(names.UPDATES_PER_S))} updates/s",
+        f"update {count(get(names.UPDATES))}",
+        f"lag {decimal(get(names.LAG))}",
+        f"entropy {decimal(get(names.ENTROPY))}",
+        f"kl {decimal(get(names.KL))}",
+        f"hosts {count(get(names.HOSTS_ALIVE))}/{count(get(names.HOSTS_TOTAL))}",
+    ]
+    for label, name in (("voided", names.VOIDED), ("truncated", names.TRUNCATED), ("skipped", names.SKIPPED)):
+        if get(name) > 0:
+            parts.append(f"{label} {count(get(name))}")
+    return " | ".join(parts)

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import io
+import logging
+from types import SimpleNamespace
+
+import pytest
+from rich.console import Console
+
+from ludus.metrics import names
+from ludus.metrics.exporters.console import LiveTable, Screen
+from ludus.metrics.observer import Result
+
+NUMBERS: dict[str, float | str] = {
+    names.PROGRESS: 0.38,
+    names.PHASE: "evaluating",
+    names.TRAINING_S: 3228.0,
+    names.ETA_S: 5372.0,
+    names.DECISIONS: 941_234_500,
+    names.DECISIONS_PER_S: 112_203.0,
+    names.MATCHES_PER_HOUR: 1_187_000.0,
+    names.HOSTS_ALIVE: 15,
+    names.HOSTS_TOTAL: 16,
+    names.VOIDED: 32,
+    names.FACT(names.FACT_VOLUNTARY_SWITCHES): 0.12,
+    **{names.SHARE(stage.name): 1 / (index + 2) for index, stage in enumerate(names.STAGES)},
+    **{names.TRAIN_WIN_RATE(name): 0.5 for name in ("past", "max_damage", "an_opponent_with_a_very_long_name")},
+}
+
+
+def results() -> list[Result]:
+    return [
+        SimpleNamespace(opponent=name, matches=100, wins=90, win_rate=0.9, interval=(0.826, 0.945))
+        for name in ("random", "max_power", "max_damage", "heuristic")
+    ]
+
+
+def drawn(width: int, height: int, numbers: dict[str, float | str]) -> list[str]:
+    console = Console(file=io.StringIO(), width=width, height=height, force_terminal=True, color_system=None)
+    screen = Screen("showdown gen1randombattle  runs/gen1-1")
+    screen.numbers, screen.results, screen.evaluated_s = numbers, results(), 300.0
+    with console.capture() as captured:
+        console.print(screen)
+    return captured.get().splitlines()
+
+
+@pytest.mark.parametrize(("width", "height"), [(80, 24), (100, 30), (140, 40), (60, 20), (200, 60)])
+def test_the_table_fits_the_terminal(width: int, height: int) -> None:
+    lines = drawn(width, height, NUMBERS)
+    assert len(lines) < height
+    assert max(len(line) for line in lines) <= width
+
+
+def test_everything_a_user_asks_for_is_on_a_screen_of_80_by_24() -> None:
+    page = "\n".join(drawn(80, 24, NUMBERS))
+    for words in (
+        "112,203",
+        "1.19 M",
+        "38%",
+        "53:48",
+        "1:29:32 left",
+        "15 of 16",
+        "evaluating",
+        "voided",
+        "Wins at 5:00",
+    ):
+        assert words in page
+    for words in ("heuristic", "83-94", "voluntary switches", "actor policies", "learner update", "entropy", "KL"):
+        assert words in page
+
+
+def test_a_run_without_numbers_yet_shows_dashes() -> None:
+    page = "\n".join(drawn(80, 24, {}))
+    assert "starting hosts" in page
+    assert "decisions/s" in page
+
+
+def test_warnings_scroll_by_above_the_table_and_the_terminal_is_given_back() -> None:
+    console = Console(file=io.StringIO(), width=100, height=30, force_terminal=True, color_system=None)
+    logger = logging.getLogger("ludus")
+    before = list(logger.handlers)
+    with console.capture() as captured, LiveTable("toy", console) as table:
+        table.on_progress(NUMBERS)
+        logger.warning("host 1 died; restarting it")
+        table.on_evaluation(results(), final=True)
+    assert "host 1 died; restarting it" in captured.get()
+    assert "Wins, final" in captured.get()
+    assert captured.get().endswith("\x1b[?25h")  # the cursor is visible again
+    assert logger.handlers == before
