@@ -8,6 +8,7 @@ LudusError
 │   └── HostRefused      it refused its configuration (unknown format, bad team): restarting cannot help
 ├── FleetError           no host is left to play on
 ├── CheckpointError      a checkpoint cannot be read, written, or does not fit this game
+├── EvaluationError      the scheduled matches did not all end, so there is no result
 ├── TrainingError        the learner cannot go on (too many skipped updates in a row)
 └── ReplayError          a saved match does not end as it did when it was played
 """
@@ -42,6 +43,10 @@ class FleetError(LudusError):
 
 
 class CheckpointError(LudusError):
+    pass
+
+
+class EvaluationError(LudusError):
     pass
 
 

@@ -1,0 +1,278 @@
+"""One policy against others on a fixed list of matches: every seed is played once from every seat.
+
+All scheduled matches count. Taking the first that end would favour short ones.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from ludus.config.schema import FleetConfig
+from ludus.errors import ConfigError, EvaluationError
+from ludus.evaluation.intervals import wilson
+from ludus.evaluation.recording import Recorder
+from ludus.fleet.fleet import HostFleet
+from ludus.games.registry import Game
+from ludus.spec import GameSpec
+from ludus.types import Arrivals, Ending, Fleet, Policy
+
+ALONE = "none"  # the opponent in games with one seat
+POLL_S = 1.0
+
+Policies = (
+    Mapping[str, Policy] | Callable[[GameSpec], Mapping[str, Policy]]
+)  # by name; the latter made for the hosts' spec
+
+
+@dataclass(frozen=True, slots=True)
+class MatchupResult:
+    """How the agent did against one opponent. A tie is not a win."""
+
+    opponent: str
+    matches: int
+    wins: int
+    losses: int
+    ties: int
+    truncated: int  # of the matches; they are won, lost or tied by the score the game gave them
+    voided: int  # lost with their host and played again
+    refused: int  # choices that the game did not accept and asked for again
+    decisions: int  # of the agent, voided matches included
+    turns: float  # mean
+    score: float  # mean
+    interval: tuple[float, float]  # of the share of wins, 95%, Wilson
+
+    @property
+    def win_rate(self) -> float:
+        return self.wins / self.matches
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    ended: int
+    scheduled: int
+    opponent: str  # of the match that ended last
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """Every opponent x every seed x the agent in every seat; a match's number says which of them it is."""
+
+    opponents: tuple[str, ...]
+    seeds: tuple[int, ...]  # the same for every opponent
+    seats: int
+
+    @classmethod
+    def of(cls, opponents: Sequence[str], matches: int, seed: int) -> Schedule:
+        """`matches` against each opponent in two seats, or alone in one, on seeds drawn from `seed`."""
+        seats = 2 if opponents else 1
+        if matches < seats or matches % seats:
+            raise ConfigError(f"matches: {matches} cannot be split over {seats} seats; take a multiple of {seats}")
+        if len(set(opponents)) != len(opponents):
+            raise ConfigError(f"opponents: each may be named once; got {', '.join(opponents)}")
+        drawn = np.random.default_rng(seed).integers(0, 2**53, matches // seats)
+        return cls(tuple(opponents) or (ALONE,), tuple(int(one) for one in drawn), seats)
+
+    def __len__(self) -> int:
+        return len(self.opponents) * len(self.seeds) * self.seats
+
+    def matches(self) -> list[tuple[int, int]]:
+        """[number, seed] of every match, in the order of their numbers."""
+        return [(number, self.seeds[number // self.seats % len(self.seeds)]) for number in range(len(self))]
+
+    def opponent(self, number: NDArray[np.int64]) -> NDArray[np.int64]:
+        return number // (len(self.seeds) * self.seats)
+
+    def agent_seat(self, number: NDArray[np.int64]) -> NDArray[np.int64]:
+        return number % self.seats
+
+    def place(self, number: int) -> tuple[int, int]:
+        """Which opponent that match is against, and the agent's seat in it."""
+        return number // (len(self.seeds) * self.seats), number % self.seats
+
+    def names(self, number: int, agent: str) -> list[str]:
+        """Who sits where."""
+        opponent, seat = self.place(number)
+        names = [self.opponents[opponent]] * self.seats
+        names[seat] = agent
+        return names
+
+    def sample(self, count: int) -> list[int]:
+        """At most `count` numbers, as many of each opponent, chosen before anything is played."""
+        each = len(self.seeds) * self.seats
+        order = [opponent * each + index for index in range(each) for opponent in range(len(self.opponents))]
+        return order[:count]
+
+
+def play(
+    game: Game,
+    options: msgspec.Struct,
+    policies: Policies,
+    *,
+    agent: str,
+    opponents: Sequence[str],
+    matches: int,
+    seed: int,
+    log_dir: Path,
+    fleet: FleetConfig | None = None,
+    hosts: int | None = None,
+    deadline_s: float = 3600.0,
+    progress: Callable[[Progress], None] | None = None,
+    save_replays: Path | None = None,
+    replays: int = 8,
+) -> list[MatchupResult]:
+    """Play `matches` against each opponent on hosts of its own; results in the order of the opponents.
+
+    No opponents: a game with one seat, in which the agent plays alone. With `save_replays`, the first few matches
+    (`replays` in all) are written there for `ludus replay`. Raises EvaluationError when not all end in time.
+    """
+    config = fleet or FleetConfig()
+    built = msgspec.to_builtins(options)
+    schedule = Schedule.of(opponents, matches, seed)
+    with HostFleet(
+        game.command(options),
+        config,
+        options=built,
+        seed=seed,
+        log_dir=log_dir,
+        hosts=hosts,
+        schedule=schedule.matches(),
+        keep_log=save_replays is not None,
+    ) as running:
+        recorder = None
+        if save_replays is not None:
+            recorder = Recorder(
+                save_replays,
+                schedule.sample(replays),
+                seats=schedule.seats,
+                game=game.name,
+                schema=running.spec.schema,
+                options={name: value for name, value in built.items() if name not in game.local},
+                policies=lambda number: schedule.names(number, agent),
+            )
+        made = policies(running.spec) if callable(policies) else policies
+        return contest(
+            running, schedule, made, agent=agent, deadline_s=deadline_s, progress=progress, recorder=recorder
+        )
+
+
+def contest(
+    fleet: Fleet,
+    schedule: Schedule,
+    policies: Mapping[str, Policy],
+    *,
+    agent: str,
+    deadline_s: float,
+    progress: Callable[[Progress], None] | None = None,
+    recorder: Recorder | None = None,
+) -> list[MatchupResult]:
+    """Play a schedule on a fleet that was started with it."""
+    if fleet.spec.seats != schedule.seats:
+        raise ConfigError(
+            f"opponents: {fleet.spec.name} has {fleet.spec.seats} seats, this list of matches is for {schedule.seats}"
+        )
+    missing = [name for name in {agent, *schedule.opponents} - {ALONE} if name not in policies]
+    if missing:
+        raise ConfigError(f"no policy named {', '.join(sorted(missing))}; there are {', '.join(sorted(policies))}")
+    until = time.monotonic() + deadline_s
+    tally = Tally(schedule)
+    while tally.ended < len(schedule):
+        left_s = until - time.monotonic()
+        if left_s <= 0:
+            raise EvaluationError(
+                f"{tally.ended} of {len(schedule)} matches ended within {deadline_s:.0f} s; without the rest "
+                "the result would favour short ones, so give more time or schedule fewer"
+            )
+        arrivals = fleet.recv(min(left_s, POLL_S))
+        for ending in arrivals.endings:
+            tally.end(ending)
+            if recorder is not None:
+                recorder.end(ending)
+            if progress is not None and not ending.void:
+                progress(Progress(tally.ended, len(schedule), schedule.opponents[schedule.place(ending.match)[0]]))
+        if len(arrivals):
+            action = choose(arrivals, schedule, policies, agent)
+            tally.choose(arrivals)
+            if recorder is not None:
+                recorder.choose(arrivals, action)
+            fleet.send(arrivals.row, action)
+    return tally.results()
+
+
+def choose(arrivals: Arrivals, schedule: Schedule, policies: Mapping[str, Policy], agent: str) -> NDArray[np.int32]:
+    """Each row's action, chosen by the policy that sits there, one call a policy."""
+    action = np.zeros(len(arrivals), np.int32)
+    opponent = schedule.opponent(arrivals.match)
+    opponent[arrivals.row % schedule.seats == schedule.agent_seat(arrivals.match)] = -1
+    for who in np.unique(opponent):
+        index = np.flatnonzero(opponent == who)
+        policy = policies[agent if who < 0 else schedule.opponents[who]]
+        action[index] = policy.act(arrivals.take(index)).action
+    return action
+
+
+class Tally:
+    """What has been played of a schedule, one entry an opponent."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        self._schedule = schedule
+        self._ended = np.zeros(len(schedule), np.bool_)
+        self._counts = [Counter[str]() for _ in schedule.opponents]
+        self._turns = np.zeros(len(schedule.opponents))
+        self._score = np.zeros(len(schedule.opponents))
+
+    @property
+    def ended(self) -> int:
+        return int(np.count_nonzero(self._ended))
+
+    def choose(self, arrivals: Arrivals) -> None:
+        """Count the agent's decisions."""
+        agents = arrivals.match[arrivals.row % self._schedule.seats == self._schedule.agent_seat(arrivals.match)]
+        for opponent, decisions in enumerate(np.bincount(self._schedule.opponent(agents))):
+            self._counts[opponent]["decisions"] += int(decisions)
+
+    def end(self, ending: Ending) -> None:
+        opponent, seat = self._schedule.place(ending.match)
+        counts = self._counts[opponent]
+        if ending.void:
+            counts["voided"] += 1
+            return
+        if self._ended[ending.match]:
+            raise EvaluationError(f"match {ending.match} ended twice; the fleet did not keep to its schedule")
+        self._ended[ending.match] = True
+        score = float(ending.score[seat])
+        counts["wins" if score > 0.5 else "losses" if score < 0.5 else "ties"] += 1
+        counts["truncated"] += ending.truncated
+        counts["refused"] += int(ending.facts.get("refused", 0))
+        self._turns[opponent] += ending.facts.get("turns", 0.0)
+        self._score[opponent] += score
+
+    def results(self) -> list[MatchupResult]:
+        """To be called when all have ended."""
+        matches = len(self._schedule) // len(self._schedule.opponents)
+        return [
+            MatchupResult(
+                opponent=name,
+                matches=matches,
+                wins=counts["wins"],
+                losses=counts["losses"],
+                ties=counts["ties"],
+                truncated=counts["truncated"],
+                voided=counts["voided"],
+                refused=counts["refused"],
+                decisions=counts["decisions"],
+                turns=float(turns) / matches,
+                score=float(score) / matches,
+                interval=wilson(counts["wins"], matches),
+            )
+            for name, counts, turns, score in zip(
+                self._schedule.opponents, self._counts, self._turns, self._score, strict=True
+            )
+        ]

@@ -1,0 +1,108 @@
+"""The learning curve of a run as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ludus.evaluation.intervals import wilson
+from ludus.metrics.exporters.evaluations import Evaluation, Score
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#5F5F5F")  # Okabe and Ito: for all eyes
+LABEL_GAP = 4.6  # percentage points between two labels that would touch
+FINAL_OFFSET = 0.012  # of the width, so that final points stand beside each other and beside the lines
+
+
+def draw(evaluations: Sequence[Evaluation], path: Path, title: str) -> None:
+    """Win rates over training minutes, one line an opponent with its 95% band; the final evaluation as points."""
+    # Imported here, and without pyplot: no window system, no global state, and no second lost by who draws nothing.
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    opponents = list(dict.fromkeys(score.opponent for each in evaluations for score in each.scores))
+    last_minute = max(each.training_s for each in evaluations) / 60
+    width = max(last_minute, 1e-3)
+    figure = Figure(figsize=(9, 5), dpi=150, layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    ends: list[tuple[float, str, str]] = []
+    for index, opponent in enumerate(opponents):
+        colour = COLOURS[index % len(COLOURS)]
+        x = width * (1 + FINAL_OFFSET * (index + 1))
+        ends.append((_draw_opponent(axes, evaluations, opponent, colour, x), opponent, colour))
+    right = width * (1 + FINAL_OFFSET * (len(opponents) + 1.5))
+    for height, (end, opponent, colour) in zip(spread([end for end, _, _ in ends]), ends, strict=True):
+        axes.text(right, height, f"{opponent}  {end:.1f}%", color=colour, va="center", fontsize=10, clip_on=False)
+    axes.set_xlim(0, right)
+    axes.set_ylim(0, 100)
+    axes.set_yticks(range(0, 101, 20), [f"{tick}%" for tick in range(0, 101, 20)])
+    axes.set_xlabel("minutes of training")
+    axes.set_ylabel("matches won")
+    axes.set_title(title, loc="left", fontsize=12, pad=24)
+    axes.text(0, 1.02, _legend(evaluations), transform=axes.transAxes, fontsize=9, color="#666666", va="bottom")
+    axes.axhline(50, color="#888888", linewidth=0.8, linestyle=(0, (4, 4)), zorder=0)
+    axes.grid(axis="y", color="#E6E6E6", linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(length=0)
+    figure.savefig(path)
+
+
+def spread(heights: Sequence[float], gap: float = LABEL_GAP, low: float = 0.0, high: float = 100.0) -> list[float]:
+    """The heights moved apart until no two are nearer than `gap`, within low and high; their order stays."""
+    order = sorted(range(len(heights)), key=lambda index: heights[index])
+    moved = list(heights)
+    ceiling = high
+    for index in reversed(order):  # down from the top, then up from what fell below the bottom
+        moved[index] = min(moved[index], ceiling)
+        ceiling = moved[index] - gap
+    floor = low
+    for index in order:
+        moved[index] = max(moved[index], floor)
+        floor = moved[index] + gap
+    return moved
+
+
+def _draw_opponent(axes: Axes, evaluations: Sequence[Evaluation], opponent: str, colour: str, final_x: float) -> float:
+    """Draw one opponent and return the height at which its label belongs."""
+    points = [(each, score) for each in evaluations for score in each.scores if score.opponent == opponent]
+    during = [(each.training_s / 60, *_percent(score)) for each, score in points if not each.final]
+    end = 0.0
+    if during:
+        minutes, rates, lows, highs = zip(*during, strict=True)
+        axes.fill_between(minutes, lows, highs, color=colour, alpha=0.11, linewidth=0)
+        axes.plot(minutes, rates, color=colour, linewidth=2, marker="o", markersize=3.5)
+        end = rates[-1]
+    for _, score in (point for point in points if point[0].final):
+        end, low, high = _percent(score)
+        axes.errorbar(
+            [final_x],
+            [end],
+            [[end - low], [high - end]],
+            color=colour,
+            fmt="D",
+            markersize=5,
+            capsize=3,
+            clip_on=False,
+            zorder=3,
+        )
+    return end
+
+
+def _legend(evaluations: Sequence[Evaluation]) -> str:
+    parts = []
+    for final, words in ((False, "line and band: {} matches each"), (True, "diamond: final, {} matches each")):
+        counts = [score.matches for each in evaluations if each.final == final for score in each.scores]
+        if counts:
+            parts.append(words.format(counts[-1]))
+    return ", ".join((*parts, "95% Wilson intervals"))
+
+
+def _percent(score: Score) -> tuple[float, float, float]:
+    low, high = wilson(score.wins, score.matches)
+    rate = score.wins / score.matches if score.matches else 0.0
+    return 100 * rate, 100 * low, 100 * high

@@ -1,0 +1,19 @@
+"""How sure a share of wins is."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+Z_95 = 1.959963984540054  # two-sided
+
+
+def wilson(wins: int, matches: int, z: float = Z_95) -> tuple[float, float]:
+    """Wilson's score interval of a share; (0, 1) when nothing was played."""
+    if not 0 <= wins <= matches:
+        raise ValueError(f"{wins} wins in {matches} matches")
+    if matches == 0:
+        return 0.0, 1.0
+    share, weight = wins / matches, z * z / matches
+    centre = share + weight / 2
+    spread = z * sqrt(share * (1 - share) / matches + weight / (4 * matches))
+    return max(0.0, (centre - spread) / (1 + weight)), min(1.0, (centre + spread) / (1 + weight))

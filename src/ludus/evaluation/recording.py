@@ -1,0 +1,140 @@
+"""A match as one JSON file: what it takes to play it again, and how it ended."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import tempfile
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import numpy as np
+from msgspec import Meta, Struct
+from numpy.typing import NDArray
+
+from ludus.errors import ReplayError
+from ludus.types import Arrivals, Ending
+
+SUFFIX = ".ludus.json"
+VERSION = 1
+MAX_BYTES = 16 * 2**20
+MAX_SEATS = 64
+
+Name = Annotated[str, Meta(min_length=1, max_length=100)]
+Seed = Annotated[int, Meta(ge=0, lt=2**53)]
+Action = Annotated[int, Meta(ge=0, lt=2**31)]
+
+
+class Record(Struct, frozen=True, forbid_unknown_fields=True):
+    """One match that was played to its end."""
+
+    version: Annotated[int, Meta(ge=VERSION, le=VERSION)]
+    game: Name  # as the registry knows it
+    schema: Annotated[int, Meta(ge=0)]  # of the actions; another schema means something else by the same numbers
+    options: Annotated[dict[str, Any], Meta(max_length=100)]  # Any: the game's own struct checks them
+    seed: Seed
+    number: Annotated[int, Meta(ge=0, lt=2**32)]
+    policies: Annotated[tuple[Name, ...], Meta(min_length=1, max_length=MAX_SEATS)]  # one a seat
+    actions: Annotated[
+        tuple[Annotated[tuple[Action, ...], Meta(max_length=1_000_000)], ...], Meta(max_length=MAX_SEATS)
+    ]
+    score: Annotated[tuple[float, ...], Meta(max_length=MAX_SEATS)]
+    turns: float  # as the game counts them; 0 where it does not
+    truncated: bool
+    log_sha256: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+
+
+class Recorder:
+    """Saves chosen matches of a fleet as they end. A voided match is played again, so its actions are forgotten."""
+
+    def __init__(
+        self,
+        folder: Path,
+        numbers: Collection[int],
+        *,
+        seats: int,
+        game: str,
+        schema: int,
+        options: Mapping[str, object],
+        policies: Callable[[int], Sequence[str]],  # who sits where in a match
+    ) -> None:
+        self.saved: list[Path] = []
+        self._folder, self._seats = folder, seats
+        self._game, self._schema, self._options, self._policies = game, schema, dict(options), policies
+        self._numbers = np.array(sorted(numbers), np.int64)
+        self._actions: dict[int, list[list[int]]] = {}
+
+    def choose(self, arrivals: Arrivals, action: NDArray[np.int32]) -> None:
+        """Note what was chosen for these rows."""
+        for index in np.flatnonzero(np.isin(arrivals.match, self._numbers)):
+            seats = self._actions.setdefault(int(arrivals.match[index]), [[] for _ in range(self._seats)])
+            seats[int(arrivals.row[index]) % self._seats].append(int(action[index]))
+
+    def end(self, ending: Ending) -> None:
+        """Save the match if it is one of the chosen."""
+        actions = self._actions.pop(ending.match, None)
+        if actions is None or ending.void:
+            return
+        policies = self._policies(ending.match)
+        name = "-".join((f"{ending.match:06d}", *(re.sub(r"[^\w.]+", "_", policy) for policy in policies)))
+        match = Record(
+            version=VERSION,
+            game=self._game,
+            schema=self._schema,
+            options=self._options,
+            seed=ending.seed,
+            number=ending.match,
+            policies=tuple(policies),
+            actions=tuple(tuple(seat) for seat in actions),
+            score=tuple(float(score) for score in ending.score),
+            turns=float(ending.facts.get("turns", 0.0)),
+            truncated=ending.truncated,
+            log_sha256=digest(ending.log),
+        )
+        path = self._folder / f"{name[:120]}{SUFFIX}"
+        write(path, match)
+        self.saved.append(path)
+
+
+def digest(log: str) -> str:
+    """SHA-256 of a game's log without the lines that hold the time of day."""
+    kept = [line for line in log.split("\n") if not line.startswith("|t:|")]
+    return hashlib.sha256("\n".join(kept).encode()).hexdigest()
+
+
+def write(path: Path, match: Record) -> None:
+    """Write the file whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    encoded = msgspec.json.format(msgspec.json.encode(match), indent=0)
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+        try:
+            file.write(encoded)
+            file.flush()
+            os.replace(file.name, path)
+        except BaseException:
+            os.unlink(file.name)
+            raise
+
+
+def read(path: Path) -> Record:
+    """The record in a file. Raises ReplayError that says what is wrong with it."""
+    try:
+        with path.open("rb") as file:
+            encoded = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise ReplayError(f"cannot read {path}: {error.strerror}") from error
+    if len(encoded) > MAX_BYTES:
+        raise ReplayError(f"{path} is larger than {MAX_BYTES // 2**20} MiB; that is no saved match")
+    try:
+        match = msgspec.json.decode(encoded, type=Record)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise ReplayError(f"{path} is no saved match: {error}") from error
+    seats = len(match.policies)
+    if len(match.actions) != seats or len(match.score) != seats:
+        raise ReplayError(
+            f"{path} names {seats} policies, {len(match.actions)} lists of actions and {len(match.score)} scores"
+        )
+    return match

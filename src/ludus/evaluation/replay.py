@@ -1,0 +1,143 @@
+"""Plays a saved match again and proves that it ends the same."""
+
+from __future__ import annotations
+
+import html
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from ludus.config.schema import FleetConfig
+from ludus.errors import ReplayError
+from ludus.evaluation.recording import Record, digest, read
+from ludus.fleet.fleet import HostFleet
+from ludus.games import registry
+from ludus.types import Arrivals, Ending
+
+SCORE_TOLERANCE = 1e-6
+POLL_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayResult:
+    """A match that ended as it did when it was played."""
+
+    match: Record
+    log: str
+    page: Path | None  # where the log was written as HTML
+
+
+def replay(path: Path, out: Path | None = None, *, deadline_s: float = 120.0) -> ReplayResult:
+    """Play a saved match on one host and compare; `out` is where to write a page that shows it.
+
+    Raises ReplayError that says what differs, and writes no page then.
+    """
+    match = read(path)
+    game = registry.load(match.game)
+    if local := game.local & match.options.keys():
+        raise ReplayError(
+            f"{path} sets {', '.join(sorted(local))}, which a saved match may not: it would start that program"
+        )
+    try:
+        options = msgspec.convert(match.options, game.options)
+    except msgspec.ValidationError as error:
+        raise ReplayError(f"{path}: its options do not fit {match.game}: {error}") from error
+    ending = _play(match, game, options, deadline_s)
+    differences = compare(match, ending)
+    if differences:
+        raise ReplayError(f"{path} does not end as it did: {'; '.join(differences)}")
+    if out is not None:
+        title = f"{match.game}: {' against '.join(match.policies)}"
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text((game.page or plain_page)(title, ending.log), encoding="utf-8")
+    return ReplayResult(match, ending.log, out)
+
+
+def compare(match: Record, ending: Ending) -> list[str]:
+    """What is not as recorded, in words; nothing when all is."""
+    differences = []
+    score = tuple(float(one) for one in ending.score)
+    if len(score) != len(match.score) or not np.allclose(score, match.score, atol=SCORE_TOLERANCE):
+        differences.append(f"score {score}, recorded {match.score}")
+    if (turns := float(ending.facts.get("turns", 0.0))) != match.turns:
+        differences.append(f"{turns:g} turns, recorded {match.turns:g}")
+    if ending.truncated != match.truncated:
+        differences.append(f"truncated {ending.truncated}, recorded {match.truncated}")
+    if (found := digest(ending.log)) != match.log_sha256:
+        differences.append(f"log {found[:12]}, recorded {match.log_sha256[:12]}")
+    return differences
+
+
+class Script:
+    """Hands out each seat's recorded actions in order."""
+
+    def __init__(self, match: Record) -> None:
+        self._left = [iter(seat) for seat in match.actions]
+        self._given = [0] * len(match.actions)
+
+    def actions(self, arrivals: Arrivals) -> NDArray[np.int32]:
+        chosen = np.zeros(len(arrivals), np.int32)
+        for index, seat in enumerate(arrivals.row % len(self._left)):
+            action = next(self._left[seat], None)
+            if action is None:
+                raise ReplayError(f"seat {seat} is asked once more after its {self._given[seat]} recorded actions")
+            if action >= arrivals.legal.shape[1] or not arrivals.legal[index, action]:
+                raise ReplayError(
+                    f"action {action}, number {self._given[seat]} of seat {seat}, is not legal when replayed"
+                )
+            self._given[seat] += 1
+            chosen[index] = action
+        return chosen
+
+    def unused(self) -> int:
+        """How many recorded actions were never asked for."""
+        return sum(len(list(seat)) for seat in self._left)
+
+
+def _play(match: Record, game: registry.Game, options: msgspec.Struct, deadline_s: float) -> Ending:
+    script = Script(match)
+    until = time.monotonic() + deadline_s
+    with (
+        tempfile.TemporaryDirectory(prefix="ludus-replay-") as logs,
+        HostFleet(
+            game.command(options),
+            FleetConfig(),
+            options=msgspec.to_builtins(options),
+            seed=match.seed,
+            log_dir=Path(logs),
+            hosts=1,
+            matches=1,
+            schedule=[(match.number, match.seed)],
+            keep_log=True,
+        ) as fleet,
+    ):
+        if fleet.spec.schema != match.schema:
+            raise ReplayError(
+                f"recorded with schema {match.schema} of {match.game}, this is schema {fleet.spec.schema}"
+            )
+        if fleet.spec.seats != len(match.policies):
+            raise ReplayError(f"recorded with {len(match.policies)} seats, {fleet.spec.name} has {fleet.spec.seats}")
+        while time.monotonic() < until:
+            arrivals = fleet.recv(POLL_S)
+            for ending in arrivals.endings:
+                if ending.void:
+                    raise ReplayError(f"the host was lost while replaying: {ending.void}")
+                if left := script.unused():
+                    raise ReplayError(f"it ends {left} recorded actions too early")
+                return ending
+            if len(arrivals):
+                fleet.send(arrivals.row, script.actions(arrivals))
+    raise ReplayError(f"it did not end within {deadline_s:.0f} s")
+
+
+def plain_page(title: str, log: str) -> str:
+    """For games without a page of their own."""
+    return (
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{html.escape(title)}</title></head>\n'
+        f"<body><h1>{html.escape(title)}</h1>\n<pre>{html.escape(log)}</pre></body></html>\n"
+    )

@@ -1,0 +1,145 @@
+"""What a run came to: report.md with a table and a curve, made from the files in the run's folder alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import ludus
+from ludus.config.schema import RunConfig
+from ludus.evaluation import curve
+from ludus.evaluation.intervals import wilson
+from ludus.metrics import names
+from ludus.metrics.exporters import csv, evaluations, text
+from ludus.metrics.exporters.evaluations import Evaluation, Score
+
+PROGRESS, EVALUATIONS, REPORT, CURVE = "progress.csv", "evaluations.jsonl", "report.md", "learning_curve.png"
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """A run's numbers over its whole length."""
+
+    training_s: float
+    counters: Mapping[str, float]
+    shares: Mapping[str, float]  # of each process's time, by stage
+
+    @property
+    def decisions_per_s(self) -> float:
+        return self._per_s(names.DECISIONS)
+
+    @property
+    def matches_per_hour(self) -> float:
+        return 3600 * self._per_s(names.MATCHES)
+
+    def _per_s(self, name: str) -> float:
+        return self.counters.get(name, math.nan) / self.training_s if self.training_s > 0 else math.nan
+
+
+def write(run_dir: Path, config: RunConfig, command: str) -> Path:
+    """Write the report and its picture into the run's folder; `command` is how to make the run again."""
+    found = evaluations.read(run_dir / EVALUATIONS)
+    title = " ".join(filter(None, (config.game, str(config.options.get("format", "")))))
+    if found:
+        curve.draw(found, run_dir / CURVE, f"{title}: win rates in training")
+    page = markdown(title, found, figures(csv.read(run_dir / PROGRESS)), command)
+    (run_dir / REPORT).write_text(page, encoding="utf-8")
+    return run_dir / REPORT
+
+
+def figures(rows: Sequence[Mapping[str, str]]) -> Figures:
+    """The whole run from the rows of its progress.csv: last counters, mean shares weighted by the time between rows."""
+    kinds = {metric.name: metric.kind for metric in names.METRICS}
+    counters: dict[str, float] = {}
+    weighted: dict[str, float] = {}
+    total_s = before_s = 0.0
+    for row in rows:
+        now_s = _float(row.get(names.TRAINING_S, "")) or before_s
+        step_s, before_s = max(now_s - before_s, 0.0), now_s
+        total_s += step_s
+        for name, value in row.items():
+            number = _float(value)
+            if number is None:
+                continue
+            if kinds.get(name) == "counter" or name == names.HOSTS_RESTARTS:
+                counters[name] = number
+            elif (stage := names.SHARE.end(name)) is not None:
+                weighted[stage] = weighted.get(stage, 0.0) + number * step_s
+    ordered = names.ordered(names.SHARE(stage) for stage in weighted)
+    shares = {
+        name.removeprefix("share/"): weighted[name.removeprefix("share/")] / total_s for name in ordered if total_s
+    }
+    return Figures(before_s, counters, shares)
+
+
+def markdown(title: str, found: Sequence[Evaluation], numbers: Figures, command: str) -> str:
+    """The page as text."""
+    last = found[-1] if found else None
+    lines = [f"# {title}", "", f"Trained with ludus {ludus.__version__} for {text.duration(numbers.training_s)}.", ""]
+    if last is None:
+        lines += ["This run ended before its first evaluation.", ""]
+    else:
+        when = (
+            "at the end" if last.final else f"after {text.duration(last.training_s)}, the last before the run stopped"
+        )
+        lines += [f"## Win rates {when}", "", *table(last.scores), "", f"![Win rates over training]({CURVE})", ""]
+        lines += ["Every seed is played from every seat. A tie is no win. Intervals are Wilson's, 95%.", ""]
+    lines += [
+        "## The run",
+        "",
+        "| | |",
+        "| --- | ---: |",
+        *(f"| {label} | {value} |" for label, value in _run_rows(numbers)),
+        "",
+    ]
+    if numbers.shares:
+        lines += ["## Where the time went", "", "| process | stage | share |", "| --- | --- | ---: |"]
+        for stage, share in numbers.shares.items():
+            process, _, part = stage.partition("/")
+            lines.append(f"| {process} | {part.replace('_', ' ')} | {text.percent(share, 1)} |")
+        lines += [""]
+    lines += ["## Again", "", "```", command, "```", ""]
+    return "\n".join(lines)
+
+
+def table(scores: Sequence[Score]) -> list[str]:
+    """Win rates with their intervals, as the lines of a Markdown table."""
+    lines = [
+        "| opponent | win rate | 95% interval | won | lost | tied | matches |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for score in scores:
+        low, high = wilson(score.wins, score.matches)
+        rate = score.wins / score.matches if score.matches else math.nan
+        interval = f"{text.percent(low, 1)} to {text.percent(high, 1)}"
+        cells = (score.opponent, text.percent(rate, 1), interval, score.wins, score.losses, score.ties, score.matches)
+        lines.append(f"| {' | '.join(str(cell) for cell in cells)} |")
+    return lines
+
+
+def _run_rows(numbers: Figures) -> list[tuple[str, str]]:
+    def total(name: str) -> str:
+        return f"{numbers.counters.get(name, 0):,.0f}"
+
+    return [
+        ("training time", text.duration(numbers.training_s)),
+        ("decisions", total(names.DECISIONS)),
+        ("decisions learned from", total(names.LEARNED)),
+        ("decisions/s", text.count(numbers.decisions_per_s)),
+        ("matches", total(names.MATCHES)),
+        ("matches/hour", text.count(numbers.matches_per_hour)),
+        ("updates", total(names.UPDATES)),
+        ("skipped updates", total(names.SKIPPED)),
+        ("truncated matches", total(names.TRUNCATED)),
+        ("voided matches", total(names.VOIDED)),
+        ("host restarts", total(names.HOSTS_RESTARTS)),
+    ]
+
+
+def _float(value: str) -> float | None:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return None

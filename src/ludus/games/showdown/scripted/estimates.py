@@ -1,0 +1,93 @@
+"""What a move does and how two Pokemon stand against each other, in numbers. Pure.
+
+Axes: n rows, S own slots, F foe slots (as many), M moves.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludus.games.showdown.scripted.actions import TEAM, Bools, Floats, Ints
+from ludus.games.showdown.scripted.reading import ATK, DEF, SPA, SPD, SPE, Moves, Scene, Types
+
+STAB = 1.5
+MEAN_ROLL = 0.925  # of the 0.85 to 1 that the game draws
+BURN = 0.5
+SPEED_TIER = 0.1  # the weights of SimpleHeuristicsPlayer in poke-env
+HP_WEIGHT = 0.4
+STAGES = np.array([2 / (2 - stage) if stage < 0 else (2 + stage) / 2 for stage in range(-6, 7)], np.float32)
+
+
+def staged(boosts: NDArray[np.int8]) -> Floats:
+    """The factor that stages of a boost put on a stat."""
+    return STAGES[np.clip(boosts, -6, 6) + 6]
+
+
+def matchup(scene: Scene, types: Types, foes: slice) -> Floats:
+    """How each own Pokemon stands against those foes [n, 6, foes], above 0 is well: types, who is faster, health."""
+    own, foe = scene.pair[:, :TEAM, None], scene.pair[:, None, foes]
+    speed, health = scene.base[:, :, 1 + SPE], scene.hp
+    stand: Floats = (
+        types.best[own, foe]
+        - types.best[foe, own]
+        + SPEED_TIER * np.sign(speed[:, :TEAM, None] - speed[:, None, foes])
+        + HP_WEIGHT * (health[:, :TEAM, None] - health[:, None, foes])
+    )
+    return stand
+
+
+def effectiveness(scene: Scene, types: Types, kind: Ints, foes: slice) -> Floats:
+    """Of moves of a type [n, S, M] on those foes [n, S, F, M]."""
+    return types.on[kind[:, :, None, :], scene.pair[:, None, foes, None]]
+
+
+def same_type(scene: Scene, kind: Ints, slots: int) -> Bools:
+    """Whether the user has the move's type [n, S, M]."""
+    user = scene.types[:, :slots, :2]
+    same: Bools = (kind > 0) & ((kind == user[:, :, :1]) | (kind == user[:, :, 1:]))
+    return same
+
+
+def rough_damage(scene: Scene, moves: Moves, types: Types, slots: int) -> Floats:
+    """Of the own actives' moves on the foe's actives [n, S, F, M], by base stats and boosts; for comparing only."""
+    foes = slice(TEAM, TEAM + slots)
+    ids = scene.moves[:, :slots]
+    own, foe = staged(scene.boosts[:, :slots, :SPE]), staged(scene.boosts[:, slots:, :SPE])
+    attack = (2 * scene.base[:, :slots, 1 : 1 + SPE] + 36) * own
+    defence = (2 * scene.base[:, foes, 1 : 1 + SPE] + 36) * foe
+    kind = moves.type[ids]
+    value = moves.plain_value[ids] * np.where(same_type(scene, kind, slots), STAB, 1.0).astype(np.float32)
+    return value[:, :, None, :] * _ratio(attack, defence, moves.physical[ids]) * effectiveness(scene, types, kind, foes)
+
+
+def damage(scene: Scene, moves: Moves, types: Types, slots: int) -> Floats:
+    """Expected, as a share of the target's full HP [n, S, F, M]: level, stats, boosts, burn, accuracy, hits."""
+    foes = slice(TEAM, TEAM + slots)
+    ids = scene.moves[:, :slots]
+    own, foe = staged(scene.boosts[:, :slots, :SPE]), staged(scene.boosts[:, slots:, :SPE])
+    attack = scene.stats[:, :slots, :SPE] * own
+    attack[:, :, ATK] *= np.where(scene.burned[:, :slots], BURN, 1.0)
+    defence = scene.stats[:, foes, :SPE] * foe
+    kind = moves.type[ids]
+    level = scene.level[:, :slots, None]
+    stab = np.where(same_type(scene, kind, slots), STAB, 1.0)
+    scale = (0.4 * level + 2) / 50 * moves.power[ids] * stab  # [n, S, M]
+    hit = scale[:, :, None, :] * _ratio(attack, defence, moves.physical[ids]) + 2 * (scale > 0)[:, :, None, :]
+    on = effectiveness(scene, types, kind, foes)
+    fixed = moves.fixed[ids] + level * moves.level_damage[ids]
+    points = hit * on * (MEAN_ROLL * moves.hits[ids])[:, :, None, :] + fixed[:, :, None, :] * (on > 0)
+    foe_level = scene.level[:, foes]
+    full = (2 * scene.base[:, foes, 0] + 52) * foe_level / 100 + foe_level + 10
+    share: Floats = (points * moves.accuracy[ids][:, :, None, :] / full[:, None, :, None]).astype(np.float32)
+    return share
+
+
+def _ratio(attack: Floats, defence: Floats, physical: Bools) -> Floats:
+    """Attack over defence as the move's category has it [n, S, F, M], from stats [n, S or F, ...]."""
+    attack, defence = attack[:, :, None, :], np.maximum(defence, 1.0)[:, None, :, :]
+    return np.where(
+        physical[:, :, None, :],
+        (attack[..., ATK] / defence[..., DEF])[..., None],
+        (attack[..., SPA] / defence[..., SPD])[..., None],
+    )

@@ -1,0 +1,110 @@
+"""The scripted policies: each scores what its slots could do, and the legal action with the highest sum is taken.
+
+Axes: n rows, S own slots, F foe slots, V variants, T targets, M moves.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludus.games.showdown.scripted.actions import TEAM, ActionMap, Bools, Dice, Floats, any_legal, some
+from ludus.games.showdown.scripted.estimates import damage
+from ludus.games.showdown.scripted.reading import Moves, Reader, Scene
+from ludus.spec import GameSpec
+from ludus.types import Arrivals, Choices
+
+RELUCTANT = np.float32(-1e3)  # what is done only where nothing else is legal
+SPREAD_BONUS = 1.5  # of a move that strikes both foes, in poke-env's players
+SPREAD_DAMAGE = 0.75
+
+
+class RandomPolicy:
+    """Every legal action is equally likely."""
+
+    def __init__(self, spec: GameSpec, seed: int) -> None:
+        self._dice = Dice(spec, seed)
+
+    def act(self, arrivals: Arrivals) -> Choices:
+        return chosen(any_legal(arrivals.legal, self._dice.throw(arrivals, 1)[:, 0]))
+
+
+class ScoringPolicy(ABC):
+    """Scores of slots in, the best legal action out."""
+
+    def __init__(self, spec: GameSpec, seed: int) -> None:
+        self.actions, self.reader, self.moves = ActionMap(spec), Reader(spec), Moves(spec)
+        self.types, self.slots = self.reader.types, self.actions.slots
+        self.foes = slice(TEAM, TEAM + self.slots)
+        self._dice = Dice(spec, seed)
+
+    @abstractmethod
+    def score(self, scene: Scene, legal: Bools, dice: Floats, uses: Floats, switches: Floats) -> None:
+        """Write scores of the uses of moves [n, S, V, T, M] and of switches [n, S, 6]; both are zeros, passing stays 0.
+
+        `legal` is what each slot may do [n, S, slot actions], `dice` is uniform in [0, 1), [n, 6].
+        """
+
+    def act(self, arrivals: Arrivals) -> Choices:
+        actions = self.actions
+        scene = self.reader.read(arrivals)
+        scores = np.zeros((len(arrivals), actions.slots, actions.slot_actions), np.float32)
+        legal = actions.of_slots(arrivals.legal)
+        dice = self._dice.throw(arrivals, TEAM).astype(np.float32)
+        self.score(scene, legal, dice, actions.uses_of(scores), actions.switches_of(scores))
+        action = actions.best(scores, arrivals.legal)
+        if actions.picks is not None:
+            previewing = np.flatnonzero(some(arrivals.legal[:, actions.joint :], 1))
+            if len(previewing):
+                action[previewing] = actions.best_preview(
+                    actions.switches_of(scores)[previewing, 0], arrivals.legal[previewing]
+                )
+        return chosen(action)
+
+
+class MaxPower(ScoringPolicy):
+    """The move with the highest base power, at any of the foes; switches only where it must, to any Pokemon."""
+
+    def score(self, scene: Scene, legal: Bools, dice: Floats, uses: Floats, switches: Floats) -> None:
+        ids = scene.moves[:, : self.slots]
+        power = self.moves.power[ids]
+        if self.slots > 1:
+            both = ~some(~scene.alive[:, self.foes], 1)[:, None, None]
+            power = power * np.where(both & ~self.moves.single_target[ids], np.float32(SPREAD_BONUS), np.float32(1))
+            aim_at(uses, scene.alive[:, self.foes] * (0.5 + dice[:, : self.slots]))
+        uses += power[:, :, None, None, :]
+        uses[:, :, 1:] += RELUCTANT
+        switches += 2 * RELUCTANT + dice[:, None, :]
+
+
+class MaxDamage(ScoringPolicy):
+    """The move with the highest expected damage; switches only where it must, to any Pokemon."""
+
+    def score(self, scene: Scene, legal: Bools, dice: Floats, uses: Floats, switches: Floats) -> None:
+        expected = (
+            damage(scene, self.moves, self.types, self.slots) * scene.alive[:, None, self.foes, None]
+        )  # [n, S, F, M]
+        if self.slots == 1:
+            uses += expected[:, :, None]
+        else:
+            struck = np.maximum(scene.alive[:, self.foes].sum(1), 1)[:, None, None]
+            spread = self.moves.spread[scene.moves[:, : self.slots]]
+            each = np.where(spread, np.where(struck > 1, SPREAD_DAMAGE, 1.0), 1.0 / struck).astype(np.float32)
+            uses[:, :, :, 0] += (expected.sum(2) * each)[:, :, None]
+            uses[:, :, :, 1:3] += expected[:, :, None]
+            uses[:, :, :, 3:] += RELUCTANT
+        uses[:, :, 1:] += RELUCTANT
+        switches += 2 * RELUCTANT + dice[:, None, :]
+
+
+def aim_at(uses: Floats, foes: NDArray[np.floating]) -> None:
+    """Prefer foes by these scores [n, F] within (0, 2), and anybody to an ally. Doubles only."""
+    uses[:, :, :, 1:3] += 1e-3 * foes[:, None, None, :, None]
+    uses[:, :, :, 3:] += RELUCTANT
+
+
+def chosen(action: NDArray[np.int32]) -> Choices:
+    nothing = np.zeros(len(action), np.float32)
+    return Choices(action, nothing, nothing)

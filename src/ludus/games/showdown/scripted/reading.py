@@ -1,0 +1,168 @@
+"""What scripted policies read of an observation: leaves by column name, and the tables that ids point into.
+
+Axes: n rows, P = 12 Pokemon (6 own in the order of the request, then 6 of the foe, actives first), S slots a side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludus.errors import HostError
+from ludus.games.showdown.scripted.actions import TEAM, Bools, Floats, Ints
+from ludus.spec import GameSpec
+from ludus.types import Arrivals
+
+LEAVES = ("species", "types", "moves", "pokemon", "boosts", "field")
+STATS = ("atk", "def", "spa", "spd", "spe")
+ATK, DEF, SPA, SPD, SPE = range(5)  # on the last axis of stats and boosts
+HAZARDS = ("spikes", "toxicspikes", "stealthrock", "stickyweb")  # the move and the condition have one name
+CLEARING = ("rapidspin", "defog")
+FIXED_DAMAGE = {"sonicboom": 20.0, "dragonrage": 40.0}
+LEVEL_DAMAGE = ("seismictoss", "nightshade")
+
+
+class Moves:
+    """Facts of every move, by id; id 0 is a move nobody knows and has no power."""
+
+    def __init__(self, spec: GameSpec) -> None:
+        table = spec.tables["move"]
+        columns = Columns(spec, "move", table=True)
+        names = np.array(cast(Sequence[str], spec.layout.get("move_names", ())))
+        if len(names) != len(table):
+            raise HostError(f"{spec.name}: {len(table)} moves but {len(names)} in its layout's move_names")
+        kinds = cast(Sequence[str], spec.layout.get("types", ()))
+        types = table[:, columns.of(f"type_{kind.lower()}" for kind in kinds)]
+
+        def named(*wanted: str) -> Bools:
+            return np.isin(names, wanted)
+
+        self.power: Floats = table[:, columns["base_power"]] * 150
+        self.accuracy: Floats = table[:, columns["accuracy"]]
+        self.hits: Floats = table[:, columns["hits"]] * 5
+        self.physical: Bools = table[:, columns["physical"]] > 0
+        self.type: Ints = np.where(types.any(1), types.argmax(1) + 1, 0)
+        self.spread: Bools = table[:, columns["target_spread"]] > 0
+        self.single_target: Bools = table[:, columns["target_foe"]] > 0
+        self.clears: Bools = named(*CLEARING)
+        self.hazard: Ints = np.zeros(len(table), np.intp)  # 1 + its place in HAZARDS
+        for place, name in enumerate(HAZARDS, 1):
+            self.hazard[named(name)] = place
+        gains = table[:, columns.of(f"boosts_self_{stat}" for stat in STATS)] * 2
+        status = (table[:, columns["status"]] > 0) & (table[:, columns["target_self"]] > 0)
+        self.gains: Bools = gains > 0  # [moves, stats]
+        self.sets_up: Bools = status & (gains.sum(1) >= 2)
+        self.plain_value: Floats = self.power * self.accuracy * self.hits
+        self.fixed: Floats = np.zeros(len(table), np.float32)  # HP, whatever the stats
+        for name, damage in FIXED_DAMAGE.items():
+            self.fixed[named(name)] = damage
+        self.level_damage: Bools = named(*LEVEL_DAMAGE)
+
+
+class Types:
+    """Effectiveness by pairs of types, so that one look-up answers for a whole Pokemon."""
+
+    def __init__(self, spec: GameSpec) -> None:
+        chart = spec.tables["effectiveness"]
+        self.count = len(chart)
+        pairs = (chart[:, :, None] * chart[:, None, :]).reshape(self.count, -1)
+        self.on: Floats = pairs  # [attacking type, pair]
+        first, second = np.divmod(np.arange(self.count**2), self.count)
+        self.best: Floats = np.maximum(  # [attacking pair, pair]: a Pokemon's better type on another Pokemon
+            np.where((first > 0)[:, None], pairs[first], 0), np.where((second > 0)[:, None], pairs[second], 0)
+        )
+        self.best[0] = 1.0
+
+    def pair(self, types: NDArray[np.uint8]) -> Ints:
+        """The pair that types [..., 2 or more] make."""
+        return types[..., 0].astype(np.intp) * self.count + types[..., 1]
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A batch of observations by what they mean."""
+
+    pair: Ints  # [n, P] current types, as a pair
+    tera: Ints  # [n, S] the pair that each own active would become
+    types: NDArray[np.uint8]  # [n, P, 3]
+    moves: NDArray[np.uint16]  # [n, P, 4]
+    hp: Floats  # [n, P] share of the full HP
+    alive: Bools  # [n, P]
+    active: Bools  # [n, P]
+    level: Floats  # [n, P]
+    burned: Bools  # [n, P]
+    stats: Floats  # [n, P, 5] own as they are, the foe's estimated
+    base: Floats  # [n, P, 6] base HP, then stats
+    boosts: NDArray[np.int8]  # [n, 2S, 7]
+    own_hazards: Bools  # [n, 4] in the order of HAZARDS, on the own side
+    foe_hazards: Bools  # [n, 4]
+    own_left: Floats  # [n] own Pokemon that have not fainted
+    foe_left: Floats  # [n]
+
+
+class Reader:
+    """Takes arrivals apart. Raises HostError when the host's spec lacks something."""
+
+    def __init__(self, spec: GameSpec) -> None:
+        have = {leaf.name: leaf for leaf in spec.obs.leaves}
+        for name in LEAVES:
+            if name not in have:
+                raise HostError(f"{spec.name}: its observations have no leaf {name!r}, which scripted policies read")
+        self._obs = spec.obs
+        self.slots = have["boosts"].shape[0] // 2
+        self.types = Types(spec)
+        pokemon, field = Columns(spec, "pokemon"), Columns(spec, "field")
+        self._hp, self._alive, self._active, self._level, self._burned = (
+            pokemon[name] for name in ("hp", "alive", "active", "level", "brn")
+        )
+        self._stats = pokemon.of(STATS)
+        self._own_hazards = field.of(f"own_{name}" for name in HAZARDS)
+        self._foe_hazards = field.of(f"foe_{name}" for name in HAZARDS)
+        self._own_left, self._foe_left = field["own_alive"], field["foe_alive"]
+        columns = Columns(spec, "species", table=True)
+        self._base = spec.tables["species"][:, columns.of(f"base_{stat}" for stat in ("hp", *STATS))] * 200
+
+    def read(self, arrivals: Arrivals) -> Scene:
+        leaves = cast(dict[str, NDArray[Any]], self._obs.view(arrivals.obs))  # Any: dtypes are the spec's
+        pokemon, field, types = leaves["pokemon"], leaves["field"], leaves["types"]
+        return Scene(
+            pair=self.types.pair(types),
+            tera=types[:, : self.slots, 2].astype(np.intp) * self.types.count,
+            types=types,
+            moves=leaves["moves"],
+            hp=pokemon[:, :, self._hp],
+            alive=pokemon[:, :, self._alive] > 0,
+            active=pokemon[:, :, self._active] > 0,
+            level=pokemon[:, :, self._level] * 100,
+            burned=pokemon[:, :, self._burned] > 0,
+            stats=pokemon[:, :, self._stats] * 500,
+            base=self._base[leaves["species"]],
+            boosts=leaves["boosts"],
+            own_hazards=field[:, self._own_hazards] > 0,
+            foe_hazards=field[:, self._foe_hazards] > 0,
+            own_left=field[:, self._own_left] * TEAM,
+            foe_left=field[:, self._foe_left] * TEAM,
+        )
+
+
+class Columns:
+    """Places of named columns in a leaf, or in a table."""
+
+    def __init__(self, spec: GameSpec, name: str, *, table: bool = False) -> None:
+        layout = cast(Mapping[str, object], spec.layout.get("columns", {})) if table else spec.layout
+        names = cast(Sequence[str], layout.get(name, ()))
+        self._where = f"{spec.name}: its {'table' if table else 'leaf'} {name!r}"
+        self._places = {column: place for place, column in enumerate(names)}
+
+    def __getitem__(self, column: str) -> int:
+        try:
+            return self._places[column]
+        except KeyError:
+            raise HostError(f"{self._where} has no column {column!r}, which scripted policies read") from None
+
+    def of(self, columns: Iterable[str]) -> list[int]:
+        return [self[column] for column in columns]
