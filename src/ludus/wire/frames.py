@@ -115,7 +115,8 @@ class EndingHead(msgspec.Struct, frozen=True):
 class ErrorBody(msgspec.Struct, frozen=True):
     message: str
     kind: Literal["configuration", "match", "internal"]
-    slot: int | None = None
+    slot: int | None = None  # where a match was lost
+    number: int | None = None  # of that match
 
 
 def encode_configure(configure: Configure) -> bytes:

@@ -1,0 +1,337 @@
+"""N hosts x K matches x S seats as one table of rows; `recv` returns what is ready, `send` says what was chosen."""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import select
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import TracebackType
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludus.config.schema import FleetConfig
+from ludus.errors import FleetError, HostRefused, ProtocolError
+from ludus.fleet.host import Host, Setup
+from ludus.fleet.supervisor import Event, Failed, Heard, Instruction, Owing, Phase, Start, Supervisor, Tick
+from ludus.hosting.command import HostCommand
+from ludus.spec import GameSpec
+from ludus.types import Arrivals, Ending
+from ludus.wire.frames import ArrivalsBody, encode_stop
+
+READ_BYTES = 8 << 20  # of one host before the others have their turn
+GRACE_S = 2.0  # for hosts to leave by themselves when the fleet closes
+_LOG = logging.getLogger("ludus.fleet")
+
+
+@dataclass(frozen=True, slots=True)
+class FleetHealth:
+    alive: int  # hosts that play, or have played all they had to
+    restarts: int
+    given_up: int  # hosts
+    voided: Counter[str] = field(default_factory=Counter)  # matches by reason: died, hung, protocol, "host: ..."
+    exhausted: bool = False  # every scheduled match has ended
+
+
+class HostFleet:
+    """A context manager; it starts its hosts and returns when all have said HELLO.
+
+    Raises HostRefused with the host's words when the configuration is refused, and FleetError when a host cannot start.
+    All calls must come from the thread that made the fleet: hosts die with it.
+
+    A caller answers every row that `recv` returned before it calls `recv` again, or at least drops the answers for
+    rows whose match is among the endings by then. A row is asked once until it is answered.
+    """
+
+    def __init__(
+        self,
+        command: HostCommand,
+        config: FleetConfig,
+        *,
+        options: Mapping[str, object],
+        seed: int,
+        log_dir: Path,
+        hosts: int | None = None,
+        matches: int | None = None,
+        schedule: Sequence[tuple[int, int]] | None = None,
+        keep_log: bool = False,
+    ) -> None:
+        count = hosts or config.hosts or cores()
+        if schedule is not None:
+            count = max(1, min(count, len(schedule)))
+        self.hosts = count
+        self.matches = matches or config.matches
+        self._scheduled = schedule is not None
+        setup = Setup(command, options, seed, count, self.matches, self._scheduled, keep_log, log_dir)
+        self._hosts = [Host(i, setup, None if schedule is None else schedule[i::count]) for i in range(count)]
+        self._supervisor = Supervisor(config, count)
+        self._poll = select.poll()
+        self._readers: dict[int, Host] = {}
+        self._writers: dict[int, Host] = {}
+        self._closed = False
+        try:
+            self.spec: GameSpec = self._meet()
+        except BaseException:
+            self.close()
+            raise
+        self._span = self.matches * self.spec.seats  # rows of one host
+        self.rows = self.hosts * self._span
+        self._nothing = _no_arrivals(self.spec)
+
+    def recv(self, timeout_s: float, *, wait_all: bool = False) -> Arrivals:
+        """What is ready, possibly nothing when the time is up or the schedule is exhausted.
+
+        With `wait_all`: nothing until every host has answered all it was sent; then rows in the order of hosts, so that
+        the same actions always give the same arrivals. Raises FleetError when no host is left.
+        """
+        end_s = time.monotonic() + timeout_s
+        while True:
+            self._pump(0.0 if self._ready() else end_s)
+            if self._ready() and not (wait_all and any(host.owes for host in self._hosts)):
+                return self._collect()
+            self._check_hosts_are_left()
+            if time.monotonic() >= end_s or self._exhausted():
+                return self._nothing
+
+    def send(self, row: NDArray[np.int32], action: NDArray[np.int32]) -> None:
+        """Answers for rows that `recv` returned, in any order and any parts. Answers for lost matches are dropped."""
+        if len(row) != len(action):
+            raise ValueError(f"{len(row)} rows and {len(action)} actions")
+        if not len(row):
+            return
+        if row.min() < 0 or row.max() >= self.rows:
+            raise ValueError(f"rows {row.min()} to {row.max()}, expected 0 to {self.rows - 1}")
+        if action.min() < 0 or action.max() >= self.spec.actions:
+            raise ValueError(f"actions {action.min()} to {action.max()}, expected 0 to {self.spec.actions - 1}")
+        index = row // self._span
+        first = int(index[0])
+        if (index == first).all():
+            self._send(self._hosts[first], row - first * self._span, action)
+            return
+        for at in np.unique(index).tolist():
+            chosen = index == at
+            self._send(self._hosts[at], row[chosen] - at * self._span, action[chosen])
+
+    @property
+    def health(self) -> FleetHealth:
+        voided: Counter[str] = Counter()
+        for host in self._hosts:
+            voided.update(host.voided)
+        supervisor = self._supervisor
+        return FleetHealth(supervisor.alive, supervisor.restarts, supervisor.given_up, voided, self._exhausted())
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """Processes of the hosts that run."""
+        return tuple(host.process.pid for host in self._hosts if host.process is not None)
+
+    def close(self) -> None:
+        """Ask the hosts to leave, kill those that have not after a short while. Again: does nothing."""
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            for host in self._hosts:
+                if host.process is not None:
+                    host.process.write(encode_stop())
+                    self._forget_writer(host)
+                    host.process.close_stdin()
+            self._drain(time.monotonic() + GRACE_S)
+        finally:
+            for host in reversed(self._hosts):
+                if host.process is not None:
+                    host.process.reap()
+                    host.process = None
+
+    def __enter__(self) -> HostFleet:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _meet(self) -> GameSpec:
+        """Start all hosts and wait for their HELLOs."""
+        while any(host.spec is None for host in self._hosts):
+            self._pump(math.inf)
+        specs = [host.spec for host in self._hosts if host.spec is not None]
+        for index, spec in enumerate(specs):
+            if spec.fingerprint != specs[0].fingerprint:
+                raise FleetError(f"host {index} describes another game ({spec.name}) than host 0 ({specs[0].name})")
+        return specs[0]
+
+    def _pump(self, until_s: float) -> None:
+        """Wait until something happens, at most until then; read, write and supervise. Silence is judged last: a host
+        whose answer waits in its pipe is not silent, however long the caller was away."""
+        wake_s = self._supervisor.wake_s
+        wait_s = min(until_s, math.inf if wake_s is None else wake_s) - time.monotonic()
+        for fd, _ in self._poll.poll(None if wait_s == math.inf else max(0, math.ceil(wait_s * 1000))):
+            if fd in self._readers:
+                self._read(self._readers[fd])
+            elif fd in self._writers:
+                self._flush(self._writers[fd])
+        now_s = time.monotonic()
+        wake_s = self._supervisor.wake_s
+        if wake_s is not None and now_s >= wake_s:
+            self._carry_out(self._supervisor.on(Tick(), now_s))
+
+    def _tell(self, event: Event) -> None:
+        self._carry_out(self._supervisor.on(event, time.monotonic()))
+
+    def _carry_out(self, instructions: list[Instruction]) -> None:
+        for instruction in instructions:
+            host = self._hosts[instruction.host]
+            if isinstance(instruction, Start):
+                process = host.start(instruction.incarnation)
+                self._readers[process.read_fd] = host
+                self._poll.register(process.read_fd, select.POLLIN)
+                self._watch_writer(host)
+                continue
+            described = self._describe(host)
+            self._forget(host)
+            host.stop(instruction.reason)
+            if host.spec is None:
+                words = host.last_words() or "nothing"
+                raise FleetError(
+                    f"{described} {instruction.detail} before HELLO; its log ({host.log_path}) says: {words}"
+                )
+            after = "giving it up" if instruction.again_in_s is None else f"again in {instruction.again_in_s:g} s"
+            _LOG.warning("%s %s; %s (log: %s)", described, instruction.detail, after, host.log_path)
+
+    def _read(self, host: Host) -> None:
+        process = host.process
+        assert process is not None
+        try:
+            frames, came, ended = process.read(READ_BYTES)
+            if came:
+                self._tell(Heard(host.index))
+            for kind, body in frames:
+                for event in host.take(kind, body):
+                    self._tell(event)
+                if host.process is None:
+                    return
+        except ProtocolError as error:
+            self._tell(Failed(host.index, "protocol", f"broke the protocol: {error}"))
+            return
+        except HostRefused as refusal:
+            raise HostRefused(f"{self._describe(host)} refused its configuration: {refusal}") from None
+        if ended:
+            self._forget(host)
+            half = process.half_frame()
+            detail = f"{process.reap()}{f' ({half})' if half else ''}"
+            self._tell(Failed(host.index, "died", detail))
+            host.process = None
+
+    def _send(self, host: Host, row: NDArray[np.int32], action: NDArray[np.int32]) -> None:
+        if host.send(row, action):
+            self._tell(Owing(host.index))
+            self._watch_writer(host)
+
+    def _watch_writer(self, host: Host) -> None:
+        process = host.process
+        if process is not None and process.unsent and process.write_fd not in self._writers:
+            self._writers[process.write_fd] = host
+            self._poll.register(process.write_fd, select.POLLOUT)
+
+    def _flush(self, host: Host) -> None:
+        assert host.process is not None
+        host.process.flush()
+        if not host.process.unsent:
+            self._forget_writer(host)
+
+    def _forget_writer(self, host: Host) -> None:
+        if host.process is not None and host.process.write_fd in self._writers:
+            del self._writers[host.process.write_fd]
+            self._poll.unregister(host.process.write_fd)
+
+    def _forget(self, host: Host) -> None:
+        self._forget_writer(host)
+        if host.process is not None and host.process.read_fd in self._readers:
+            del self._readers[host.process.read_fd]
+            self._poll.unregister(host.process.read_fd)
+
+    def _ready(self) -> bool:
+        return any(host.came or host.endings for host in self._hosts)
+
+    def _exhausted(self) -> bool:
+        return self._scheduled and not any(host.unplayed for host in self._hosts)
+
+    def _collect(self) -> Arrivals:
+        taken: list[tuple[Host, ArrivalsBody]] = []
+        endings: list[Ending] = []
+        for host in self._hosts:
+            for came in host.came:
+                host.delivered(came)
+                taken.append((host, came))
+            endings += host.endings
+            host.came.clear()
+            host.endings.clear()
+        if not taken:
+            return replace(self._nothing, endings=tuple(endings))
+        legal = _joined([came.legal for _, came in taken])
+        return Arrivals(
+            _joined([came.row + host.index * self._span for host, came in taken]),
+            _joined([host.match_ids(came.match) for host, came in taken]),
+            _joined([came.obs for _, came in taken]),
+            np.unpackbits(legal, axis=1, count=self.spec.actions, bitorder="little").view(np.bool_),
+            _joined([came.reward for _, came in taken]),
+            _joined([came.opens for _, came in taken]),
+            tuple(endings),
+        )
+
+    def _check_hosts_are_left(self) -> None:
+        lost = [host for host in self._hosts if self._supervisor.phase(host.index) is Phase.GIVEN_UP]
+        unplayed = sum(host.unplayed for host in lost)
+        if len(lost) < len(self._hosts) and not unplayed:
+            return
+        reasons = "; ".join(
+            f"host {host.index} {self._supervisor.last_failure(host.index)} (log: {host.log_path})" for host in lost
+        )
+        if len(lost) == len(self._hosts):
+            raise FleetError(f"no host is left to play on: {reasons}")
+        raise FleetError(f"{unplayed} scheduled matches cannot be played: {reasons}")
+
+    def _drain(self, end_s: float) -> None:
+        """Let hosts that are writing finish, so that they come to read STOP; what they say is not wanted any more."""
+        while self._readers and (wait_s := end_s - time.monotonic()) > 0:
+            for fd, _ in self._poll.poll(math.ceil(wait_s * 1000)):
+                if not os.read(fd, READ_BYTES):
+                    self._forget(self._readers[fd])
+
+    def _describe(self, host: Host) -> str:
+        if host.process is None:
+            return f"host {host.index}"
+        return f"host {host.index} ({host.process.name}, pid {host.process.pid})"
+
+
+def cores() -> int:
+    """Cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _no_arrivals(spec: GameSpec) -> Arrivals:
+    return Arrivals(
+        np.empty(0, np.int32),
+        np.empty(0, np.int64),
+        np.empty((0, spec.obs.nbytes), np.uint8),
+        np.empty((0, spec.actions), np.bool_),
+        np.empty(0, np.float32),
+        np.empty(0, np.bool_),
+    )
+
+
+Item = TypeVar("Item", bound=np.generic)
+
+
+def _joined(parts: list[NDArray[Item]]) -> NDArray[Item]:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)

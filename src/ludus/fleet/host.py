@@ -1,0 +1,260 @@
+"""One host of a fleet: its process, its ledger, and what it sent that nobody has taken yet."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludus.errors import HostRefused, ProtocolError
+from ludus.fleet.process import HostProcess
+from ludus.fleet.supervisor import Event, Failed, Finished, Greeted, Played, Settled
+from ludus.hosting.command import HostCommand
+from ludus.spec import GameSpec
+from ludus.types import Ending
+from ludus.wire.frames import (
+    ArrivalsBody,
+    Configure,
+    ErrorBody,
+    Kind,
+    decode_error,
+    decode_hello,
+    encode_actions,
+    encode_configure,
+)
+from ludus.wire.ledger import Ledger
+from ludus.wire.seeds import derive
+
+LOST_IN_A_ROW = 4  # matches per slot that a host may give up before it counts as broken
+REASON_CHARS = 200
+LOG_TAIL_BYTES = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What all hosts of a fleet have in common."""
+
+    command: HostCommand
+    options: Mapping[str, object]
+    seed: int
+    hosts: int
+    matches: int
+    scheduled: bool
+    keep_log: bool
+    log_dir: Path
+
+
+class Host:
+    """Frames in, events for the supervisor out. Rows inside are local; endings carry rows of the fleet's table."""
+
+    def __init__(self, index: int, setup: Setup, share: Sequence[tuple[int, int]] | None) -> None:
+        self.index = index
+        self.spec: GameSpec | None = None
+        self.process: HostProcess | None = None
+        self.ledger: Ledger | None = None
+        self.came: list[ArrivalsBody] = []
+        self.endings: list[Ending] = []
+        self.voided: Counter[str] = Counter()
+        self.log_path = setup.log_dir / f"host-{index}.log"
+        self._setup = setup
+        self._share = None if share is None else list(share)
+        self._seed = 0
+        self._incarnation = 0
+        self._lost_in_a_row = 0
+        self._delivered = np.empty(0, np.int64)  # [slots] number of the match the caller last saw there
+        self._lapsed = np.empty(0, np.bool_)  # [rows] asked, delivered, and not waited for any more
+
+    @property
+    def owes(self) -> bool:
+        """Something is on its way: HELLO or answers."""
+        return self.process is not None and (self.ledger is None or self.ledger.owed > 0)
+
+    @property
+    def unplayed(self) -> int:
+        """Scheduled matches that have not ended."""
+        if self.ledger is not None and self._share is not None:
+            return len(self.ledger.unplayed)
+        return len(self._share or ())
+
+    def match_ids(self, number: NDArray[np.uint32]) -> NDArray[np.int64]:
+        return self._lineage() + number.astype(np.int64)
+
+    def start(self, incarnation: int) -> HostProcess:
+        self._incarnation = incarnation
+        self._seed = derive(derive(self._setup.seed, self.index), incarnation)
+        self._lost_in_a_row = 0
+        self.process = HostProcess(self._setup.command, self.log_path)
+        configure = Configure(
+            self._setup.matches, dict(self._setup.options), self._seed, self._share, self._setup.keep_log
+        )
+        self.process.write(encode_configure(configure))
+        return self.process
+
+    def take(self, kind: Kind, body: memoryview) -> list[Event]:
+        """One frame. Raises ProtocolError, or HostRefused with the host's words."""
+        if kind is Kind.ERROR:
+            return self._error(decode_error(body))
+        if kind is Kind.HELLO:
+            return self._hello(body)
+        if self.ledger is None:
+            raise ProtocolError(f"first frame is {kind.name}, expected HELLO")
+        if kind is Kind.ARRIVALS:
+            return self._arrivals(self.ledger, body)
+        if kind is Kind.ENDING:
+            return self._ending(self.ledger, body)
+        raise ProtocolError(f"received {kind.name}, which only the fleet sends")
+
+    def send(self, row: NDArray[np.int32], action: NDArray[np.int32]) -> bool:
+        """Rows whose match was lost or ended meanwhile are left out; says whether anything was sent."""
+        wanted = np.zeros(len(row), np.bool_) if self.ledger is None else self.ledger.awaits(row)
+        if not wanted.all():
+            late = row[~wanted]
+            if not self._lapsed[late].all():
+                raise ValueError(f"row {late[~self._lapsed[late]][0]} of host {self.index} was not asked")
+            self._lapsed[late] = False
+            row, action = row[wanted], action[wanted]
+        if not len(row) or self.process is None or self.ledger is None:
+            return False
+        self.ledger.actions(row)
+        self.process.write(encode_actions(row, action))
+        return True
+
+    def delivered(self, came: ArrivalsBody) -> None:
+        """The caller has these rows now."""
+        assert self.spec is not None
+        self._lapsed[came.row] = False
+        self._delivered[came.row // self.spec.seats] = came.match
+
+    def stop(self, reason: str) -> None:
+        """End the process and void what it played. Matches that ended before stay ended."""
+        if self.process is not None:
+            self.process.reap()
+            self.process = None
+        self.came.clear()
+        if self.ledger is None:
+            return
+        self._lapsed[self.ledger.waited_for()] = True
+        for slot, number in self.ledger.running():
+            self._void(slot, number, reason)
+        if self._share is not None:
+            self._share = self.ledger.unplayed
+        self.ledger = None
+
+    def last_words(self) -> str:
+        """Last line the host wrote to its log."""
+        with self.log_path.open("rb") as log:
+            log.seek(0, os.SEEK_END)
+            log.seek(max(log.tell() - LOG_TAIL_BYTES, 0))
+            lines = log.read().decode(errors="replace").split("\n")
+        return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+    def _lineage(self) -> int:
+        """Match numbers of a host start again at 0 with each incarnation; ids of matches must not."""
+        return 0 if self._setup.scheduled else (self.index + self._incarnation * self._setup.hosts) << 32
+
+    def _hello(self, body: memoryview) -> list[Event]:
+        if self.ledger is not None:
+            raise ProtocolError("HELLO came twice")
+        spec = decode_hello(body).spec()
+        if self.spec is not None and self.spec.fingerprint != spec.fingerprint:
+            raise ProtocolError(
+                f"HELLO describes another game ({spec.name}) than before the restart ({self.spec.name})"
+            )
+        self.spec = self.spec or spec
+        rows = self._setup.matches * spec.seats
+        self.ledger = Ledger(self.spec, self._setup.matches, self._share)
+        if not len(self._lapsed):
+            self._lapsed = np.zeros(rows, np.bool_)
+        self._delivered = np.full(self._setup.matches, -1, np.int64)
+        return [Greeted(self.index)]
+
+    def _arrivals(self, ledger: Ledger, body: memoryview) -> list[Event]:
+        came = ledger.arrivals(body)
+        if len(came.row):
+            self.came.append(came)
+        if ledger.owed:
+            return []
+        if self._share is not None and not ledger.unplayed:
+            return [Settled(self.index), Finished(self.index)]
+        return [Settled(self.index)]
+
+    def _ending(self, ledger: Ledger, body: memoryview) -> list[Event]:
+        assert self.spec is not None
+        head, final_obs, lapsed = ledger.ending(body)
+        self._lapse(lapsed)
+        self._lost_in_a_row = 0
+        self.endings.append(
+            Ending(
+                self._lineage() + head.number,
+                self._rows(head.slot),
+                np.array(head.score, np.float32),
+                np.array(head.reward, np.float32),
+                head.truncated,
+                head.seed,
+                head.facts,
+                final_obs,
+                head.log,
+            )
+        )
+        return [Played(self.index)]
+
+    def _error(self, error: ErrorBody) -> list[Event]:
+        if error.kind == "configuration":
+            raise HostRefused(error.message)
+        reason = f"host: {error.message.splitlines()[0] if error.message else 'no reason given'}"[:REASON_CHARS]
+        if error.kind == "internal":
+            return [Failed(self.index, reason, f"reported {error.message!r}")]
+        if self.ledger is None:
+            raise ProtocolError("ERROR of kind match before HELLO")
+        number, lapsed = self.ledger.lost(error)
+        self._lapse(lapsed)
+        if number is None:
+            self.voided[reason] += 1
+        else:
+            assert error.slot is not None
+            self._void(error.slot, number, reason)
+        self._lost_in_a_row += 1
+        if self._lost_in_a_row > LOST_IN_A_ROW * self._setup.matches:
+            return [Failed(self.index, reason, f"lost {self._lost_in_a_row} matches in a row, the last: {reason}")]
+        return []
+
+    def _lapse(self, rows: NDArray[np.intp]) -> None:
+        """These rows need no answer any more: forget those not delivered, let `send` drop answers for the others."""
+        if not len(rows):
+            return
+        self._lapsed[rows] = True
+        kept = [_without(came, rows) for came in self.came]
+        self.came = [came for came in kept if len(came.row)]
+
+    def _void(self, slot: int, number: int, reason: str) -> None:
+        assert self.spec is not None
+        self.voided[reason] += 1
+        if self._delivered[slot] != number:
+            return  # nobody has heard of this match
+        nothing = np.zeros(self.spec.seats, np.float32)
+        seed = dict(self._share or ()).get(number, derive(self._seed, number))
+        match = self._lineage() + number
+        self.endings.append(Ending(match, self._rows(slot), nothing, nothing, False, seed, void=reason))
+
+    def _rows(self, slot: int) -> NDArray[np.int32]:
+        assert self.spec is not None
+        first = (self.index * self._setup.matches + slot) * self.spec.seats
+        return np.arange(first, first + self.spec.seats, dtype=np.int32)
+
+
+def _without(came: ArrivalsBody, rows: NDArray[np.intp]) -> ArrivalsBody:
+    keep = ~np.isin(came.row, rows)
+    return ArrivalsBody(
+        came.row[keep],
+        came.match[keep],
+        came.reward[keep],
+        came.opens[keep],
+        came.legal[keep],
+        came.obs[keep],
+        came.done,
+    )

@@ -1,0 +1,121 @@
+"""A fleet without processes: matches written in Python are played where `recv` and `send` are called. For tests."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludus.hosting.match import Match, Turn
+from ludus.spec import GameSpec
+from ludus.types import Arrivals, Ending
+
+
+@dataclass
+class InProcessHealth:
+    alive: int = 1
+    restarts: int = 0
+    voided: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass
+class _Slot:
+    match: Match
+    number: int
+    turn: Turn
+    asked: set[int]  # seats that must choose
+    owed: NDArray[np.float32]  # [S] earned since each seat's last decision
+    fresh: set[int]  # seats that have not chosen yet in this match
+    actions: dict[int, int] = field(default_factory=dict)
+
+
+class InProcessFleet:
+    """`at_once` bounds how many rows one `recv` returns, the longest waiting first; 0: all."""
+
+    def __init__(
+        self, spec: GameSpec, new_match: Callable[[], Match], matches: int, *, seed: int = 0, at_once: int = 0
+    ) -> None:
+        self.spec = spec
+        self.hosts = 1
+        self.rows = matches * spec.seats
+        self.health = InProcessHealth()
+        self._seed = seed
+        self._at_once = at_once
+        self._begun = 0
+        self._waiting: list[tuple[int, int]] = []  # (slot, seat) that must choose and have not been returned
+        self._endings: list[Ending] = []
+        self._slots = [self._begin(slot, new_match()) for slot in range(matches)]
+
+    def recv(self, timeout_s: float, *, wait_all: bool = False) -> Arrivals:
+        count = self._at_once or len(self._waiting)
+        chosen, self._waiting = self._waiting[:count], self._waiting[count:]
+        endings, self._endings = tuple(self._endings), []
+        n, spec = len(chosen), self.spec
+        obs, legal = np.zeros((n, spec.obs.nbytes), np.uint8), np.zeros((n, spec.actions), np.bool_)
+        row, match = np.zeros(n, np.int32), np.zeros(n, np.int64)
+        reward, opens = np.zeros(n, np.float32), np.zeros(n, np.bool_)
+        for at, (index, seat) in enumerate(chosen):
+            slot = self._slots[index]
+            place = slot.turn.seats.index(seat)
+            obs[at], legal[at] = slot.turn.obs[place], slot.turn.legal[place]
+            row[at], match[at] = index * spec.seats + seat, slot.number
+            reward[at], slot.owed[seat] = slot.owed[seat], 0
+            opens[at] = seat in slot.fresh
+            slot.fresh.discard(seat)
+        return Arrivals(row, match, obs, legal, reward, opens, endings)
+
+    def send(self, row: NDArray[np.int32], action: NDArray[np.int32]) -> None:
+        for one, chosen in zip(row.tolist(), action.tolist(), strict=True):
+            index, seat = divmod(one, self.spec.seats)
+            slot = self._slots[index]
+            slot.asked.remove(seat)
+            slot.actions[seat] = chosen
+            if not slot.asked:
+                self._advance(index)
+
+    def void(self, index: int, reason: str) -> None:
+        """Lose the match in this slot, as if its host had died, and begin another."""
+        self._end(index, void=reason)
+
+    def close(self) -> None:
+        pass
+
+    def _advance(self, index: int) -> None:
+        slot = self._slots[index]
+        actions, slot.actions = slot.actions, {}
+        slot.turn = slot.match.advance(actions)
+        slot.owed += slot.turn.reward
+        if slot.turn.over:
+            self._end(index, void="")
+        else:
+            slot.asked = set(slot.turn.seats)
+            self._waiting += [(index, seat) for seat in slot.turn.seats]
+
+    def _end(self, index: int, void: str) -> None:
+        slot, S = self._slots[index], self.spec.seats
+        self._waiting = [(other, seat) for other, seat in self._waiting if other != index]
+        self._endings.append(
+            Ending(
+                match=slot.number,
+                rows=np.arange(index * S, index * S + S, dtype=np.int32),
+                score=np.array(slot.turn.score or (0.0,) * S, np.float32),
+                reward=slot.owed,
+                truncated=slot.turn.truncated and not void,
+                seed=self._seed + slot.number,
+                facts=slot.turn.facts,
+                final_obs=slot.turn.obs if slot.turn.truncated and not void else None,
+                void=void,
+            )
+        )
+        self._slots[index] = self._begin(index, slot.match)
+
+    def _begin(self, index: int, match: Match) -> _Slot:
+        number = self._begun
+        self._begun += 1
+        turn = match.start(self._seed + number)
+        self._waiting += [(index, seat) for seat in turn.seats]
+        seats = self.spec.seats
+        return _Slot(match, number, turn, set(turn.seats), turn.reward.copy(), set(range(seats)))

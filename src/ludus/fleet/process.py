@@ -1,0 +1,132 @@
+"""One child process and its two pipes. Nothing here waits for the host, except `reap` after a kill."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+from ludus.errors import ProtocolError
+from ludus.fleet import launch
+from ludus.hosting.command import HostCommand
+from ludus.wire.frames import FrameReader
+
+PIPE_BYTES = 1 << 20  # what Linux grants without privileges; a frame that fits is read in one go
+REAP_S = 5.0
+
+
+class HostProcess:
+    """Starts at once, in a session of its own so that Ctrl-C does not reach it.
+
+    It dies with the thread that made it (PR_SET_PDEATHSIG): make it in a thread that lives as long as the fleet.
+    """
+
+    def __init__(self, command: HostCommand, log_path: Path) -> None:
+        log_path.parent.mkdir(parents=True, exist_ok=True)
+        self.name = Path(command.argv[0]).name
+        with log_path.open("ab") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-S", launch.__file__, str(os.getpid()), *command.argv],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                env={**os.environ, **command.env},
+                cwd=command.cwd,
+                bufsize=0,
+                start_new_session=True,
+            )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._stdin, self._stdout = self._process.stdin, self._process.stdout
+        self._fate = ""
+        self.pid = self._process.pid
+        self.read_fd = self._stdout.fileno()
+        self.write_fd = self._stdin.fileno()
+        self._unsent = bytearray()
+        self._reader = FrameReader()
+        for fd in (self.read_fd, self.write_fd):
+            os.set_blocking(fd, False)
+        if hasattr(fcntl, "F_SETPIPE_SZ"):
+            with suppress(OSError):  # over the user's limit: smaller pipes work too
+                fcntl.fcntl(self.read_fd, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+
+    @property
+    def unsent(self) -> bool:
+        """Whether `flush` should be called once `write_fd` takes more."""
+        return bool(self._unsent)
+
+    def read(self, max_bytes: int) -> tuple[FrameReader, int, bool]:
+        """(reader with the complete frames, bytes that came, whether the stream has ended).
+
+        Stops after about `max_bytes`, so that a host that floods cannot keep the others waiting. Raises ProtocolError
+        on bytes that are no frame.
+        """
+        came = 0
+        while came < max_bytes:
+            space = self._reader.space()
+            try:
+                count = os.readv(self.read_fd, space)
+            except BlockingIOError:
+                break
+            if count == 0:
+                return self._reader, came, True
+            came += count
+            self._reader.filled(count)
+            if count < sum(map(len, space)):
+                break  # the pipe is empty
+        return self._reader, came, False
+
+    def write(self, data: bytes) -> None:
+        """Send now what the pipe takes and keep the rest. A host that is gone is noticed by `read`."""
+        if self._unsent:
+            self._unsent += data
+            return
+        with suppress(BrokenPipeError):
+            try:
+                sent = os.write(self.write_fd, data)
+            except BlockingIOError:
+                sent = 0
+            self._unsent += data[sent:]
+
+    def flush(self) -> None:
+        try:
+            sent = os.write(self.write_fd, self._unsent)
+        except BlockingIOError:
+            return
+        except BrokenPipeError:
+            sent = len(self._unsent)
+        del self._unsent[:sent]
+
+    def close_stdin(self) -> None:
+        self._stdin.close()
+
+    def reap(self) -> str:
+        """Kill the host and what it started, collect it, close the pipes; says how it went. Again: says it again."""
+        if not self._fate:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.pid, signal.SIGKILL)  # changes nothing for one that has already begun to exit
+            self._stdin.close()
+            self._stdout.close()
+            try:
+                self._fate = _in_words(self._process.wait(REAP_S))
+            except subprocess.TimeoutExpired:
+                self._fate = "could not be killed"
+        return self._fate
+
+    def half_frame(self) -> str:
+        """What is left of a frame after the stream has ended, in words; empty when it ended between frames."""
+        try:
+            self._reader.close()
+        except ProtocolError as error:
+            return str(error)
+        return ""
+
+
+def _in_words(status: int) -> str:
+    if status >= 0:
+        return f"exited with status {status}"
+    return f"was ended by {signal.Signals(-status).name}"

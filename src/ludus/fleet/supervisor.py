@@ -1,0 +1,194 @@
+"""Decides which host is started, stopped or given up. Pure: events and the time in, instructions out.
+
+      Tick, back-off over           Greeted                 Finished
+RESTING ───────────────► STARTING ─────────► PLAYING ─────────────────► FINISHED (it may go, nobody misses it)
+   ▲                        │ Failed, or       │ Failed, or
+   └────────────────────────┴─ no HELLO in time┴─ silent too long while it owed something
+                 after `failures_in_a_row` failures without a played match between them: GIVEN_UP
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum, auto
+
+from ludus.config.schema import FleetConfig
+
+
+@dataclass(frozen=True, slots=True)
+class Greeted:
+    """HELLO came and was understood; the host owes its opening arrivals."""
+
+    host: int
+
+
+@dataclass(frozen=True, slots=True)
+class Owing:
+    """The host was sent actions: from now on it must not be silent for longer than the reply deadline."""
+
+    host: int
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """Bytes came."""
+
+    host: int
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """The host has answered everything: it may be silent as long as it likes."""
+
+    host: int
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A match was played to its end: the host works, failures before this do not count any more."""
+
+    host: int
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The host died or broke the protocol."""
+
+    host: int
+    reason: str  # matches are counted by it: died, protocol, "host: ..."
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """Everything the host had to play is played."""
+
+    host: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """Time has passed."""
+
+
+Event = Greeted | Owing | Heard | Settled | Played | Failed | Finished | Tick
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    host: int
+    incarnation: int  # 0 for the first start of this host
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Kill the host's process and void the matches it ran."""
+
+    host: int
+    reason: str
+    detail: str
+    again_in_s: float | None  # None: never
+
+
+Instruction = Start | Stop
+
+
+class Phase(Enum):
+    RESTING = auto()
+    STARTING = auto()
+    PLAYING = auto()
+    FINISHED = auto()
+    GIVEN_UP = auto()
+
+
+@dataclass(slots=True)
+class _State:
+    phase: Phase = Phase.RESTING
+    due_s: float | None = None  # when the phase, or the wait for an answer, has lasted too long
+    failures: int = 0  # in a row
+    starts: int = 0
+    last: str = field(default="never started")
+
+
+class Supervisor:
+    """Feed it everything that happens, carry out what it says, in order, and call again at `wake_s` with a Tick."""
+
+    def __init__(self, config: FleetConfig, hosts: int) -> None:
+        self._config = config
+        self._states = [_State(due_s=0.0) for _ in range(hosts)]
+
+    def on(self, event: Event, now_s: float) -> list[Instruction]:
+        """Events of a host that is neither starting nor playing are echoes of its past and change nothing."""
+        if isinstance(event, Tick):
+            return [instruction for host in range(len(self._states)) for instruction in self._tick(host, now_s)]
+        state = self._states[event.host]
+        if state.phase not in (Phase.STARTING, Phase.PLAYING):
+            return []
+        match event:
+            case Greeted():
+                state.phase = Phase.PLAYING
+                state.due_s = now_s + self._config.reply_deadline_s
+            case Owing():
+                if state.due_s is None:
+                    state.due_s = now_s + self._config.reply_deadline_s
+            case Heard():
+                if state.phase is Phase.PLAYING and state.due_s is not None:
+                    state.due_s = now_s + self._config.reply_deadline_s
+            case Settled():
+                state.due_s = None
+            case Played():
+                state.failures = 0
+            case Finished():
+                state.phase, state.due_s = Phase.FINISHED, None
+            case Failed():
+                return [self._fail(event.host, event.reason, event.detail, now_s)]
+        return []
+
+    @property
+    def wake_s(self) -> float | None:
+        """When the next Tick is due; None: nothing to wait for."""
+        return min((state.due_s for state in self._states if state.due_s is not None), default=None)
+
+    def phase(self, host: int) -> Phase:
+        return self._states[host].phase
+
+    def last_failure(self, host: int) -> str:
+        return self._states[host].last
+
+    @property
+    def alive(self) -> int:
+        """Hosts that play or have played all they had to."""
+        return sum(state.phase in (Phase.PLAYING, Phase.FINISHED) for state in self._states)
+
+    @property
+    def restarts(self) -> int:
+        return sum(max(state.starts - 1, 0) for state in self._states)
+
+    @property
+    def given_up(self) -> int:
+        return sum(state.phase is Phase.GIVEN_UP for state in self._states)
+
+    def _tick(self, host: int, now_s: float) -> list[Instruction]:
+        state = self._states[host]
+        if state.due_s is None or now_s < state.due_s:
+            return []
+        if state.phase is Phase.RESTING:
+            state.phase = Phase.STARTING
+            state.due_s = now_s + self._config.hello_deadline_s
+            state.starts += 1
+            return [Start(host, state.starts - 1)]
+        if state.phase is Phase.STARTING:
+            return [self._fail(host, "hung", f"did not say HELLO within {self._config.hello_deadline_s:g} s", now_s)]
+        silence = f"sent nothing for {self._config.reply_deadline_s:g} s while it owed an answer"
+        return [self._fail(host, "hung", silence, now_s)]
+
+    def _fail(self, host: int, reason: str, detail: str, now_s: float) -> Stop:
+        state = self._states[host]
+        state.failures += 1
+        state.last = detail
+        if state.failures >= self._config.failures_in_a_row:
+            state.phase, state.due_s = Phase.GIVEN_UP, None
+            return Stop(host, reason, detail, None)
+        pause_s = min(self._config.backoff_s * 2 ** (state.failures - 1), self._config.backoff_max_s)
+        state.phase, state.due_s = Phase.RESTING, now_s + pause_s
+        return Stop(host, reason, detail, pause_s)

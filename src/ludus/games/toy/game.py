@@ -1,0 +1,27 @@
+"""Entry point of the toy game."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from ludus.games.registry import Game
+from ludus.games.toy.options import ToyOptions
+from ludus.games.toy.scripted import PerfectPolicy, RandomPolicy
+from ludus.hosting.command import HostCommand
+
+
+def command(options: ToyOptions) -> HostCommand:
+    return HostCommand((sys.executable, "-m", "ludus.games.toy.host"))
+
+
+game = Game(
+    name="toy",
+    summary="Small games with known answers (identity, nim, rps): learn in seconds, and break hosts on demand",
+    options=ToyOptions,
+    command=command,
+    scripted={"random": RandomPolicy, "perfect": PerfectPolicy},
+    net="mlp",
+    presets=Path(__file__).parent / "presets",
+    formats=lambda: ("identity", "nim", "rps"),
+)

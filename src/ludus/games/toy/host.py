@@ -1,0 +1,31 @@
+"""The toy host: `python -m ludus.games.toy.host`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from ludus.errors import ConfigError
+from ludus.games.toy.faults import FaultyChannel
+from ludus.games.toy.matches import new_match, spec_of
+from ludus.games.toy.options import ToyOptions
+from ludus.hosting.match import HostedGame
+from ludus.hosting.serve import serve
+from ludus.wire.channel import PipeChannel
+
+
+def make_game(options: Mapping[str, Any]) -> HostedGame:
+    """Any: options as they came in CONFIGURE."""
+    try:
+        chosen = msgspec.convert(dict(options), ToyOptions)
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"toy options: {error}") from error
+    spec = spec_of(chosen)
+    return HostedGame(spec, lambda: new_match(chosen, spec))
+
+
+if __name__ == "__main__":
+    sys.exit(serve(make_game, FaultyChannel(PipeChannel.take_stdio())))

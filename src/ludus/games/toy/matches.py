@@ -1,0 +1,194 @@
+"""The toy games. Each has one best action in every state, which `best_actions` finds from the observation alone.
+
+identity  one seat; the observation shows the right action; one point for each right choice.
+nim       two seats in turn take 1 to 3 from a pile; who takes the last one wins. Leave a multiple of 4.
+rps       two seats at once; a symbol c of three is called for both to see; c+1 beats the other two.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludus.games.toy.options import ToyOptions
+from ludus.hosting.match import Match, Turn
+from ludus.spec import GameSpec, ObsSpec
+
+SCHEMA = 1
+NIM_TAKES = 3
+RPS_SYMBOLS = 3
+
+
+def spec_of(options: ToyOptions) -> GameSpec:
+    seats, actions, leaf, size = {
+        "identity": (1, options.actions, "right", options.actions),
+        "nim": (2, NIM_TAKES, "pile", options.pile + 1),
+        "rps": (2, RPS_SYMBOLS, "called", RPS_SYMBOLS),
+    }[options.game]
+    obs = ObsSpec.pack({leaf: ("float32", (size,))})
+    return GameSpec(f"toy/{options.game}", seats, actions, obs, SCHEMA, {"game": options.game})
+
+
+def best_actions(spec: GameSpec, obs: NDArray[np.uint8]) -> NDArray[np.int32]:
+    """[n] the best action for each row; in a lost nim position, where all are equal, the smallest."""
+    shown: NDArray[np.intp] = spec.obs.leaf(obs, spec.obs.leaves[0].name).argmax(axis=1)
+    best = {
+        "identity": shown,
+        "nim": np.maximum(shown % (NIM_TAKES + 1) - 1, 0),
+        "rps": (shown + 1) % RPS_SYMBOLS,
+    }[str(spec.layout["game"])]
+    return best.astype(np.int32)
+
+
+def new_match(options: ToyOptions, spec: GameSpec) -> Match:
+    rules: dict[str, Callable[[ToyOptions], _Rules]] = {"identity": _Identity, "nim": _Nim, "rps": _Rps}
+    return _ToyMatch(options, spec, rules[options.game](options))
+
+
+class _Rules(Protocol):
+    def start(self, random: random.Random) -> None: ...
+    def seats(self) -> tuple[int, ...]: ...
+    def shown(self) -> int: ...  # index of the 1 in the observation
+    def legal(self) -> list[bool]: ...
+    def play(self, actions: Mapping[int, int]) -> list[float]: ...  # rewards
+    def score(self) -> tuple[float, ...] | None: ...  # None: goes on
+
+
+class _ToyMatch:
+    """What all toy games share: one-hot observations, truncation, slowness, a bug on demand."""
+
+    def __init__(self, options: ToyOptions, spec: GameSpec, rules: _Rules) -> None:
+        self._options = options
+        self._spec = spec
+        self._rules = rules
+        self._turns = 0
+        self._slot_turns = 0
+        self._log: list[str] = []
+
+    def start(self, seed: int) -> Turn:
+        self._turns = 0
+        self._log = [f"seed {seed}"]
+        self._rules.start(random.Random(seed))
+        return self._turn([0.0] * self._spec.seats)
+
+    def advance(self, actions: Mapping[int, int]) -> Turn:
+        self._turns += 1
+        self._slot_turns += 1
+        if self._options.slow_s:
+            time.sleep(self._options.slow_s)
+        if self._slot_turns == self._options.match_error_after:
+            raise RuntimeError("this match was told to fail")
+        self._log.append(" ".join(f"{seat}:{action}" for seat, action in sorted(actions.items())))
+        return self._turn(self._rules.play(actions))
+
+    def _turn(self, reward: list[float]) -> Turn:
+        score = self._rules.score()
+        truncated = score is None and 0 < self._options.truncate_after <= self._turns
+        if truncated:
+            score = (0.5,) * self._spec.seats
+        seats = () if score is not None else self._rules.seats()
+        shown = np.zeros((self._spec.seats if truncated else len(seats), self._spec.obs.nbytes), np.uint8)
+        self._spec.obs.leaf(shown, self._spec.obs.leaves[0].name)[:, self._rules.shown()] = 1.0
+        legal = np.tile(np.array(self._rules.legal(), np.bool_), (len(seats), 1))
+        facts = {"turns": float(self._turns)} if score is not None else {}
+        log = "\n".join(self._log) if score is not None else ""
+        return Turn(seats, shown, legal, np.array(reward, np.float32), score, truncated, facts, log)
+
+
+class _Identity:
+    def __init__(self, options: ToyOptions) -> None:
+        self._options = options
+
+    def start(self, random: random.Random) -> None:
+        self._random = random
+        self._right = random.randrange(self._options.actions)
+        self._left = self._options.rounds
+        self._points = 0
+
+    def seats(self) -> tuple[int, ...]:
+        return (0,)
+
+    def shown(self) -> int:
+        return self._right
+
+    def legal(self) -> list[bool]:
+        return [True] * self._options.actions
+
+    def play(self, actions: Mapping[int, int]) -> list[float]:
+        hit = actions[0] == self._right
+        self._points += hit
+        self._left -= 1
+        self._right = self._random.randrange(self._options.actions)
+        return [float(hit)]
+
+    def score(self) -> tuple[float, ...] | None:
+        return (self._points / self._options.rounds,) if self._left == 0 else None
+
+
+class _Nim:
+    def __init__(self, options: ToyOptions) -> None:
+        self._largest = options.pile
+
+    def start(self, random: random.Random) -> None:
+        self._pile = random.randint(NIM_TAKES + 1, self._largest)
+        self._mover = 0
+
+    def seats(self) -> tuple[int, ...]:
+        return (self._mover,)
+
+    def shown(self) -> int:
+        return self._pile
+
+    def legal(self) -> list[bool]:
+        return [take <= self._pile for take in range(1, NIM_TAKES + 1)]
+
+    def play(self, actions: Mapping[int, int]) -> list[float]:
+        self._pile -= actions[self._mover] + 1
+        self._mover = 1 - self._mover
+        if self._pile:
+            return [0.0, 0.0]
+        return [-1.0, 1.0] if self._mover == 0 else [1.0, -1.0]
+
+    def score(self) -> tuple[float, ...] | None:
+        if self._pile:
+            return None
+        return (0.0, 1.0) if self._mover == 0 else (1.0, 0.0)
+
+
+class _Rps:
+    def __init__(self, options: ToyOptions) -> None:
+        self._rounds = options.rounds
+
+    def start(self, random: random.Random) -> None:
+        self._random = random
+        self._called = random.randrange(RPS_SYMBOLS)
+        self._left = self._rounds
+        self._lead = 0
+
+    def seats(self) -> tuple[int, ...]:
+        return (0, 1)
+
+    def shown(self) -> int:
+        return self._called
+
+    def legal(self) -> list[bool]:
+        return [True] * RPS_SYMBOLS
+
+    def play(self, actions: Mapping[int, int]) -> list[float]:
+        right = (self._called + 1) % RPS_SYMBOLS
+        gain = (actions[0] == right) - (actions[1] == right)
+        self._lead += gain
+        self._left -= 1
+        self._called = self._random.randrange(RPS_SYMBOLS)
+        return [float(gain), -float(gain)]
+
+    def score(self) -> tuple[float, ...] | None:
+        if self._left:
+            return None
+        won = 0.5 if self._lead == 0 else float(self._lead > 0)
+        return (won, 1.0 - won)

@@ -1,0 +1,29 @@
+"""Options of the toy host. Faults count decisions (rows that arrived) since the host began; 0: never."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+Count = Annotated[int, Meta(ge=1)]
+After = Annotated[int, Meta(ge=0)]
+
+
+class ToyOptions(Struct, frozen=True, forbid_unknown_fields=True):
+    game: Literal["identity", "nim", "rps"] = "nim"
+    pile: Annotated[int, Meta(ge=4)] = 12  # nim: the largest pile a match may start with
+    rounds: Count = 8  # identity and rps: decisions of a seat in a match
+    actions: Annotated[int, Meta(ge=2)] = 4  # identity
+    truncate_after: After = 0  # turns; a match that is longer is truncated
+    slow_s: Annotated[float, Meta(ge=0.0)] = 0.0  # waits this long in each turn of a match
+    crash_after: After = 0
+    hang_after: After = 0
+    garbage_after: After = 0
+    half_frame_after: After = 0  # then exits
+    huge_length_after: After = 0
+    nan_after: After = 0
+    empty_mask_after: After = 0
+    flood_after: After = 0
+    match_error_after: After = 0  # turns of one slot; the match raises
+    fault_marker: str = ""  # a file: the host that creates it first has the fault, once; all others have none

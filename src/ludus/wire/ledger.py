@@ -1,0 +1,208 @@
+"""What one host has said and been told so far, and whether it may say what it says now. Pure.
+
+A well-formed frame at the wrong time, for the wrong row or with impossible contents is a ProtocolError that names what
+was seen. Rows and slots are local to the host; numbers are the host's match numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludus.errors import ProtocolError
+from ludus.spec import GameSpec, ObsSpec
+from ludus.wire.frames import ArrivalsBody, Bytes, EndingHead, ErrorBody, decode_arrivals, decode_ending
+
+_NONE = -1
+
+
+class Ledger:
+    """Begins when HELLO has come: the host owes its opening arrivals."""
+
+    def __init__(self, spec: GameSpec, matches: int, schedule: Sequence[tuple[int, int]] | None = None) -> None:
+        self._spec = spec
+        self._seats = spec.seats
+        self._spare_bits = spec.actions % 8
+        self._floats = float_ranges(spec.obs)
+        self._asked = np.zeros(matches * spec.seats, np.bool_)  # the host waits for this row
+        self._seen = np.full(matches * spec.seats, _NONE, np.int64)  # match in which the row was last asked
+        self._number = np.full(matches, _NONE, np.int64)  # match that runs in the slot
+        self._all_below = 0  # every number below has been used ...
+        self._used: set[int] = set()  # ... and these above
+        self._to_open = None if schedule is None else dict(schedule)
+        self._running: dict[int, int] = {}  # scheduled number -> seed, opened and not over
+        self.owed = 1  # answers the host owes: one for the opening, one for each ACTIONS frame
+
+    @property
+    def waiting(self) -> int:
+        """Rows the host waits for."""
+        return int(np.count_nonzero(self._asked))
+
+    @property
+    def unplayed(self) -> list[tuple[int, int]]:
+        """What a successor must play of the schedule: matches that run first, then those not yet opened."""
+        return [*self._running.items(), *(self._to_open or {}).items()]
+
+    def running(self) -> list[tuple[int, int]]:
+        """(slot, number) of the matches that run."""
+        return [(int(slot), int(self._number[slot])) for slot in np.flatnonzero(self._number != _NONE)]
+
+    def arrivals(self, body: Bytes) -> ArrivalsBody:
+        """Check an ARRIVALS frame and note whom the host waits for."""
+        self._must_owe("ARRIVALS")
+        came = decode_arrivals(body, self._spec.actions, self._spec.obs.nbytes)
+        if len(came.row):
+            self._note(came)
+            self._check_contents(came)
+        elif not came.done:
+            raise ProtocolError("ARRIVALS without rows that is not the last of its answer")
+        self.owed -= came.done
+        return came
+
+    def actions(self, row: NDArray[np.int32]) -> None:
+        """Note that the host is sent actions for these rows. Rows it does not wait for are the caller's mistake."""
+        if not self._asked[row].all():
+            raise ValueError(f"row {row[~self._asked[row]][0]} was not asked")
+        before = self.waiting
+        self._asked[row] = False
+        if before - self.waiting != len(row):
+            raise ValueError("a row was answered twice")
+        self.owed += 1
+
+    def awaits(self, row: NDArray[np.int32]) -> NDArray[np.bool_]:
+        return self._asked[row]
+
+    def waited_for(self) -> NDArray[np.intp]:
+        """Rows the host waits for."""
+        return np.flatnonzero(self._asked)
+
+    def ending(self, body: Bytes) -> tuple[EndingHead, NDArray[np.uint8] | None, NDArray[np.intp]]:
+        """Check an ENDING frame; the slot is free afterwards. The rows are those that need not be answered any more."""
+        self._must_owe("ENDING")
+        head, final_obs = decode_ending(body, self._seats, self._spec.obs.nbytes)
+        if not 0 <= head.slot < len(self._number):
+            raise ProtocolError(f"ENDING in slot {head.slot}, expected 0 to {len(self._number) - 1}")
+        if self._number[head.slot] != head.number:
+            runs = "no match runs" if self._number[head.slot] == _NONE else f"match {self._number[head.slot]} runs"
+            raise ProtocolError(f"ENDING of match {head.number} in slot {head.slot}, where {runs}")
+        if not all(0.0 <= score <= 1.0 for score in head.score):
+            raise ProtocolError(f"ENDING of match {head.number} has scores {head.score}, expected 0 to 1")
+        if not np.isfinite(np.array(head.reward, np.float32)).all():
+            raise ProtocolError(f"ENDING of match {head.number} has rewards {head.reward} that float32 cannot hold")
+        if final_obs is not None:
+            self._check_floats(final_obs, "the final observation")
+        if self._running.get(head.number, head.seed) != head.seed:
+            expected = self._running[head.number]
+            raise ProtocolError(f"ENDING of match {head.number} has seed {head.seed}, scheduled was {expected}")
+        return head, final_obs, self._free(head.slot)
+
+    def lost(self, error: ErrorBody) -> tuple[int | None, NDArray[np.intp]]:
+        """A match the host gave up (ERROR of kind match): its number, None when it had not asked anybody yet, and the
+        rows that need not be answered any more.
+
+        A scheduled match is not played again: with the same seed it would be lost again.
+        """
+        if error.slot is None or not 0 <= error.slot < len(self._number):
+            raise ProtocolError(f"ERROR of kind match in slot {error.slot}, expected 0 to {len(self._number) - 1}")
+        self._must_owe("ERROR of kind match")
+        number = int(self._number[error.slot])
+        if number != _NONE:
+            return number, self._free(error.slot)
+        if self._to_open is None and error.number is not None:
+            self._use(error.number)
+        if self._to_open:
+            # a host takes its schedule in order, so the match that could not start is the first that has not
+            self._to_open.pop(next(iter(self._to_open)) if error.number is None else error.number, None)
+        return None, np.empty(0, np.intp)
+
+    def _must_owe(self, what: str) -> None:
+        if self.owed == 0:
+            raise ProtocolError(f"{what} although all ACTIONS were answered")
+
+    def _note(self, came: ArrivalsBody) -> None:
+        row, match = came.row, came.match
+        if row.view(np.uint32).max() >= len(self._asked):  # negative rows look huge
+            worst = row[row.view(np.uint32).argmax()]
+            raise ProtocolError(f"ARRIVALS has row {worst}, expected 0 to {len(self._asked) - 1}")
+        if self._asked[row].any():
+            raise ProtocolError(f"row {row[self._asked[row]][0]} arrived again before it was answered")
+        before = self.waiting
+        self._asked[row] = True
+        if self.waiting - before != len(row):
+            raise ProtocolError("a row is twice in one ARRIVALS frame")
+        slot = row // self._seats
+        other = self._number[slot] != match
+        if other.any():
+            for at, number in zip(slot[other].tolist(), match[other].tolist(), strict=True):
+                if self._number[at] != number:
+                    self._open(at, number)
+        if not np.array_equal(self._seen[row] != match, came.opens):
+            wrong = row[(self._seen[row] != match) != came.opens][0]
+            raise ProtocolError(f"row {wrong} has the wrong `opens`: it marks a row's first decision in a match")
+        self._seen[row] = match
+
+    def _open(self, slot: int, number: int) -> None:
+        if self._number[slot] != _NONE:
+            raise ProtocolError(
+                f"arrivals of match {number} in slot {slot} before match {self._number[slot]} ended there"
+            )
+        if self._to_open is None:
+            if number < self._all_below or number in self._used:
+                raise ProtocolError(f"match number {number} came twice")
+            self._use(number)
+        else:
+            if number not in self._to_open:
+                raise ProtocolError(f"match {number} is not in the schedule, or was played before")
+            self._running[number] = self._to_open.pop(number)
+        self._number[slot] = number
+
+    def _use(self, number: int) -> None:
+        self._used.add(number)
+        while self._all_below in self._used:
+            self._used.remove(self._all_below)
+            self._all_below += 1
+
+    def _free(self, slot: int) -> NDArray[np.intp]:
+        self._running.pop(int(self._number[slot]), None)
+        self._number[slot] = _NONE
+        rows = slice(slot * self._seats, (slot + 1) * self._seats)
+        lapsed = rows.start + np.flatnonzero(self._asked[rows])
+        self._asked[rows] = False
+        return lapsed
+
+    def _check_contents(self, came: ArrivalsBody) -> None:
+        if came.legal.max(axis=1).min() == 0:
+            raise ProtocolError(f"row {came.row[came.legal.max(axis=1).argmin()]} has an empty mask")
+        if self._spare_bits and (came.legal[:, -1] >> self._spare_bits).any():
+            raise ProtocolError(f"a mask allows actions beyond the {self._spec.actions} there are")
+        if not np.isfinite(came.reward).all():
+            raise ProtocolError(f"row {came.row[~np.isfinite(came.reward)][0]} has a reward that is not finite")
+        self._check_floats(came.obs, "an observation")
+
+    def _check_floats(self, obs: NDArray[np.uint8], what: str) -> None:
+        for start, stop in self._floats:
+            if not np.isfinite(obs[:, start:stop].view(np.float32)).all():
+                bad = self._bad_leaf(obs)
+                raise ProtocolError(f"{what} has a value that is not finite in leaf {bad!r}")
+
+    def _bad_leaf(self, obs: NDArray[np.uint8]) -> str:
+        for leaf in self._spec.obs.leaves:
+            if leaf.dtype == "float32" and not np.isfinite(self._spec.obs.leaf(obs, leaf.name)).all():
+                return leaf.name
+        raise AssertionError("called for rows with a value that is not finite")
+
+
+def float_ranges(obs: ObsSpec) -> list[tuple[int, int]]:
+    """Byte ranges of a row that hold float32 values; neighbours are joined so that few checks do."""
+    ranges: list[tuple[int, int]] = []
+    for leaf in obs.leaves:
+        if leaf.dtype != "float32" or leaf.nbytes == 0:
+            continue
+        stop = leaf.offset + leaf.nbytes
+        if ranges and ranges[-1][1] == leaf.offset:
+            ranges[-1] = (ranges[-1][0], stop)
+        else:
+            ranges.append((leaf.offset, stop))
+    return ranges
