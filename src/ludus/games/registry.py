@@ -31,6 +31,8 @@ class Game:
     net: str  # what policy.net: auto means here
     presets: Path  # folder of YAML presets shipped with the game
     formats: Callable[[], Sequence[str]] | None = None  # names of its variants, where it has such
+    local: frozenset[str] = frozenset()  # options that name programs of this machine; kept out of saved matches
+    page: Callable[[str, str], str] | None = None  # (title, log) -> HTML that shows a replayed match
 
 
 def load(name: str) -> Game:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -12,9 +10,8 @@ from msgspec import Meta, Struct
 from ludus.games.registry import Game
 from ludus.games.showdown import install
 from ludus.games.showdown.page import page
+from ludus.games.showdown.scripted import POLICIES
 from ludus.hosting.command import HostCommand
-from ludus.spec import GameSpec
-from ludus.types import Policy
 
 HERE = Path(__file__).parent
 
@@ -52,20 +49,12 @@ def command(options: ShowdownOptions) -> HostCommand:
     return HostCommand((str(installed.node), *NODE_FLAGS, str(host), "--sim", str(installed.root)))
 
 
-def scripted(name: str) -> Callable[[GameSpec, int], Policy]:
-    def make(spec: GameSpec, seed: int) -> Policy:
-        made: Policy = getattr(import_module("ludus.games.showdown.scripted"), name)(spec, seed)
-        return made
-
-    return make
-
-
 game = Game(
     name="showdown",
     summary="Pokemon battles on Showdown's own engine, singles and doubles of all generations",
     options=ShowdownOptions,
     command=command,
-    scripted={name: scripted(name) for name in ("random", "max_power", "max_damage", "heuristic")},
+    scripted=POLICIES,
     net="pointer",
     presets=HERE / "presets",
     formats=lambda: FORMATS,

@@ -64,7 +64,7 @@ class Heuristic(ScoringPolicy):
             aim = np.where(targets == follow + 1, 1, np.array([0.5, 0, 0, RELUCTANT, RELUCTANT], np.float32))
             uses += aim[:, :, None, :, None]
         best = np.where(reachable, into, -np.inf).argmax(2)[:, :, None]
-        switches += into + np.where(leaves & (np.arange(TEAM) == best), DECIDED, RELUCTANT)
+        switches += into + np.where(leaves & reachable & (np.arange(TEAM) == best), DECIDED, RELUCTANT)
 
     def _leaves(self, scene: Scene, stand: Floats, reachable: Bools) -> Bools:
         """Whether a slot should switch out against a foe [n, S, F]: for a reason, and to somebody who stands well."""
