@@ -65,12 +65,9 @@ def figures(rows: Sequence[Mapping[str, str]]) -> Figures:
                 continue
             if kinds.get(name) == "counter" or name == names.HOSTS_RESTARTS:
                 counters[name] = number
-            elif (stage := names.SHARE.end(name)) is not None:
-                weighted[stage] = weighted.get(stage, 0.0) + number * step_s
-    ordered = names.ordered(names.SHARE(stage) for stage in weighted)
-    shares = {
-        name.removeprefix("share/"): weighted[name.removeprefix("share/")] / total_s for name in ordered if total_s
-    }
+            elif names.SHARE.end(name) is not None:
+                weighted[name] = weighted.get(name, 0.0) + number * step_s
+    shares = {names.SHARE.end(name) or "": weighted[name] / total_s for name in names.ordered(weighted) if total_s > 0}
     return Figures(before_s, counters, shares)
 
 
@@ -81,19 +78,11 @@ def markdown(title: str, found: Sequence[Evaluation], numbers: Figures, command:
     if last is None:
         lines += ["This run ended before its first evaluation.", ""]
     else:
-        when = (
-            "at the end" if last.final else f"after {text.duration(last.training_s)}, the last before the run stopped"
-        )
+        when = "at the end" if last.final else f"after {text.duration(last.training_s)}, before the run was stopped"
         lines += [f"## Win rates {when}", "", *table(last.scores), "", f"![Win rates over training]({CURVE})", ""]
         lines += ["Every seed is played from every seat. A tie is no win. Intervals are Wilson's, 95%.", ""]
-    lines += [
-        "## The run",
-        "",
-        "| | |",
-        "| --- | ---: |",
-        *(f"| {label} | {value} |" for label, value in _run_rows(numbers)),
-        "",
-    ]
+    lines += ["## The run", "", "| | |", "| --- | ---: |"]
+    lines += [*(f"| {label} | {value} |" for label, value in _run_rows(numbers)), ""]
     if numbers.shares:
         lines += ["## Where the time went", "", "| process | stage | share |", "| --- | --- | ---: |"]
         for stage, share in numbers.shares.items():
