@@ -1,0 +1,42 @@
+"""Shared by all tests: nothing may outlive the test that started it; the real simulator, installed once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import psutil
+import pytest
+
+from ludus.games.showdown.install import Installation, ensure
+
+LEAVE_S = 5.0  # for a process that was told to go
+LASTING = ("multiprocessing.resource_tracker", "multiprocessing.forkserver")  # one for the whole session, by design
+
+
+@pytest.fixture(autouse=True)
+def _no_process_outlives_its_test() -> Iterator[None]:
+    before = set(psutil.Process().children(recursive=True))
+    yield
+    left = [child for child in psutil.Process().children(recursive=True) if child not in before and not _lasts(child)]
+    _, alive = psutil.wait_procs(left, timeout=LEAVE_S)
+    names = [_command(child) for child in alive]
+    for child in alive:
+        child.kill()
+    assert not names, f"processes outlived their test: {names}"
+
+
+@pytest.fixture(scope="session")
+def showdown() -> Installation:
+    """Node and the simulator, installed into the user's cache unless they are there."""
+    return ensure()
+
+
+def _lasts(process: psutil.Process) -> bool:
+    return any(name in _command(process) for name in LASTING)
+
+
+def _command(process: psutil.Process) -> str:
+    try:
+        return " ".join(process.cmdline())
+    except psutil.Error:
+        return "(gone)"
