@@ -1,0 +1,116 @@
+'use strict';
+const assert = require('node:assert/strict');
+const { test } = require('node:test');
+const path = require('node:path');
+const frames = require(path.join(__dirname, '../../src/ludus/games/showdown/host/frames.js'));
+
+const { ArrivalStage, FrameReader, FrameWriter, KIND, MAX_BODY, ProtocolError } = frames;
+
+function readAll(bytes, step) {
+	const reader = new FrameReader(16);
+	const seen = [];
+	for (let at = 0; at < bytes.length; at += step) {
+		const part = bytes.subarray(at, at + step);
+		part.copy(reader.space(part.length));
+		reader.pushed(part.length);
+		for (let frame = reader.next(); frame; frame = reader.next()) seen.push([frame.kind, Buffer.from(frame.body)]);
+	}
+	reader.close();
+	return seen;
+}
+
+function written(fill) {
+	const writer = new FrameWriter(16);
+	fill(writer);
+	return writer.buffer.subarray(0, writer.bytes);
+}
+
+function header(magic, version, kind, bytes) {
+	const out = Buffer.alloc(8);
+	out.writeUInt16LE(magic, 0);
+	out[2] = version;
+	out[3] = kind;
+	out.writeUInt32LE(bytes, 4);
+	return out;
+}
+
+test('frames come back whole, however the bytes are cut', () => {
+	const bytes = written(writer => {
+		writer.json(KIND.ERROR, { message: 'é' });
+		writer.open(KIND.STOP, 0);
+		writer.json(KIND.HELLO, { long: 'x'.repeat(5000) });
+	});
+	for (const step of [1, 3, 8, 4096, bytes.length]) {
+		const seen = readAll(bytes, step);
+		assert.deepEqual(seen.map(([kind]) => kind), [KIND.ERROR, KIND.STOP, KIND.HELLO]);
+		assert.equal(JSON.parse(seen[0][1]).message, 'é');
+		assert.equal(seen[1][1].length, 0);
+	}
+});
+
+test('bytes that are no frame are refused with what was seen', () => {
+	assert.throws(() => readAll(header(0x1234, 1, 4, 0), 8), /0x1234/);
+	assert.throws(() => readAll(header(0x554c, 9, 4, 0), 8), /version 9/);
+	assert.throws(() => readAll(header(0x554c, 1, 99, 0), 8), /kind 99/);
+	assert.throws(() => readAll(header(0x554c, 1, 4, MAX_BODY + 1), 8), /67108865 bytes/);
+	assert.throws(() => readAll(header(0x554c, 1, 4, 10), 8), /inside a frame/);
+});
+
+test('an actions frame must have the size its count asks for', () => {
+	const body = Buffer.alloc(32);
+	body.writeUInt32LE(3, 0);
+	body.writeInt32LE(7, 8);
+	body.writeInt32LE(9, 24);
+	assert.throws(() => frames.decodeActions(body), ProtocolError);
+	body.writeUInt32LE(2, 0);
+	assert.throws(() => frames.decodeActions(body), ProtocolError);
+	body.writeUInt32LE(1, 0);
+	assert.throws(() => frames.decodeActions(body), ProtocolError);
+	const exact = Buffer.alloc(20);
+	exact.writeUInt32LE(1, 0);
+	exact.writeInt32LE(7, 8);
+	exact.writeInt32LE(9, 16);
+	const { rows, actions } = frames.decodeActions(exact);
+	assert.deepEqual([rows[0], actions[0]], [7, 9]);
+	assert.throws(() => frames.decodeActions(Buffer.alloc(4)), /its head alone/);
+});
+
+test('a wrong configuration is refused with its field', () => {
+	const good = { protocol: 1, matches: 2, options: {}, seed: 5, schedule: [[0, 3]], keep_log: true };
+	const decode = change => frames.decodeConfigure(Buffer.from(JSON.stringify({ ...good, ...change })));
+	assert.deepEqual(decode({}), { matches: 2, options: {}, seed: 5, schedule: [[0, 3]], keepLog: true });
+	assert.throws(() => decode({ protocol: 2 }), /protocol/);
+	assert.throws(() => decode({ matches: 0 }), /matches/);
+	assert.throws(() => decode({ seed: -1 }), /seed/);
+	assert.throws(() => decode({ options: null }), /options/);
+	assert.throws(() => decode({ schedule: [[1]] }), /schedule/);
+	assert.throws(() => frames.decodeConfigure(Buffer.from('{')), /no JSON/);
+});
+
+test('arrivals lie in columns at multiples of eight', () => {
+	const stage = new ArrivalStage(4, 2, 8);
+	for (const row of [3, 1, 2]) {
+		stage.nextMask().set([row, 128]);
+		stage.obs.fill(row, stage.nextObsOffset(), stage.nextObsOffset() + 8);
+		stage.add(row, 70 + row, row / 2, row === 1);
+	}
+	const [[kind, body]] = readAll(written(writer => stage.flush(writer, true)), 64);
+	assert.equal(kind, KIND.ARRIVALS);
+	assert.equal(body.readUInt32LE(0), 3);
+	assert.equal(body[4], 1);
+	assert.deepEqual([0, 1, 2].map(i => body.readInt32LE(8 + 4 * i)), [3, 1, 2]);
+	assert.deepEqual([0, 1, 2].map(i => body.readUInt32LE(24 + 4 * i)), [73, 71, 72]);
+	assert.deepEqual([0, 1, 2].map(i => body.readFloatLE(40 + 4 * i)), [1.5, 0.5, 1]);
+	assert.deepEqual([...body.subarray(56, 59)], [0, 1, 0]);
+	assert.deepEqual([...body.subarray(64, 70)], [3, 128, 1, 128, 2, 128]);
+	assert.deepEqual([...body.subarray(72)], [3, 1, 2].flatMap(row => Array(8).fill(row)));
+	assert.equal(stage.count, 0);
+});
+
+test('an ending carries observations only where it was truncated', () => {
+	const [[, plain]] = readAll(written(writer => writer.ending({ slot: 1 }, null)), 99);
+	assert.deepEqual(JSON.parse(plain.subarray(8, 8 + plain.readUInt32LE(0))), { slot: 1 });
+	assert.equal(plain.length % 8, 0);
+	const [[, truncated]] = readAll(written(writer => writer.ending({ slot: 1 }, Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8))), 99);
+	assert.deepEqual([...truncated.subarray(plain.length)], [1, 2, 3, 4, 5, 6, 7, 8]);
+});
