@@ -73,6 +73,7 @@ EPOCHS = "learner/epochs"
 LR = "learner/lr"
 SKIPPED = "learner/skipped"
 POOL = "learner/pool"
+CHECKPOINT_FAILURES = "learner/checkpoint_failures"
 
 # What happens in the matches
 REWARD = "match/reward"
@@ -116,6 +117,7 @@ METRICS: tuple[Metric, ...] = (
     Metric(LR, "gauge", "", "learning rate of the latest update"),
     Metric(SKIPPED, "counter", "updates", "updates left out because their loss or gradient was not finite"),
     Metric(POOL, "gauge", "snapshots", "past selves kept as opponents"),
+    Metric(CHECKPOINT_FAILURES, "counter", "checkpoints", "checkpoints and snapshots that could not be written"),
     Metric(REWARD, "mean", "reward", "what a learning seat earned in a whole match"),
     Metric(LENGTH, "mean", "decisions", "decisions in a match, all seats together"),
     Metric(TRUNCATED, "counter", "matches", "matches that were cut off at the game's limit"),

@@ -1,0 +1,119 @@
+"""Shares of matches: self-play, past selves, scripted opponents. In all but self-play exactly one seat learns."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from msgspec import Struct
+
+from ludus.config.schema import OpponentsConfig
+from ludus.errors import ConfigError
+from ludus.policies.bank import LEARNER
+from ludus.types import Ending, Pairing
+
+PAST, SCRIPTED = "past:", "scripted:"
+MEMORY = 200  # matches that a win rate looks back on, about
+SPELL = 64  # matches against one past self before another is drawn: each self that plays costs a forward of its own
+
+
+class Rate(Struct):
+    """A mean over all matches while they are few, then one that forgets."""
+
+    matches: int = 0
+    score: float = 0.5
+
+    def add(self, score: float) -> None:
+        self.matches += 1
+        self.score += (score - self.score) / min(self.matches, MEMORY)
+
+
+class MatchmakerState(Struct, frozen=True):
+    generator: str  # JSON of numpy's own description: its integers have 128 bits
+    rates: dict[str, Rate]
+    guest: str | None
+    guest_matches: int
+
+
+class SharedMatchmaker:
+    """Draws who plays by the configured shares. `rates` holds the learner's scores per opponent, ties a half."""
+
+    def __init__(self, config: OpponentsConfig, *, seats: int, scripted: Sequence[str], seed: int) -> None:
+        if config.past + config.scripted > 1:
+            raise ConfigError(
+                f"opponents: the shares past={config.past} and scripted={config.scripted} are more than 1 together"
+            )
+        self._config = config
+        self._seats = seats
+        self._scripted = scripted_names(config, scripted)
+        self._generator = np.random.default_rng(seed)
+        self._past: tuple[str, ...] = ()
+        self._guest: str | None = None  # the past self that plays now
+        self._guest_matches = 0
+        self.rates: dict[str, Rate] = {}
+
+    @property
+    def scripted(self) -> tuple[str, ...]:
+        return self._scripted
+
+    def set_past(self, versions: Iterable[int]) -> None:
+        """The past selves that may play from now on. Until there are any, their share is self-play."""
+        self._past = tuple(f"{PAST}{version}" for version in versions)
+        if self._guest not in self._past:
+            self._guest = None
+
+    def pair(self, match: int) -> Pairing:
+        opponent = self._opponent() if self._seats > 1 else None
+        if opponent is None:
+            return Pairing(match, (LEARNER,) * self._seats)
+        learns = int(self._generator.integers(self._seats))
+        return Pairing(match, tuple(LEARNER if seat == learns else opponent for seat in range(self._seats)))
+
+    def report(self, pairing: Pairing, ending: Ending) -> None:
+        others = [name for name in pairing.policies if name != LEARNER]
+        if ending.void or not others:
+            return
+        score = float(ending.score[pairing.policies.index(LEARNER)])
+        kind = "past" if others[0].startswith(PAST) else others[0].removeprefix(SCRIPTED)
+        self.rates.setdefault(kind, Rate()).add(score)
+
+    def state(self) -> MatchmakerState:
+        return MatchmakerState(
+            json.dumps(self._generator.bit_generator.state), dict(self.rates), self._guest, self._guest_matches
+        )
+
+    def restore(self, state: MatchmakerState) -> None:
+        """Go on where another left off; call `set_past` before."""
+        self._generator.bit_generator.state = json.loads(state.generator)
+        self.rates = dict(state.rates)
+        self._guest = state.guest if state.guest in self._past else None
+        self._guest_matches = state.guest_matches
+
+    def _opponent(self) -> str | None:
+        drawn = self._generator.random()
+        if drawn < self._config.past:
+            return self._past_self()
+        if drawn < self._config.past + self._config.scripted and self._scripted:
+            return SCRIPTED + self._scripted[int(self._generator.integers(len(self._scripted)))]
+        return None
+
+    def _past_self(self) -> str | None:
+        if not self._past:
+            return None
+        if self._guest is None or self._guest_matches >= SPELL:
+            self._guest = self._past[int(self._generator.integers(len(self._past)))]
+            self._guest_matches = 0
+        self._guest_matches += 1
+        return self._guest
+
+
+def scripted_names(config: OpponentsConfig, known: Sequence[str]) -> tuple[str, ...]:
+    """The scripted opponents to train against: those asked for, or all but random."""
+    for name in config.scripted_names:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known) or 'none'}"
+            raise ConfigError(f"opponents.scripted_names: this game has no scripted policy {name!r}; {hint}")
+    return config.scripted_names or tuple(name for name in known if name != "random")

@@ -1,0 +1,1 @@
+"""Learning: segments in, better weights out."""

@@ -1,0 +1,137 @@
+"""The learner's loop: a batch in, an update, new weights out, until the budget is used up."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludus.config.schema import BudgetConfig, LearnerConfig
+from ludus.errors import TrainingError
+from ludus.metrics import names
+from ludus.metrics.core import Metrics
+from ludus.policies.weights import FlatWeights
+from ludus.types import SegmentBatch
+
+
+class Source(Protocol):
+    """Where batches come from and new weights go: this process in serial mode, an actor's in overlapped mode."""
+
+    def next(self, stopped: Callable[[], bool]) -> SegmentBatch | None:
+        """The next batch, valid until `release`. None when `stopped`, asked at least a few times a second, said so."""
+        ...
+
+    def release(self) -> None: ...
+
+    def publish(self, weights: NDArray[np.float32], version: int) -> None: ...
+
+
+class Algorithm(Protocol):
+    """PPO and its like: a batch of segments in, named numbers out. {names.SKIPPED: 1}: the batch was unusable."""
+
+    weights: FlatWeights
+
+    def update(self, batch: SegmentBatch, lr: float) -> Mapping[str, float]: ...
+
+
+class Learner:
+    """`version` counts updates, `training_s` the time in this loop; both go on from where a checkpoint left them."""
+
+    def __init__(
+        self,
+        source: Source,
+        algorithm: Algorithm,
+        config: LearnerConfig,
+        budget: BudgetConfig,
+        metrics: Metrics,
+        *,
+        version: int = 0,
+        training_s: float = 0.0,
+        clock_s: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.version = version
+        self.training_s = training_s
+        self._source = source
+        self._algorithm = algorithm
+        self._config = config
+        self._budget = budget
+        self._metrics = metrics
+        self._clock_s = clock_s
+        self._skipped_in_a_row = 0
+
+    @property
+    def used(self) -> float:
+        """The share of the budget that is used up, by whichever limit is nearest; 0 without any."""
+        return used(
+            self._budget, training_s=self.training_s, learned=self._metrics.counter(names.LEARNED), updates=self.version
+        )
+
+    def run(self, stopped: Callable[[], bool], after_update: Callable[[], None]) -> bool:
+        """Update until the budget is used up: True. False when `stopped`. Time in `after_update` does not count."""
+        while self.used < 1:
+            began = self._clock_s()
+            with self._metrics.stage(names.WAIT_BATCH):
+                batch = self._source.next(stopped)
+            updated = batch is not None and self._update(batch)
+            self.training_s += self._clock_s() - began
+            if batch is None:
+                return False
+            if updated:
+                after_update()
+        return True
+
+    def _update(self, batch: SegmentBatch) -> bool:
+        metrics = self._metrics
+        lag = self.version - batch.version
+        with metrics.stage(names.UPDATE):
+            numbers = self._algorithm.update(batch, learning_rate(self._config, self.used))
+        self._source.release()
+        if names.SKIPPED in numbers:
+            self._skip()
+            return False
+        self._skipped_in_a_row = 0
+        self.version += 1
+        with metrics.stage(names.PUBLISH):
+            self._source.publish(self._algorithm.weights.numpy(), self.version)
+        metrics.add(names.UPDATES)
+        metrics.add(names.LEARNED, batch.decisions)
+        metrics.observe(names.LAG, float(lag.mean()))
+        metrics.set(names.LAG_MAX, float(lag.max()))
+        for name, value in numbers.items():
+            if name == names.LR:
+                metrics.set(name, value)
+            else:
+                metrics.observe(name, value)
+        return True
+
+    def _skip(self) -> None:
+        self._metrics.add(names.SKIPPED)
+        self._skipped_in_a_row += 1
+        if self._skipped_in_a_row >= self._config.skipped_in_a_row:
+            raise TrainingError(
+                f"{self._skipped_in_a_row} updates in a row had a loss or gradient that is not finite; the weights are "
+                f"those of update {self.version}. Look for extreme rewards or observations, or lower learner.lr"
+            )
+
+
+def used(budget: BudgetConfig, *, training_s: float, learned: float, updates: int) -> float:
+    """The share of the budget that is used up, by whichever limit is nearest its end; 0 without any."""
+    limits = (
+        (training_s / 60, budget.minutes),
+        (learned, float(budget.decisions)),
+        (float(updates), float(budget.updates)),
+    )
+    return max((spent / limit for spent, limit in limits if limit), default=0.0)
+
+
+def learning_rate(config: LearnerConfig, used: float) -> float:
+    """From lr to lr_end as the budget is used up."""
+    used = min(max(used, 0.0), 1.0)
+    if config.lr_schedule == "constant":
+        return config.lr
+    falls = 1 - used if config.lr_schedule == "linear" else (1 + math.cos(math.pi * used)) / 2
+    return config.lr_end + (config.lr - config.lr_end) * falls

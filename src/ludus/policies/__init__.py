@@ -1,0 +1,1 @@
+"""Who chooses: nets, the bank that maps rows to policies, weights on their way, and checkpoints."""

@@ -1,0 +1,99 @@
+"""Which row is played by whom. Rows that arrive together are grouped by policy, one batched forward each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludus.policies.network import NetPolicy
+from ludus.types import Arrivals, Choices, Ending, Matchmaker, Pairing, Policy
+
+LEARNER = "learner"
+
+
+class PolicyBank:
+    """Asks the matchmaker once a match, when its first row arrives, and tells it how the match ended."""
+
+    def __init__(self, learner: NetPolicy, matchmaker: Matchmaker, *, rows: int, seats: int) -> None:
+        self.learner = learner
+        self._matchmaker = matchmaker
+        self._seats = seats
+        self._policies: list[Policy | None] = [learner]  # the learner is number 0
+        self._numbers: dict[str, int] = {LEARNER: 0}
+        self._number_of = np.zeros(rows, np.int32)
+        self._guests = 0  # rows that are not the learner's
+        self._pairings: dict[int, Pairing] = {}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._numbers)
+
+    def enter(self, name: str, policy: Policy) -> None:
+        """Make a policy known before the matchmaker names it."""
+        if name in self._numbers:
+            self._policies[self._numbers[name]] = policy
+            return
+        number = self._policies.index(None) if None in self._policies else len(self._policies)
+        self._policies[number : number + 1] = [policy]
+        self._numbers[name] = number
+
+    def retire(self, names: Iterable[str]) -> None:
+        """Forget these, except where one still plays: that one stays until it is retired again."""
+        for name in set(names) - {LEARNER}:
+            number = self._numbers.get(name)
+            if number is not None and not (self._number_of == number).any():
+                self._policies[number] = None
+                del self._numbers[name]
+
+    def end(self, endings: Iterable[Ending]) -> None:
+        """Call before `act`: a slot's next match may open in the same arrivals."""
+        for ending in endings:
+            pairing = self._pairings.pop(ending.match, None)
+            if pairing is None:  # lost before anybody chose
+                continue
+            self._assign(ending.rows, 0)
+            self._matchmaker.report(pairing, ending)
+
+    def act(self, arrivals: Arrivals) -> Choices:
+        if arrivals.opens.any():
+            self._seat(arrivals)
+        if not self._guests:
+            return self.learner.act(arrivals)
+        numbers = self._number_of[arrivals.row]
+        present = np.unique(numbers)
+        if len(present) == 1:
+            return self._policy(int(present[0])).act(arrivals)
+        n = len(arrivals)
+        action, logp, value = np.empty(n, np.int32), np.zeros(n, np.float32), np.zeros(n, np.float32)
+        for number in present.tolist():
+            index = np.flatnonzero(numbers == number)
+            choices = self._policy(number).act(arrivals.take(index))
+            action[index], logp[index], value[index] = choices.action, choices.logp, choices.value
+        return Choices(action, logp, value, self.learner.version)
+
+    def learning(self, row: NDArray[np.int32]) -> NDArray[np.bool_] | None:
+        """Which of these rows the learner plays; None: all."""
+        return self._number_of[row] == 0 if self._guests else None
+
+    def _seat(self, arrivals: Arrivals) -> None:
+        for at in np.flatnonzero(arrivals.opens).tolist():
+            match = int(arrivals.match[at])
+            if match in self._pairings:
+                continue
+            pairing = self._pairings[match] = self._matchmaker.pair(match)
+            first = int(arrivals.row[at]) // self._seats * self._seats
+            for seat, name in enumerate(pairing.policies):
+                self._assign(np.array([first + seat]), self._numbers[name])
+
+    def _assign(self, rows: NDArray[np.integer[Any]], number: int) -> None:
+        before = np.count_nonzero(self._number_of[rows])
+        self._number_of[rows] = number
+        self._guests += int(np.count_nonzero(self._number_of[rows]) - before)
+
+    def _policy(self, number: int) -> Policy:
+        policy = self._policies[number]
+        assert policy is not None, f"policy {number} was retired while it played"
+        return policy

@@ -1,0 +1,241 @@
+"""Checkpoints: one folder each, safetensors and JSON only, whole or not there at all.
+
+<run>/checkpoints/u00000120/model.safetensors      the net's tensors (net.*) and the game's tables (table.*)
+                            optimiser.safetensors  Adam's moments by parameter
+                            state.json             counters, generators, what game, what net
+<run>/checkpoints/best.json                        which of them evaluated best
+"""
+
+from __future__ import annotations
+
+import base64
+import errno
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import torch
+from msgspec import Struct
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from ludus.config.schema import PolicyConfig
+from ludus.errors import CheckpointError
+from ludus.policies import nets
+from ludus.policies.network import NetPolicy
+from ludus.policies.weights import read_tensors, write_bytes, write_tensors
+from ludus.spec import GameSpec, ObsSpec
+
+MODEL, OPTIMISER, STATE, BEST = "model.safetensors", "optimiser.safetensors", "state.json", "best.json"
+UNFINISHED = ".unfinished-"
+
+
+class GameNote(Struct, frozen=True):
+    """Enough of a GameSpec to build it again, with the tables of the model file."""
+
+    name: str
+    seats: int
+    actions: int
+    schema: int
+    fingerprint: str
+    leaves: list[tuple[str, str, list[int]]]
+    layout: dict[str, Any]  # Any: the game's own constants
+
+
+class State(Struct, frozen=True):
+    """What is not a tensor. The dicts belong to those who fill them."""
+
+    version: int
+    game: GameNote
+    options: dict[str, Any]  # Any: the game's own options
+    net: str
+    policy: PolicyConfig
+    counters: dict[str, float] = {}
+    training_s: float = 0.0
+    generators: dict[str, str] = {}
+    pool: list[int] = []
+    actor: dict[str, Any] | None = None  # Any: the actor's own state; None when it had not played yet
+    scores: dict[str, float] = {}
+
+
+class Best(Struct, frozen=True):
+    name: str
+    score: float
+
+
+class Checkpoints:
+    """The checkpoints of one run. Keeps the last `keep` and the best."""
+
+    def __init__(self, run_dir: Path, keep: int) -> None:
+        self.folder = run_dir / "checkpoints"
+        self._keep = keep
+
+    def save(self, state: State, model: Mapping[str, Tensor], optimiser: Mapping[str, Tensor]) -> Path:
+        """Write one, then remove what is not kept. Raises CheckpointError; what was there before stays valid."""
+        final = self.folder / f"u{state.version:08d}"
+        if final.exists():
+            return final
+        unfinished = self.folder / f"{UNFINISHED}{final.name}"
+        try:
+            shutil.rmtree(unfinished, ignore_errors=True)
+            unfinished.mkdir(parents=True)
+            write_tensors(unfinished / MODEL, model)
+            write_tensors(unfinished / OPTIMISER, optimiser)
+            write_bytes(unfinished / STATE, msgspec.json.format(msgspec.json.encode(state)))
+            _sync_folder(unfinished)
+            unfinished.rename(final)
+            _sync_folder(self.folder)
+        except OSError as error:
+            shutil.rmtree(unfinished, ignore_errors=True)
+            raise CheckpointError(_failure(final, error, self.names())) from error
+        self._remove_old()
+        return final
+
+    def names(self) -> list[str]:
+        """Whole checkpoints, oldest first."""
+        return sorted(path.name for path in self.folder.glob("u*") if (path / STATE).exists())
+
+    def latest(self) -> Path | None:
+        names = self.names()
+        return self.folder / names[-1] if names else None
+
+    def best(self) -> Best | None:
+        try:
+            return msgspec.json.decode((self.folder / BEST).read_bytes(), type=Best)
+        except FileNotFoundError:
+            return None
+        except msgspec.MsgspecError as error:
+            raise CheckpointError(f"cannot read {self.folder / BEST}: {error}") from error
+
+    def mark_best(self, path: Path, score: float) -> bool:
+        """Remember this one as the best if none scored higher. Raises CheckpointError."""
+        best = self.best()
+        if best is not None and best.score > score and (self.folder / best.name).exists():
+            return False
+        unfinished = self.folder / f"{UNFINISHED}{BEST}"
+        try:
+            write_bytes(unfinished, msgspec.json.encode(Best(path.name, score)))
+            unfinished.replace(self.folder / BEST)
+        except OSError as error:
+            raise CheckpointError(_failure(self.folder / BEST, error, self.names())) from error
+        self._remove_old()
+        return True
+
+    def _remove_old(self) -> None:
+        best = self.best()
+        for name in removable(self.names(), self._keep, best.name if best else None):
+            shutil.rmtree(self.folder / name, ignore_errors=True)
+
+
+def removable(names: Sequence[str], keep: int, best: str | None) -> list[str]:
+    """Which of these, oldest first, need not stay."""
+    return [name for name in names[:-keep] if name != best]
+
+
+def find(path: Path) -> Path:
+    """The checkpoint a path means: itself, or the latest of a run."""
+    if (path / STATE).exists():
+        return path
+    latest = Checkpoints(path, 1).latest()
+    if latest is None:
+        raise CheckpointError(f"{path} is neither a checkpoint nor a run with one")
+    return latest
+
+
+def read_state(path: Path) -> State:
+    try:
+        return msgspec.json.decode((path / STATE).read_bytes(), type=State)
+    except (OSError, msgspec.MsgspecError) as error:
+        raise CheckpointError(f"cannot read {path / STATE}: {error}") from error
+
+
+def read_spec(path: Path) -> GameSpec:
+    """The game as it was when the checkpoint was written."""
+    note = read_state(path).game
+    tables = {
+        name.removeprefix("table."): tensor.numpy()
+        for name, tensor in read_tensors(path / MODEL).items()
+        if name.startswith("table.")
+    }
+    return rebuild_game(note, tables)
+
+
+def check_fits(state: State, spec: GameSpec, path: Path) -> None:
+    """Raise CheckpointError, saying both, unless a policy of this checkpoint understands this game."""
+    saved = state.game
+    for what, ours, theirs in (("game", saved.name, spec.name), ("schema", saved.schema, spec.schema)):
+        if ours != theirs:
+            raise CheckpointError(
+                f"{path} was made for {what} {ours}, this is {what} {theirs}; train anew or use that one"
+            )
+    if saved.fingerprint != spec.fingerprint:
+        raise CheckpointError(
+            f"{path} was made for {saved.name} with options {state.options}: {saved.actions} actions, fingerprint "
+            f"{saved.fingerprint}; this game has {spec.actions} actions, fingerprint {spec.fingerprint}"
+        )
+
+
+def load_agent(path: Path, spec: GameSpec | None = None, *, greedy: bool = True, seed: int = 0) -> NetPolicy:
+    """The policy of a checkpoint, or of a run's latest one. It must fit the spec, where one is given."""
+    checkpoint = find(path)
+    state = read_state(checkpoint)
+    if spec is None:
+        spec = read_spec(checkpoint)
+    else:
+        check_fits(state, spec, checkpoint)
+    net = nets.build(spec, state.policy, state.net)
+    load_net(net, read_tensors(checkpoint / MODEL), checkpoint)
+    return NetPolicy(net, spec, version=state.version, generator=torch.Generator().manual_seed(seed), greedy=greedy)
+
+
+def note_game(spec: GameSpec) -> GameNote:
+    leaves = [(leaf.name, leaf.dtype, list(leaf.shape)) for leaf in spec.obs.leaves]
+    return GameNote(spec.name, spec.seats, spec.actions, spec.schema, spec.fingerprint, leaves, dict(spec.layout))
+
+
+def rebuild_game(note: GameNote, tables: Mapping[str, NDArray[np.float32]]) -> GameSpec:
+    obs = ObsSpec.pack({name: (dtype, tuple(shape)) for name, dtype, shape in note.leaves})
+    return GameSpec(note.name, note.seats, note.actions, obs, note.schema, note.layout, tables)
+
+
+def net_tensors(net: nn.Module) -> dict[str, Tensor]:
+    return {f"net.{name}": tensor for name, tensor in net.state_dict().items()}
+
+
+def table_tensors(spec: GameSpec) -> dict[str, Tensor]:
+    return {f"table.{name}": torch.from_numpy(np.array(table)) for name, table in spec.tables.items()}
+
+
+def load_net(net: nn.Module, tensors: Mapping[str, Tensor], path: Path) -> None:
+    """Copy tensors written by `net_tensors` into a net of the same shape."""
+    named = {name.removeprefix("net."): tensor for name, tensor in tensors.items() if name.startswith("net.")}
+    try:
+        net.load_state_dict(named)
+    except RuntimeError as error:
+        raise CheckpointError(f"{path} holds another net than the configuration builds: {error}") from error
+
+
+def encode_generator(generator: torch.Generator) -> str:
+    return base64.b64encode(generator.get_state().numpy().tobytes()).decode()
+
+
+def restore_generator(generator: torch.Generator, encoded: str) -> None:
+    generator.set_state(torch.frombuffer(bytearray(base64.b64decode(encoded)), dtype=torch.uint8))
+
+
+def _failure(path: Path, error: OSError, names: Sequence[str]) -> str:
+    reason = "no space left on the disk" if error.errno == errno.ENOSPC else str(error)
+    kept = f"{names[-1]} stays the latest" if names else "there is none yet"
+    return f"checkpoint {path} was not written: {reason}; {kept}"
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

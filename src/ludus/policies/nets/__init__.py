@@ -1,0 +1,38 @@
+"""Nets map observation leaves and a mask to a distribution over the legal actions and values.
+
+A net is a torch module with `forward(obs: Mapping[str, Tensor], legal: bool [n, A]) -> (Distribution, value [n])`;
+leaves come in the spec's dtypes. It may have `freeze_tables()`, called whenever weights for playing have changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+
+from ludus.config.schema import PolicyConfig
+from ludus.errors import ConfigError
+from ludus.policies.distributions import Categorical, Distribution
+from ludus.policies.nets.mlp import MlpNet
+from ludus.policies.nets.pointer import PointerNet
+from ludus.spec import GameSpec
+
+
+def build(spec: GameSpec, config: PolicyConfig, prefers: str, seed: int = 0) -> nn.Module:
+    """The net the configuration names, or the one the game prefers, with initial weights drawn from `seed`."""
+    name = prefers if config.net == "auto" else config.net
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        if name == "mlp":
+            return MlpNet(spec, config)
+        if name == "pointer":
+            return PointerNet(spec, config)
+    raise ConfigError(f"policy.net: unknown net {name!r}; known are mlp, pointer")
+
+
+def evaluate(net: nn.Module, obs: Mapping[str, Tensor], legal: Tensor) -> tuple[Distribution, Tensor]:
+    """What the net says of n rows. One that gives plain logits [n, A] means a softmax over the legal ones."""
+    said, value = cast(tuple[Distribution | Tensor, Tensor], net(obs, legal))
+    return Categorical(said, legal) if isinstance(said, Tensor) else said, value

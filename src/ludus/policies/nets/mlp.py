@@ -1,0 +1,42 @@
+"""A plain net for any game: all leaves flattened to floats, two hidden layers, two heads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+
+import torch
+from torch import Tensor, nn
+
+from ludus.config.schema import PolicyConfig
+from ludus.policies.distributions import Categorical
+from ludus.spec import GameSpec
+
+
+class MlpNet(nn.Module):
+    """Integer leaves enter as sign(x) log(1 + |x|): flags stay near one, ids and counts of thousands stay near ten."""
+
+    def __init__(self, spec: GameSpec, config: PolicyConfig) -> None:
+        super().__init__()
+        self.floats = tuple(leaf.name for leaf in spec.obs.leaves if leaf.dtype == "float32")
+        self.integers = tuple(leaf.name for leaf in spec.obs.leaves if leaf.dtype != "float32")
+        inputs = sum(prod(leaf.shape) for leaf in spec.obs.leaves)
+        hidden = 4 * config.width
+        self.body = nn.Sequential(_linear(inputs, hidden), nn.ReLU(), _linear(hidden, hidden), nn.ReLU())
+        self.policy = _linear(hidden, spec.actions, gain=0.01)
+        self.value = _linear(hidden, 1, gain=0.1)
+
+    def forward(self, obs: Mapping[str, Tensor], legal: Tensor) -> tuple[Categorical, Tensor]:
+        leaves = [obs[name].flatten(1) for name in self.floats]
+        if self.integers:
+            whole = torch.cat([obs[name].to(torch.float32).flatten(1) for name in self.integers], dim=1)
+            leaves.append(whole.abs().log1p() * whole.sign())
+        hidden = self.body(torch.cat(leaves, dim=1))
+        return Categorical(self.policy(hidden), legal), self.value(hidden).squeeze(1)
+
+
+def _linear(inputs: int, outputs: int, gain: float = 2**0.5) -> nn.Linear:
+    layer = nn.Linear(inputs, outputs)
+    nn.init.orthogonal_(layer.weight, gain)
+    nn.init.zeros_(layer.bias)
+    return layer

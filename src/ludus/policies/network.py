@@ -1,0 +1,103 @@
+"""A net as a policy: packed rows in, sampled or best actions out, one batched forward a call."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from ludus.policies.nets import evaluate
+from ludus.policies.weights import FlatWeights
+from ludus.spec import GameSpec
+from ludus.types import Arrivals, Choices
+
+
+class NetPolicy:
+    """Plays with weights of its own, on the CPU. `greedy` takes the most probable action instead of a sample."""
+
+    def __init__(
+        self,
+        net: nn.Module,
+        spec: GameSpec,
+        *,
+        version: int = 0,
+        generator: torch.Generator | None = None,
+        greedy: bool = False,
+    ) -> None:
+        self.net = net.eval()
+        self.weights = FlatWeights(net)
+        self.version = version
+        self.greedy = greedy
+        self.generator = generator if generator is not None else torch.Generator().manual_seed(0)
+        self._staging = Staging(spec)
+        self.adopt(None, version)
+
+    def adopt(self, weights: NDArray[np.float32] | None, version: int) -> None:
+        """Play with these weights from now on (None: with those the net has)."""
+        if weights is not None:
+            self.weights.load(weights)
+        freeze = getattr(self.net, "freeze_tables", None)
+        if freeze is not None:
+            freeze()
+        self.version = version
+
+    def act(self, arrivals: Arrivals) -> Choices:
+        with torch.inference_mode():
+            obs, legal = self._staging.put(arrivals.obs, arrivals.legal)
+            said, value = evaluate(self.net, obs, legal)
+            action = said.best() if self.greedy else said.sample(self.generator)
+            logp = said.log_prob(action)
+        return Choices(action.to(torch.int32).numpy(), logp.numpy(), value.numpy(), self.version)
+
+    def values(self, obs: NDArray[np.uint8]) -> NDArray[np.float32]:
+        """The expected return [n] of states [n, nbytes] in which nobody chooses."""
+        with torch.inference_mode():
+            leaves, legal = self._staging.put(obs, np.ones((len(obs), self._staging.actions), np.bool_))
+            _, value = evaluate(self.net, leaves, legal)
+        found: NDArray[np.float32] = value.numpy()
+        return found
+
+
+class Staging:
+    """Tensors over one reused buffer: rows are copied in once, leaves are slices of ready-made views.
+
+    What `put` and `gather` return is overwritten by the next call.
+    """
+
+    def __init__(self, spec: GameSpec, device: torch.device | None = None) -> None:
+        self.spec, self.actions, self.device = spec, spec.actions, device
+        self._grow(64)
+
+    def put(self, obs: NDArray[np.uint8], legal: NDArray[np.bool_]) -> tuple[dict[str, Tensor], Tensor]:
+        """Rows [n, nbytes] and masks [n, A] of any alignment, also of memory that may not be written."""
+        rows = len(obs)
+        if rows > len(self._obs):
+            self._grow(rows)
+        np.copyto(self._obs[:rows], obs)
+        np.copyto(self._legal[:rows], legal)
+        return self._first(rows)
+
+    def gather(
+        self, obs: NDArray[np.uint8], legal: NDArray[np.bool_], index: NDArray[np.int64]
+    ) -> tuple[dict[str, Tensor], Tensor]:
+        """The chosen rows of [N, nbytes] and [N, A]."""
+        rows = len(index)
+        if rows > len(self._obs):
+            self._grow(rows)
+        np.take(obs, index, axis=0, out=self._obs[:rows], mode="clip")  # any other mode copies twice
+        np.take(legal, index, axis=0, out=self._legal[:rows], mode="clip")
+        return self._first(rows)
+
+    def _first(self, rows: int) -> tuple[dict[str, Tensor], Tensor]:
+        obs = {name: leaf[:rows] for name, leaf in self._leaves.items()}
+        legal = self._legal_tensor[:rows]
+        if self.device is None or self.device.type == "cpu":
+            return obs, legal
+        return {name: leaf.to(self.device) for name, leaf in obs.items()}, legal.to(self.device)
+
+    def _grow(self, rows: int) -> None:
+        self._obs = np.zeros((rows, self.spec.obs.nbytes), np.uint8)
+        self._legal = np.zeros((rows, self.actions), np.bool_)
+        self._leaves = {name: torch.from_numpy(leaf) for name, leaf in self.spec.obs.view(self._obs).items()}
+        self._legal_tensor = torch.from_numpy(self._legal)

@@ -1,0 +1,74 @@
+"""The rollout loop: whatever is ready is answered at once, and what the learner did is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludus.metrics import names
+from ludus.metrics.core import Metrics
+from ludus.policies.bank import PolicyBank
+from ludus.rollout.segments import Segments
+from ludus.rollout.tally import Tally
+from ludus.spec import GameSpec
+from ludus.types import Arrivals, SegmentBatch
+
+RECV_S = 0.2  # how long a quiet fleet may keep the loop from looking at `stopped`
+
+
+class WaitingFleet(Protocol):
+    """A fleet that can also wait for every host's answer, so that the order of rows depends on the seed alone."""
+
+    spec: GameSpec
+    rows: int
+
+    def recv(self, timeout_s: float, *, wait_all: bool = False) -> Arrivals: ...
+
+    def send(self, row: NDArray[np.int32], action: NDArray[np.int32]) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Rollout:
+    """Plays on a fleet it does not own. `lockstep` waits for all hosts, for runs that must be repeatable."""
+
+    def __init__(
+        self, fleet: WaitingFleet, bank: PolicyBank, segments: Segments, metrics: Metrics, *, lockstep: bool = False
+    ) -> None:
+        self._fleet = fleet
+        self._bank = bank
+        self._segments = segments
+        self._lockstep = lockstep
+        self._tally = Tally(metrics, fleet.rows)
+        self._waiting = metrics.stage(names.WAIT_HOSTS)
+        self._recording = metrics.stage(names.SEGMENTS)
+        self._choosing = metrics.stage(names.POLICIES)
+        self._sending = metrics.stage(names.SEND)
+
+    def play(self, batch: SegmentBatch, stopped: Callable[[], bool]) -> bool:
+        """Play until the batch is full: True. False when `stopped`, asked between any two forwards, said so."""
+        self._segments.fill(batch)
+        while not self._segments.full:
+            if stopped():
+                return False
+            self._once()
+        return True
+
+    def _once(self) -> None:
+        with self._waiting:
+            arrivals = self._fleet.recv(RECV_S, wait_all=self._lockstep)
+        with self._recording:
+            self._segments.close(arrivals, self._bank.learner.values)
+            self._tally.count(arrivals, self._bank)
+            self._bank.end(arrivals.endings)
+        if not len(arrivals):
+            return
+        with self._choosing:
+            choices = self._bank.act(arrivals)
+        with self._sending:  # before the recording, so that the hosts are at work meanwhile
+            self._fleet.send(arrivals.row, choices.action)
+        with self._recording:
+            self._segments.open(arrivals, choices, self._bank.learning(arrivals.row))

@@ -1,0 +1,164 @@
+"""What the learner's rows did, in segments of T consecutive decisions per row, in preallocated arrays.
+
+A segment may span matches. It is complete when its last decision has its reward and the value of what came next is
+known: that of the row's next decision, or nothing where the match ended. A row that somebody else plays for a match
+records nothing; its segment goes on in the row's next match. Nothing is thrown away between batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludus.spec import GameSpec
+from ludus.types import Arrivals, Choices, Ending, SegmentBatch
+
+Rows = NDArray[np.integer[Any]]
+ValueOf = Callable[[NDArray[np.uint8]], NDArray[np.float32]]
+ALIGNMENT = 64  # bytes: every array of a batch starts on a cache line
+
+
+class SegmentLayout:
+    """Where the arrays of a batch of B segments lie in one piece of memory, shared or not."""
+
+    def __init__(self, spec: GameSpec, segments: int, length: int) -> None:
+        self.segments, self.length = segments, length
+        B, T = segments, length
+        self._shapes: dict[str, tuple[Any, tuple[int, ...]]] = {
+            "obs": (np.uint8, (B, T, spec.obs.nbytes)),
+            "legal": (np.bool_, (B, T, spec.actions)),
+            "action": (np.int32, (B, T)),
+            "logp": (np.float32, (B, T)),
+            "value": (np.float32, (B, T)),
+            "reward": (np.float32, (B, T)),
+            "ends": (np.bool_, (B, T)),
+            "final_value": (np.float32, (B, T)),
+            "opens": (np.bool_, (B, T)),
+            "version": (np.int64, (B, T)),
+            "next_value": (np.float32, (B,)),
+        }
+        self._offsets: dict[str, int] = {}
+        offset = 0
+        for name, (dtype, shape) in self._shapes.items():
+            self._offsets[name] = offset
+            offset += (prod(shape) * np.dtype(dtype).itemsize + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
+        self.nbytes = offset
+
+    def over(self, buffer: bytearray | memoryview) -> SegmentBatch:
+        """A batch whose arrays are views of this memory."""
+        return SegmentBatch(
+            **{
+                name: np.frombuffer(buffer, dtype, prod(shape), self._offsets[name]).reshape(shape)
+                for name, (dtype, shape) in self._shapes.items()
+            }
+        )
+
+    def allocate(self) -> SegmentBatch:
+        return self.over(bytearray(self.nbytes))
+
+
+class Segments:
+    """Call `fill` with a batch, then `close` and `open` for every arrivals until `full`.
+
+    In between, at most one segment a row finds no room; it waits and is the first in the next batch.
+    """
+
+    def __init__(self, spec: GameSpec, rows: int, length: int) -> None:
+        layout = SegmentLayout(spec, rows, length)
+        self._length = length
+        self._open = layout.allocate()
+        self._position = np.zeros(rows, np.int64)  # decisions in the row's open segment
+        self._began = np.zeros(rows, np.int64)  # where in it the row's match began
+        self._live = np.zeros(rows, np.bool_)  # the last decision awaits its reward
+        self._waiting = layout.allocate()
+        self._waits = 0
+        self._batch: SegmentBatch | None = None
+        self._filled = 0
+
+    @property
+    def full(self) -> bool:
+        return self._batch is not None and self._filled == len(self._batch.action)
+
+    def fill(self, batch: SegmentBatch) -> None:
+        """Complete segments go into this batch from now on, first those that the last one had no room for."""
+        self._batch, self._filled = batch, 0
+        moved = min(self._waits, len(batch.action))
+        _copy(self._waiting, slice(0, moved), batch, 0)
+        left = self._waits - moved
+        if moved and left:
+            _copy(self._waiting, np.arange(moved, self._waits), self._waiting, 0)
+        self._filled, self._waits = moved, left
+
+    def close(self, arrivals: Arrivals, value_of: ValueOf) -> None:
+        """Rewards and endings complete what those rows did before; `value_of` judges where a match was truncated."""
+        for ending in arrivals.endings:
+            self._end(ending, value_of)
+        live = self._live[arrivals.row]
+        row = arrivals.row[live]
+        self._open.reward[row, self._position[row] - 1] = arrivals.reward[live]
+
+    def open(self, arrivals: Arrivals, choices: Choices, learning: NDArray[np.bool_] | None) -> None:
+        """Record what was chosen for the rows that learn (None: all)."""
+        row, obs, legal, opens = arrivals.row, arrivals.obs, arrivals.legal, arrivals.opens
+        action, logp, value = choices.action, choices.logp, choices.value
+        if learning is not None:
+            row, obs, legal, opens = row[learning], obs[learning], legal[learning], opens[learning]
+            action, logp, value = action[learning], logp[learning], value[learning]
+        complete = self._position[row] == self._length
+        if complete.any():
+            self._flush(row[complete], value[complete])
+        at, opened = self._position[row], self._open
+        opened.obs[row, at] = obs
+        opened.legal[row, at] = legal
+        opened.action[row, at] = action
+        opened.logp[row, at] = logp
+        opened.value[row, at] = value
+        opened.reward[row, at] = 0
+        opened.ends[row, at] = False
+        opened.final_value[row, at] = 0
+        opened.opens[row, at] = opens
+        opened.version[row, at] = choices.version
+        self._began[row[opens]] = at[opens]
+        self._position[row] = at + 1
+        self._live[row] = True
+
+    def _end(self, ending: Ending, value_of: ValueOf) -> None:
+        seats = np.flatnonzero(self._live[ending.rows])
+        rows = ending.rows[seats]
+        if not len(rows):
+            return
+        self._live[rows] = False
+        if ending.void:
+            self._position[rows] = self._began[rows]
+            return
+        at = self._position[rows] - 1
+        self._open.reward[rows, at] = ending.reward[seats]
+        self._open.ends[rows, at] = True
+        if ending.truncated and ending.final_obs is not None:
+            self._open.final_value[rows, at] = value_of(ending.final_obs[seats])
+        complete = rows[self._position[rows] == self._length]
+        if len(complete):
+            self._flush(complete, np.zeros(len(complete), np.float32))
+
+    def _flush(self, rows: Rows, next_value: NDArray[np.float32]) -> None:
+        self._open.next_value[rows] = next_value
+        self._position[rows] = 0
+        self._began[rows] = 0
+        room = len(self._batch.action) - self._filled if self._batch is not None else 0
+        fits, rest = rows[:room], rows[room:]
+        if self._batch is not None and len(fits):
+            _copy(self._open, fits, self._batch, self._filled)
+            self._filled += len(fits)
+        if len(rest):
+            _copy(self._open, rest, self._waiting, self._waits)
+            self._waits += len(rest)
+
+
+def _copy(source: SegmentBatch, segments: Rows | slice, target: SegmentBatch, at: int) -> None:
+    for name in SegmentBatch.__slots__:
+        chosen = getattr(source, name)[segments]
+        getattr(target, name)[at : at + len(chosen)] = chosen

@@ -1,0 +1,47 @@
+"""What happened in the matches, as metrics. Per match in Python, per decision in arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ludus.metrics import names
+from ludus.metrics.core import Metrics
+from ludus.policies.bank import PolicyBank
+from ludus.types import Arrivals, Ending
+
+
+class Tally:
+    def __init__(self, metrics: Metrics, rows: int) -> None:
+        self._metrics = metrics
+        self._earned = np.zeros(rows, np.float64)  # in the row's running match
+        self._decisions = np.zeros(rows, np.int64)
+
+    def count(self, arrivals: Arrivals, bank: PolicyBank) -> None:
+        """Call before the bank forgets who played the matches that ended."""
+        for ending in arrivals.endings:
+            self._end(ending, bank)
+        n = len(arrivals)
+        if n:
+            self._earned[arrivals.row] += arrivals.reward
+            self._decisions[arrivals.row] += 1
+            self._metrics.add(names.DECISIONS, n)
+            self._metrics.observe(names.BATCH_ROWS, n)
+
+    def _end(self, ending: Ending, bank: PolicyBank) -> None:
+        metrics, rows = self._metrics, ending.rows
+        if ending.void:
+            metrics.add(names.VOIDED)
+            metrics.add(names.VOIDED_BY(ending.void.partition(":")[0]))  # "host: its own words" is counted as host
+        else:
+            metrics.add(names.MATCHES)
+            metrics.observe(names.LENGTH, float(self._decisions[rows].sum()))
+            if ending.truncated:
+                metrics.add(names.TRUNCATED)
+            learning = bank.learning(rows)
+            earned = self._earned[rows] + ending.reward
+            for reward in (earned if learning is None else earned[learning]).tolist():
+                metrics.observe(names.REWARD, reward)
+            for fact, value in ending.facts.items():
+                metrics.observe(names.FACT(fact), value)
+        self._earned[rows] = 0
+        self._decisions[rows] = 0

@@ -1,0 +1,331 @@
+"""A training run from its configuration: the only place that wires the components together."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import TypeVar
+
+import msgspec
+import torch
+
+from ludus.config.schema import RunConfig
+from ludus.errors import CheckpointError, ConfigError
+from ludus.evaluation import arena
+from ludus.evaluation.arena import MatchupResult
+from ludus.games import registry
+from ludus.games.registry import Game
+from ludus.league.matchmaking import scripted_names
+from ludus.league.pool import Pool
+from ludus.learner.loop import Learner
+from ludus.learner.ppo import Ppo
+from ludus.metrics import names
+from ludus.metrics.core import Metrics
+from ludus.metrics.observer import RunObserver
+from ludus.policies import checkpoint, nets
+from ludus.policies.checkpoint import Checkpoints, State
+from ludus.policies.network import NetPolicy
+from ludus.policies.weights import read_tensors
+from ludus.scale.actor import Actor, ActorState, open_fleet
+from ludus.scale.local import OverlappedSource, SerialSource
+from ludus.seeds import derive
+from ludus.spec import GameSpec
+from ludus.types import Policy
+
+PROGRESS_S = 1.0
+QUICK_EVALUATIONS = 10  # in a run, unless evaluation.every_updates says otherwise
+AGENT = "agent"
+
+Written = TypeVar("Written")
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    run_dir: Path
+    version: int  # updates, those of earlier parts of a resumed run included
+    training_s: float
+    checkpoint: Path | None  # the latest; None when none could be written
+    checkpoint_failures: int
+    interrupted: bool  # by a signal; the run can be resumed
+    evaluation: tuple[MatchupResult, ...]  # at the end; empty when interrupted
+
+
+def train(config: RunConfig, run_dir: Path, *, resume: bool = False, observer: RunObserver) -> RunResult:
+    """Train until the budget is used up or a signal comes, then evaluate.
+
+    SIGINT and SIGTERM checkpoint and leave; a second one ends the process at once. When the actor or the fleet fails,
+    the weights are saved before the error is raised.
+    """
+    torch.set_num_threads(config.policy.threads)
+    game = registry.load(config.game)
+    options = msgspec.convert(config.options, game.options)
+    scripted_names(config.opponents, tuple(game.scripted))  # refuses unknown names before anything starts
+    game.command(options)  # installs what is missing here, where the user sees it
+    saved = _saved(run_dir, resume)
+    metrics = Metrics()
+    with _interrupts() as interrupted, _source(config, run_dir, game, saved, metrics) as source:
+        run = Run(config, run_dir, game, options, source, metrics, observer, saved)
+        stopped = not run.train(interrupted)
+    return run.result(() if stopped else run.evaluate(final=True), interrupted=stopped)
+
+
+class Run:
+    """One run under way: learns from a source, and now and then keeps a past self, evaluates, saves and reports."""
+
+    def __init__(
+        self,
+        config: RunConfig,
+        run_dir: Path,
+        game: Game,
+        options: msgspec.Struct,
+        source: SerialSource | OverlappedSource,
+        metrics: Metrics,
+        observer: RunObserver,
+        saved: Path | None = None,
+    ) -> None:
+        self._config = config
+        self._run_dir = run_dir
+        self._game = game
+        self._options = options
+        self._source = source
+        self._spec = source.spec
+        self._metrics = metrics
+        self._observer = observer
+        self._stopped: Callable[[], bool] = lambda: False
+        self._pool = Pool(run_dir / "pool", config.opponents.pool)
+        self._checkpoints = Checkpoints(run_dir, config.checkpoint.keep)
+        self._scores: dict[str, float] = {}
+        net = nets.build(self._spec, config.policy, game.net, seed=derive(config.seed, "weights"))
+        generator = torch.Generator().manual_seed(derive(config.seed, "minibatches"))
+        self.algorithm = Ppo(net, self._spec, config.learner, generator, _device(config.device))
+        self.learner = Learner(source, self.algorithm, config.learner, config.budget, metrics)
+        if saved is not None:
+            self._restore(saved)
+        self._saved_at = self._shown_at = time.monotonic()
+        self._evaluated = self._evaluations_due()
+
+    def train(self, stopped: Callable[[], bool]) -> bool:
+        """Until the budget is used up: True. False when `stopped`. A checkpoint is written in either case."""
+        self._stopped = stopped
+        self._source.start(self.algorithm.weights.numpy(), self.learner.version)
+        self._metrics.set(names.PHASE, "training")
+        try:
+            finished = self.learner.run(self._tick, self._after_update)
+        except _StoppedError:
+            finished = False
+        finally:
+            self._save()
+        self._show(now=True)
+        return finished
+
+    def evaluate(self, *, final: bool = False) -> tuple[MatchupResult, ...]:
+        """Play the weights as they are, greedily, against the configured opponents; empty where there are none."""
+        config, alone = self._config.evaluation, self._spec.seats == 1
+        opponents = () if alone else config.opponents or tuple(self._game.scripted)
+        if not opponents and not alone:
+            return ()
+        self._metrics.set(names.PHASE, "evaluating")
+        self._show(now=True)
+        with self._metrics.stage(names.EVALUATE):
+            results = arena.play(
+                self._game,
+                self._options,
+                self._contestants,
+                agent=AGENT,
+                opponents=opponents,
+                matches=config.matches if final else config.quick_matches,
+                seed=config.seed,
+                log_dir=self._run_dir / "logs" / "evaluation",
+                fleet=self._config.fleet,
+                progress=lambda _: self._leave_if_stopped(),
+            )
+        self._scores = {result.opponent: result.score if alone else result.win_rate for result in results}
+        for opponent, rate in self._scores.items():
+            self._metrics.set(names.WIN_RATE(opponent), rate)
+        self._metrics.set(names.PHASE, "finished" if final else "training")
+        self._observer.on_evaluation(results, final=final)
+        self._show(now=True)
+        latest = self._save()
+        if latest is not None:
+            mean = sum(self._scores.values()) / len(self._scores)
+            self._attempt(lambda: self._checkpoints.mark_best(latest, mean))
+        return tuple(results)
+
+    def result(self, evaluation: Sequence[MatchupResult], *, interrupted: bool) -> RunResult:
+        return RunResult(
+            self._run_dir,
+            self.learner.version,
+            self.learner.training_s,
+            self._checkpoints.latest(),
+            int(self._metrics.counter(names.CHECKPOINT_FAILURES)),
+            interrupted,
+            tuple(evaluation),
+        )
+
+    def _tick(self) -> bool:
+        self._show()
+        return self._stopped()
+
+    def _leave_if_stopped(self) -> None:
+        if self._tick():
+            raise _StoppedError
+
+    def _show(self, *, now: bool = False) -> None:
+        """Tell the observer, about once a second."""
+        time_s = time.monotonic()
+        if not now and time_s - self._shown_at < PROGRESS_S:
+            return
+        self._shown_at = time_s
+        used, training_s = self.learner.used, self.learner.training_s
+        self._metrics.set(names.PROGRESS, min(used, 1.0))
+        self._metrics.set(names.TRAINING_S, training_s)
+        if used > 0:
+            self._metrics.set(names.ETA_S, max(training_s / used - training_s, 0.0))
+        self._observer.on_progress(self._metrics.report())
+
+    def _after_update(self) -> None:
+        version, opponents = self.learner.version, self._config.opponents
+        if opponents.past and version % opponents.snapshot_every == 0:
+            self._attempt(self._snapshot)
+        if self.learner.used < 1 and self._evaluations_due() > self._evaluated:
+            self._evaluated = self._evaluations_due()
+            self.evaluate()
+        if time.monotonic() - self._saved_at >= self._config.checkpoint.every_s:
+            self._save()
+
+    def _evaluations_due(self) -> int:
+        """How many quick evaluations a run this far has had."""
+        every = self._config.evaluation.every_updates
+        return self.learner.version // every if every else int(self.learner.used * QUICK_EVALUATIONS)
+
+    def _contestants(self, spec: GameSpec) -> dict[str, Policy]:
+        net = nets.build(self._spec, self._config.policy, self._game.net)
+        net.load_state_dict(self.algorithm.net.state_dict())
+        agent = NetPolicy(net, self._spec, version=self.learner.version, greedy=True)
+        seed = self._config.evaluation.seed
+        return {AGENT: agent, **{name: make(spec, seed) for name, make in self._game.scripted.items()}}
+
+    def _snapshot(self) -> None:
+        self._pool.add(self.learner.version, checkpoint.net_tensors(self.algorithm.net))
+        versions = self._pool.versions()
+        self._source.set_past(versions)
+        self._metrics.set(names.POOL, len(versions))
+
+    def _save(self) -> Path | None:
+        """A checkpoint of this version. A full disk is counted and shown, and training goes on."""
+        self._saved_at = time.monotonic()
+        with self._metrics.stage(names.CHECKPOINT):
+            model = {**checkpoint.net_tensors(self.algorithm.net), **checkpoint.table_tensors(self._spec)}
+            return self._attempt(lambda: self._checkpoints.save(self._state(), model, self.algorithm.optimiser_state()))
+
+    def _attempt(self, write: Callable[[], Written]) -> Written | None:
+        try:
+            return write()
+        except (CheckpointError, OSError) as error:
+            self._metrics.add(names.CHECKPOINT_FAILURES)
+            log.warning("%s", error)
+            return None
+
+    def _state(self) -> State:
+        actor = self._source.state()
+        return State(
+            version=self.learner.version,
+            game=checkpoint.note_game(self._spec),
+            options=dict(self._config.options),
+            net=self._game.net if self._config.policy.net == "auto" else self._config.policy.net,
+            policy=self._config.policy,
+            counters=self._metrics.counters(),
+            training_s=self.learner.training_s,
+            generators={"minibatches": checkpoint.encode_generator(self.algorithm.generator)},
+            pool=self._pool.versions(),
+            actor=None if actor is None else msgspec.to_builtins(actor),
+            scores=self._scores,
+        )
+
+    def _restore(self, path: Path) -> None:
+        state = checkpoint.read_state(path)
+        checkpoint.check_fits(state, self._spec, path)
+        checkpoint.load_net(self.algorithm.net, read_tensors(path / checkpoint.MODEL), path)
+        self.algorithm.load_optimiser_state(read_tensors(path / checkpoint.OPTIMISER))
+        checkpoint.restore_generator(self.algorithm.generator, state.generators["minibatches"])
+        self._metrics.restore(state.counters)
+        self.learner.version, self.learner.training_s = state.version, state.training_s
+        self._scores = dict(state.scores)
+
+
+class _StoppedError(Exception):
+    """Leaves an evaluation when the run is to stop."""
+
+
+@contextmanager
+def _source(
+    config: RunConfig, run_dir: Path, game: Game, saved: Path | None, metrics: Metrics
+) -> Iterator[SerialSource | OverlappedSource]:
+    pool = Pool(run_dir / "pool", config.opponents.pool)
+    version, state = 0, None
+    if saved is not None:
+        note = checkpoint.read_state(saved)
+        version, state = note.version, None if note.actor is None else msgspec.convert(note.actor, ActorState)
+        pool.retain(note.pool)  # what came after the checkpoint never was; what was thinned since is gone
+    if config.mode == "overlapped":
+        with OverlappedSource(
+            config, run_dir, metrics, version=version, pool=pool.versions(), state=state
+        ) as overlapped:
+            yield overlapped
+        return
+    with open_fleet(config, game, run_dir / "logs", version) as fleet:
+        actor = Actor(fleet, config, prefers=game.net, scripted=game.scripted, pool=pool, version=version)
+        actor.set_past(pool.versions())
+        if state is not None:
+            actor.restore(state)
+        yield SerialSource(actor, metrics)
+
+
+def _saved(run_dir: Path, resume: bool) -> Path | None:
+    """The checkpoint to go on from; None for a new run."""
+    latest = Checkpoints(run_dir, 1).latest()
+    if resume and latest is None:
+        raise CheckpointError(f"{run_dir} has no checkpoint to resume from")
+    if not resume and latest is not None:
+        raise ConfigError(f"{run_dir} already holds a run ({latest.name}); resume it or choose another folder")
+    return latest
+
+
+def _device(name: str) -> torch.device:
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        return torch.empty(0, device=name).device
+    except (RuntimeError, AssertionError) as error:
+        raise ConfigError(f"device: {name!r} cannot be used here: {error}") from error
+
+
+@contextmanager
+def _interrupts() -> Iterator[Callable[[], bool]]:
+    """Whether SIGINT or SIGTERM came. The second ends the process at once; its children end with it."""
+    seen: list[int] = []
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        if seen:
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+        seen.append(number)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False  # only the main thread may handle signals
+        return
+    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield lambda: bool(seen)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,138 @@
+"""Control messages between learner and actor: length-prefixed msgpack on a socket pair. Batches never travel here."""
+
+from __future__ import annotations
+
+import select
+import socket
+import struct
+
+import msgspec
+from msgspec import Struct
+
+from ludus.errors import TrainingError
+from ludus.metrics.core import Delta
+from ludus.policies.checkpoint import GameNote
+from ludus.scale.actor import ActorState
+
+LENGTH = struct.Struct("<I")
+
+
+class Message(Struct, frozen=True, tag=True):
+    pass
+
+
+class Begin(Message, frozen=True):
+    """Learner to actor, first. `config` is the run's, as JSON."""
+
+    config: bytes
+    run_dir: str
+    version: int
+    pool: list[int]
+    state: ActorState | None
+
+
+class Hello(Message, frozen=True):
+    """Actor to learner: the hosts are up, this is their game, and the weights have so many floats."""
+
+    game: GameNote
+    tables: dict[str, tuple[list[int], bytes]]
+    floats: int
+
+
+class Attach(Message, frozen=True):
+    """Learner to actor: the shared memory has its size and the first weights are in it; play."""
+
+    slabs: int
+
+
+class Filled(Message, frozen=True):
+    """Actor to learner: this slab holds a batch."""
+
+    slab: int
+    state: ActorState
+
+
+class Release(Message, frozen=True):
+    """Learner to actor: this slab may be filled again."""
+
+    slab: int
+
+
+class PastSelves(Message, frozen=True):
+    """Learner to actor: these snapshots are in the pool."""
+
+    versions: list[int]
+
+
+class Report(Message, frozen=True):
+    """Actor to learner, about once a second."""
+
+    delta: Delta
+
+
+class Failed(Message, frozen=True):
+    """Actor to learner, last: `kind` names a class of ludus.errors, or is empty for what nobody expected."""
+
+    kind: str
+    message: str
+
+
+class Stop(Message, frozen=True):
+    """Learner to actor, last."""
+
+
+Any = Begin | Hello | Attach | Filled | Release | PastSelves | Report | Failed | Stop
+
+
+class ClosedError(Exception):
+    """The other side is gone."""
+
+
+class Channel:
+    """Both sides are of one build and trust each other; a message that does not decode is a bug."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._socket = connection
+        self._decoder = msgspec.msgpack.Decoder(Any)
+        self._received = bytearray()
+
+    def send(self, message: Any) -> None:
+        """Raises ClosedError."""
+        body = msgspec.msgpack.encode(message)
+        try:
+            self._socket.sendall(LENGTH.pack(len(body)) + body)
+        except OSError as error:
+            raise ClosedError from error
+
+    def receive(self, timeout_s: float) -> Any | None:
+        """The next message, None when none came in time. Raises ClosedError when there will be no more."""
+        while True:
+            message = self._next()
+            if message is not None:
+                return message
+            if not select.select([self._socket], [], [], timeout_s)[0]:
+                return None
+            try:
+                data = self._socket.recv(1 << 20)
+            except OSError as error:
+                raise ClosedError from error
+            if not data:
+                raise ClosedError
+            self._received += data
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def _next(self) -> Any | None:
+        if len(self._received) < LENGTH.size:
+            return None
+        (size,) = LENGTH.unpack_from(self._received)
+        end = LENGTH.size + size
+        if len(self._received) < end:
+            return None
+        try:
+            message: Any = self._decoder.decode(memoryview(self._received)[LENGTH.size : end])
+        except msgspec.MsgspecError as error:
+            raise TrainingError(f"a control message between learner and actor does not decode: {error}") from error
+        del self._received[:end]
+        return message

@@ -1,0 +1,149 @@
+"""The actor's process: `python -m ludus.scale.child CONTROL_FD MEMORY_FD PARENT_PID`, started by OverlappedSource.
+
+It ends with its parent: by a Stop, by the end of the control channel, and on Linux by the kernel's hand.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import socket
+import sys
+import time
+import traceback
+from collections import deque
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from ludus.config.schema import RunConfig
+from ludus.errors import LudusError
+from ludus.games import registry
+from ludus.league.pool import Pool
+from ludus.metrics import names
+from ludus.policies.checkpoint import note_game
+from ludus.scale.actor import Actor, open_fleet
+from ludus.scale.channel import (
+    Attach,
+    Begin,
+    Channel,
+    ClosedError,
+    Failed,
+    Filled,
+    Hello,
+    PastSelves,
+    Release,
+    Report,
+    Stop,
+)
+from ludus.scale.memory import SharedMemory
+
+PR_SET_PDEATHSIG = 1
+REPORT_S = 1.0
+BEGIN_S = 60.0  # the parent sends Begin at once, and Attach as soon as it has built its net
+
+
+def main() -> int:
+    control_fd, memory_fd, parent = (int(argument) for argument in sys.argv[1:4])
+    _die_with(parent)
+    control = Channel(socket.socket(fileno=control_fd))
+    try:
+        _serve(control, memory_fd)
+    except ClosedError:
+        return 0
+    except LudusError as error:
+        traceback.print_exc()
+        control.send(Failed(type(error).__name__, str(error)))
+        return 1
+    except Exception as error:  # the learner's process is the one place that can tell the user
+        traceback.print_exc()
+        control.send(Failed("", f"{type(error).__name__}: {error}"))
+        return 1
+    return 0
+
+
+def _serve(control: Channel, memory_fd: int) -> None:
+    begin = control.receive(BEGIN_S)
+    if not isinstance(begin, Begin):
+        raise ClosedError
+    config = msgspec.json.decode(begin.config, type=RunConfig)
+    run_dir = Path(begin.run_dir)
+    game = registry.load(config.game)
+    with open_fleet(config, game, run_dir / "logs", begin.version) as fleet:
+        pool = Pool(run_dir / "pool", config.opponents.pool)
+        actor = Actor(fleet, config, prefers=game.net, scripted=game.scripted, pool=pool, version=begin.version)
+        actor.set_past(begin.pool)
+        if begin.state is not None:
+            actor.restore(begin.state)
+        tables = {
+            name: (list(table.shape), table.astype(np.float32).tobytes()) for name, table in actor.spec.tables.items()
+        }
+        control.send(Hello(note_game(actor.spec), tables, actor.floats))
+        attach = control.receive(BEGIN_S)
+        if not isinstance(attach, Attach):
+            raise ClosedError
+        memory = SharedMemory(memory_fd, actor.floats, actor.layout, attach.slabs, create=False)
+        Shift(actor, memory, control).work()
+
+
+class Shift:
+    """Fills slab after slab, and between any two forwards looks for messages and newer weights."""
+
+    def __init__(self, actor: Actor, memory: SharedMemory, control: Channel) -> None:
+        self._actor = actor
+        self._memory = memory
+        self._control = control
+        self._free = deque(range(len(memory.slabs)))
+        self._stopped = False
+        self._report_at = time.monotonic() + REPORT_S
+
+    def work(self) -> None:
+        while not self._stopped:
+            with self._actor.metrics.stage(names.HAND_OVER):
+                while not self._free and not self._stopped:
+                    self._listen(REPORT_S)
+                    self._report()
+            if self._stopped or not self._actor.play(self._memory.slabs[self._free[0]], self._between):
+                return
+            self._control.send(Filled(self._free.popleft(), self._actor.state()))
+
+    def _between(self) -> bool:
+        self._listen(0)
+        board = self._memory.board
+        if board.version != self._actor.version:
+            with self._actor.metrics.stage(names.LOAD_WEIGHTS):
+                newest = board.read()
+                if newest is not None:
+                    self._actor.adopt(*newest)
+        self._report()
+        return self._stopped
+
+    def _listen(self, timeout_s: float) -> None:
+        while (message := self._control.receive(timeout_s)) is not None:
+            timeout_s = 0
+            if isinstance(message, Release):
+                self._free.append(message.slab)
+            elif isinstance(message, PastSelves):
+                self._actor.set_past(message.versions)
+            elif isinstance(message, Stop):
+                self._stopped = True
+
+    def _report(self) -> None:
+        now = time.monotonic()
+        if now >= self._report_at:
+            self._report_at = now + REPORT_S
+            self._control.send(Report(self._actor.drain()))
+
+
+def _die_with(parent: int) -> None:
+    """Linux kills this process when the thread that started it ends; elsewhere the end of the channel must do."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != parent:  # it was gone before we asked
+            sys.exit(1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,41 @@
+"""The memory that learner and actor share: the newest weights, then slabs for batches.
+
+It is a file without a name, so that nothing is left behind however the processes end. (multiprocessing.shared_memory
+leaves segments in /dev/shm after kill -9, and its resource tracker unlinks them while the other process still reads.)
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import tempfile
+
+from ludus.policies.weights import WeightsBoard
+from ludus.rollout.segments import SegmentLayout
+
+PAGE = 4096
+
+
+def anonymous_file() -> int:
+    """The descriptor of an empty file without a name, which a child may inherit."""
+    if hasattr(os, "memfd_create"):
+        return os.memfd_create("ludus", os.MFD_CLOEXEC)
+    with tempfile.TemporaryFile() as file:
+        return os.dup(file.fileno())
+
+
+class SharedMemory:
+    """One side's view of it. The side that `create`s gives the file its size; the other opens it afterwards."""
+
+    def __init__(self, descriptor: int, floats: int, layout: SegmentLayout, slabs: int, *, create: bool) -> None:
+        board = _pages(WeightsBoard.nbytes(floats))
+        slab = _pages(layout.nbytes)
+        if create:
+            os.ftruncate(descriptor, board + slabs * slab)
+        memory = memoryview(mmap.mmap(descriptor, board + slabs * slab))
+        self.board = WeightsBoard(memory[: WeightsBoard.nbytes(floats)])
+        self.slabs = [layout.over(memory[board + at * slab :][: layout.nbytes]) for at in range(slabs)]
+
+
+def _pages(nbytes: int) -> int:
+    return (nbytes + PAGE - 1) // PAGE * PAGE
