@@ -18,6 +18,8 @@ from ludus.types import Policy
 
 GROUP = "ludus.games"
 
+Progress = Callable[[str, float], None]  # what is being done, share of the whole done so far
+
 
 @dataclass(frozen=True)
 class Game:
@@ -33,6 +35,7 @@ class Game:
     formats: Callable[[], Sequence[str]] | None = None  # names of its variants, where it has such
     local: frozenset[str] = frozenset()  # options that name programs of this machine; kept out of saved matches
     page: Callable[[str, str], str] | None = None  # (title, log) -> HTML that shows a replayed match
+    prepare: Callable[[Any, Progress], None] | None = None  # what `command` would install, with progress: SetupError
 
 
 def load(name: str) -> Game:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from ludus.games.registry import Game
+from ludus.games.registry import Game, Progress
 from ludus.games.showdown import install
 from ludus.games.showdown.page import page
 from ludus.games.showdown.scripted import POLICIES
@@ -49,6 +49,11 @@ def command(options: ShowdownOptions) -> HostCommand:
     return HostCommand((str(installed.node), *NODE_FLAGS, str(host), "--sim", str(installed.root)))
 
 
+def prepare(options: ShowdownOptions, progress: Progress) -> None:
+    """Install the simulator where it is missing."""
+    install.ensure(options.node, progress)
+
+
 game = Game(
     name="showdown",
     summary="Pokemon battles on Showdown's own engine, singles and doubles of all generations",
@@ -60,4 +65,5 @@ game = Game(
     formats=lambda: FORMATS,
     local=frozenset({"node"}),
     page=page,
+    prepare=prepare,
 )
