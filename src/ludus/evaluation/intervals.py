@@ -16,4 +16,5 @@ def wilson(wins: int, matches: int, z: float = Z_95) -> tuple[float, float]:
     share, weight = wins / matches, z * z / matches
     centre = share + weight / 2
     spread = z * sqrt(share * (1 - share) / matches + weight / (4 * matches))
-    return max(0.0, (centre - spread) / (1 + weight)), min(1.0, (centre + spread) / (1 + weight))
+    low, high = (centre - spread) / (1 + weight), (centre + spread) / (1 + weight)
+    return max(0.0, min(low, share)), min(1.0, max(high, share))  # rounding must not push it past its own share

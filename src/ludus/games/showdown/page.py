@@ -45,10 +45,15 @@ def page(title: str, log: str) -> str:
     lines = list(public(log.split("\n")))
     return PAGE.format(
         title=html.escape(title),
-        data="\n".join(lines).replace("/", "\\/"),  # as Showdown does it: no "</script>" can end the block
+        data=_data(lines),
         readable="\n".join(_paragraph(line) for line in lines if line.startswith("|") and line != "|"),
         viewer=VIEWER,
     )
+
+
+def _data(lines: list[str]) -> str:
+    """Text inside a script element: nothing may end it, as Showdown does it, nor a comment keep it open."""
+    return "\n".join(lines).replace("/", "\\/").replace("<!--", "<! --")
 
 
 def public(lines: list[str]) -> Iterator[str]:

@@ -1,0 +1,179 @@
+"""The arena on real hosts of the toy game."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ludus.config.schema import FleetConfig
+from ludus.errors import ConfigError, EvaluationError
+from ludus.evaluation import arena
+from ludus.evaluation.arena import Schedule
+from ludus.games import registry
+from ludus.games.toy.options import ToyOptions
+from ludus.spec import GameSpec
+from ludus.types import Arrivals, Choices, Policy
+
+TOY = registry.load("toy")
+NIM = ToyOptions(game="nim")
+
+
+def scripted(spec: GameSpec) -> Mapping[str, Policy]:
+    return {name: make(spec, 1) for name, make in TOY.scripted.items()}
+
+
+def compete(
+    tmp_path: Path, options: ToyOptions = NIM, opponents: tuple[str, ...] = ("random", "perfect"), matches: int = 20
+) -> list[arena.MatchupResult]:
+    return arena.play(
+        TOY,
+        options,
+        scripted,
+        agent="perfect",
+        opponents=opponents,
+        matches=matches,
+        seed=7,
+        log_dir=tmp_path,
+        fleet=FleetConfig(matches=4, backoff_s=0.01),
+        hosts=2,
+        deadline_s=60.0,
+    )
+
+
+def test_a_schedule_gives_every_opponent_the_same_seeds_from_every_seat() -> None:
+    schedule = Schedule.of(("a", "b"), 6, seed=1)
+    numbers = np.array([number for number, _ in schedule.matches()])
+    seeds = np.array([seed for _, seed in schedule.matches()])
+    assert numbers.tolist() == list(range(12))
+    for opponent in (0, 1):
+        for seat in (0, 1):
+            chosen = (schedule.opponent(numbers) == opponent) & (schedule.agent_seat(numbers) == seat)
+            assert tuple(seeds[chosen]) == schedule.seeds
+    assert len(set(schedule.seeds)) == 3
+
+
+def test_a_match_number_says_who_sits_where() -> None:
+    schedule = Schedule.of(("a", "b"), 4, seed=1)
+    assert [schedule.names(number, "me") for number in (0, 1, 4, 7)] == [
+        ["me", "a"],
+        ["a", "me"],
+        ["me", "b"],
+        ["b", "me"],
+    ]
+
+
+def test_saved_matches_are_chosen_beforehand_and_spread_over_opponents() -> None:
+    schedule = Schedule.of(("a", "b"), 4, seed=1)
+    assert schedule.sample(3) == [0, 4, 1]
+    assert len(schedule.sample(100)) == len(schedule)
+
+
+def test_an_odd_number_of_matches_and_a_twice_named_opponent_are_refused() -> None:
+    with pytest.raises(ConfigError, match="7 cannot be split over 2 seats"):
+        Schedule.of(("a",), 7, seed=1)
+    with pytest.raises(ConfigError, match="named once"):
+        Schedule.of(("a", "a"), 2, seed=1)
+
+
+def test_every_scheduled_match_counts_once(tmp_path: Path) -> None:
+    against_random, against_itself = compete(tmp_path)
+    for result in (against_random, against_itself):
+        assert result.wins + result.losses + result.ties == result.matches == 20
+        assert result.decisions > 0
+        assert result.turns > 0
+        assert result.interval[0] <= result.win_rate <= result.interval[1]
+    assert against_random.opponent == "random"
+    assert against_random.win_rate > 0.7
+    assert against_itself.wins == 10, "the same seeds from both seats: what one seat wins the other loses"
+
+
+def test_two_plays_of_one_seed_are_equal(tmp_path: Path) -> None:
+    first = compete(tmp_path, opponents=("perfect",))
+    assert compete(tmp_path, opponents=("perfect",)) == first
+
+
+def test_a_game_with_one_seat_is_played_alone(tmp_path: Path) -> None:
+    (result,) = compete(tmp_path, ToyOptions(game="identity"), opponents=(), matches=7)
+    assert (result.opponent, result.matches, result.wins, result.score) == ("none", 7, 7, 1.0)
+
+
+def test_truncated_matches_are_counted_apart(tmp_path: Path) -> None:
+    (result,) = compete(tmp_path, ToyOptions(game="nim", pile=30, truncate_after=2), opponents=("random",))
+    assert result.truncated > 0
+    assert result.wins + result.losses + result.ties == 20
+
+
+def test_matches_lost_with_their_host_are_played_again(tmp_path: Path) -> None:
+    marker = tmp_path / "crashed"
+    options = ToyOptions(game="nim", crash_after=10, fault_marker=str(marker))
+    (result,) = compete(tmp_path, options, opponents=("perfect",))
+    assert marker.exists()
+    assert result.voided > 0
+    assert result.matches == result.wins + result.losses + result.ties == 20
+
+
+def test_progress_is_told_after_each_match(tmp_path: Path) -> None:
+    told: list[arena.Progress] = []
+    arena.play(
+        TOY,
+        NIM,
+        scripted,
+        agent="perfect",
+        opponents=("random",),
+        matches=6,
+        seed=1,
+        log_dir=tmp_path,
+        hosts=1,
+        progress=told.append,
+    )
+    assert [progress.ended for progress in told] == [1, 2, 3, 4, 5, 6]
+    assert {(progress.scheduled, progress.opponent) for progress in told} == {(6, "random")}
+
+
+def test_no_result_is_given_when_time_runs_out(tmp_path: Path) -> None:
+    with pytest.raises(EvaluationError, match=r"\d+ of 2000 matches ended within 0 s"):
+        arena.play(
+            TOY,
+            ToyOptions(game="nim", slow_s=0.01),
+            scripted,
+            agent="perfect",
+            opponents=("random",),
+            matches=2000,
+            seed=1,
+            log_dir=tmp_path,
+            hosts=1,
+            deadline_s=0.2,
+        )
+
+
+def test_an_unknown_policy_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no policy named nobody; there are perfect, random"):
+        compete(tmp_path, opponents=("nobody",))
+
+
+def test_a_game_with_another_number_of_seats_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="1 seats"):
+        compete(tmp_path, ToyOptions(game="identity"), opponents=("random",))
+
+
+def test_any_two_policies_can_meet(tmp_path: Path) -> None:
+    class First:
+        def act(self, arrivals: Arrivals) -> Choices:
+            nothing = np.zeros(len(arrivals), np.float32)
+            return Choices(arrivals.legal.argmax(1).astype(np.int32), nothing, nothing)
+
+    (result,) = arena.play(
+        TOY,
+        NIM,
+        {"a": First(), "b": First()},
+        agent="a",
+        opponents=("b",),
+        matches=4,
+        seed=1,
+        log_dir=tmp_path,
+        hosts=1,
+    )
+    assert result.wins == 2
