@@ -1,0 +1,37 @@
+'use strict';
+/** Names of the columns of every float leaf, in order; what a column means is in docs/games/showdown.md. */
+
+const {STATUSES} = require('./tables');
+
+const MOVE_STATE = ['known', 'pp', 'disabled', 'last_used'];
+const MATCHUP = ['effectiveness', 'stab', 'damage', 'kills'];
+const TYPING = ['own_on_foe', 'foe_on_own'];
+
+function pokemonColumns(gen, variants) {
+	return [
+		'hp', 'alive', 'present', 'active', 'revealed', 'level', ...STATUSES, 'status_turns', 'maxhp', 'atk', 'def', 'spa', 'spd',
+		'spe', 'trapped', 'maybe_trapped', 'active_turns', 'transformed',
+		...(variants.includes('dynamax') ? ['dynamaxed'] : []),
+		...(variants.includes('tera') ? ['terastallized'] : []),
+	];
+}
+
+function fieldColumns(effects, slots, variants) {
+	const side = name => effects.sideConditions.flatMap(
+		condition => [`${name}_${condition.name}`, ...(condition.timed ? [`${name}_${condition.name}_turns`] : [])]);
+	const perSlot = name => Array.from({length: slots}, (_, slot) => `${name}_${slot}`);
+	const used = variants.slice(1);
+	return [
+		...effects.weathers.map(name => `weather_${name}`), ...(effects.weathers.length ? ['weather_turns'] : []),
+		...effects.terrains.map(name => `terrain_${name}`), ...(effects.terrains.length ? ['terrain_turns'] : []),
+		...effects.rooms, ...(effects.rooms.length ? ['trickroom_turns'] : []),
+		...side('own'), ...side('foe'),
+		'turn', 'request_move', 'request_switch', 'preview',
+		...perSlot('force'),
+		...used.flatMap(variant => perSlot(`can_${variant}`)),
+		...used.map(variant => `foe_spent_${variant}`),
+		'foe_unrevealed', 'own_alive', 'foe_alive',
+	];
+}
+
+module.exports = {pokemonColumns, fieldColumns, MOVE_STATE, MATCHUP, TYPING};

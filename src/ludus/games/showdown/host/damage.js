@@ -1,0 +1,337 @@
+'use strict';
+/**
+ * Estimated damage of one move: the generation's formula with the average roll, and what both seats know to matter.
+ *
+ * An estimate, not a simulation: no rounding, and only the abilities and items that change damage most. Pass 0 for
+ * whatever the seat does not know.
+ */
+
+const {TYPE_COUNT, STATUSES} = require('./tables');
+
+const BURN = STATUSES.indexOf('brn') + 1;
+const SLEEP = STATUSES.indexOf('slp') + 1;
+const ROLL = 0.925; // mean of the 0.85 to 1 roll
+const PHYSICAL = 1;
+
+// How a move's damage comes about.
+const PLAIN = 0, NO_DAMAGE = 1, LEVEL = 2, FIXED = 3, HALF_HP = 4, OHKO = 5, RANDOM_LEVEL = 6, TARGET_WEIGHT = 7,
+	USER_HP = 8, USER_LOW_HP = 9, BOTH_WEIGHTS = 10, STORED_POWER = 11, USES_DEFENSE = 12, USES_FOES_ATTACK = 13,
+	HITS_DEFENSE = 14, TERA_BLAST = 15, NEEDS_SLEEP = 16, FREEZE_DRY = 17, FACADE = 18, HEX = 19;
+const KINDS = {
+	seismictoss: LEVEL, nightshade: LEVEL, sonicboom: FIXED, dragonrage: FIXED, superfang: HALF_HP, naturesmadness: HALF_HP,
+	ruination: HALF_HP, psywave: RANDOM_LEVEL, lowkick: TARGET_WEIGHT, grassknot: TARGET_WEIGHT, eruption: USER_HP,
+	waterspout: USER_HP, dragonenergy: USER_HP, reversal: USER_LOW_HP, flail: USER_LOW_HP, heavyslam: BOTH_WEIGHTS,
+	heatcrash: BOTH_WEIGHTS, storedpower: STORED_POWER, powertrip: STORED_POWER, bodypress: USES_DEFENSE,
+	foulplay: USES_FOES_ATTACK, psyshock: HITS_DEFENSE, psystrike: HITS_DEFENSE, secretsword: HITS_DEFENSE,
+	terablast: TERA_BLAST, dreameater: NEEDS_SLEEP, freezedry: FREEZE_DRY, facade: FACADE, hex: HEX, infernalparade: HEX,
+};
+// Powers that a callback computes from things not followed here: a middling guess.
+const GUESSED_POWER = {
+	return: 102, frustration: 102, gyroball: 60, electroball: 70, magnitude: 71, present: 40, spitup: 100, trumpcard: 50,
+	wringout: 60, crushgrip: 60, hardpress: 60, fling: 40, naturalgift: 70, punishment: 60, beatup: 40, hiddenpower: 60,
+};
+
+// [ability, type or *, factor]
+const ATTACK_ABILITIES = [
+	['transistor', 'Electric', 1.3], ['dragonsmaw', 'Dragon', 1.5], ['steelworker', 'Steel', 1.5], ['rockypayload', 'Rock', 1.5],
+	['waterbubble', 'Water', 2], ['steelyspirit', 'Steel', 1.5], ['sheerforce', '*', 1.15], ['toughclaws', '*', 1.2],
+];
+const DEFENSE_ABILITIES = [
+	['levitate', 'Ground', 0], ['eartheater', 'Ground', 0], ['flashfire', 'Fire', 0], ['wellbakedbody', 'Fire', 0],
+	['waterabsorb', 'Water', 0], ['stormdrain', 'Water', 0], ['dryskin', 'Water', 0], ['dryskin', 'Fire', 1.25],
+	['voltabsorb', 'Electric', 0], ['motordrive', 'Electric', 0], ['lightningrod', 'Electric', 0], ['sapsipper', 'Grass', 0],
+	['thickfat', 'Fire', 0.5], ['thickfat', 'Ice', 0.5], ['heatproof', 'Fire', 0.5], ['waterbubble', 'Fire', 0.5],
+	['purifyingsalt', 'Ghost', 0.5], ['fluffy', 'Fire', 2],
+];
+const PHYSICAL_ABILITIES = {hugepower: 2, purepower: 2, hustle: 1.5, gorillatactics: 1.5};
+const PHYSICAL_ITEMS = {choiceband: 1.5, muscleband: 1.1, lifeorb: 1.3};
+const SPECIAL_ITEMS = {choicespecs: 1.5, wiseglasses: 1.1, lifeorb: 1.3};
+const TYPE_ITEMS = {
+	silkscarf: 'Normal', charcoal: 'Fire', mysticwater: 'Water', magnet: 'Electric', miracleseed: 'Grass', nevermeltice: 'Ice',
+	blackbelt: 'Fighting', poisonbarb: 'Poison', softsand: 'Ground', sharpbeak: 'Flying', twistedspoon: 'Psychic',
+	silverpowder: 'Bug', hardstone: 'Rock', spelltag: 'Ghost', dragonfang: 'Dragon', blackglasses: 'Dark', metalcoat: 'Steel',
+	fairyfeather: 'Fairy',
+};
+
+/** One Pokemon in a damage estimate; the caller fills it. */
+class Fighter {
+	constructor() {
+		this.species = 0;
+		this.level = 100;
+		this.atk = this.def = this.spa = this.spd = this.spe = this.maxhp = 1;
+		this.hp = 1; // share
+		this.type1 = this.type2 = this.addedType = 0; // what it is hit as
+		this.born1 = this.born2 = 0; // what it has STAB for besides its tera type
+		this.tera = 0; // 0 unless terastallized
+		this.ability = 0;
+		this.item = 0;
+		this.status = 0;
+		this.boosts = new Int8Array(7);
+		this.dynamaxed = false;
+	}
+}
+
+/** What else both see: `weather` and `terrain` are type ids they help, `reflect` and `lightscreen` factors. */
+class Surroundings {
+	constructor() {
+		this.helped = 0;
+		this.hindered = 0;
+		this.terrainType = 0;
+		this.sand = false;
+		this.snow = false;
+		this.physical = [1, 1]; // factor of screens when that side is hit
+		this.special = [1, 1];
+	}
+}
+
+class Damage {
+	constructor(tables, doubles) {
+		this.tables = tables;
+		this.gen = tables.gen;
+		this.effectiveness = 1; // results of the last estimate
+		this.stab = 0;
+		this.hit = 0; // mean share of the target's full HP when it hits
+		this.expected = 0; // the same times accuracy
+		this.boostFactor = boostFactors(tables.gen);
+		this.terrainFactor = tables.gen > 7 ? 1.3 : 1.5;
+		this.#fillMoves(doubles);
+		this.#fillAbilitiesAndItems();
+	}
+
+	#fillMoves(doubles) {
+		const {tables, gen} = this;
+		const {size} = tables.moves;
+		this.power = new Float32Array(size);
+		this.maxPower = new Float32Array(size);
+		this.accuracy = new Float32Array(size).fill(1);
+		this.critical = new Float32Array(size).fill(1);
+		this.highCrit = new Uint8Array(size);
+		this.kind = new Uint8Array(size).fill(NO_DAMAGE);
+		this.amount = new Float32Array(size);
+		this.sound = new Uint8Array(size);
+		this.bullet = new Uint8Array(size);
+		const manyHits = gen > 4 ? 3.1 : 3;
+		tables.moves.each((move, row) => {
+			this.accuracy[row] = move.accuracy === true ? 1 : move.accuracy / 100;
+			this.sound[row] = move.flags.sound ? 1 : 0;
+			this.bullet[row] = move.flags.bullet ? 1 : 0;
+			if (move.category === 'Status') return;
+			const power = move.basePower || GUESSED_POWER[move.id] || 0;
+			this.kind[row] = move.ohko ? OHKO : KINDS[move.id] ?? (power > 0 ? PLAIN : NO_DAMAGE);
+			const hits = Array.isArray(move.multihit) ? manyHits : move.multihit ?? 1;
+			const spread = doubles && (move.target === 'allAdjacent' || move.target === 'allAdjacentFoes') ? 0.75 : 1;
+			this.power[row] = power * hits * spread * (gen < 5 && move.selfdestruct ? 2 : 1);
+			this.maxPower[row] = move.maxMove?.basePower ?? 0;
+			this.amount[row] = typeof move.damage === 'number' ? move.damage : 0;
+			this.highCrit[row] = move.critRatio > 1 ? 1 : 0;
+			const chance = move.willCrit ? 1 : move.critRatio > 1 ? 1 / 8 : 1 / (gen > 6 ? 24 : 16);
+			this.critical[row] = 1 + chance * (gen > 5 ? 0.5 : 1);
+		});
+	}
+
+	#fillAbilitiesAndItems() {
+		const {tables} = this;
+		const {abilities, items, typeIds} = tables;
+		const matrix = rows => new Float32Array(rows.size * TYPE_COUNT).fill(1);
+		this.abilityAttack = matrix(abilities);
+		this.abilityDefense = matrix(abilities);
+		this.abilityPhysical = new Float32Array(abilities.size).fill(1);
+		this.itemAttack = matrix(items);
+		this.itemPhysical = new Float32Array(items.size).fill(1);
+		this.itemSpecial = new Float32Array(items.size).fill(1);
+		const put = (table, rows, name, type, factor) => {
+			const row = rows.byId.get(name);
+			if (row === undefined) return;
+			if (type === '*') table.fill(factor, row * TYPE_COUNT, (row + 1) * TYPE_COUNT);
+			else table[row * TYPE_COUNT + typeIds.get(type)] = factor;
+		};
+		for (const [name, type, factor] of ATTACK_ABILITIES) put(this.abilityAttack, abilities, name, type, factor);
+		for (const [name, type, factor] of DEFENSE_ABILITIES) put(this.abilityDefense, abilities, name, type, factor);
+		const typeItem = this.gen > 3 ? 1.2 : 1.1;
+		for (const [name, type] of Object.entries(TYPE_ITEMS)) put(this.itemAttack, items, name, type, typeItem);
+		const each = (table, rows, factors) => {
+			for (const [name, factor] of Object.entries(factors)) if (rows.byId.has(name)) table[rows.byId.get(name)] = factor;
+		};
+		each(this.abilityPhysical, abilities, PHYSICAL_ABILITIES);
+		each(this.itemPhysical, items, PHYSICAL_ITEMS);
+		each(this.itemSpecial, items, SPECIAL_ITEMS);
+		const of = (rows, name) => rows.byId.get(name) ?? -1;
+		this.guts = of(abilities, 'guts');
+		this.adaptability = of(abilities, 'adaptability');
+		this.technician = of(abilities, 'technician');
+		this.furCoat = of(abilities, 'furcoat');
+		this.iceScales = of(abilities, 'icescales');
+		this.wonderGuard = of(abilities, 'wonderguard');
+		this.soundproof = of(abilities, 'soundproof');
+		this.bulletproof = of(abilities, 'bulletproof');
+		this.solid = new Set(['solidrock', 'filter', 'prismarmor'].map(name => of(abilities, name)));
+		this.scaled = new Set(['multiscale', 'shadowshield'].map(name => of(abilities, name)));
+		this.assaultVest = of(items, 'assaultvest');
+		this.eviolite = of(items, 'eviolite');
+		this.airBalloon = of(items, 'airballoon');
+		this.expertBelt = of(items, 'expertbelt');
+	}
+
+	/** Whether a pair's estimate depends on HP, so that it must be made anew whenever that changes. */
+	followsHp(move) {
+		const kind = this.kind[move];
+		return kind === HALF_HP || kind === USER_HP || kind === USER_LOW_HP;
+	}
+
+	/** Estimates `move` of `user` on `target`, who stands on side `hitSide`; results are left in this object's fields. */
+	estimate(user, move, target, around, hitSide) {
+		const kind = this.kind[move];
+		this.effectiveness = 1;
+		this.stab = this.hit = this.expected = 0;
+		if (kind === NO_DAMAGE) return;
+		const {tables} = this;
+		let type = tables.moveType[move];
+		let category = tables.moveCategory[move];
+		if (kind === TERA_BLAST && user.tera > 0) {
+			type = user.tera;
+			if (user.atk * this.boostFactor[user.boosts[0] + 6] > user.spa * this.boostFactor[user.boosts[2] + 6]) category = PHYSICAL;
+		}
+		const multiplier = this.#multiplier(type, kind, move, target);
+		this.effectiveness = multiplier;
+		const born = type > 0 && (type === user.born1 || type === user.born2);
+		const stab = born || (type > 0 && type === user.tera);
+		this.stab = stab ? 1 : 0;
+		if (multiplier === 0) return;
+		const {maxhp} = target;
+		let hit = 0;
+		switch (kind) {
+		case LEVEL: hit = user.level / maxhp; break;
+		case FIXED: hit = this.amount[move] / maxhp; break;
+		case HALF_HP: hit = target.hp / 2; break;
+		case OHKO: hit = 1; break;
+		case RANDOM_LEVEL: hit = user.level * 0.75 / maxhp; break;
+		default:
+			hit = this.#formula(user, move, target, around, hitSide, kind, type, category) * multiplier / maxhp;
+			if (stab) hit *= user.tera === type && born ? 2 : user.ability === this.adaptability ? 2 : 1.5;
+		}
+		this.hit = hit;
+		this.expected = hit * this.#hitChance(move, user, target);
+	}
+
+	#multiplier(type, kind, move, target) {
+		const table = this.tables.effectiveness;
+		const row = type * TYPE_COUNT;
+		let multiplier = table[row + target.type1];
+		if (target.type2 > 0) multiplier *= table[row + target.type2];
+		if (target.addedType > 0) multiplier *= table[row + target.addedType];
+		if (kind === FREEZE_DRY && (target.type1 === 3 || target.type2 === 3)) multiplier *= 4; // Water: 2 in place of 0.5
+		const {ability} = target;
+		if (ability > 1) {
+			multiplier *= this.abilityDefense[ability * TYPE_COUNT + type];
+			if (ability === this.wonderGuard && multiplier < 2 && type > 0) return 0;
+			if (ability === this.soundproof && this.sound[move]) return 0;
+			if (ability === this.bulletproof && this.bullet[move]) return 0;
+		}
+		return type === 9 && target.item === this.airBalloon ? 0 : multiplier; // 9: Ground
+	}
+
+	#formula(user, move, target, around, hitSide, kind, type, category) {
+		const physical = category === PHYSICAL;
+		const {boostFactor} = this;
+		let attack, attackBoost;
+		if (kind === USES_FOES_ATTACK) attack = target.atk, attackBoost = target.boosts[0];
+		else if (kind === USES_DEFENSE) attack = user.def, attackBoost = user.boosts[1];
+		else if (physical) attack = user.atk, attackBoost = user.boosts[0];
+		else attack = user.spa, attackBoost = user.boosts[2];
+		const hitsDefense = physical || kind === HITS_DEFENSE;
+		const defense = hitsDefense ? target.def : target.spd;
+		const defenseBoost = target.boosts[hitsDefense ? 1 : this.gen === 1 ? 2 : 3];
+		let power = user.dynamaxed && this.maxPower[move] > 0 ? this.maxPower[move] : this.power[move];
+		switch (kind) {
+		case TARGET_WEIGHT: power = weightPower(this.tables.weightKg[target.species]); break;
+		case USER_HP: power = Math.max(1, power * user.hp); break;
+		case USER_LOW_HP: power = lowHpPower(user.hp); break;
+		case BOTH_WEIGHTS: power = ratioPower(this.tables.weightKg[user.species], this.tables.weightKg[target.species]); break;
+		case STORED_POWER: power = 20 * (1 + raised(user.boosts)); break;
+		case NEEDS_SLEEP: if (target.status !== SLEEP) return 0; break;
+		case FACADE: if (user.status > 0 && user.status !== SLEEP) power *= 2; break;
+		case HEX: if (target.status > 0) power *= 2; break;
+		}
+		let factor = ROLL * (physical ? around.physical[hitSide] : around.special[hitSide]);
+		if (this.gen === 1) factor *= gen1Critical(this.tables.baseStats[user.species * 6 + 5], this.highCrit[move], user.level);
+		else factor *= this.critical[move];
+		if (type > 0) {
+			if (type === around.helped) factor *= 1.5;
+			else if (type === around.hindered) factor *= 0.5;
+			if (type === around.terrainType && user.type1 !== 10 && user.type2 !== 10) factor *= this.terrainFactor; // 10: Flying
+		}
+		if (around.sand && !physical && (target.type1 === 13 || target.type2 === 13)) factor /= 1.5; // 13: Rock
+		if (around.snow && physical && (target.type1 === 6 || target.type2 === 6)) factor /= 1.5; // 6: Ice
+		if (physical && user.status > 0) {
+			if (user.ability === this.guts) factor *= 1.5;
+			else if (user.status === BURN && kind !== FACADE) factor *= 0.5;
+		}
+		if (this.gen > 1) factor *= this.#equipment(user, move, target, type, physical, power);
+		return ((0.4 * user.level + 2) * power * (attack * boostFactor[attackBoost + 6]) /
+			(defense * boostFactor[defenseBoost + 6]) / 50 + 2) * factor;
+	}
+
+	#equipment(user, move, target, type, physical, power) {
+		let factor = 1;
+		const {ability, item} = user;
+		if (ability > 1) {
+			factor *= this.abilityAttack[ability * TYPE_COUNT + type];
+			if (physical) factor *= this.abilityPhysical[ability];
+			if (ability === this.technician && power <= 60) factor *= 1.5;
+		}
+		if (item > 1) {
+			factor *= this.itemAttack[item * TYPE_COUNT + type] * (physical ? this.itemPhysical[item] : this.itemSpecial[item]);
+			if (item === this.expertBelt && this.effectiveness > 1) factor *= 1.2;
+		}
+		if (target.ability > 1) {
+			if (physical ? target.ability === this.furCoat : target.ability === this.iceScales) factor *= 0.5;
+			if (this.effectiveness > 1 && this.solid.has(target.ability)) factor *= 0.75;
+			if (target.hp === 1 && this.scaled.has(target.ability)) factor *= 0.5;
+		}
+		if (target.item > 1) {
+			if (!physical && target.item === this.assaultVest) factor /= 1.5;
+			if (target.item === this.eviolite && this.tables.canEvolve[target.species]) factor /= 1.5;
+		}
+		return factor;
+	}
+
+	#hitChance(move, user, target) {
+		const chance = this.accuracy[move];
+		const stages = user.boosts[5] - target.boosts[6];
+		if (stages === 0 || chance === 1 && this.gen > 1 && this.tables.moves.entries[move - 1].accuracy === true) return chance;
+		const clipped = stages > 6 ? 6 : stages < -6 ? -6 : stages;
+		return Math.min(1, chance * (clipped > 0 ? (3 + clipped) / 3 : 3 / (3 - clipped)));
+	}
+}
+
+function boostFactors(gen) {
+	const old = [25, 28, 33, 40, 50, 66, 100, 150, 200, 250, 300, 350, 400];
+	return Float64Array.from({length: 13}, (_, i) => gen < 3 ? old[i] / 100 : i < 6 ? 2 / (8 - i) : (i - 4) / 2);
+}
+
+/** Gen 1 crits by base speed, and a crit doubles the level. */
+function gen1Critical(baseSpeed, high, level) {
+	const chance = Math.min(1, baseSpeed * (high ? 8 : 1) / 512);
+	return 1 + chance * level / (level + 5);
+}
+
+function weightPower(kg) {
+	return kg < 10 ? 20 : kg < 25 ? 40 : kg < 50 ? 60 : kg < 100 ? 80 : kg < 200 ? 100 : 120;
+}
+
+function ratioPower(user, target) {
+	const ratio = user / (target || 1);
+	return ratio >= 5 ? 120 : ratio >= 4 ? 100 : ratio >= 3 ? 80 : ratio >= 2 ? 60 : 40;
+}
+
+function lowHpPower(hp) {
+	return hp < 0.0417 ? 200 : hp < 0.1042 ? 150 : hp < 0.2083 ? 100 : hp < 0.3542 ? 80 : hp < 0.6875 ? 40 : 20;
+}
+
+function raised(boosts) {
+	let sum = 0;
+	for (let i = 0; i < 7; i++) if (boosts[i] > 0) sum += boosts[i];
+	return sum;
+}
+
+module.exports = {Damage, Fighter, Surroundings};
