@@ -39,14 +39,7 @@ def replay(path: Path, out: Path | None = None, *, deadline_s: float = 120.0) ->
     """
     match = read(path)
     game = registry.load(match.game)
-    if local := game.local & match.options.keys():
-        raise ReplayError(
-            f"{path} sets {', '.join(sorted(local))}, which a saved match may not: it would start that program"
-        )
-    try:
-        options = msgspec.convert(match.options, game.options)
-    except msgspec.ValidationError as error:
-        raise ReplayError(f"{path}: its options do not fit {match.game}: {error}") from error
+    options = options_of(match, game)
     ending = _play(match, game, options, deadline_s)
     differences = compare(match, ending)
     if differences:
@@ -56,6 +49,16 @@ def replay(path: Path, out: Path | None = None, *, deadline_s: float = 120.0) ->
         out.parent.mkdir(parents=True, exist_ok=True)
         out.write_text((game.page or plain_page)(title, ending.log), encoding="utf-8")
     return ReplayResult(match, ending.log, out)
+
+
+def options_of(match: Record, game: registry.Game) -> msgspec.Struct:
+    """The options a match was played with. Raises ReplayError when they do not fit, or name a program to start."""
+    if local := game.local & match.options.keys():
+        raise ReplayError(f"the file sets {', '.join(sorted(local))}, which a saved match may not: that names a program")
+    try:
+        return msgspec.convert(match.options, game.options)
+    except msgspec.ValidationError as error:
+        raise ReplayError(f"its options do not fit {match.game}: {error}") from error
 
 
 def compare(match: Record, ending: Ending) -> list[str]:

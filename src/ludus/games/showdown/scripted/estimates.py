@@ -16,12 +16,12 @@ MEAN_ROLL = 0.925  # of the 0.85 to 1 that the game draws
 BURN = 0.5
 SPEED_TIER = 0.1  # the weights of SimpleHeuristicsPlayer in poke-env
 HP_WEIGHT = 0.4
-STAGES = np.array([2 / (2 - stage) if stage < 0 else (2 + stage) / 2 for stage in range(-6, 7)], np.float32)
+STAGES = np.array([(2 + stage) / 2 for stage in range(7)] + [2 / (2 - stage) for stage in range(-6, 0)], np.float32)
 
 
 def staged(boosts: NDArray[np.int8]) -> Floats:
-    """The factor that stages of a boost put on a stat."""
-    return STAGES[np.clip(boosts, -6, 6) + 6]
+    """The factor that stages of a boost put on a stat; negative ones index from the end."""
+    return STAGES[boosts]
 
 
 def matchup(scene: Scene, types: Types, foes: slice) -> Floats:

@@ -17,6 +17,7 @@ from ludus.games.showdown.scripted.estimates import matchup, rough_damage
 from ludus.games.showdown.scripted.policies import RELUCTANT, SPREAD_BONUS, ScoringPolicy
 from ludus.games.showdown.scripted.reading import ATK, DEF, SPA, SPD, SPE, Scene
 from ludus.spec import GameSpec
+from ludus.types import Arrivals
 
 SWITCH_OUT = -2.0  # a match-up below this is left
 DROPPED = -3  # so is a stat at this stage
@@ -36,7 +37,7 @@ class Heuristic(ScoringPolicy):
         super().__init__(spec, seed)
         self._places = {name: place for place, name in enumerate(self.actions.variants)}
 
-    def score(self, scene: Scene, legal: Bools, dice: Floats, uses: Floats, switches: Floats) -> None:
+    def score(self, arrivals: Arrivals, scene: Scene, legal: Bools, uses: Floats, switches: Floats) -> None:
         usable = some(self.actions.uses_of(legal), (2, 3))  # [n, S, M]
         reachable = self.actions.switches_of(legal)  # [n, S, 6]
         stand = matchup(scene, self.types, self.foes)  # [n, 6, F]
@@ -46,22 +47,23 @@ class Heuristic(ScoringPolicy):
         leaves = self._leaves(scene, stand, reachable) | ~some(usable, 2)[:, :, None]  # [n, S, F]
         move, worth = self._best_move(scene, stand, attack, usable)  # [n, S, F]
         if self.slots > 1:
-            wide = ~self.moves.single_target[_of_slots(scene.moves, move)] & ~some(~here, 1)[:, None, None]
+            wide = ~self.moves.single_target[_named(scene.moves, move)] & ~some(~here, 1)[:, None, None]
             worth = worth * np.where(wide, np.float32(SPREAD_BONUS), np.float32(1))
         variant = np.where(worth > 0, self._variant(scene, stand, move), 0)
-        follow = np.where(here[:, None], np.where(leaves, 0, worth), -1).argmax(2)[:, :, None]  # [n, S, 1]: a foe
-        leaves, move, variant = (np.take_along_axis(each, follow, 2) for each in (leaves, move, variant))
-        into = np.take_along_axis(stand[:, None], follow[..., None], 3)[..., 0]  # [n, S, 6]
-        self._unseen(scene, into)
+        follow = np.where(here[:, None], np.where(leaves, 0, worth), -1).argmax(2)  # [n, S]: the foe to decide by
+        row, slot = np.arange(len(follow))[:, None], np.arange(self.slots)
+        leaves, move, variant = (each[row, slot, follow][..., None] for each in (leaves, move, variant))  # [n, S, 1]
+        attack = attack[row, slot, follow]  # [n, S, M]
+        into = stand.swapaxes(1, 2)[row, follow]  # [n, S, 6]
+        self._judge_unseen(scene, into)
 
-        attack = np.take_along_axis(attack, follow[..., None], 2)[:, :, 0]  # [n, S, M]
         decided = ~leaves & (np.arange(MOVES) == move)
         uses += (DECIDED * decided + attack / (1 + attack))[:, :, None, None, :]
         variants = np.arange(len(self.actions.variants))
         uses += np.where(variants == variant, 2, np.where(variants == 0, 0, RELUCTANT))[:, :, :, None, None]
         if self.slots > 1:
             targets = np.arange(self.actions.targets)
-            aim = np.where(targets == follow + 1, 1, np.array([0.5, 0, 0, RELUCTANT, RELUCTANT], np.float32))
+            aim = np.where(targets == follow[..., None] + 1, 1, np.array([0.5, 0, 0, RELUCTANT, RELUCTANT], np.float32))
             uses += aim[:, :, None, :, None]
         best = np.where(reachable, into, -np.inf).argmax(2)[:, :, None]
         switches += into + np.where(leaves & reachable & (np.arange(TEAM) == best), DECIDED, RELUCTANT)
@@ -77,8 +79,7 @@ class Heuristic(ScoringPolicy):
     def _best_move(self, scene: Scene, stand: Floats, attack: Floats, usable: Bools) -> tuple[Ints, Floats]:
         """The move for each slot against each foe and its worth [n, S, F]; hazards and set-up go first, worth 0."""
         ids = scene.moves[:, : self.slots]
-        laid = np.pad(scene.foe_hazards, ((0, 0), (1, 0)), constant_values=True)  # place 0 is no hazard
-        lays = ~laid[np.arange(len(ids))[:, None, None], self.moves.hazard[ids]]  # [n, S, M]
+        lays = some(self.moves.lays[ids] & ~scene.foe_hazards[:, None, None], 3)  # [n, S, M]
         many, obstructed = (
             scene.foe_left >= WORTH_HAZARDS,
             some(scene.own_hazards, 1) & (scene.own_left >= WORTH_CLEARING),
@@ -93,16 +94,15 @@ class Heuristic(ScoringPolicy):
         tiers = np.where(usable[:, :, None], attack, np.float32(-1))
         tiers = np.where(grows[:, :, None] & safe[..., None], SET_UP - order, tiers)
         tiers = np.where(hazard[:, :, None], HAZARD - order, tiers)
-        move = tiers.argmax(3)
-        worth = np.take_along_axis(tiers, move[..., None], 3)[..., 0]
-        return move, np.where(worth < SET_UP - MOVES, worth, np.float32(0))
+        worth = tiers.max(3)
+        return tiers.argmax(3), np.where(worth < SET_UP - MOVES, worth, np.float32(0))
 
     def _variant(self, scene: Scene, stand: Floats, move: Ints) -> Ints:
         """Which variant of its move each slot would use against each foe [n, S, F]; 0 is plain."""
         variant = np.zeros_like(move)
         own, foe = scene.pair[:, : self.slots, None], scene.pair[:, None, self.foes]
         if place := self._places.get("tera", 0):
-            dealt = self.types.on[self.moves.type[_of_slots(scene.moves, move)], foe]
+            dealt = self.types.on[self.moves.type[_named(scene.moves, move)], foe]
             now, then = self.types.best[foe, own], self.types.best[foe, scene.tera[:, :, None]]
             pays = dealt * np.maximum(now, IMMUNE) / np.maximum(then, IMMUNE) > 1
             variant[pays & (scene.tera > 0)[:, :, None]] = place
@@ -114,7 +114,7 @@ class Heuristic(ScoringPolicy):
             variant[ahead | (last_fresh | (scene.own_left == 1)[:, None])[..., None]] = place
         return variant
 
-    def _unseen(self, scene: Scene, into: Floats) -> None:
+    def _judge_unseen(self, scene: Scene, into: Floats) -> None:
         """Before the foe has sent anybody out, judge by all that is known of its team."""
         rows = np.flatnonzero(~some(scene.active[:, self.foes], 1))
         if len(rows):
@@ -123,6 +123,7 @@ class Heuristic(ScoringPolicy):
             into[rows] = (stand.sum(2) / np.maximum(known.sum(2), 1))[:, None]
 
 
-def _of_slots(moves: NDArray[np.uint16], move: Ints) -> NDArray[np.uint16]:
+def _named(moves: NDArray[np.uint16], move: Ints) -> NDArray[np.uint16]:
     """Ids of the chosen moves [n, S, F] out of [n, P, M]."""
-    return np.take_along_axis(moves[:, : move.shape[1]], move, 2)
+    row, slot = np.arange(len(move))[:, None, None], np.arange(move.shape[1])[:, None]
+    return moves[row, slot, move]

@@ -41,19 +41,22 @@ class ScoringPolicy(ABC):
         self._dice = Dice(spec, seed)
 
     @abstractmethod
-    def score(self, scene: Scene, legal: Bools, dice: Floats, uses: Floats, switches: Floats) -> None:
+    def score(self, arrivals: Arrivals, scene: Scene, legal: Bools, uses: Floats, switches: Floats) -> None:
         """Write scores of the uses of moves [n, S, V, T, M] and of switches [n, S, 6]; both are zeros, passing stays 0.
 
-        `legal` is what each slot may do [n, S, slot actions], `dice` is uniform in [0, 1), [n, 6].
+        `legal` is what each slot may do [n, S, slot actions].
         """
+
+    def throw(self, arrivals: Arrivals) -> Floats:
+        """Uniform in [0, 1), one for each Pokemon of the team [n, 6]."""
+        return self._dice.throw(arrivals, TEAM).astype(np.float32)
 
     def act(self, arrivals: Arrivals) -> Choices:
         actions = self.actions
         scene = self.reader.read(arrivals)
         scores = np.zeros((len(arrivals), actions.slots, actions.slot_actions), np.float32)
         legal = actions.of_slots(arrivals.legal)
-        dice = self._dice.throw(arrivals, TEAM).astype(np.float32)
-        self.score(scene, legal, dice, actions.uses_of(scores), actions.switches_of(scores))
+        self.score(arrivals, scene, legal, actions.uses_of(scores), actions.switches_of(scores))
         action = actions.best(scores, arrivals.legal)
         if actions.picks is not None:
             previewing = np.flatnonzero(some(arrivals.legal[:, actions.joint :], 1))
@@ -67,7 +70,8 @@ class ScoringPolicy(ABC):
 class MaxPower(ScoringPolicy):
     """The move with the highest base power, at any of the foes; switches only where it must, to any Pokemon."""
 
-    def score(self, scene: Scene, legal: Bools, dice: Floats, uses: Floats, switches: Floats) -> None:
+    def score(self, arrivals: Arrivals, scene: Scene, legal: Bools, uses: Floats, switches: Floats) -> None:
+        dice = self.throw(arrivals)
         ids = scene.moves[:, : self.slots]
         power = self.moves.power[ids]
         if self.slots > 1:
@@ -82,7 +86,7 @@ class MaxPower(ScoringPolicy):
 class MaxDamage(ScoringPolicy):
     """The move with the highest expected damage; switches only where it must, to any Pokemon."""
 
-    def score(self, scene: Scene, legal: Bools, dice: Floats, uses: Floats, switches: Floats) -> None:
+    def score(self, arrivals: Arrivals, scene: Scene, legal: Bools, uses: Floats, switches: Floats) -> None:
         expected = (
             damage(scene, self.moves, self.types, self.slots) * scene.alive[:, None, self.foes, None]
         )  # [n, S, F, M]
@@ -96,7 +100,7 @@ class MaxDamage(ScoringPolicy):
             uses[:, :, :, 1:3] += expected[:, :, None]
             uses[:, :, :, 3:] += RELUCTANT
         uses[:, :, 1:] += RELUCTANT
-        switches += 2 * RELUCTANT + dice[:, None, :]
+        switches += 2 * RELUCTANT + self.throw(arrivals)[:, None, :]
 
 
 def aim_at(uses: Floats, foes: NDArray[np.floating]) -> None:

@@ -49,9 +49,7 @@ class Moves:
         self.spread: Bools = table[:, columns["target_spread"]] > 0
         self.single_target: Bools = table[:, columns["target_foe"]] > 0
         self.clears: Bools = named(*CLEARING)
-        self.hazard: Ints = np.zeros(len(table), np.intp)  # 1 + its place in HAZARDS
-        for place, name in enumerate(HAZARDS, 1):
-            self.hazard[named(name)] = place
+        self.lays: Bools = np.stack([named(name) for name in HAZARDS], axis=1)  # [moves, HAZARDS]
         gains = table[:, columns.of(f"boosts_self_{stat}" for stat in STATS)] * 2
         status = (table[:, columns["status"]] > 0) & (table[:, columns["target_self"]] > 0)
         self.gains: Bools = gains > 0  # [moves, stats]
