@@ -16,7 +16,7 @@ from ludus.types import Arrivals
 
 TYPES = ("Normal", "Fire", "Water", "Grass", "Ground", "Flying")
 STATS = ("hp", "atk", "def", "spa", "spd", "spe")
-POKEMON = ("hp", "alive", "present", "active", "level", "brn", "atk", "def", "spa", "spd", "spe")
+POKEMON = ("hp", "maxhp", "alive", "present", "active", "level", "brn", "atk", "def", "spa", "spd", "spe")
 HAZARDS = ("spikes", "toxicspikes", "stealthrock", "stickyweb")
 FIELD = (*(f"own_{name}" for name in HAZARDS), *(f"foe_{name}" for name in HAZARDS), "own_alive", "foe_alive")
 MOVE_COLUMNS = (
@@ -137,7 +137,7 @@ class Position:
         self.leaves["types"][0, place] = (*types, tera)
         self.leaves["moves"][0, place, : len(moves)] = [MOVE_IDS[move] for move in moves]
         stats = [(2 * stat + 36) / 500 for stat in base[1:]]
-        self.leaves["pokemon"][0, place] = (hp, hp > 0, 1, active, level, 0, *stats)
+        self.leaves["pokemon"][0, place] = (hp, (2 * base[0] + 141) / 500, hp > 0, 1, active, level, 0, *stats)
         return self
 
     def field(self, **values: float) -> Position:
@@ -404,9 +404,17 @@ def test_team_preview_picks_come_from_the_table_of_picks() -> None:
         assert SLOT_ACTIONS**2 <= position.choice(policy) < SLOT_ACTIONS**2 + 3
 
 
+def test_a_generation_without_hazards_is_played_too() -> None:
+    spec = make_spec()
+    layout = dict(spec.layout) | {"field": [*(f"other_{name}" for name in FIELD[:8]), *FIELD[8:]]}
+    position = Position(GameSpec(spec.name, 2, spec.actions, spec.obs, 1, layout, spec.tables))
+    position.put(0, "snorlax", "stealthrock", "rapidspin", "bodyslam").put(6, "snorlax").allow(0, 1, 2)
+    assert position.choice("heuristic") == 2
+
+
 def test_a_missing_column_is_named() -> None:
     spec = make_spec()
-    layout = dict(spec.layout) | {"field": [name for name in FIELD if name != "foe_stickyweb"]}
+    layout = dict(spec.layout) | {"field": [name for name in FIELD if name != "foe_alive"]}
     poorer = GameSpec(spec.name, 2, spec.actions, spec.obs, 1, layout, spec.tables)
-    with pytest.raises(HostError, match="leaf 'field' has no column 'foe_stickyweb'"):
+    with pytest.raises(HostError, match="leaf 'field' has no column 'foe_alive'"):
         POLICIES["heuristic"](poorer, 0)

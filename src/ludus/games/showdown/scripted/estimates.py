@@ -27,7 +27,7 @@ def staged(boosts: NDArray[np.int8]) -> Floats:
 def matchup(scene: Scene, types: Types, foes: slice) -> Floats:
     """How each own Pokemon stands against those foes [n, 6, foes], above 0 is well: types, who is faster, health."""
     own, foe = scene.pair[:, :TEAM, None], scene.pair[:, None, foes]
-    speed, health = scene.base[:, :, 1 + SPE], scene.hp
+    speed, health = scene.base[:, :, SPE], scene.hp
     stand: Floats = (
         types.best[own, foe]
         - types.best[foe, own]
@@ -54,8 +54,8 @@ def rough_damage(scene: Scene, moves: Moves, types: Types, slots: int) -> Floats
     foes = slice(TEAM, TEAM + slots)
     ids = scene.moves[:, :slots]
     own, foe = staged(scene.boosts[:, :slots, :SPE]), staged(scene.boosts[:, slots:, :SPE])
-    attack = (2 * scene.base[:, :slots, 1 : 1 + SPE] + 36) * own
-    defence = (2 * scene.base[:, foes, 1 : 1 + SPE] + 36) * foe
+    attack = (2 * scene.base[:, :slots, :SPE] + 36) * own
+    defence = (2 * scene.base[:, foes, :SPE] + 36) * foe
     kind = moves.type[ids]
     value = moves.plain_value[ids] * np.where(same_type(scene, kind, slots), STAB, 1.0).astype(np.float32)
     return value[:, :, None, :] * _ratio(attack, defence, moves.physical[ids]) * effectiveness(scene, types, kind, foes)
@@ -77,8 +77,7 @@ def damage(scene: Scene, moves: Moves, types: Types, slots: int) -> Floats:
     on = effectiveness(scene, types, kind, foes)
     fixed = moves.fixed[ids] + level * moves.level_damage[ids]
     points = hit * on * (MEAN_ROLL * moves.hits[ids])[:, :, None, :] + fixed[:, :, None, :] * (on > 0)
-    foe_level = scene.level[:, foes]
-    full = (2 * scene.base[:, foes, 0] + 52) * foe_level / 100 + foe_level + 10
+    full = np.maximum(scene.maxhp[:, foes], 1.0)
     share: Floats = (points * moves.accuracy[ids][:, :, None, :] / full[:, None, :, None]).astype(np.float32)
     return share
 

@@ -115,10 +115,10 @@ class Heuristic(ScoringPolicy):
         return variant
 
     def _judge_unseen(self, scene: Scene, into: Floats) -> None:
-        """Before the foe has sent anybody out, judge by all that is known of its team."""
+        """While the foe has nobody on the field, judge by all that is known of its team."""
         rows = np.flatnonzero(~some(scene.active[:, self.foes], 1))
         if len(rows):
-            known = scene.pair[rows, None, ALL_FOES] > 0
+            known = ((scene.pair[:, ALL_FOES] > 0) & scene.alive[:, ALL_FOES])[rows, None]
             stand = matchup(scene, self.types, ALL_FOES)[rows] * known
             into[rows] = (stand.sum(2) / np.maximum(known.sum(2), 1))[:, None]
 

@@ -35,7 +35,8 @@ class ScoringPolicy(ABC):
     """Scores of slots in, the best legal action out."""
 
     def __init__(self, spec: GameSpec, seed: int) -> None:
-        self.actions, self.reader, self.moves = ActionMap(spec), Reader(spec), Moves(spec)
+        self.actions, self.reader = ActionMap(spec), Reader(spec)
+        self.moves = Moves(spec, self.reader.hazards)
         self.types, self.slots = self.reader.types, self.actions.slots
         self.foes = slice(TEAM, TEAM + self.slots)
         self._dice = Dice(spec, seed)

@@ -20,7 +20,7 @@ from ludus.types import Arrivals
 LEAVES = ("species", "types", "moves", "pokemon", "boosts", "field")
 STATS = ("atk", "def", "spa", "spd", "spe")
 ATK, DEF, SPA, SPD, SPE = range(5)  # on the last axis of stats and boosts
-HAZARDS = ("spikes", "toxicspikes", "stealthrock", "stickyweb")  # the move and the condition have one name
+HAZARDS = ("spikes", "toxicspikes", "stealthrock", "stickyweb")  # moves and conditions; each generation has some
 CLEARING = ("rapidspin", "defog")
 FIXED_DAMAGE = {"sonicboom": 20.0, "dragonrage": 40.0}
 LEVEL_DAMAGE = ("seismictoss", "nightshade")
@@ -29,7 +29,7 @@ LEVEL_DAMAGE = ("seismictoss", "nightshade")
 class Moves:
     """Facts of every move, by id; id 0 is a move nobody knows and has no power."""
 
-    def __init__(self, spec: GameSpec) -> None:
+    def __init__(self, spec: GameSpec, hazards: Sequence[str]) -> None:
         table = spec.tables["move"]
         columns = Columns(spec, "move", table=True)
         names = np.array(cast(Sequence[str], spec.layout.get("move_names", ())))
@@ -49,7 +49,7 @@ class Moves:
         self.spread: Bools = table[:, columns["target_spread"]] > 0
         self.single_target: Bools = table[:, columns["target_foe"]] > 0
         self.clears: Bools = named(*CLEARING)
-        self.lays: Bools = np.stack([named(name) for name in HAZARDS], axis=1)  # [moves, HAZARDS]
+        self.lays: Bools = np.array([named(name) for name in hazards], np.bool_).reshape(-1, len(table)).T  # [moves, H]
         gains = table[:, columns.of(f"boosts_self_{stat}" for stat in STATS)] * 2
         status = (table[:, columns["status"]] > 0) & (table[:, columns["target_self"]] > 0)
         self.gains: Bools = gains > 0  # [moves, stats]
@@ -89,15 +89,16 @@ class Scene:
     types: NDArray[np.uint8]  # [n, P, 3]
     moves: NDArray[np.uint16]  # [n, P, 4]
     hp: Floats  # [n, P] share of the full HP
+    maxhp: Floats  # [n, P] the foe's estimated
     alive: Bools  # [n, P]
     active: Bools  # [n, P]
     level: Floats  # [n, P]
     burned: Bools  # [n, P]
     stats: Floats  # [n, P, 5] own as they are, the foe's estimated
-    base: Floats  # [n, P, 6] base HP, then stats
+    base: Floats  # [n, P, 5] base stats
     boosts: NDArray[np.int8]  # [n, 2S, 7]
-    own_hazards: Bools  # [n, 4] in the order of HAZARDS, on the own side
-    foe_hazards: Bools  # [n, 4]
+    own_hazards: Bools  # [n, H] on the own side, those that the generation has
+    foe_hazards: Bools  # [n, H]
     own_left: Floats  # [n] own Pokemon that have not fainted
     foe_left: Floats  # [n]
 
@@ -114,15 +115,16 @@ class Reader:
         self.slots = have["boosts"].shape[0] // 2
         self.types = Types(spec)
         pokemon, field = Columns(spec, "pokemon"), Columns(spec, "field")
-        self._hp, self._alive, self._active, self._level, self._burned = (
-            pokemon[name] for name in ("hp", "alive", "active", "level", "brn")
+        self._hp, self._maxhp, self._alive, self._active, self._level, self._burned = (
+            pokemon[name] for name in ("hp", "maxhp", "alive", "active", "level", "brn")
         )
         self._stats = pokemon.of(STATS)
-        self._own_hazards = field.of(f"own_{name}" for name in HAZARDS)
-        self._foe_hazards = field.of(f"foe_{name}" for name in HAZARDS)
+        self.hazards = [name for name in HAZARDS if f"own_{name}" in field]
+        self._own_hazards = field.of(f"own_{name}" for name in self.hazards)
+        self._foe_hazards = field.of(f"foe_{name}" for name in self.hazards)
         self._own_left, self._foe_left = field["own_alive"], field["foe_alive"]
         columns = Columns(spec, "species", table=True)
-        self._base = spec.tables["species"][:, columns.of(f"base_{stat}" for stat in ("hp", *STATS))] * 200
+        self._base = spec.tables["species"][:, columns.of(f"base_{stat}" for stat in STATS)] * 200
 
     def read(self, arrivals: Arrivals) -> Scene:
         leaves = cast(dict[str, NDArray[Any]], self._obs.view(arrivals.obs))  # Any: dtypes are the spec's
@@ -133,6 +135,7 @@ class Reader:
             types=types,
             moves=leaves["moves"],
             hp=pokemon[:, :, self._hp],
+            maxhp=pokemon[:, :, self._maxhp] * 500,
             alive=pokemon[:, :, self._alive] > 0,
             active=pokemon[:, :, self._active] > 0,
             level=pokemon[:, :, self._level] * 100,
@@ -161,6 +164,9 @@ class Columns:
             return self._places[column]
         except KeyError:
             raise HostError(f"{self._where} has no column {column!r}, which scripted policies read") from None
+
+    def __contains__(self, column: str) -> bool:
+        return column in self._places
 
     def of(self, columns: Iterable[str]) -> list[int]:
         return [self[column] for column in columns]
