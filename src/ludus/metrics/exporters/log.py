@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import TracebackType
 from typing import TextIO
 
 from ludus.metrics.exporters import text
@@ -49,6 +50,14 @@ class LogLines:
     def close(self) -> None:
         if self._waiting is not None:
             self._log()
+
+    def __enter__(self) -> LogLines:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
     def _log(self) -> None:
         assert self._waiting is not None

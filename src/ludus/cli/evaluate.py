@@ -1,0 +1,194 @@
+"""`ludus eval`."""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ludus.evaluation.arena import MatchupResult
+    from ludus.games.registry import Game
+    from ludus.metrics.core import StageTimer
+    from ludus.spec import GameSpec
+    from ludus.types import Arrivals, Choices, Policy
+
+AGENT = "agent"
+REDRAW_S = 0.2
+SEED = 20_000  # the list of match-ups that a run's own evaluation plays
+
+
+def evaluate(
+    path: Annotated[
+        Path,
+        typer.Argument(metavar="RUN|CHECKPOINT", help="A run's folder (its latest checkpoint), or one checkpoint."),
+    ],
+    opponents: Annotated[
+        str,
+        typer.Option(help="Names, with commas between. Default: all scripted ones of the game.", show_default=False),
+    ] = "",
+    matches: Annotated[int, typer.Option(min=2, help="Against each opponent; half of them with seats swapped.")] = 400,
+    save_replays: Annotated[
+        Path | None, typer.Option(metavar="D", help="Save a few matches there, for `ludus replay`.", show_default=False)
+    ] = None,
+    hosts: Annotated[int, typer.Option(min=0, help="Hosts that play; 0: one per core.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the list of match-ups.")] = SEED,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+) -> None:
+    """Play a trained agent against scripted opponents, with 95% intervals.
+
+    Example: [bold]ludus eval runs/gen1-20250101-1 --opponents random,heuristic --matches 400[/bold]
+    """
+    from rich.console import Console
+
+    from ludus.cli import prepare
+    from ludus.config.check import check
+    from ludus.evaluation import arena
+    from ludus.policies import checkpoint
+
+    console = Console(stderr=as_json)
+    chosen = checkpoint.find(path)
+    state = checkpoint.read_state(chosen)
+    game = game_of(chosen, state.game.name)
+    options = check(state.options, game.options, f"{chosen}: options")
+    names = _opponents(opponents, game)
+    prepare.install(game, options, console)
+    clocks = Clocks()
+
+    def policies(spec: GameSpec) -> Mapping[str, Policy]:
+        agent = clocks.timed(AGENT, checkpoint.load_agent(chosen, spec))
+        scripted = {name: clocks.timed("opponents", game.scripted[name](spec, seed)) for name in names}
+        return {AGENT: agent, **scripted}
+
+    with tempfile.TemporaryDirectory(prefix="ludus-eval-") as logs, _bar(console) as show:
+        results = arena.play(
+            game,
+            options,
+            policies,
+            agent=AGENT,
+            opponents=names if state.game.seats > 1 else (),
+            matches=matches,
+            seed=seed,
+            log_dir=Path(logs),
+            hosts=hosts or None,
+            progress=lambda progress: show(progress.ended, progress.scheduled, progress.opponent),
+            save_replays=save_replays,
+        )
+    if as_json:
+        typer.echo(_json(chosen, game, results, seed, clocks))
+    else:
+        _say(console, chosen, results, clocks, save_replays)
+
+
+def game_of(chosen: Path, spec_name: str) -> Game:
+    """The game of a checkpoint: what its run's configuration says or, for one that left its run, its hosts."""
+    from ludus.cli.train import CONFIG
+    from ludus.config import load
+    from ludus.games import registry
+
+    config = chosen.parent.parent / CONFIG
+    if config.exists():
+        return registry.load(str(load.read(config).get("game", "showdown")))
+    return registry.load(spec_name.partition("-")[0])
+
+
+def _opponents(text: str, game: Game) -> tuple[str, ...]:
+    from ludus.errors import ConfigError
+
+    names = tuple(name.strip() for name in text.split(",") if name.strip()) or tuple(game.scripted)
+    for name in names:
+        if name not in game.scripted:
+            raise ConfigError(f"--opponents: {game.name} has no {name!r}; there are {', '.join(game.scripted)}")
+    return names
+
+
+class Clocks:
+    """How long the agent and its opponents think; what is left of the time belongs to the hosts."""
+
+    def __init__(self) -> None:
+        from ludus.metrics.core import Metrics
+
+        self._metrics = Metrics("eval")
+        self._timers: dict[str, StageTimer] = {}
+        self._began_s = time.perf_counter()
+
+    def timed(self, stage: str, policy: Policy) -> Policy:
+        """The policy, with its time counted under that stage."""
+        return _Timed(policy, self._timers.setdefault(stage, self._metrics.stage(stage)))
+
+    def seconds(self) -> dict[str, float]:
+        spent = {stage: timer.total_ns / 1e9 for stage, timer in self._timers.items()}
+        return {"hosts": max(0.0, time.perf_counter() - self._began_s - sum(spent.values())), **spent}
+
+
+class _Timed:
+    def __init__(self, policy: Policy, timer: StageTimer) -> None:
+        self._policy, self._timer = policy, timer
+
+    def act(self, arrivals: Arrivals) -> Choices:
+        with self._timer:
+            return self._policy.act(arrivals)
+
+
+@contextmanager
+def _bar(console: Console) -> Iterator[Callable[[int, int, str], None]]:
+    """A progress bar on a terminal, nothing elsewhere. Drawn as matches end, by no thread of its own."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("against {task.description:<12}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    bar = Progress(*columns, console=console, transient=True, auto_refresh=False, disable=not console.is_terminal)
+    with bar:
+        task = bar.add_task("...", total=None)
+        drawn_s = time.monotonic()
+
+        def show(ended: int, scheduled: int, opponent: str) -> None:
+            nonlocal drawn_s
+            bar.update(task, completed=ended, total=scheduled, description=opponent)
+            if time.monotonic() - drawn_s >= REDRAW_S or ended == scheduled:
+                drawn_s = time.monotonic()
+                bar.refresh()
+
+        yield show
+
+
+def _json(chosen: Path, game: Game, results: Sequence[MatchupResult], seed: int, clocks: Clocks) -> str:
+    page = {
+        "checkpoint": str(chosen),
+        "game": game.name,
+        "seed": seed,
+        "results": [{**dataclasses.asdict(result), "win_rate": result.win_rate} for result in results],
+        "stages_s": clocks.seconds(),
+    }
+    return msgspec.json.encode(page).decode()
+
+
+def _say(
+    console: Console, chosen: Path, results: Sequence[MatchupResult], clocks: Clocks, save_replays: Path | None
+) -> None:
+    from ludus.cli.tables import win_rates
+
+    console.print(f"{chosen}", style="bold", highlight=False, soft_wrap=True)
+    console.print(win_rates(results))
+    seconds = clocks.seconds()
+    total = sum(seconds.values())
+    shares = ", ".join(f"{stage} {value:.1f} s ({value / total:.0%})" for stage, value in seconds.items())
+    console.print(f"{results[0].matches:,} matches each, every seed from every seat. Time: {shares}.", highlight=False)
+    for result in results:
+        if result.voided or result.truncated or result.refused:
+            lost = f"{result.truncated} truncated, {result.voided} voided and played again"
+            console.print(f"{result.opponent}: {lost}, {result.refused} choices refused", highlight=False)
+    if save_replays is not None:
+        saved = sorted(save_replays.glob("*.json"))
+        console.print(f"{len(saved)} matches are in {save_replays}; watch one:", highlight=False, soft_wrap=True)
+        if saved:
+            console.print(f"  ludus replay {shlex.quote(str(saved[0]))}", highlight=False, soft_wrap=True)

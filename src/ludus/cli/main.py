@@ -1,0 +1,77 @@
+"""`ludus`: the commands, and what a user sees when one of them fails."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import Annotated
+
+import typer
+
+import ludus
+from ludus.cli import doctor, evaluate, games, replay, train
+from ludus.errors import LudusError
+from ludus.games.cache import home
+from ludus.metrics.exporters.log import logging_to
+
+FAILED, UNEXPECTED = 2, 1  # exit codes: a LudusError, and anything else
+
+app = typer.Typer(
+    name="ludus",
+    help="Train game-playing agents against simulators that live outside the Python process.",
+    epilog="Start with: ludus doctor, then ludus train",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+)
+app.command("train", no_args_is_help=False)(train.train)
+app.command("eval")(evaluate.evaluate)
+app.command("replay")(replay.replay)
+app.command("games")(games.games)
+app.command("doctor")(doctor.doctor)
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Show the version and leave.", is_eager=True, callback=lambda on: _version(on)),
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run a command. What goes wrong is one line on stderr; the traceback goes to ludus.log in the cache folder."""
+    try:
+        app()
+    except LudusError as error:
+        _note(error)
+        typer.echo(f"ludus: {_one_line(error)}", err=True)
+        sys.exit(FAILED)
+    except Exception as error:
+        where = _note(error)
+        typer.echo(f"ludus: unexpected {type(error).__name__}: {_one_line(error)}; {where}", err=True)
+        sys.exit(UNEXPECTED)
+
+
+def _version(on: bool) -> None:
+    if on:
+        typer.echo(f"ludus {ludus.__version__}")
+        raise typer.Exit
+
+
+def _one_line(error: Exception) -> str:
+    return "; ".join(line.strip() for line in str(error).splitlines() if line.strip())
+
+
+def _note(error: Exception) -> str:
+    """Log the traceback and say where. A folder that cannot be written must not hide the error itself."""
+    path = home() / "ludus.log"
+    try:
+        with logging_to(path) as logger:
+            logger.log(logging.ERROR, "%s", " ".join(sys.argv), exc_info=error)
+    except OSError as unwritable:
+        return f"the traceback could not be written to {path}: {unwritable}"
+    return f"the traceback is in {path}"

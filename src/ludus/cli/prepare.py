@@ -1,0 +1,45 @@
+"""What several commands do before they start: find the configuration, bring what the game needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+from ludus.config import load
+from ludus.games import registry
+from ludus.games.registry import Game
+
+
+def presets() -> dict[str, Path]:
+    """Every preset of every installed game; showdown's names win over those of other games."""
+    order = sorted(registry.names(), key=lambda name: name != "showdown")
+    return load.presets_in({name: registry.load(name).presets for name in order})
+
+
+def options_of(game: str) -> type[msgspec.Struct]:
+    return registry.load(game).options
+
+
+def install(game: Game, options: Mapping[str, object] | msgspec.Struct, console: Console) -> None:
+    """Bring what the game needs, under a progress bar if there is anything to do. Raises SetupError."""
+    if game.prepare is None:
+        return
+    chosen = options if isinstance(options, msgspec.Struct) else msgspec.convert(options, game.options)
+    columns = (TextColumn("{task.description:<24}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+    said: set[str] = set()
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(game.name, total=1.0, visible=False)
+
+        def show(stage: str, fraction: float) -> None:
+            bar.update(task, completed=fraction, description=f"{game.name}: {stage}", visible=True)
+            if not console.is_terminal and stage not in said:
+                console.print(f"{game.name}: {stage}", highlight=False)
+            said.add(stage)
+
+        game.prepare(chosen, show)
+    if said:
+        console.print(f"{game.name}: installed", highlight=False)

@@ -1,0 +1,33 @@
+"""Tables that several commands print."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+
+from ludus.metrics.exporters import text
+
+if TYPE_CHECKING:
+    from ludus.evaluation.arena import MatchupResult
+
+
+def win_rates(results: Sequence[MatchupResult]) -> Table:
+    """One line an opponent, with the 95% interval of the win rate."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("opponent")
+    for name in ("win rate", "95% interval", "won", "lost", "tied", "turns"):
+        table.add_column(name, justify="right")
+    for result in results:
+        low, high = result.interval
+        table.add_row(
+            result.opponent,
+            text.percent(result.win_rate, 1),
+            f"{text.percent(low, 1)} to {text.percent(high, 1)}",
+            f"{result.wins:,}",
+            f"{result.losses:,}",
+            f"{result.ties:,}",
+            f"{result.turns:.1f}" if result.turns else "-",
+        )
+    return table

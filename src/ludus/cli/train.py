@@ -1,0 +1,180 @@
+"""`ludus train`."""
+
+from __future__ import annotations
+
+import logging
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ludus.config.schema import RunConfig
+from ludus.errors import ConfigError
+from ludus.metrics.observer import Observers, RunObserver
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ludus.run import RunResult
+
+DEFAULT = "gen1"
+RUNS = Path("runs")
+CONFIG = "config.yaml"
+INTERRUPTED = 130  # exit code, as shells have it for Ctrl-C
+
+
+def train(
+    config: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="CONFIG",
+            help=f"A preset (see `ludus games`) or a YAML file. Default: {DEFAULT}.",
+            show_default=False,
+        ),
+    ] = None,
+    sets: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="A.B=VALUE", help="Change one setting; may be given several times.", show_default=False
+        ),
+    ] = None,
+    run_dir: Annotated[
+        Path | None,
+        typer.Option(metavar="D", help="Folder of the run. Default: runs/<preset>-<date>-<n>.", show_default=False),
+    ] = None,
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Go on with the run in --run-dir, or with the latest one.", show_default=False),
+    ] = False,
+) -> None:
+    """Train an agent by self-play, then evaluate it.
+
+    Ctrl-C saves and leaves; --resume goes on from there.
+
+    Example: [bold]ludus train gen1 --set budget.minutes=30 --set learner.lr=5e-4[/bold]
+    """
+    from rich.console import Console
+
+    from ludus import run
+    from ludus.cli import prepare
+    from ludus.config import load
+    from ludus.evaluation import report
+    from ludus.games import registry
+
+    console = Console()
+    folder = _to_resume(run_dir, config) if resume else run_dir
+    source = folder / CONFIG if resume and folder else load.find(config or DEFAULT, prepare.presets())
+    chosen = load.load(source, sets or (), options_of=prepare.options_of)
+    if not resume and folder is not None and (folder / CONFIG).exists():
+        raise ConfigError(f"{folder} already holds a run; add --resume to go on with it, or choose another --run-dir")
+    prepare.install(registry.load(chosen.game), chosen.options, console)
+    folder = folder or new_run_dir(RUNS, source.stem, date.today())
+    folder.mkdir(parents=True, exist_ok=True)
+    load.save(chosen, folder / CONFIG)
+    with _observed(folder, _title(chosen, folder), console) as observer:
+        result = run.train(chosen, folder, resume=resume, observer=observer)
+    page = report.write(folder, chosen, _again(config or DEFAULT, sets or (), folder, resume))
+    _say_what_came_of_it(console, result, page)
+    if result.interrupted:
+        raise typer.Exit(INTERRUPTED)
+
+
+def new_run_dir(runs: Path, name: str, day: date) -> Path:
+    """The first free runs/<name>-<date>-<n>, created, so that two runs started together do not share one."""
+    number = 1
+    while True:
+        folder = runs / f"{name}-{day:%Y%m%d}-{number}"
+        try:
+            folder.mkdir(parents=True)
+            return folder
+        except FileExistsError:
+            number += 1
+
+
+def _to_resume(run_dir: Path | None, name: str | None) -> Path:
+    """The run that --resume means: the given one, or the latest, of that preset if one is named."""
+    if run_dir is not None:
+        if not (run_dir / CONFIG).exists():
+            raise ConfigError(f"{run_dir} holds no run to resume: there is no {CONFIG} in it")
+        return run_dir
+    pattern = f"{Path(name).stem}-*" if name else "*"
+    found = sorted(RUNS.glob(f"{pattern}/{CONFIG}"), key=lambda path: path.stat().st_mtime)
+    if not found:
+        raise ConfigError(f"no run to resume in {RUNS}/{pattern}; say which: --run-dir D --resume")
+    return found[-1].parent
+
+
+@contextmanager
+def _observed(folder: Path, title: str, console: Console) -> Iterator[RunObserver]:
+    """Everything that watches a run: files always; the live table on a terminal, plain lines elsewhere."""
+    from ludus.evaluation.report import EVALUATIONS, PROGRESS
+    from ludus.metrics.exporters.console import LiveTable
+    from ludus.metrics.exporters.csv import ProgressCsv
+    from ludus.metrics.exporters.evaluations import EvaluationLog
+    from ludus.metrics.exporters.log import LogLines, logging_to
+    from ludus.metrics.exporters.tensorboard import TensorBoard
+
+    with ExitStack() as stack:
+        logger = stack.enter_context(logging_to(folder / "run.log", None if console.is_terminal else sys.stdout))
+        stack.enter_context(_logged(logger))
+        logger.info("%s", title)
+        observers: list[RunObserver] = [
+            stack.enter_context(ProgressCsv(folder / PROGRESS)),
+            EvaluationLog(folder / EVALUATIONS),
+            stack.enter_context(TensorBoard(folder / "tensorboard")),
+            stack.enter_context(LogLines(logger)),
+        ]
+        if console.is_terminal:
+            observers.append(stack.enter_context(LiveTable(title, console)))
+        yield Observers(observers)
+
+
+@contextmanager
+def _logged(logger: logging.Logger) -> Iterator[None]:
+    """What stops the run stands in its own log too, with its traceback."""
+    try:
+        yield
+    except Exception:
+        logger.exception("the run stopped")
+        raise
+
+
+def _title(config: RunConfig, folder: Path) -> str:
+    return "  ".join(filter(None, (config.game, str(config.options.get("format", "")), str(folder))))
+
+
+def _again(name: str, sets: Sequence[str], folder: Path, resumed: bool) -> str:
+    if resumed:
+        return shlex.join(["ludus", "train", str(folder / CONFIG)])
+    return shlex.join(["ludus", "train", name, *(word for each in sets for word in ("--set", each))])
+
+
+def _say_what_came_of_it(console: Console, result: RunResult, page: Path) -> None:
+    from ludus.cli.tables import win_rates
+
+    folder = shlex.quote(str(result.run_dir))
+    console.print()
+    if result.evaluation:
+        console.print(win_rates(result.evaluation))
+        console.print()
+    done = "stopped" if result.interrupted else "finished"
+    lines = [
+        f"The run {done} after {result.version:,} updates. It is in {folder}, its report in {shlex.quote(str(page))}."
+    ]
+    if result.checkpoint_failures:
+        lines.append(f"{result.checkpoint_failures} checkpoints could not be written; see {folder}/run.log.")
+    lines.append("What to do next:")
+    if result.interrupted:
+        lines.append(f"  ludus train --run-dir {folder} --resume")
+    if result.checkpoint is not None:
+        lines.append(f"  ludus eval {folder} --save-replays {folder}/replays")
+        if not result.interrupted:
+            lines.append(f"  ludus replay {folder}/replays/*.json        after that: watch a match")
+    lines.append(f"  tensorboard --logdir {folder}/tensorboard")
+    for line in lines:
+        console.print(line, highlight=False, markup=False, soft_wrap=True)

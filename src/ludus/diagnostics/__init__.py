@@ -1,0 +1,1 @@
+"""Is this machine ready, and where does the time go?"""
