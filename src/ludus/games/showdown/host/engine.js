@@ -1,0 +1,44 @@
+'use strict';
+/**
+ * Speeds up the `pokemon-showdown` simulator in place without changing what it does.
+ *
+ * Battle logs, requests, input logs, saved states and generator states stay byte for byte those of the stock
+ * simulator; scripts/compare_engines.js is the proof. Every replaced method is re-implemented from one version of its
+ * source, so the version is pinned and the source of each method is checked before it is replaced.
+ */
+
+const path = require('node:path');
+const {createReplace} = require('./engine/replace');
+
+const VERSION = '0.11.11';
+const PARTS = ['events', 'turns', 'teams'];
+const DONE = Symbol.for('ludus.engine');
+
+/**
+ * Patches the simulator loaded from `simRoot`, the folder of the pokemon-showdown package; call before the first
+ * battle is made. A second call does nothing. Throws, with nothing patched, when the package is another version or a
+ * method does not have the expected source.
+ */
+function speedUp(simRoot) {
+	const load = file => require(path.join(path.resolve(simRoot), file));
+	const {version} = load('package.json');
+	if (version !== VERSION) {
+		throw new Error(
+			`the engine speed-up is written for pokemon-showdown ${VERSION}, but ${simRoot} holds ${version}: ` +
+			`install ${VERSION}, or run without the speed-up`
+		);
+	}
+	const sim = {};
+	for (const file of FILES) Object.assign(sim, load(`dist/sim/${file}.js`));
+	if (sim.Battle[DONE]) return;
+	const {replace, commit} = createReplace();
+	for (const part of PARTS) require(`./engine/${part}`)({...sim, replace});
+	commit();
+	sim.Battle[DONE] = true;
+}
+
+const FILES = [
+	'battle', 'pokemon', 'side', 'field', 'state', 'dex', 'dex-formats', 'prng', 'teams',
+];
+
+module.exports = {speedUp, VERSION};

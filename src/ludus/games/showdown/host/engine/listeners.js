@@ -1,0 +1,258 @@
+'use strict';
+/**
+ * Listener tables: who could answer an event, known without asking everybody.
+ *
+ * An effect (ability, item, status, volatile, weather, ...) is frozen, so the callbacks it has are read once into a
+ * Profile. A Pokemon's table is the union over its effects, one byte an event; the battle's table is the union over
+ * field, sides, slots and format. A table may claim too much (an effect that has gone), never too little: it is
+ * rebuilt when anything it was built from is replaced, and `Battle#initEffectState`, through which every new
+ * volatile, side, slot and field condition passes, marks it stale.
+ */
+
+const {ON, FOE, ANY, MAX_EVENTS, callbackName, eventName, readings} = require('./names');
+
+/** Own symbols: State serialises string keys only, so battles can still be saved. */
+const LISTENERS = Symbol('ludus.listeners');
+
+const IN_FIELD = 1;
+const IN_FORMAT = 2;
+const IN_SIDE_ON = 4;
+const IN_SIDE_FOE = 8;
+const IN_SIDE_ANY = 16;
+
+/** Sub-orders of Battle#resolvePriority for effects without one of their own. */
+const SUB_ORDERS = {Condition: 2, Weather: 5, Format: 5, Rule: 5, Ruleset: 5, Ability: 7, Item: 8};
+const ABILITY_SUB_ORDERS = {'Poison Touch': 6, 'Perish Body': 6, Stall: 9};
+const NO_ORDER = 4294967296; // what Battle#comparePriority takes for a missing order
+
+class Callback {
+	constructor(effect, name) {
+		this.call = effect[name.name];
+		this.order = effect[name.order] || NO_ORDER;
+		this.priority = effect[name.priority] || 0;
+		const own = effect[name.subOrder] || 0;
+		this.subOrder = own || subOrder(effect);
+		/** The sub-order of a condition without its own depends on what it sits on. */
+		this.placed = !own && effect.effectType === 'Condition';
+	}
+}
+
+function subOrder(effect) {
+	const special = effect.effectType === 'Ability' && ABILITY_SUB_ORDERS[effect.name];
+	return special || SUB_ORDERS[effect.effectType] || 0;
+}
+
+/** What an effect listens to. */
+class Profile {
+	constructor(effect) {
+		this.effect = effect;
+		this.isStatus = effect.effectType === 'Status';
+		this.isAbility = effect.effectType === 'Ability';
+		this.isItem = effect.effectType === 'Item';
+		this.isWeather = effect.effectType === 'Weather';
+		this.isBreakable = this.isAbility && !!effect.flags['breakable'];
+		this.isMagicBounce = this.isAbility && effect.name === 'Magic Bounce';
+		this.callbacks = new Map();
+		const events = [];
+		for (const key in effect) {
+			if (!key.startsWith('on') || effect[key] === undefined || isRank(effect, key)) continue;
+			const name = callbackName(key);
+			this.callbacks.set(name, new Callback(effect, name));
+			for (const {index, bit} of readings(key)) events.push(index << 8 | bit);
+			// Battle#getCallback falls back from onSwitchIn to onStart
+			if (key === 'onStart') for (const {index, bit} of readings('onSwitchIn')) events.push(index << 8 | bit);
+		}
+		this.events = Uint32Array.from(events);
+	}
+
+	/** The sub-order of a callback that the effect has only by Battle#getCallback's fall-back. */
+	subOrderOf(name) {
+		return this.effect[name.subOrder] || subOrder(this.effect);
+	}
+
+	addTo(bits) {
+		const {events} = this;
+		for (let i = 0; i < events.length; i++) bits[events[i] >> 8] |= events[i] & 255;
+	}
+}
+
+/** `onFooPriority: 5` ranks `onFoo`; `onModifyPriority` and `onFractionalPriority` are callbacks themselves. */
+function isRank(effect, key) {
+	const ranked = key.replace(/(Priority|(Sub)?Order)$/, '');
+	return ranked !== key && ranked in effect;
+}
+
+const profiles = new WeakMap();
+
+function profileOf(effect) {
+	let profile = profiles.get(effect);
+	if (profile === undefined) {
+		profile = new Profile(effect);
+		profiles.set(effect, profile);
+	}
+	return profile;
+}
+
+class PokemonListeners {
+	constructor(pokemon) {
+		this.bits = new Uint8Array(MAX_EVENTS);
+		this.volatileIDs = [];
+		this.volatileProfiles = [];
+		this.rebuild(pokemon);
+	}
+
+	rebuild(pokemon) {
+		const {dex} = pokemon.battle;
+		this.isStale = false;
+		this.status = pokemon.status;
+		this.ability = pokemon.ability;
+		this.item = pokemon.item;
+		this.species = pokemon.baseSpecies;
+		this.volatiles = pokemon.volatiles;
+		this.statusProfile = profileOf(dex.conditions.getByID(pokemon.status));
+		this.abilityProfile = profileOf(dex.abilities.getByID(pokemon.ability));
+		this.itemProfile = profileOf(dex.items.getByID(pokemon.item));
+		this.speciesProfile = profileOf(pokemon.baseSpecies);
+		this.volatileIDs.length = 0;
+		this.volatileProfiles.length = 0;
+		const {bits} = this;
+		bits.fill(0);
+		bits[0] = 255;
+		this.statusProfile.addTo(bits);
+		this.abilityProfile.addTo(bits);
+		this.itemProfile.addTo(bits);
+		this.speciesProfile.addTo(bits);
+		for (const id in pokemon.volatiles) {
+			const profile = profileOf(dex.conditions.getByID(id));
+			this.volatileIDs.push(id);
+			this.volatileProfiles.push(profile);
+			profile.addTo(bits);
+		}
+	}
+}
+
+function pokemonListeners(pokemon) {
+	const listeners = pokemon[LISTENERS];
+	if (listeners === undefined) return pokemon[LISTENERS] = new PokemonListeners(pokemon);
+	if (
+		listeners.isStale || listeners.volatiles !== pokemon.volatiles || listeners.status !== pokemon.status ||
+		listeners.ability !== pokemon.ability || listeners.item !== pokemon.item ||
+		listeners.species !== pokemon.baseSpecies
+	) listeners.rebuild(pokemon);
+	return listeners;
+}
+
+class BattleListeners {
+	constructor(battle, isPlain) {
+		/** False where a mod replaces a method that the event patch re-implements: such battles run on stock code. */
+		this.isPlain = isPlain;
+		this.bits = new Uint8Array(MAX_EVENTS);
+		/** Slot conditions are heard as if they were the Pokemon's, whoever stands in the slot. */
+		this.slotBits = new Uint8Array(MAX_EVENTS);
+		this.pseudoWeatherIDs = [];
+		this.pseudoWeatherProfiles = [];
+		this.rebuild(battle);
+	}
+
+	rebuild(battle) {
+		const {field, dex} = battle;
+		const {bits, slotBits} = this;
+		this.isStale = false;
+		this.weather = field.weather;
+		this.terrain = field.terrain;
+		this.weatherProfile = profileOf(dex.conditions.getByID(field.weather));
+		this.terrainProfile = profileOf(dex.conditions.getByID(field.terrain));
+		this.formatProfile = profileOf(battle.format);
+		this.pseudoWeatherIDs.length = 0;
+		this.pseudoWeatherProfiles.length = 0;
+		bits.fill(0);
+		slotBits.fill(0);
+		bits[0] = slotBits[0] = 255;
+		this.add(this.weatherProfile, ON, IN_FIELD);
+		this.add(this.terrainProfile, ON, IN_FIELD);
+		this.add(this.formatProfile, ON, IN_FORMAT);
+		for (const id in field.pseudoWeather) {
+			const profile = profileOf(dex.conditions.getByID(id));
+			this.pseudoWeatherIDs.push(id);
+			this.pseudoWeatherProfiles.push(profile);
+			this.add(profile, ON, IN_FIELD);
+		}
+		// Court Change moves conditions between sides without telling, so the table does not keep sides apart
+		for (const side of battle.sides) {
+			if (!side) continue;
+			for (const id in side.sideConditions) {
+				const profile = profileOf(dex.conditions.getByID(id));
+				this.add(profile, ON, IN_SIDE_ON);
+				this.add(profile, FOE, IN_SIDE_FOE);
+				this.add(profile, ANY, IN_SIDE_ANY);
+			}
+			if (!side.slotConditions) continue;
+			for (const conditions of side.slotConditions) {
+				for (const id in conditions) profileOf(dex.conditions.getByID(id)).addTo(slotBits);
+			}
+		}
+	}
+
+	add({events}, bit, place) {
+		const {bits} = this;
+		for (let i = 0; i < events.length; i++) {
+			if (events[i] & bit) bits[events[i] >> 8] |= place;
+		}
+	}
+}
+
+function battleListeners(battle) {
+	const listeners = battle[LISTENERS];
+	if (listeners === undefined) return battle[LISTENERS] = new BattleListeners(battle, isPlain(battle));
+	const {field} = battle;
+	if (listeners.isStale || listeners.weather !== field.weather || listeners.terrain !== field.terrain) {
+		listeners.rebuild(battle);
+	}
+	return listeners;
+}
+
+/** False only when nobody at all listens, whoever the event is about. */
+function mayBeHeard(battle, eventid, pokemon) {
+	const listeners = battleListeners(battle);
+	const {index} = eventName(eventid);
+	if (!listeners.isPlain || battle.events || listeners.bits[index] || listeners.slotBits[index]) return true;
+	if (pokemonListeners(pokemon).bits[index]) return true;
+	for (const side of battle.sides) {
+		for (const active of side.active) {
+			if (active && pokemonListeners(active).bits[index]) return true;
+		}
+	}
+	return false;
+}
+
+function markStale(owner) {
+	const listeners = owner[LISTENERS];
+	if (listeners !== undefined) listeners.isStale = true;
+}
+
+/** The stock methods that events.js re-implements inline; a mod that replaces one keeps the stock event code. */
+const INLINED = {
+	battle: [
+		'findEventHandlers', 'findPokemonEventHandlers', 'findSideEventHandlers', 'findFieldEventHandlers',
+		'findBattleEventHandlers', 'resolvePriority', 'getCallback', 'comparePriority', 'speedSort', 'modify',
+		'runEvent', 'singleEvent', 'initEffectState', 'suppressingAbility',
+	],
+	pokemon: ['getStatus', 'getAbility', 'getItem', 'alliesAndSelf', 'foes'],
+	side: ['allies', 'foes', 'activeTeam'],
+	field: ['getWeather', 'getTerrain'],
+};
+
+function isPlain(battle) {
+	const {Scripts} = battle.dex.data;
+	const {format} = battle;
+	const replaced = (names, ...sources) => names.some(name => sources.some(source => source?.[name]));
+	return !replaced(INLINED.battle, Scripts, format.battle) &&
+		!replaced(INLINED.pokemon, Scripts.pokemon, format.pokemon) &&
+		!replaced(INLINED.side, Scripts.side, format.side) &&
+		!replaced(INLINED.field, Scripts.field, format.field);
+}
+
+module.exports = {
+	IN_FIELD, IN_FORMAT, IN_SIDE_ON, IN_SIDE_FOE, IN_SIDE_ANY, NO_ORDER,
+	battleListeners, pokemonListeners, profileOf, markStale, mayBeHeard,
+};
