@@ -127,7 +127,8 @@ class Clocks:
         return _Timed(policy, self._timers.setdefault(stage, self._metrics.stage(stage)))
 
     def seconds(self) -> dict[str, float]:
-        spent = {stage: timer.total_ns / 1e9 for stage, timer in self._timers.items()}
+        """To be called once, at the end."""
+        spent = {stage: timer.take() / 1e9 for stage, timer in self._timers.items()}
         return {"hosts": max(0.0, time.perf_counter() - self._began_s - sum(spent.values())), **spent}
 
 
@@ -182,7 +183,11 @@ def _say(
     seconds = clocks.seconds()
     total = sum(seconds.values())
     shares = ", ".join(f"{stage} {value:.1f} s ({value / total:.0%})" for stage, value in seconds.items())
-    console.print(f"{results[0].matches:,} matches each, every seed from every seat. Time: {shares}.", highlight=False)
+    console.print(
+        f"{results[0].matches:,} matches each, every seed from every seat. Time: {shares}.",
+        highlight=False,
+        soft_wrap=True,
+    )
     for result in results:
         if result.voided or result.truncated or result.refused:
             lost = f"{result.truncated} truncated, {result.voided} voided and played again"

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 DEFAULT = "gen1"
 RUNS = Path("runs")
 CONFIG = "config.yaml"
+COMMAND_WIDTH = 70
 INTERRUPTED = 130  # exit code, as shells have it for Ctrl-C
 
 
@@ -169,12 +170,16 @@ def _say_what_came_of_it(console: Console, result: RunResult, page: Path) -> Non
     if result.checkpoint_failures:
         lines.append(f"{result.checkpoint_failures} checkpoints could not be written; see {folder}/run.log.")
     lines.append("What to do next:")
-    if result.interrupted:
-        lines.append(f"  ludus train --run-dir {folder} --resume")
-    if result.checkpoint is not None:
-        lines.append(f"  ludus eval {folder} --save-replays {folder}/replays")
-        if not result.interrupted:
-            lines.append(f"  ludus replay {folder}/replays/*.json        after that: watch a match")
-    lines.append(f"  tensorboard --logdir {folder}/tensorboard")
+    for command, words in _next_steps(result, folder):
+        lines.append(f"  {command:<{COMMAND_WIDTH}}  {words}")
     for line in lines:
         console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def _next_steps(result: RunResult, folder: str) -> Iterator[tuple[str, str]]:
+    if result.interrupted:
+        yield f"ludus train --run-dir {folder} --resume", "go on"
+    if result.checkpoint is not None:
+        yield f"ludus eval {folder} --save-replays {folder}/replays", "evaluate again, save matches"
+        yield f"ludus replay {folder}/replays/FILE", "then watch one of them"
+    yield f"tensorboard --logdir {folder}/tensorboard", "see every number"

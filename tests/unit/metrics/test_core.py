@@ -90,6 +90,21 @@ def test_in_one_process_the_stages_of_both_halves_share_its_time() -> None:
     assert report[names.SHARE(names.UPDATE)] == pytest.approx(0.75)
 
 
+def test_a_stage_under_way_gives_each_report_its_own_part_of_the_time() -> None:
+    clock = Clock()
+    metrics = Metrics(clock_ns=clock)
+    shares = []
+    clock.pass_s(1.0)
+    with metrics.stage(names.WAIT_BATCH):
+        for seconds in (1.0, 2.0):
+            clock.pass_s(seconds)
+            shares.append(metrics.report()[names.SHARE(names.WAIT_BATCH)])
+        clock.pass_s(1.0)
+    clock.pass_s(3.0)
+    shares.append(metrics.report()[names.SHARE(names.WAIT_BATCH)])
+    assert shares == [pytest.approx(0.5), pytest.approx(1.0), pytest.approx(0.25)]
+
+
 def test_a_stage_that_raises_is_timed_and_the_error_passes() -> None:
     clock = Clock()
     metrics = Metrics(clock_ns=clock)

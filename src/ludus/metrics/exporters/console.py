@@ -35,7 +35,7 @@ class LiveTable:
         self._warnings = _Warnings(self._console)
 
     def on_progress(self, numbers: Numbers) -> None:
-        self._screen.numbers = numbers
+        self._screen.numbers = text.held(self._screen.numbers, numbers)
         self._live.refresh()
 
     def on_evaluation(self, results: Sequence[Result], *, final: bool = False) -> None:
@@ -197,7 +197,8 @@ def _win_rates(results: Sequence[Result], numbers: Numbers, height: int, width: 
 
 def _stages(numbers: Numbers, height: int, width: int) -> RenderableType:
     """Shares of each process's time, the largest that there is room for, in the order of the loop."""
-    shares = {end: text.number(numbers, name) for name in numbers if (end := names.SHARE.end(name)) is not None}
+    found = ((names.SHARE.end(name), text.number(numbers, name)) for name in names.ordered(numbers))
+    shares = {stage: share for stage, share in found if stage is not None}
     shown = set(sorted(shares, key=lambda stage: -shares[stage])[:height])
     grid = Table.grid(padding=(0, 1))
     grid.add_column(max_width=20)

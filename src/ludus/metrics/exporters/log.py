@@ -27,10 +27,12 @@ class LogLines:
         self._every_s = every_s
         self._clock_s = clock_s
         self._due_s = clock_s()
-        self._waiting: Numbers | None = None
+        self._numbers: Numbers = {}
+        self._waiting = False
 
     def on_progress(self, numbers: Numbers) -> None:
-        self._waiting = numbers
+        self._numbers = text.held(self._numbers, numbers)
+        self._waiting = True
         if self._clock_s() >= self._due_s:
             self._log()
 
@@ -48,7 +50,7 @@ class LogLines:
             )
 
     def close(self) -> None:
-        if self._waiting is not None:
+        if self._waiting:
             self._log()
 
     def __enter__(self) -> LogLines:
@@ -60,9 +62,8 @@ class LogLines:
         self.close()
 
     def _log(self) -> None:
-        assert self._waiting is not None
-        self._logger.info(text.line(self._waiting))
-        self._waiting = None
+        self._logger.info(text.line(self._numbers))
+        self._waiting = False
         self._due_s = self._clock_s() + self._every_s
 
 

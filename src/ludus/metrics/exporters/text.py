@@ -46,6 +46,20 @@ def duration(seconds: float) -> str:
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
 
 
+def held(before: Numbers, now: Numbers) -> Numbers:
+    """What to show a reader: the latest of every number; speeds and shares as they were while the run was training."""
+    training = now.get(names.PHASE, "training") == "training" or not before
+    rest = {name: value for name, value in now.items() if training or not _of_training(name)}
+    return {**before, **rest}
+
+
+def _of_training(name: str) -> bool:
+    return name in _RATES or names.SHARE.end(name) is not None
+
+
+_RATES = frozenset(rate for rate, _ in names.RATES.values())
+
+
 def line(numbers: Numbers) -> str:
     """One report as one line of a log."""
 
