@@ -146,7 +146,7 @@ class Metrics:
 
 
 class StageTimer:
-    """Adds the time between enter and exit to a stage; about 0.3 us a pass. Stages do not nest within themselves."""
+    """Adds the time between enter and exit to a stage; about a microsecond a pass. Stages do not nest within themselves."""
 
     __slots__ = ("_clock_ns", "_entered_ns", "_total_ns")
 

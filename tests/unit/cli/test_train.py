@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import os
+from datetime import date
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from ludus.cli.main import app
+from ludus.cli.train import new_run_dir
+from ludus.errors import ConfigError
+
+
+def refused(*words: str) -> str:
+    result = CliRunner().invoke(app, ["train", *words])
+    assert isinstance(result.exception, ConfigError)
+    return str(result.exception)
+
+
+def run_in(folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    (folder / "config.yaml").write_text("game: toy\nlearner: {clipp: 1}\n")
+    return folder
+
+
+def test_each_run_of_a_day_gets_its_own_folder(tmp_path: Path) -> None:
+    folders = [new_run_dir(tmp_path, "gen1", date(2025, 1, 31)) for _ in range(3)]
+    assert [folder.name for folder in folders] == ["gen1-20250131-1", "gen1-20250131-2", "gen1-20250131-3"]
+    assert all(folder.is_dir() for folder in folders)
+
+
+def test_a_folder_that_holds_a_run_is_not_trained_over(tmp_path: Path) -> None:
+    folder = run_in(tmp_path / "old")
+    assert "add --resume" in refused("nim", "--run-dir", str(folder))
+
+
+def test_resuming_where_nothing_is_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "no run to resume" in refused("--resume")
+    assert "holds no run to resume" in refused("--resume", "--run-dir", "nothing")
+
+
+def test_resume_takes_the_latest_run_of_the_named_preset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The saved configurations are made unreadable on purpose: the error tells which one was taken."""
+    monkeypatch.chdir(tmp_path)
+    for age, name in enumerate(("nim-1", "gen1-1", "gen1-2", "nim-2")):
+        folder = run_in(tmp_path / "runs" / name)
+        (folder / "config.yaml").write_text(f"game: {name}")
+        os.utime(folder / "config.yaml", (1000 + age, 1000 + age))
+    assert "'nim-2'" in refused("--resume")
+    assert "'gen1-2'" in refused("gen1", "--resume")
+
+
+def test_a_bad_configuration_leaves_no_folder_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert refused("nim", "--set", "options.pil=3") == "options.pil: unknown key; did you mean options.pile?"
+    assert list(tmp_path.iterdir()) == []
