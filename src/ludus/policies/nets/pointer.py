@@ -17,17 +17,17 @@ from torch.nn.functional import embedding, embedding_bag, pad
 
 from ludus.config.schema import PolicyConfig
 from ludus.errors import ConfigError
+from ludus.policies.distributions import Categorical, Distribution, Pairs
 from ludus.spec import GameSpec
 
 SIDE = 6  # Pokemon a side
 PAIRING = 8  # rank of what two slots' actions say about each other in a joint action
-MASKED = -1e9  # finite, so that 0 * logit stays 0 in the entropy
 NAMES = ("species", "ability", "item", "types", "moves")
 LEAVES = (*NAMES, "pokemon", "move_state", "boosts", "volatiles", "field")
 
 
 class PointerNet(nn.Module):
-    """Logits [B, A], masked, and values [B] of packed Showdown observations."""
+    """What to do and what to expect, given the leaves of Showdown observations."""
 
     def __init__(self, spec: GameSpec, config: PolicyConfig) -> None:
         super().__init__()
@@ -80,7 +80,7 @@ class PointerNet(nn.Module):
         if preview is not None:
             self.preview_out = linear(D, 2, gain=0.01)  # as one of the leads, as one of the rest
 
-    def forward(self, obs: Mapping[str, Tensor], legal: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(self, obs: Mapping[str, Tensor], legal: Tensor) -> tuple[Distribution, Tensor]:
         names = self.names.table()
         pokemon = self.encode_pokemon(obs, names)  # [B, 12, D]
         S = self.slots
@@ -92,16 +92,13 @@ class PointerNet(nn.Module):
         switches = self.switch_hidden(own, bench, context)  # [B, 6 or 7, H]
         by_switch = self.switch_out(switches).transpose(1, 2).expand(-1, S, -1)
         scores = torch.cat((self.move_out(moves).squeeze(-1), by_switch), dim=2)  # [B, S, slot actions]
-        if self.joint:
-            hidden = torch.cat((moves, switches[:, None].expand(-1, S, -1, -1)), dim=2)
-            left, right = hidden.unbind(1)
-            pairs = torch.bmm(self.pair_left(left), self.pair_right(right).transpose(1, 2))
-            logits = (pairs + scores[:, 0, :, None] + scores[:, 1, None, :]).flatten(1)
-        else:
-            logits = scores.squeeze(1)
+        first = scores[:, 0]
         if len(self.picks):
-            logits = torch.cat((logits, self.preview_logits(torch.cat((own, bench), dim=1))), dim=1)
-        return logits.masked_fill(~legal, MASKED), value
+            first = torch.cat((first, self.preview_scores(torch.cat((own, bench), dim=1))), dim=1)
+        if not self.joint:
+            return Categorical(first, legal), value
+        left, right = torch.cat((moves, switches[:, None].expand(-1, S, -1, -1)), dim=2).unbind(1)
+        return Pairs(first, scores[:, 1], self.pair_left(left), self.pair_right(right), legal), value
 
     def freeze_tables(self) -> None:
         """Encode the tables now, for every forward without gradients; call it again when weights have changed."""
@@ -171,7 +168,7 @@ class PointerNet(nn.Module):
             into = torch.cat((into, self.stay.expand(len(into), -1, -1)), dim=1)
         return torch.relu(into + self.switch_context(context)[:, None])
 
-    def preview_logits(self, team: Tensor) -> Tensor:
+    def preview_scores(self, team: Tensor) -> Tensor:
         scores: Tensor = self.preview_out(team)  # [B, 6, lead or rest]
         leads, rest = self.picks[:, : self.slots].long(), self.picks[:, self.slots :].long()
         return scores[:, leads, 0].sum(2) + scores[:, rest, 1].sum(2)

@@ -9,7 +9,8 @@ from torch import Tensor
 
 from ludus.config.schema import PolicyConfig
 from ludus.errors import ConfigError
-from ludus.policies.nets.pointer import MASKED, PointerNet
+from ludus.policies.distributions import Categorical, Distribution
+from ludus.policies.nets.pointer import PointerNet
 from ludus.spec import GameSpec, ObsSpec
 
 ROWS = 5
@@ -55,6 +56,12 @@ def observations(spec: GameSpec, seed: int = 0) -> dict[str, Tensor]:
     return leaves
 
 
+def log_probs(net: PointerNet, obs: dict[str, Tensor], legal: Tensor) -> Tensor:
+    said: Distribution = net(obs, legal)[0]
+    assert isinstance(said, Categorical)
+    return said.log_probs
+
+
 @pytest.fixture(autouse=True)
 def _seeded() -> None:
     torch.manual_seed(0)
@@ -62,23 +69,22 @@ def _seeded() -> None:
 
 @pytest.mark.parametrize("full", [False, True])
 @pytest.mark.parametrize(("slots", "variants", "preview"), [(1, 1, 0), (1, 2, 6), (2, 2, 0), (2, 2, 90)])
-def test_every_format_gets_one_logit_an_action(slots: int, variants: int, preview: int, full: bool) -> None:
+def test_every_format_gets_one_probability_an_action(slots: int, variants: int, preview: int, full: bool) -> None:
     spec = showdown_spec(slots, variants, full=full, preview=preview)
-    logits, value = PointerNet(spec, PolicyConfig(width=16, context=16))(
-        observations(spec), torch.ones(ROWS, spec.actions, dtype=torch.bool)
-    )
-    assert logits.shape == (ROWS, spec.actions)
+    legal = torch.ones(ROWS, spec.actions, dtype=torch.bool)
+    said, value = PointerNet(spec, PolicyConfig(width=16, context=16))(observations(spec), legal)
+    probabilities = torch.stack([said.log_prob(torch.full((ROWS,), a)).exp() for a in range(spec.actions)], dim=1)
     assert value.shape == (ROWS,)
-    assert torch.isfinite(logits).all()
+    torch.testing.assert_close(probabilities.sum(1), torch.ones(ROWS))
 
 
 def test_masked_actions_cannot_be_chosen() -> None:
     spec = showdown_spec(1, 1)
     legal = torch.zeros(ROWS, spec.actions, dtype=torch.bool)
     legal[:, 3] = True
-    logits, _ = PointerNet(spec, PolicyConfig(width=16, context=16))(observations(spec), legal)
-    assert (logits.argmax(1) == 3).all()
-    assert (logits[~legal] == MASKED).all()
+    said, _ = PointerNet(spec, PolicyConfig(width=16, context=16))(observations(spec), legal)
+    assert (said.sample(torch.Generator()) == 3).all()
+    assert (said.log_prob(torch.full((ROWS,), 4)).exp() == 0).all()
 
 
 def test_swapping_two_benched_pokemon_swaps_their_switch_logits_and_nothing_else() -> None:
@@ -92,7 +98,7 @@ def test_swapping_two_benched_pokemon_swaps_their_switch_logits_and_nothing_else
     for name in ("matchup", "typing"):
         swapped[name] = obs[name][:, swap[:6]]
     swapped["threat"] = obs["threat"][:, :, :, swap[:6]]
-    before, after = net(obs, legal)[0], net(swapped, legal)[0]
+    before, after = log_probs(net, obs, legal), log_probs(net, swapped, legal)
     order = list(range(spec.actions))
     order[4 + 2], order[4 + 4] = 4 + 4, 4 + 2
     torch.testing.assert_close(after, before[:, order])
@@ -104,13 +110,13 @@ def test_a_move_is_scored_by_what_it_is_and_not_by_its_place() -> None:
     net = PointerNet(spec, PolicyConfig(width=16, context=16))
     net.move_out.weight.data.mul_(100)
     obs, legal = observations(spec), torch.ones(ROWS, spec.actions, dtype=torch.bool)
-    before = net(obs, legal)[0]
+    before = log_probs(net, obs, legal)
     order = [2, 0, 3, 1]
     shuffled = dict(obs)
     for name in ("moves", "move_state", "matchup"):
         shuffled[name] = obs[name].clone()
         shuffled[name][:, 0] = obs[name][:, 0][:, order]
-    after = net(shuffled, legal)[0]
+    after = log_probs(net, shuffled, legal)
     torch.testing.assert_close(after[:, :4], before[:, order])
     torch.testing.assert_close(after[:, 4:], before[:, 4:])
     assert not torch.allclose(before[:, 0], before[:, 1])
@@ -121,19 +127,21 @@ def test_frozen_tables_give_the_same_answers_until_weights_change() -> None:
     net = PointerNet(spec, PolicyConfig(width=16, context=16))
     obs, legal = observations(spec), torch.ones(ROWS, spec.actions, dtype=torch.bool)
     with torch.no_grad():
-        plain = net(obs, legal)[0]
+        plain = net(obs, legal)[1]
         net.freeze_tables()
-        torch.testing.assert_close(net(obs, legal)[0], plain, rtol=0, atol=0)
+        torch.testing.assert_close(net(obs, legal)[1], plain, rtol=0, atol=0)
         net.names.own.add_(1.0)
         net.freeze_tables()
-        assert not torch.allclose(net(obs, legal)[0], plain)
+        assert not torch.allclose(net(obs, legal)[1], plain)
 
 
 def test_gradients_reach_every_weight() -> None:
     spec = showdown_spec(2, 2, preview=90)
     net = PointerNet(spec, PolicyConfig(width=16, context=16))
-    logits, value = net(observations(spec), torch.ones(ROWS, spec.actions, dtype=torch.bool))
-    (torch.log_softmax(logits, 1)[:, ::7].sum() + value.sum()).backward()
+    said, value = net(observations(spec), torch.ones(ROWS, spec.actions, dtype=torch.bool))
+    action = torch.tensor([0, 100, 500, 2208, 2210])
+    total = (said.log_prob(action) + said.entropy(action) + value).sum()
+    total.backward()
     assert [name for name, weight in net.named_parameters() if weight.grad is None] == []
 
 

@@ -1,0 +1,107 @@
+"""Distributions over legal actions, against the slow and obvious way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+
+from ludus.policies.distributions import Categorical, Distribution, Pairs
+
+ROWS, CHOICES, MORE, RANK = 6, 5, 3, 2
+DRAWS = 20_000
+
+
+def generator(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def legal_actions(actions: int, seed: int = 0) -> Tensor:
+    legal = torch.rand(ROWS, actions, generator=generator(seed)) < 0.3
+    legal[:, 3] = True
+    return legal
+
+
+def categorical(legal: Tensor, repeats: int) -> Categorical:
+    logits = torch.randn(ROWS, legal.shape[1], generator=generator(2))
+    return Categorical(logits.repeat(repeats, 1), legal.repeat(repeats, 1))
+
+
+def pairs(legal: Tensor, repeats: int) -> Pairs:
+    drawn, more = generator(1), legal.shape[1] - CHOICES**2
+    first = torch.randn(ROWS, CHOICES + more, generator=drawn).repeat(repeats, 1)
+    second = torch.randn(ROWS, CHOICES, generator=drawn).repeat(repeats, 1)
+    left, right = (torch.randn(ROWS, CHOICES, RANK, generator=drawn).repeat(repeats, 1, 1) for _ in range(2))
+    return Pairs(first, second, left, right, legal.repeat(repeats, 1))
+
+
+def every_log_prob(distribution: Distribution, actions: int) -> Tensor:
+    """[n, A], one action at a time."""
+    columns = [distribution.log_prob(torch.full((ROWS,), action)) for action in range(actions)]
+    return torch.stack(columns, dim=1)
+
+
+def cases() -> list[tuple[Callable[[Tensor, int], Distribution], Tensor]]:
+    """How to make a distribution (each row so many times), and what is legal [n, A]."""
+    flat, square = legal_actions(7), legal_actions(CHOICES**2)
+    with_preview = torch.cat((square, torch.zeros(ROWS, MORE, dtype=torch.bool)), dim=1)
+    with_preview[::2] = False
+    with_preview[::2, -MORE:-1] = True  # at team preview nothing but preview actions is legal
+    return [(categorical, flat), (pairs, square), (pairs, with_preview)]
+
+
+each = pytest.mark.parametrize(("make", "legal"), cases(), ids=["flat", "pairs", "preview"])
+Make = Callable[[Tensor, int], Distribution]
+
+
+@each
+def test_probabilities_of_legal_actions_sum_to_one_and_others_are_zero(make: Make, legal: Tensor) -> None:
+    probabilities = every_log_prob(make(legal, 1), legal.shape[1]).exp()
+    torch.testing.assert_close((probabilities * legal).sum(1), torch.ones(ROWS))
+    assert (probabilities[~legal] == 0).all()
+
+
+@each
+def test_samples_come_as_often_as_their_probability_says(make: Make, legal: Tensor) -> None:
+    action = make(legal, DRAWS).sample(generator(3)).reshape(DRAWS, ROWS)
+    share = torch.stack([torch.bincount(column, minlength=legal.shape[1]) for column in action.T]) / DRAWS
+    expected = every_log_prob(make(legal, 1), legal.shape[1]).exp()
+    assert (share[~legal] == 0).all()
+    assert (share - expected).abs().max() < 4 * 0.5 / DRAWS**0.5
+
+
+@each
+def test_the_best_action_is_legal(make: Make, legal: Tensor) -> None:
+    assert legal[torch.arange(ROWS), make(legal, 1).best()].all()
+
+
+def test_the_best_flat_action_is_the_most_probable() -> None:
+    legal = legal_actions(7)
+    distribution = categorical(legal, 1)
+    assert (every_log_prob(distribution, 7).argmax(1) == distribution.best()).all()
+
+
+@each
+def test_entropy_averages_to_the_true_one(make: Make, legal: Tensor) -> None:
+    distribution = make(legal, 1)
+    log_probs = every_log_prob(distribution, legal.shape[1])
+    truth = -(log_probs.exp() * log_probs).sum(1)
+    columns = [distribution.entropy(torch.full((ROWS,), action)) for action in range(legal.shape[1])]
+    estimate = (log_probs.exp() * torch.stack(columns, dim=1)).sum(1)
+    torch.testing.assert_close(estimate, truth, rtol=1e-4, atol=1e-5)
+
+
+def test_gradients_are_finite_where_one_action_is_legal() -> None:
+    legal = torch.zeros(ROWS, CHOICES**2, dtype=torch.bool)
+    legal[:, 7] = True
+    scores = torch.randn(ROWS, CHOICES, generator=generator(), requires_grad=True)
+    bond = torch.randn(ROWS, CHOICES, RANK, generator=generator(), requires_grad=True)
+    distribution = Pairs(scores, scores, bond, bond, legal)
+    action = distribution.sample(generator())
+    total = (distribution.log_prob(action) + distribution.entropy(action)).sum()
+    total.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+    assert (action == 7).all()
+    assert scores.grad is not None
+    assert torch.isfinite(scores.grad).all()
