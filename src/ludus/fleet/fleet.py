@@ -106,13 +106,14 @@ class HostFleet:
             raise ValueError(f"{len(row)} rows and {len(action)} actions")
         if not len(row):
             return
-        if row.min() < 0 or row.max() >= self.rows:
+        row, action = row.astype(np.int32, copy=False), action.astype(np.int32, copy=False)
+        if np.maximum.reduce(row.view(np.uint32)) >= self.rows:  # negative ones look huge
             raise ValueError(f"rows {row.min()} to {row.max()}, expected 0 to {self.rows - 1}")
-        if action.min() < 0 or action.max() >= self.spec.actions:
+        if np.maximum.reduce(action.view(np.uint32)) >= self.spec.actions:
             raise ValueError(f"actions {action.min()} to {action.max()}, expected 0 to {self.spec.actions - 1}")
         index = row // self._span
         first = int(index[0])
-        if (index == first).all():
+        if np.count_nonzero(index == first) == len(row):
             self._send(self._hosts[first], row - first * self._span, action)
             return
         for at in np.unique(index).tolist():
@@ -171,9 +172,7 @@ class HostFleet:
     def _pump(self, until_s: float) -> None:
         """Wait until something happens, at most until then; read, write and supervise. Silence is judged last: a host
         whose answer waits in its pipe is not silent, however long the caller was away."""
-        wake_s = self._supervisor.wake_s
-        wait_s = min(until_s, math.inf if wake_s is None else wake_s) - time.monotonic()
-        for fd, _ in self._poll.poll(None if wait_s == math.inf else max(0, math.ceil(wait_s * 1000))):
+        for fd, _ in self._poll.poll(0) or self._wait(until_s):
             if fd in self._readers:
                 self._read(self._readers[fd])
             elif fd in self._writers:
@@ -182,6 +181,11 @@ class HostFleet:
         wake_s = self._supervisor.wake_s
         if wake_s is not None and now_s >= wake_s:
             self._carry_out(self._supervisor.on(Tick(), now_s))
+
+    def _wait(self, until_s: float) -> list[tuple[int, int]]:
+        wake_s = self._supervisor.wake_s
+        wait_s = min(until_s, math.inf if wake_s is None else wake_s) - time.monotonic()
+        return self._poll.poll(None if wait_s == math.inf else max(0, math.ceil(wait_s * 1000)))
 
     def _tell(self, event: Event) -> None:
         self._carry_out(self._supervisor.on(event, time.monotonic()))
@@ -211,13 +215,13 @@ class HostFleet:
         assert process is not None
         try:
             frames, came, ended = process.read(READ_BYTES)
-            if came:
-                self._tell(Heard(host.index))
             for kind, body in frames:
                 for event in host.take(kind, body):
                     self._tell(event)
                 if host.process is None:
                     return
+            if came and host.owes:
+                self._tell(Heard(host.index))
         except ProtocolError as error:
             self._tell(Failed(host.index, "protocol", f"broke the protocol: {error}"))
             return
@@ -268,22 +272,19 @@ class HostFleet:
         taken: list[tuple[Host, ArrivalsBody]] = []
         endings: list[Ending] = []
         for host in self._hosts:
-            for came in host.came:
-                host.delivered(came)
-                taken.append((host, came))
-            endings += host.endings
-            host.came.clear()
-            host.endings.clear()
+            came, ended = host.hand_over()
+            taken += [(host, body) for body in came]
+            endings += ended
         if not taken:
             return replace(self._nothing, endings=tuple(endings))
-        legal = _joined([came.legal for _, came in taken])
+        legal = _joined([body.legal for _, body in taken])
         return Arrivals(
-            _joined([came.row + host.index * self._span for host, came in taken]),
-            _joined([host.match_ids(came.match) for host, came in taken]),
-            _joined([came.obs for _, came in taken]),
+            _joined([body.row + host.index * self._span for host, body in taken]),
+            _joined([host.match_ids(body.match) for host, body in taken]),
+            _joined([body.obs for _, body in taken]),
             np.unpackbits(legal, axis=1, count=self.spec.actions, bitorder="little").view(np.bool_),
-            _joined([came.reward for _, came in taken]),
-            _joined([came.opens for _, came in taken]),
+            _joined([body.reward for _, body in taken]),
+            _joined([body.opens for _, body in taken]).view(np.bool_),
             tuple(endings),
         )
 

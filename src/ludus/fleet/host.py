@@ -66,8 +66,7 @@ class Host:
         self._seed = 0
         self._incarnation = 0
         self._lost_in_a_row = 0
-        self._delivered = np.empty(0, np.int64)  # [slots] number of the match the caller last saw there
-        self._lapsed = np.empty(0, np.bool_)  # [rows] asked, delivered, and not waited for any more
+        self._lapsed: set[int] = set()  # rows that were asked and are not waited for any more
 
     @property
     def owes(self) -> bool:
@@ -82,7 +81,7 @@ class Host:
         return len(self._share or ())
 
     def match_ids(self, number: NDArray[np.uint32]) -> NDArray[np.int64]:
-        return self._lineage() + number.astype(np.int64)
+        return np.add(number, self._lineage(), dtype=np.int64)
 
     def start(self, incarnation: int) -> HostProcess:
         self._incarnation = incarnation
@@ -112,11 +111,11 @@ class Host:
     def send(self, row: NDArray[np.int32], action: NDArray[np.int32]) -> bool:
         """Rows whose match was lost or ended meanwhile are left out; says whether anything was sent."""
         wanted = np.zeros(len(row), np.bool_) if self.ledger is None else self.ledger.awaits(row)
-        if not wanted.all():
-            late = row[~wanted]
-            if not self._lapsed[late].all():
-                raise ValueError(f"row {late[~self._lapsed[late]][0]} of host {self.index} was not asked")
-            self._lapsed[late] = False
+        if np.count_nonzero(wanted) < len(row):
+            late = set(row[~wanted].tolist())
+            if not late <= self._lapsed:
+                raise ValueError(f"row {min(late - self._lapsed)} of host {self.index} was not asked")
+            self._lapsed -= late
             row, action = row[wanted], action[wanted]
         if not len(row) or self.process is None or self.ledger is None:
             return False
@@ -124,11 +123,15 @@ class Host:
         self.process.write(encode_actions(row, action))
         return True
 
-    def delivered(self, came: ArrivalsBody) -> None:
-        """The caller has these rows now."""
-        assert self.spec is not None
-        self._lapsed[came.row] = False
-        self._delivered[came.row // self.spec.seats] = came.match
+    def hand_over(self) -> tuple[list[ArrivalsBody], list[Ending]]:
+        """What came since the last time; it is the caller's now."""
+        came, endings = self.came, self.endings
+        self.came, self.endings = [], []
+        if self.ledger is not None:
+            self.ledger.opened.clear()
+        if self._lapsed:
+            self._lapsed.difference_update(row for body in came for row in body.row.tolist())
+        return came, endings
 
     def stop(self, reason: str) -> None:
         """End the process and void what it played. Matches that ended before stay ended."""
@@ -138,7 +141,7 @@ class Host:
         self.came.clear()
         if self.ledger is None:
             return
-        self._lapsed[self.ledger.waited_for()] = True
+        self._lapsed.update(self.ledger.waited_for().tolist())
         for slot, number in self.ledger.running():
             self._void(slot, number, reason)
         if self._share is not None:
@@ -166,11 +169,7 @@ class Host:
                 f"HELLO describes another game ({spec.name}) than before the restart ({self.spec.name})"
             )
         self.spec = self.spec or spec
-        rows = self._setup.matches * spec.seats
         self.ledger = Ledger(self.spec, self._setup.matches, self._share)
-        if not len(self._lapsed):
-            self._lapsed = np.zeros(rows, np.bool_)
-        self._delivered = np.full(self._setup.matches, -1, np.int64)
         return [Greeted(self.index)]
 
     def _arrivals(self, ledger: Ledger, body: memoryview) -> list[Event]:
@@ -227,15 +226,15 @@ class Host:
         """These rows need no answer any more: forget those not delivered, let `send` drop answers for the others."""
         if not len(rows):
             return
-        self._lapsed[rows] = True
+        self._lapsed.update(rows.tolist())
         kept = [_without(came, rows) for came in self.came]
         self.came = [came for came in kept if len(came.row)]
 
     def _void(self, slot: int, number: int, reason: str) -> None:
         assert self.spec is not None
         self.voided[reason] += 1
-        if self._delivered[slot] != number:
-            return  # nobody has heard of this match
+        if self.ledger is None or number in self.ledger.opened:
+            return  # the caller has not heard of this match
         nothing = np.zeros(self.spec.seats, np.float32)
         seed = dict(self._share or ()).get(number, derive(self._seed, number))
         match = self._lineage() + number

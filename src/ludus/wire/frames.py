@@ -25,6 +25,7 @@ MAX_BODY = 64 << 20  # bytes
 HEADER = struct.Struct("<HBBI")
 HEADER_BYTES = HEADER.size
 _COUNT = struct.Struct("<IB3x")
+_I4, _U4, _F4 = np.dtype("<i4"), np.dtype("<u4"), np.dtype("<f4")
 
 Bytes = bytes | bytearray | memoryview
 
@@ -93,7 +94,7 @@ class ArrivalsBody:
     row: NDArray[np.int32]  # [n]
     match: NDArray[np.uint32]  # [n] numbers
     reward: NDArray[np.float32]  # [n]
-    opens: NDArray[np.bool_]  # [n]
+    opens: NDArray[np.uint8]  # [n] 0 or 1, once the ledger has seen it
     legal: NDArray[np.uint8]  # [n, ceil(A/8)]
     obs: NDArray[np.uint8]  # [n, nbytes]
     done: bool  # the answer to one ACTIONS frame (or the opening) is complete
@@ -154,9 +155,9 @@ def encode_arrivals(
 ) -> bytes:
     """`legal` is unpacked, [n, A]."""
     columns = (
-        np.asarray(row, "<i4"),
-        np.asarray(match, "<u4"),
-        np.asarray(reward, "<f4"),
+        np.asarray(row, _I4),
+        np.asarray(match, _U4),
+        np.asarray(reward, _F4),
         np.asarray(opens, np.uint8),
         np.packbits(legal, axis=1, bitorder="little"),
         np.asarray(obs, np.uint8),
@@ -178,14 +179,11 @@ def decode_arrivals(body: Bytes, actions: int, nbytes: int) -> ArrivalsBody:
         raise ProtocolError(f"ARRIVALS body has {len(body)} bytes, expected {expected}")
     if done > 1:
         raise ProtocolError(f"ARRIVALS has done={done}, expected 0 or 1")
-    opens = np.frombuffer(body, np.uint8, n, 8 + 3 * four)
-    if n and opens.max() > 1:
-        raise ProtocolError(f"ARRIVALS has opens={opens.max()}, expected 0 or 1")
     return ArrivalsBody(
-        np.frombuffer(body, "<i4", n, 8),
-        np.frombuffer(body, "<u4", n, 8 + four),
-        np.frombuffer(body, "<f4", n, 8 + 2 * four),
-        opens.view(np.bool_),
+        np.frombuffer(body, _I4, n, 8),
+        np.frombuffer(body, _U4, n, 8 + four),
+        np.frombuffer(body, _F4, n, 8 + 2 * four),
+        np.frombuffer(body, np.uint8, n, 8 + 3 * four),
         np.frombuffer(body, np.uint8, n * mask, legal_at).reshape(n, mask),
         np.frombuffer(body, np.uint8, n * nbytes, obs_at).reshape(n, nbytes),
         bool(done),
@@ -193,7 +191,7 @@ def decode_arrivals(body: Bytes, actions: int, nbytes: int) -> ArrivalsBody:
 
 
 def encode_actions(row: NDArray[np.int32], action: NDArray[np.int32]) -> bytes:
-    rows, actions = np.asarray(row, "<i4").tobytes(), np.asarray(action, "<i4").tobytes()
+    rows, actions = np.asarray(row, _I4).tobytes(), np.asarray(action, _I4).tobytes()
     return _frame(Kind.ACTIONS, _COUNT.pack(len(row), 0), _padded(rows), _padded(actions))
 
 
@@ -205,7 +203,7 @@ def decode_actions(body: Bytes) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     column = _aligned(4 * n)
     if len(body) != 8 + 2 * column:
         raise ProtocolError(f"ACTIONS body has {len(body)} bytes, expected {8 + 2 * column} for {n} rows")
-    return np.frombuffer(body, "<i4", n, 8), np.frombuffer(body, "<i4", n, 8 + column)
+    return np.frombuffer(body, _I4, n, 8), np.frombuffer(body, _I4, n, 8 + column)
 
 
 def encode_ending(head: EndingHead, final_obs: NDArray[np.uint8] | None = None) -> bytes:
@@ -343,7 +341,7 @@ def _json(body: Bytes, type_: type[T], name: str) -> T:
 
 
 def _table(name: str, table: Table) -> NDArray[np.float32]:
-    values = np.frombuffer(table.data[: len(table.data) // 4 * 4], "<f4")
+    values = np.frombuffer(table.data[: len(table.data) // 4 * 4], _F4)
     try:
         shaped = values.reshape(table.shape)
     except ValueError as error:

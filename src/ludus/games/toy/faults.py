@@ -92,4 +92,4 @@ class FaultyChannel:
             spec.obs.leaf(obs, spec.obs.leaves[0].name)[:, 0] = np.nan
         else:
             legal[:] = False
-        return encode_arrivals(came.row, came.match, came.reward, came.opens, legal, obs, came.done)
+        return encode_arrivals(came.row, came.match, came.reward, came.opens.view(np.bool_), legal, obs, came.done)
