@@ -1,0 +1,65 @@
+"""Writes docs/metrics.md from ludus/metrics/names.py: python scripts/metrics_page.py"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from ludus.metrics import names
+
+PAGE = Path(__file__).parents[1] / "docs" / "metrics.md"
+KINDS = (
+    ("counter", "grows over the whole run, resumes included"),
+    ("gauge", "the latest value"),
+    ("mean", "over what happened since the last report, about a second ago"),
+    ("rate", "growth of a counter since the last report over the time"),
+    ("share", "of the time of its process since the last report"),
+)
+
+
+def page() -> str:
+    """The whole page."""
+    metrics = ((metric.name, metric.kind, metric.unit, metric.meaning) for metric in names.METRICS)
+    families = (
+        (f"{family.prefix}/...", family.kind, family.unit, f"{family.meaning}; as in `{family(family.example)}`")
+        for family in names.FAMILIES
+    )
+    stages = ((f"share/{stage.name}", stage.meaning) for stage in names.STAGES)
+    return "\n".join(
+        [
+            "# Metrics",
+            "",
+            "Every number a run reports, under the same name in progress.csv, TensorBoard and the live table. Made by",
+            "`python scripts/metrics_page.py` from `src/ludus/metrics/names.py`; do not edit it here.",
+            "",
+            *table(("kind", "meaning"), KINDS),
+            "",
+            "## Numbers",
+            "",
+            *table(("name", "kind", "unit", "meaning"), metrics),
+            "",
+            "## Families",
+            "",
+            *table(("name", "kind", "unit", "meaning"), families),
+            "",
+            "## Stages",
+            "",
+            "What the time of each process went into. In serial mode both halves share one process and their shares add up",
+            "to at most 1; in overlapped mode those of each process do.",
+            "",
+            *table(("name", "meaning"), stages),
+            "",
+        ]
+    )
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """The lines of a Markdown table; first cells are code."""
+    lines = [f"| {' | '.join(heads)} |", f"|{' --- |' * len(heads)}"]
+    lines += [f"| {' | '.join((f'`{row[0]}`', *row[1:]))} |" for row in rows]
+    return lines
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
+    print(f"wrote {PAGE}")
