@@ -29,6 +29,7 @@ function loadTeams(folder, format, { Teams, TeamValidator }) {
 			}
 			const label = found.length > 1 ? `${name}, team ${index + 1}${entry.title ? ` (${entry.title})` : ''}` : name;
 			const team = Teams.import(entry.text);
+			if (team && validator.gen <= 2) fillStatExperience(team);
 			const reasons = team && team.length ? problemsOf(team, validator) : ['it is neither an export nor a packed team'];
 			if (reasons.length) problems.push(`${label}: ${reasons.join('; ')}`);
 			else teams.push(Teams.pack(team));
@@ -87,6 +88,15 @@ function packedLine(line) {
 	const bracket = line.lastIndexOf(']', bar);
 	if (bracket < 0) return { text: line, format: '', title: '' };
 	return { text: line.slice(bar + 1), format: line.slice(0, bracket).toLowerCase(), title: line.slice(bracket + 1, bar) };
+}
+
+/** In gens 1 and 2 everybody has all of it and exports leave it out, as the team builder does. */
+function fillStatExperience(team) {
+	for (const set of team) {
+		if (!set.evs || Object.values(set.evs).every(value => value === 0)) {
+			set.evs = { hp: 252, atk: 252, def: 252, spa: 252, spd: 252, spe: 252 };
+		}
+	}
 }
 
 function problemsOf(team, validator) {
