@@ -14,7 +14,7 @@ const VOLATILES = [
 	['mudsport', 3, 5], ['watersport', 3, 5],
 	['aquaring', 4, 9], ['embargo', 4, 7], ['healblock', 4, 9], ['magnetrise', 4, 9], ['powertrick', 4, 9],
 	['gastroacid', 4, 9], ['slowstart', 4, 9], ['miracleeye', 4, 7],
-	['autotomize', 5, 9], ['smackdown', 5, 9], ['telekinesis', 5, 7],
+	['smackdown', 5, 9], ['telekinesis', 5, 7],
 	['typeadd', 6, 9], ['throatchop', 7, 9], ['laserfocus', 7, 9],
 	['tarshot', 8, 9], ['octolock', 8, 9], ['noretreat', 8, 9],
 	['saltcure', 9, 9], ['syrupbomb', 9, 9], ['glaiverush', 9, 9], ['dragoncheer', 9, 9], ['commanding', 9, 9],

@@ -100,6 +100,7 @@ class Tracker {
 		this.locking = new Set(LOCKING.map(id => tables.moves.row(id)));
 		this.binding = new Set(BINDING.map(id => tables.moves.row(id)));
 		this.pressure = tables.abilities.row('pressure');
+		this.asOne = new Set(['asoneglastrier', 'asonespectrier'].map(id => tables.abilities.byId.get(id)));
 		this.struggle = tables.moves.row('struggle');
 	}
 
@@ -134,7 +135,7 @@ class Tracker {
 	keyword(key) {
 		const at = this.text.indexOf(key);
 		if (at < 0) return '';
-		const end = this.text.indexOf('|', at);
+		const end = this.text.indexOf('|', at + key.length);
 		return this.text.slice(at + key.length, end < 0 ? undefined : end).trim();
 	}
 
@@ -316,7 +317,7 @@ function sendOut(tracker, passing) {
 	const side = tracker.sides[tracker.text.charCodeAt(at + 1) - 49];
 	const slot = tracker.text.charCodeAt(at + 2) - 97;
 	const name = tracker.field(0).slice(5);
-	let details = tracker.field(1);
+	const details = tracker.field(1);
 	const tera = details.indexOf(', tera:');
 	const bare = tera < 0 ? details : details.slice(0, tera);
 	const mon = identify(tracker, side, name, bare, slot);
@@ -324,8 +325,9 @@ function sendOut(tracker, passing) {
 	if (previous !== null && previous !== mon) {
 		if (passing === 'batonpass') handOver(tracker, previous, mon, false);
 		else if (passing === 'shedtail') handOver(tracker, previous, mon, true);
-		else mon.boosts.fill(0), mon.volatiles.fill(0);
 		leaveField(tracker, previous);
+	} else if (previous !== null) {
+		leaveField(tracker, mon); // one of the two was an illusion
 	}
 	const known = mon.seen;
 	if (tracker.gen >= 5) mon.snapshot = snapshot(mon);
@@ -333,6 +335,7 @@ function sendOut(tracker, passing) {
 	mon.seen = true;
 	mon.name = name;
 	if (mon.details !== bare || !known) readDetails(tracker, mon, bare);
+	mon.terastallized = false; // the line says so if it is; an illusion is not
 	if (tera >= 0) terastallize(tracker, mon, details.slice(tera + 7));
 	side.active[slot] = mon;
 	mon.enteredTurn = tracker.turn;
@@ -352,7 +355,7 @@ function handOver(tracker, from, to, substituteOnly) {
 	}
 	to.boosts.set(from.boosts);
 	for (let i = 0; i < passed.length; i++) if (passed[i]) to.volatiles[i] = from.volatiles[i];
-	if (ids.trapped >= 0) to.volatiles[ids.trapped] = 0;
+	to.trapper = from.trapper;
 	to.volatiles[ids.typechange] = 0;
 }
 
@@ -378,7 +381,8 @@ function unmask(tracker) {
 	readDetails(tracker, real, tracker.field(1));
 	resetLooks(tracker, real);
 	real.seen = true;
-	for (const key of ['hp', 'status', 'statusTurns', 'fainted', 'item', 'lastMove', 'disabledMove', 'dynamaxed', 'tera',
+	if (mask.item !== before.item) real.item = mask.item;
+	for (const key of ['hp', 'status', 'statusTurns', 'fainted', 'lastMove', 'disabledMove', 'dynamaxed', 'tera',
 		'terastallized', 'enteredTurn', 'stallTurn', 'trapper']) real[key] = mask[key];
 	real.boosts.set(mask.boosts);
 	real.volatiles.set(mask.volatiles);
@@ -477,6 +481,16 @@ function move(tracker) {
 	}
 }
 
+/** What being stopped ends; gen 1 forgets it only when paralysed or hurt by confusion. */
+function loseGrip(tracker, mon) {
+	volatile(tracker, mon, 'lockedmove', 0);
+	volatile(tracker, mon, 'twoturnmove', 0);
+	if (tracker.gen === 1) {
+		volatile(tracker, mon, 'bide', 0);
+		releaseGen1(tracker, mon);
+	}
+}
+
 function clearUntilMove(tracker, mon) {
 	volatile(tracker, mon, 'destinybond', 0);
 	volatile(tracker, mon, 'grudge', 0);
@@ -489,16 +503,15 @@ function cannot(tracker) {
 	if (mon === null) return;
 	const reason = tracker.field(1);
 	const id = tracker.effects.id(reason);
+	if (reason.startsWith('ability: ')) reveal(tracker, mon, reason.slice(9));
+	if (tracker.fields > 3 && tracker.of() !== null) return; // Damp and its like: `mon` stopped somebody else
 	mon.version++;
 	if (id === 'slp' && mon.status === SLEEP) mon.statusTurns++;
 	volatile(tracker, mon, 'mustrecharge', 0);
-	volatile(tracker, mon, 'lockedmove', 0);
-	volatile(tracker, mon, 'twoturnmove', 0);
+	if (tracker.gen > 1 || id === 'par') loseGrip(tracker, mon);
 	clearUntilMove(tracker, mon);
-	if (reason.startsWith('ability: ')) reveal(tracker, tracker.of() ?? mon, reason.slice(9));
 	const tried = tracker.tables.moves.row(tracker.field(2));
 	if (tried > 0 && tried !== tracker.struggle) useMove(tracker, mon, tried, 0);
-	if (tracker.gen === 1 && id === 'par') releaseGen1(tracker, mon);
 }
 
 // ---- volatiles ----
@@ -744,7 +757,7 @@ function swapAbilities(tracker, mon) {
 /** A Pokemon shows the ability it has now; it is its own unless something changed it. */
 function reveal(tracker, mon, name) {
 	const row = tracker.tables.abilities.row(name);
-	if (row === 0 || mon.ability === row) return;
+	if (row === 0 || mon.ability === row || tracker.asOne.has(mon.ability)) return; // As One shows its two halves
 	if (mon.ability === mon.baseAbility) mon.baseAbility = row;
 	mon.ability = row;
 	changed(mon);
@@ -828,6 +841,7 @@ function hp(tracker) {
 	if (tracker.fields > 2) {
 		const damage = tracker.text.charCodeAt(2) === 100;
 		revealFrom(tracker, mon, damage);
+		if (damage && tracker.has('|[from] confusion')) loseGrip(tracker, mon);
 		if (damage && mon.status === TOXIC && tracker.has('|[from] psn')) mon.statusTurns++;
 		if (!damage && mon.fainted && mon.hp > 0) {
 			mon.fainted = false;
@@ -843,6 +857,7 @@ function status(tracker) {
 	const mon = tracker.mon(0);
 	if (mon === null) return;
 	setStatus(mon, STATUS_INDEX.get(tracker.field(1)) ?? 0);
+	if (tracker.gen === 1 && mon.status === SLEEP) volatile(tracker, mon, 'mustrecharge', 0);
 	if (tracker.fields > 2) revealFrom(tracker, mon, true);
 }
 

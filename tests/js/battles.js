@@ -1,0 +1,90 @@
+'use strict';
+/** Seeded battles with random legal choices, for the tests of observations. */
+
+const path = require('node:path');
+
+const HOST = path.join(__dirname, '..', '..', 'src', 'ludus', 'games', 'showdown', 'host');
+const {Observer, View} = require(path.join(HOST, 'observe.js'));
+const {ActionSet} = require(path.join(HOST, 'actions.js'));
+
+/** mulberry32: numbers in [0, 1). */
+function randomFrom(seed) {
+	let state = seed >>> 0;
+	return () => {
+		state = state + 0x6d2b79f5 >>> 0;
+		let mixed = Math.imul(state ^ state >>> 15, 1 | state);
+		mixed = mixed + Math.imul(mixed ^ mixed >>> 7, 61 | mixed) ^ mixed;
+		return ((mixed ^ mixed >>> 14) >>> 0) / 4294967296;
+	};
+}
+
+class Setting {
+	/** `root` is the folder of the pokemon-showdown package; `teamsFrom` names a random format that makes the teams. */
+	constructor(root, formatId, {featureSet = 'full', teamsFrom = null} = {}) {
+		this.sim = require(path.join(root, 'dist', 'sim', 'index.js'));
+		const {Dex} = this.sim;
+		this.format = Dex.formats.get(formatId);
+		if (!this.format.exists) throw new Error(`the simulator knows no format ${formatId}`);
+		this.dex = Dex.forFormat(this.format);
+		this.actionSet = new ActionSet(this.format, this.dex.gen, this.format.gameType, Dex.formats.getRuleTable(this.format));
+		this.observer = new Observer(this.dex, this.actionSet, {feature_set: featureSet, gen: this.dex.gen, format: this.format});
+		this.teamsFrom = teamsFrom;
+		this.mask = new Uint8Array(this.actionSet.maskBytes);
+	}
+
+	start(seed) {
+		const battle = new this.sim.Battle({formatid: this.format.id, seed: [seed & 0xffff, 7, 11, 13], strictChoices: false, send: () => {}});
+		['p1', 'p2'].forEach((id, i) => {
+			const own = [seed & 0xffff, 17, 19, 23 + i];
+			const team = this.teamsFrom ? this.sim.Teams.pack(this.sim.Teams.generate(this.teamsFrom, {seed: own})) : undefined;
+			battle.setPlayer(id, {name: `Player ${i + 1}`, seed: own, team});
+		});
+		return battle;
+	}
+
+	/**
+	 * Plays one battle; `decide(battle, view, seat, request)` is called before every choice, after the view has read the log.
+	 * `watch(battle, view)`, if given, is called once for every stop of the simulator.
+	 */
+	play(seed, decide, {maxTurns = 200, watch = null} = {}) {
+		const battle = this.start(seed);
+		const view = new View(this.observer, battle);
+		const random = randomFrom(seed);
+		while (!battle.ended && battle.turn < maxTurns) {
+			view.read();
+			watch?.(battle, view);
+			for (let seat = 0; seat < 2; seat++) {
+				const request = battle.sides[seat].activeRequest;
+				if (!request || request.wait || battle.sides[seat].isChoiceDone()) continue;
+				decide(battle, view, seat, request);
+				this.#choose(battle, seat, random);
+			}
+		}
+		view.read();
+		return battle;
+	}
+
+	/** Switches are rarer than moves, so that battles get somewhere; a refused choice is made again. */
+	#choose(battle, seat, random) {
+		const side = battle.sides[seat];
+		for (let attempt = 0; attempt < 50; attempt++) {
+			const request = side.activeRequest;
+			const legal = this.#legal(request);
+			let action = legal[Math.floor(random() * legal.length)];
+			if (request.active && action % this.actionSet.slotActions >= this.actionSet.moveActions) {
+				action = legal[Math.floor(random() * legal.length)];
+			}
+			if (battle.choose(side.id, this.actionSet.choice(request, action))) return;
+		}
+		throw new Error(`no choice was accepted in turn ${battle.turn} of ${this.format.id}`);
+	}
+
+	#legal(request) {
+		this.actionSet.mask(request, this.mask);
+		const legal = [];
+		for (let i = 0; i < this.actionSet.size; i++) if (this.mask[i >> 3] >> (i & 7) & 1) legal.push(i);
+		return legal;
+	}
+}
+
+module.exports = {Setting, View, randomFrom};

@@ -1,0 +1,222 @@
+'use strict';
+// The host's main object, driven by frames, with faults put into single battles.
+
+const assert = require('node:assert/strict');
+const fs = require('node:fs');
+const os = require('node:os');
+const path = require('node:path');
+const { test } = require('node:test');
+const { HOST, SplitMix, sim } = require('./simulator.js');
+const { FrameReader, KIND, ProtocolError } = require(path.join(HOST, 'frames.js'));
+const { Host } = require(path.join(HOST, 'host.js'));
+const { matchSeed } = require(path.join(HOST, 'matches.js'));
+const { loadTeams, splitTeams } = require(path.join(HOST, 'teams.js'));
+
+/** A host whose frames are collected instead of written. */
+class Driven {
+	constructor({ matches = 2, options = {}, ...rest } = {}) {
+		this.frames = [];
+		this.logged = '';
+		this.random = new SplitMix(4);
+		this.host = new Host(process.env.LUDUS_TEST_SIMULATOR, writer => this.collect(writer), text => { this.logged += text; });
+		const message = { protocol: 1, matches, seed: 9, schedule: null, keep_log: false, ...rest };
+		this.host.configure(Buffer.from(JSON.stringify({ ...message, options: { feature_set: 'raw', ...options } })));
+	}
+
+	collect(writer) {
+		const reader = new FrameReader();
+		writer.buffer.copy(reader.space(writer.bytes), 0, 0, writer.bytes);
+		reader.pushed(writer.bytes);
+		for (let frame = reader.next(); frame; frame = reader.next()) this.frames.push(decoded(frame, this.host));
+		writer.bytes = 0;
+	}
+
+	take() {
+		return this.frames.splice(0);
+	}
+
+	/** Answer rows with random legal actions, in one frame. */
+	answer(rows) {
+		const n = rows.length;
+		const body = Buffer.alloc(((8 + 4 * n + 7) & ~7) + 4 * n);
+		body.writeUInt32LE(n, 0);
+		for (const [i, { row, legal }] of rows.entries()) {
+			body.writeInt32LE(row, 8 + 4 * i);
+			body.writeInt32LE(legal[this.random.nextBelow(legal.length)], ((8 + 4 * n + 7) & ~7) + 4 * i);
+		}
+		this.host.act(body);
+	}
+}
+
+function decoded({ kind, body }, host) {
+	if (kind === KIND.ENDING) return { frame: 'ENDING', ...JSON.parse(body.subarray(8, 8 + body.readUInt32LE(0))) };
+	if (kind !== KIND.ARRIVALS) return { frame: kind === KIND.HELLO ? 'HELLO' : 'ERROR', ...JSON.parse(body) };
+	const n = body.readUInt32LE(0);
+	const up = offset => (offset + 7) & ~7;
+	const matchAt = up(8 + 4 * n);
+	const legalAt = up(up(up(matchAt + 4 * n) + 4 * n) + n);
+	const { maskBytes } = host.setup.actionSet;
+	const rows = Array.from({ length: n }, (_, i) => {
+		const legal = [];
+		for (let action = 0; action < 8 * maskBytes; action++) {
+			if (body[legalAt + i * maskBytes + (action >> 3)] & (1 << (action & 7))) legal.push(action);
+		}
+		return { row: body.readInt32LE(8 + 4 * i), match: body.readUInt32LE(matchAt + 4 * i), legal };
+	});
+	return { frame: 'ARRIVALS', done: body[4] === 1, rows };
+}
+
+const rowsOf = frames => frames.flatMap(frame => frame.rows ?? []);
+
+test('a host says hello, opens its matches and answers every actions frame with one last arrivals frame', () => {
+	const driven = new Driven({ matches: 3 });
+	const [hello, ...opening] = driven.take();
+	assert.equal(hello.frame, 'HELLO');
+	assert.equal(hello.actions, 10);
+	assert.deepEqual(opening.map(frame => frame.done), [false, true]);
+	let waiting = rowsOf(opening);
+	assert.deepEqual(waiting.map(row => row.row), [0, 1, 2, 3, 4, 5]);
+	for (let round = 0; round < 40; round++) {
+		driven.answer(waiting);
+		const frames = driven.take();
+		assert.deepEqual(frames.filter(frame => frame.done).length, 1);
+		assert.ok(frames.at(-1).done);
+		waiting = rowsOf(frames);
+	}
+});
+
+test('half of the matches are sent ahead while the rest still runs', () => {
+	const driven = new Driven({ matches: 4 });
+	const opening = rowsOf(driven.take());
+	driven.answer(opening);
+	const frames = driven.take().filter(frame => frame.frame === 'ARRIVALS');
+	assert.deepEqual(frames.map(frame => [frame.done, new Set(frame.rows.map(row => row.row >> 1)).size]), [[false, 2], [true, 2]]);
+});
+
+test('when one of two seats has chosen nothing arrives', () => {
+	const driven = new Driven({ matches: 1 });
+	const [first, second] = rowsOf(driven.take());
+	driven.answer([second]);
+	assert.deepEqual(driven.take(), [{ frame: 'ARRIVALS', done: true, rows: [] }]);
+	driven.answer([first]);
+	assert.ok(rowsOf(driven.take()).length > 0);
+});
+
+test('a battle that fails is reported and its slot goes on with the next match', () => {
+	const driven = new Driven({ matches: 2 });
+	const opening = rowsOf(driven.take());
+	driven.host.slots[1].battle.choose = () => {
+		throw new Error('broken on purpose');
+	};
+	driven.answer(opening);
+	const frames = driven.take();
+	const errors = frames.filter(frame => frame.frame === 'ERROR');
+	assert.equal(errors.length, 1);
+	assert.deepEqual(errors[0], { frame: 'ERROR', message: 'broken on purpose', kind: 'match', slot: 1, number: 1 });
+	assert.match(driven.logged, /match 1 \(seed \d+\) failed: Error: broken on purpose/);
+	assert.deepEqual(rowsOf(frames).filter(row => row.row >= 2).map(row => [row.row, row.match]), [[2, 2], [3, 2]]);
+});
+
+test('a failed battle waits for the other seat before its slot is used again', () => {
+	const driven = new Driven({ matches: 1 });
+	const [first, second] = rowsOf(driven.take());
+	driven.host.slots[0].battle.choose = () => {
+		throw new Error('broken on purpose');
+	};
+	driven.answer([first]);
+	assert.deepEqual(driven.take(), [{ frame: 'ARRIVALS', done: true, rows: [] }]);
+	driven.answer([second]);
+	const frames = driven.take();
+	assert.equal(frames[0].kind, 'match');
+	assert.deepEqual(rowsOf(frames).map(row => [row.row, row.match]), [[0, 1], [1, 1]]);
+});
+
+test('a choice the simulator refuses for no hidden reason is a failed match', () => {
+	const driven = new Driven({ matches: 1 });
+	const opening = rowsOf(driven.take());
+	driven.host.setup.actionSet.choice = () => 'switch 1';
+	driven.answer(opening);
+	assert.match(driven.take()[0].message, /refused a legal choice: Can't switch/);
+	assert.match(driven.logged, /"switch 1" for \{"active"/);
+});
+
+test('an empty mask is a failed match, and a host whose matches all fail gives up', () => {
+	const driven = new Driven({ matches: 1 });
+	const opening = rowsOf(driven.take());
+	driven.host.setup.actionSet.mask = () => 0;
+	assert.throws(() => driven.answer(opening), /21 matches in a row failed, the last one: a request allows no action/);
+});
+
+test('rows that were not asked and actions out of range are refused', () => {
+	const driven = new Driven({ matches: 1 });
+	const opening = rowsOf(driven.take());
+	assert.throws(() => driven.answer([{ row: 5, legal: [0] }]), ProtocolError);
+	assert.throws(() => driven.answer([{ row: -1, legal: [0] }]), ProtocolError);
+	assert.throws(() => driven.answer([{ row: 0, legal: [10] }]), /action 10, there are 10/);
+	assert.throws(() => driven.answer([opening[0], opening[0]]), /was not asked/);
+});
+
+test('a schedule is played in order and then the slots stay empty', () => {
+	const driven = new Driven({ matches: 2, schedule: [[40, 1], [30, 2], [20, 3]], options: { max_turns: 3 } });
+	let waiting = rowsOf(driven.take());
+	const endings = [];
+	while (waiting.length) {
+		driven.answer(waiting);
+		const frames = driven.take();
+		endings.push(...frames.filter(frame => frame.frame === 'ENDING'));
+		waiting = rowsOf(frames);
+	}
+	assert.deepEqual(endings.map(ending => [ending.number, ending.seed]).sort(), [[20, 3], [30, 2], [40, 1]]);
+	assert.deepEqual(driven.host.slots, [null, null]);
+});
+
+test('wrong options are refused with the nearest names', () => {
+	const refused = (options, pattern) => assert.throws(() => new Driven({ options }), { kind: 'configuration', message: pattern });
+	refused({ format: 'gen1randombatle' }, /unknown format "gen1randombatle", did you mean gen1randombattle/);
+	refused({ formatt: 'x' }, /unknown option formatt, did you mean format/);
+	refused({ max_turns: 0 }, /max_turns must be an integer from 1, seen 0/);
+	refused({ format: 'gen9multirandombattle' }, /it is multi/);
+	refused({ format: 'gen2nc2000', teams: 'x' }, /depends on more than the request shows/);
+	refused({ format: 'gen9ou' }, /needs teams/);
+	refused({ format: 'gen9randombattle', teams: 'x' }, /makes its own teams/);
+});
+
+test('the seeds of matches are those of the Python side', () => {
+	// ludus.wire.seeds.derive, seen for the same arguments
+	assert.deepEqual([matchSeed(0, 0), matchSeed(1, 2), matchSeed(2 ** 53 - 1, 7)], [7956156453446585, 8746015278458442, 1722792280269135]);
+});
+
+// -- teams
+
+const folder = files => {
+	const made = fs.mkdtempSync(path.join(os.tmpdir(), 'teams-'));
+	for (const [name, text] of Object.entries(files)) fs.writeFileSync(path.join(made, name), text);
+	return made;
+};
+const gen9ou = sim.Dex.formats.get('gen9ou');
+const TING_LU = 'Ting-Lu @ Leftovers\nAbility: Vessel of Ruin\nEVs: 252 HP\n- Earthquake\n- Spikes\n';
+
+test('a file may hold an export, packed lines or a backup of several teams', () => {
+	assert.equal(splitTeams(TING_LU).length, 1);
+	assert.deepEqual(splitTeams('A|||x\n\nB|||y\n').map(team => team.text), ['A|||x', 'B|||y']);
+	assert.deepEqual(splitTeams('gen9ou]Mine|A|||x').map(team => [team.format, team.title, team.text]), [['gen9ou', 'Mine', 'A|||x']]);
+	const backup = splitTeams(`=== [gen9ou] One ===\r\n\r\n${TING_LU}\r\n=== [gen8ou] Two ===\n${TING_LU}`);
+	assert.deepEqual(backup.map(team => [team.format, team.title]), [['gen9ou', 'One'], ['gen8ou', 'Two']]);
+	assert.deepEqual(splitTeams(' \n'), []);
+});
+
+test('packed and exported teams come out the same', () => {
+	const exported = loadTeams(folder({ 'a.txt': TING_LU }), gen9ou, sim);
+	const packed = loadTeams(folder({ 'a.packed': `${exported[0]}\n${exported[0]}\n` }), gen9ou, sim);
+	assert.deepEqual(packed, [exported[0], exported[0]]);
+});
+
+test('bad teams are refused with their file and the reasons of the validator', () => {
+	const refused = (files, pattern) => assert.throws(() => loadTeams(folder(files), gen9ou, sim), { kind: 'configuration', message: pattern });
+	refused({ 'good.txt': TING_LU, 'bad.txt': TING_LU.replace('Earthquake', 'Surf') }, /bad\.txt: .*Ting-Lu can't learn Surf/);
+	refused({ 'two.txt': `=== [gen9ou] A ===\n${TING_LU}\n=== [gen9ou] B ===\nMissingnooo\n- Surf\n` }, /two\.txt, team 2 \(B\): /);
+	refused({ 'empty.txt': '' }, /empty\.txt: no team in it/);
+	refused({ 'notes.md': TING_LU }, /has no team; expected files ending in \.txt/);
+	refused({ 'other.txt': `=== [gen8ou] A ===\n${TING_LU}` }, /1 teams in .* other formats/);
+	assert.throws(() => loadTeams('/nowhere/at/all', gen9ou, sim), /cannot be read \(ENOENT\)/);
+});
