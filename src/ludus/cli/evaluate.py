@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import shlex
 import tempfile
 import time
@@ -99,7 +100,7 @@ def game_of(chosen: Path, spec_name: str) -> Game:
     config = chosen.parent.parent / CONFIG
     if config.exists():
         return registry.load(str(load.read(config).get("game", "showdown")))
-    return registry.load(spec_name.partition("-")[0])
+    return registry.load(re.split("[-/]", spec_name)[0])
 
 
 def _opponents(text: str, game: Game) -> tuple[str, ...]:
