@@ -190,6 +190,7 @@ test('the seeds of matches are those of the Python side', () => {
 
 const folder = files => {
 	const made = fs.mkdtempSync(path.join(os.tmpdir(), 'teams-'));
+	process.on('exit', () => fs.rmSync(made, { recursive: true }));
 	for (const [name, text] of Object.entries(files)) fs.writeFileSync(path.join(made, name), text);
 	return made;
 };

@@ -9,11 +9,12 @@ const KIND = Object.freeze({ CONFIGURE: 1, HELLO: 2, ARRIVALS: 3, ACTIONS: 4, EN
 
 class ProtocolError extends Error {}
 
-/** What the host wants to tell the other side and then goes on or leaves; `kind` as in the ERROR frame. */
+/** Becomes an ERROR frame of that kind; `detail` goes to the log only, so that equal faults have equal messages. */
 class HostError extends Error {
-	constructor(kind, message) {
+	constructor(kind, message, detail = '') {
 		super(message);
 		this.kind = kind;
+		this.detail = detail;
 	}
 }
 

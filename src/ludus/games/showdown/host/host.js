@@ -12,7 +12,7 @@ const { loadTeams } = require('./teams.js');
 const SCHEMA = 1; // grows whenever the meaning of an observation or action changes
 const READ_BYTES = 1 << 16;
 const RETRY_MS = 1; // when a pipe that was set non-blocking is empty or full
-const FAULTS_IN_A_ROW = 20; // matches that fail one after the other before the host gives up
+const FAULTS_IN_A_ROW = 20; // matches that fail without one that ends between them, before the host gives up
 const EXIT = Object.freeze({ done: 0, failed: 1, refused: 2 });
 
 const OPTIONS = {
@@ -27,10 +27,11 @@ const OPTIONS = {
 };
 
 class Host {
-	/** `send(writer)` writes out all bytes collected so far. */
-	constructor(simRoot, send) {
+	/** `send(writer)` writes out all bytes collected so far; `log(text)` is for people. */
+	constructor(simRoot, send, log) {
 		this.simRoot = simRoot;
 		this.send = send;
+		this.log = log;
 		this.writer = new FrameWriter();
 		this.slots = null;
 	}
@@ -75,6 +76,7 @@ class Host {
 	}
 
 	advance(slot, match, seat, action) {
+		const staged = this.stage.count;
 		if (match.fault) {
 			match.asked[seat] = false;
 		} else {
@@ -90,9 +92,10 @@ class Host {
 			this.reportFault(slot, match);
 			this.openNext(slot);
 		} else if (match.ending) {
+			this.faults = 0;
 			this.writer.ending(match.ending, match.finalObs);
 			this.openNext(slot);
-		} else if (match.owed) {
+		} else if (this.stage.count > staged) {
 			this.advanced++;
 		}
 	}
@@ -108,7 +111,6 @@ class Host {
 			try {
 				match.open(this.stage);
 				if (match.ending) throw new HostError('match', 'it was over before anybody could choose');
-				this.faults = 0;
 				this.advanced++;
 				return;
 			} catch (error) {
@@ -130,10 +132,11 @@ class Host {
 
 	reportFault(slot, match) {
 		const error = match.fault;
-		process.stderr.write(`match ${match.number} (seed ${match.seed}) failed: ${error.stack}\n`);
-		const message = `match ${match.number} (seed ${match.seed}): ${error.message}`;
-		if (++this.faults > FAULTS_IN_A_ROW) throw new HostError('internal', `${this.faults} matches in a row failed, last ${message}`);
-		this.writer.json(KIND.ERROR, { message, kind: 'match', slot, number: match.number });
+		this.log(`match ${match.number} (seed ${match.seed}) failed: ${error.stack}\n${error.detail || ''}\n`);
+		if (++this.faults > FAULTS_IN_A_ROW) {
+			throw new HostError('internal', `${this.faults} matches in a row failed, the last one: ${error.message}`);
+		}
+		this.writer.json(KIND.ERROR, { message: error.message, kind: 'match', slot, number: match.number });
 	}
 
 	/** Let the other side work while this one goes on with the rest of a batch. */
@@ -262,13 +265,14 @@ function main() {
 	globalThis.console = new console.Console(process.stderr, process.stderr);
 	const at = process.argv.indexOf('--sim');
 	const simRoot = at < 0 ? undefined : process.argv[at + 1];
-	const host = new Host(simRoot && path.resolve(simRoot), writeAll);
+	const log = text => process.stderr.write(text);
+	const host = new Host(simRoot && path.resolve(simRoot), writeAll, log);
 	try {
 		if (!simRoot) throw new HostError('configuration', 'usage: node host.js --sim <folder of the pokemon-showdown package>');
 		serve(host);
 	} catch (error) {
 		if (error.code === 'EPIPE') process.exit(EXIT.done); // the other side has left
-		process.stderr.write(`${error.stack}\n`);
+		log(`${error.stack}\n`);
 		const kind = error instanceof HostError ? error.kind : 'internal';
 		host.writer.json(KIND.ERROR, { message: error.message, kind });
 		try {

@@ -117,7 +117,7 @@ class Match {
 		const isMove = !!request.active;
 		if (!this.battle.choose(side.id, choice)) {
 			if (request.update) return false;
-			throw new HostError('match', `the simulator refused "${choice}" of seat ${seat}: ${side.choice.error}`);
+			throw new HostError('match', `the simulator refused a legal choice: ${side.choice.error}`, `"${choice}" for ${JSON.stringify(request)}`);
 		}
 		this.decisions[seat]++;
 		if (isMove) this.count(seat, action);
@@ -156,14 +156,14 @@ class Match {
 			this.asked.fill(false);
 			throw error;
 		}
-		if (stage.count === before) throw new HostError('match', `nobody has to choose in turn ${battle.turn} and the battle goes on`);
+		if (stage.count === before) throw new HostError('match', 'the battle goes on and nobody has to choose');
 	}
 
 	ask(seat, stage) {
 		const { actionSet } = this.setup;
 		const request = this.battle.sides[seat].activeRequest;
 		if (actionSet.mask(request, stage.nextMask()) === 0) {
-			throw new HostError('match', `seat ${seat} has no legal action in turn ${this.battle.turn}: ${JSON.stringify(request)}`);
+			throw new HostError('match', 'a request allows no action', JSON.stringify(request));
 		}
 		this.view.encode(seat, request, stage.obs, stage.nextObsOffset());
 		const opens = !this.met[seat];
