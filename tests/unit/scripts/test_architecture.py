@@ -1,0 +1,38 @@
+"""The page about the architecture names what is there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
+PAGE = (ROOT / "docs" / "architecture.md").read_text()
+
+
+def packages_named() -> dict[str, list[str]]:
+    """Package to the modules that the tree on the page lists for it."""
+    rows = re.findall(r"^  (\w+)/ +(.*)$", PAGE, flags=re.MULTILINE)
+    return {name: re.findall(r"\w+\.py", modules) for name, modules in rows if (ROOT / "src" / "ludus" / name).is_dir()}
+
+
+def test_every_package_is_on_the_page() -> None:
+    packages = {path.parent.name for path in (ROOT / "src" / "ludus").glob("*/__init__.py")}
+    assert packages == set(packages_named())
+
+
+def test_every_module_on_the_page_exists() -> None:
+    missing = [
+        f"{package}/{module}"
+        for package, modules in packages_named().items()
+        for module in modules
+        if not (ROOT / "src" / "ludus" / package / module).exists()
+    ]
+    assert missing == []
+
+
+def test_the_layers_on_the_page_are_those_that_are_checked() -> None:
+    checked = re.findall(r'^    "(ludus\..*)",$', (ROOT / "pyproject.toml").read_text(), flags=re.MULTILINE)
+    stated = re.search(r"`(cli > .*?)`", PAGE, flags=re.DOTALL)
+    assert stated is not None
+    layers = " > ".join(layer.replace("ludus.", "") for layer in checked)
+    assert " ".join(stated[1].split()) == layers
