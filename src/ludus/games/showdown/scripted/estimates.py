@@ -61,18 +61,21 @@ def rough_damage(scene: Scene, moves: Moves, types: Types, slots: int) -> Floats
     return value[:, :, None, :] * _ratio(attack, defence, moves.physical[ids]) * effectiveness(scene, types, kind, foes)
 
 
-def damage(scene: Scene, moves: Moves, types: Types, slots: int) -> Floats:
-    """Expected, as a share of the target's full HP [n, S, F, M]: level, stats, boosts, burn, accuracy, hits."""
+def damage(scene: Scene, moves: Moves, types: Types, slots: int, users: int) -> Floats:
+    """Of the first `users` own Pokemon's moves on the foe's actives [n, users, F, M], as a share of the full HP.
+
+    Expected: level, stats, boosts of those on the field, burn, accuracy and number of hits count.
+    """
     foes = slice(TEAM, TEAM + slots)
-    ids = scene.moves[:, :slots]
-    own, foe = staged(scene.boosts[:, :slots, :SPE]), staged(scene.boosts[:, slots:, :SPE])
-    attack = scene.stats[:, :slots, :SPE] * own
-    attack[:, :, ATK] *= np.where(scene.burned[:, :slots], BURN, 1.0)
-    defence = scene.stats[:, foes, :SPE] * foe
+    ids = scene.moves[:, :users]
+    attack = scene.stats[:, :users, :SPE].copy()
+    attack[:, :slots] *= staged(scene.boosts[:, :slots, :SPE])
+    attack[:, :, ATK] *= np.where(scene.burned[:, :users], BURN, 1.0)
+    defence = scene.stats[:, foes, :SPE] * staged(scene.boosts[:, slots:, :SPE])
     kind = moves.type[ids]
-    level = scene.level[:, :slots, None]
-    stab = np.where(same_type(scene, kind, slots), STAB, 1.0)
-    scale = (0.4 * level + 2) / 50 * moves.power[ids] * stab  # [n, S, M]
+    level = scene.level[:, :users, None]
+    stab = np.where(same_type(scene, kind, users), STAB, 1.0)
+    scale = (0.4 * level + 2) / 50 * moves.power[ids] * stab  # [n, users, M]
     hit = scale[:, :, None, :] * _ratio(attack, defence, moves.physical[ids]) + 2 * (scale > 0)[:, :, None, :]
     on = effectiveness(scene, types, kind, foes)
     fixed = moves.fixed[ids] + level * moves.level_damage[ids]

@@ -38,7 +38,7 @@ class Heuristic(ScoringPolicy):
         self._places = {name: place for place, name in enumerate(self.actions.variants)}
 
     def score(self, arrivals: Arrivals, scene: Scene, legal: Bools, uses: Floats, switches: Floats) -> None:
-        usable = some(self.actions.uses_of(legal), (2, 3))  # [n, S, M]
+        usable = self._usable(legal)  # [n, S, M]
         reachable = self.actions.switches_of(legal)  # [n, S, 6]
         stand = matchup(scene, self.types, self.foes)  # [n, 6, F]
         attack = rough_damage(scene, self.moves, self.types, self.slots)  # [n, S, F, M]
@@ -67,6 +67,12 @@ class Heuristic(ScoringPolicy):
             uses += aim[:, :, None, :, None]
         best = np.where(reachable, into, -np.inf).argmax(2)[:, :, None]
         switches += into + np.where(leaves & reachable & (np.arange(TEAM) == best), DECIDED, RELUCTANT)
+
+    def _usable(self, legal: Bools) -> Bools:
+        """Moves that a slot may use as they are, or, where there are none, in any way [n, S, M]."""
+        ways = some(self.actions.uses_of(legal), 3)  # [n, S, V, M]
+        plain = ways[:, :, 0]
+        return np.where(some(plain, 2)[..., None], plain, some(ways, 2))
 
     def _leaves(self, scene: Scene, stand: Floats, reachable: Bools) -> Bools:
         """Whether a slot should switch out against a foe [n, S, F]: for a reason, and to somebody who stands well."""

@@ -85,12 +85,15 @@ class MaxPower(ScoringPolicy):
 
 
 class MaxDamage(ScoringPolicy):
-    """The move with the highest expected damage; switches only where it must, to any Pokemon."""
+    """The move with the highest expected damage; switches only where it must, to whoever can do most then."""
 
     def score(self, arrivals: Arrivals, scene: Scene, legal: Bools, uses: Floats, switches: Floats) -> None:
-        expected = (
-            damage(scene, self.moves, self.types, self.slots) * scene.alive[:, None, self.foes, None]
-        )  # [n, S, F, M]
+        forced = bool((~some(self.actions.uses_of(legal), (2, 3, 4))).any())  # rare, and three times the work
+        expected = damage(scene, self.moves, self.types, self.slots, TEAM if forced else self.slots)
+        expected *= scene.alive[:, None, self.foes, None]  # [n, users, F, M]
+        if forced:
+            switches += expected.max((2, 3))[:, None]
+        expected = expected[:, : self.slots]
         if self.slots == 1:
             uses += expected[:, :, None]
         else:
@@ -101,7 +104,7 @@ class MaxDamage(ScoringPolicy):
             uses[:, :, :, 1:3] += expected[:, :, None]
             uses[:, :, :, 3:] += RELUCTANT
         uses[:, :, 1:] += RELUCTANT
-        switches += 2 * RELUCTANT + self.throw(arrivals)[:, None, :]
+        switches += 2 * RELUCTANT + 1e-3 * self.throw(arrivals)[:, None, :]
 
 
 def aim_at(uses: Floats, foes: NDArray[np.floating]) -> None:

@@ -22,6 +22,7 @@ STATS = ("atk", "def", "spa", "spd", "spe")
 ATK, DEF, SPA, SPD, SPE = range(5)  # on the last axis of stats and boosts
 HAZARDS = ("spikes", "toxicspikes", "stealthrock", "stickyweb")  # moves and conditions; each generation has some
 CLEARING = ("rapidspin", "defog")
+RISING, RISING_HITS = ("triplekick", "tripleaxel"), 1 + 2 * 0.9 + 3 * 0.81  # each hit is stronger, and may miss
 FIXED_DAMAGE = {"sonicboom": 20.0, "dragonrage": 40.0}
 LEVEL_DAMAGE = ("seismictoss", "nightshade")
 
@@ -41,9 +42,10 @@ class Moves:
         def named(*wanted: str) -> Bools:
             return np.isin(names, wanted)
 
-        self.power: Floats = table[:, columns["base_power"]] * 150
+        self.power: Floats = np.round(table[:, columns["base_power"]] * 150)
         self.accuracy: Floats = table[:, columns["accuracy"]]
-        self.hits: Floats = table[:, columns["hits"]] * 5
+        self.hits: Floats = np.round(table[:, columns["hits"]] * 5)
+        self.hits[named(*RISING)] = RISING_HITS
         self.physical: Bools = table[:, columns["physical"]] > 0
         self.type: Ints = np.where(types.any(1), types.argmax(1) + 1, 0)
         self.spread: Bools = table[:, columns["target_spread"]] > 0
@@ -54,7 +56,7 @@ class Moves:
         status = (table[:, columns["status"]] > 0) & (table[:, columns["target_self"]] > 0)
         self.gains: Bools = gains > 0  # [moves, stats]
         self.sets_up: Bools = status & (gains.sum(1) >= 2)
-        self.plain_value: Floats = self.power * self.accuracy * self.hits
+        self.plain_value: Floats = np.round(self.power * self.accuracy * self.hits, 2)  # equals must stay equal
         self.fixed: Floats = np.zeros(len(table), np.float32)  # HP, whatever the stats
         for name, damage in FIXED_DAMAGE.items():
             self.fixed[named(name)] = damage
