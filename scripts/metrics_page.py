@@ -12,7 +12,7 @@ KINDS = (
     ("counter", "grows over the whole run, resumes included"),
     ("gauge", "the latest value"),
     ("mean", "over what happened since the last report, about a second ago"),
-    ("rate", "growth of a counter since the last report over the time"),
+    ("rate", "growth of a counter over the last ten reports, per time of training"),
     ("share", "of the time of its process since the last report"),
 )
 

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 DEFAULT = "gen1"
 RUNS = Path("runs")
 CONFIG = "config.yaml"
-COMMAND_WIDTH = 70
 INTERRUPTED = 130  # exit code, as shells have it for Ctrl-C
 
 
@@ -165,13 +164,13 @@ def _say_what_came_of_it(console: Console, result: RunResult, page: Path) -> Non
         console.print()
     done = "stopped" if result.interrupted else "finished"
     lines = [
-        f"The run {done} after {result.version:,} updates. It is in {folder}, its report in {shlex.quote(str(page))}."
+        f"The run {done} after update {result.version:,}. It is in {folder}, its report in {shlex.quote(str(page))}."
     ]
     if result.checkpoint_failures:
         lines.append(f"{result.checkpoint_failures} checkpoints could not be written; see {folder}/run.log.")
     lines.append("What to do next:")
     for command, words in _next_steps(result, folder):
-        lines.append(f"  {command:<{COMMAND_WIDTH}}  {words}")
+        lines += [f"  {command}", f"      {words}"]
     for line in lines:
         console.print(line, highlight=False, markup=False, soft_wrap=True)
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Mapping
 from types import TracebackType
+from typing import NamedTuple
 
 import msgspec
 
 from ludus.metrics import names
+
+RATE_REPORTS = 10  # rates look back this far
 
 
 class Delta(msgspec.Struct, frozen=True):
@@ -44,8 +48,8 @@ class Metrics:
         self._stages: dict[str, StageTimer] = {}
         self._merged_stages: dict[str, int] = {}
         self._merged_wall: dict[str, int] = {}
-        self._reported: dict[str, float] = {}  # counters at the last report, for rates
         self._since_ns = clock_ns()
+        self._history: deque[_Moment] = deque([_Moment(self._since_ns, 0.0, {})], maxlen=RATE_REPORTS)
 
     def add(self, name: str, value: float = 1) -> None:
         """Let a counter grow."""
@@ -77,7 +81,8 @@ class Metrics:
     def restore(self, counters: Mapping[str, float]) -> None:
         """Go on from a checkpoint's totals; they count into no rate."""
         self._counters = dict(counters)
-        self._reported = dict(counters)
+        self._history.clear()
+        self._history.append(_Moment(self._clock_ns(), None, dict(counters)))
 
     def drain(self) -> Delta:
         """Everything since the last drain, and begin again from zero."""
@@ -110,7 +115,7 @@ class Metrics:
     def report(self) -> dict[str, float | str]:
         """The flat numbers for the exporters, in the order of names.py.
 
-        Means, rates and shares begin anew with every report; counters and gauges stay.
+        Means and shares begin anew with every report, rates look back over the last ten; counters and gauges stay.
         """
         now = self._clock_ns()
         wall_ns = max(now - self._since_ns, 1)
@@ -118,11 +123,8 @@ class Metrics:
         for name, total in self._sums.items():
             if self._weights[name] > 0:
                 numbers[name] = total / self._weights[name]
-        for name, (rate, unit_s) in names.RATES.items():
-            if name in self._counters:
-                numbers[rate] = (self._counters[name] - self._reported.get(name, 0)) * unit_s * 1e9 / wall_ns
+        numbers.update(self._rates(now))
         numbers.update(self._shares(wall_ns))
-        self._reported = dict(self._counters)
         self._sums, self._weights = {}, {}
         self._since_ns = now
         return {name: numbers[name] for name in names.ordered(numbers)}
@@ -132,6 +134,24 @@ class Metrics:
         means = {name: total / self._weights[name] for name, total in self._sums.items() if self._weights[name] > 0}
         numbers = {**self._counters, **self._gauges, **means}
         return {name: numbers[name] for name in names.ordered(numbers)}
+
+    def _rates(self, now_ns: int) -> dict[str, float]:
+        """Growth over the last reports, per time of training, so that pauses for an evaluation do not count.
+
+        Counters grow in lumps, as deltas arrive from the actor: from one report to the next they say little.
+        """
+        trained = self._gauges.get(names.TRAINING_S)
+        now = _Moment(now_ns, trained if isinstance(trained, int | float) else None, dict(self._counters))
+        before = self._history[0]
+        self._history.append(now)
+        seconds = (now.wall_ns - before.wall_ns) / 1e9
+        if now.training_s is not None and before.training_s is not None and now.training_s > before.training_s:
+            seconds = now.training_s - before.training_s
+        return {
+            rate: (self._counters[name] - before.counters.get(name, 0)) * unit_s / max(seconds, 1e-9)
+            for name, (rate, unit_s) in names.RATES.items()
+            if name in self._counters
+        }
 
     def _shares(self, wall_ns: int) -> dict[str, float]:
         """A stage's share of the wall time of the process it ran in; stages timed here share this process's time."""
@@ -145,8 +165,16 @@ class Metrics:
         return shares
 
 
+class _Moment(NamedTuple):
+    """What a report saw, for the rates of later ones."""
+
+    wall_ns: int
+    training_s: float | None
+    counters: Mapping[str, float]
+
+
 class StageTimer:
-    """Adds the time between enter and exit to a stage; about a microsecond a pass. Stages do not nest within themselves."""
+    """Adds the time between enter and exit to a stage; about a microsecond a pass. A stage does not nest in itself."""
 
     __slots__ = ("_clock_ns", "_entered_ns", "_total_ns")
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 Kind = Literal["counter", "gauge", "mean", "rate", "share"]
-"""counter: grows over the whole run, resumes included. gauge: the latest value. mean, rate, share: since the last
-report; a rate is the growth of a counter over the time, a share is of the time of its process."""
+"""counter: grows over the whole run, resumes included. gauge: the latest value. mean: since the last report. rate:
+growth of a counter over the last ten reports, per time of training. share: of its process's time since the last report."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ludus.metrics import names
-from ludus.metrics.core import Metrics
+from ludus.metrics.core import RATE_REPORTS, Metrics
 
 
 class Clock:
@@ -37,20 +37,32 @@ def test_counters_keep_growing_and_means_begin_anew_with_each_report() -> None:
     assert names.KL not in second
 
 
-def test_rates_count_what_happened_since_the_last_report() -> None:
+def test_rates_are_steady_when_counters_grow_in_lumps() -> None:
     clock = Clock()
     metrics = Metrics(clock_ns=clock)
-    metrics.add(names.DECISIONS, 1000)
-    metrics.add(names.MATCHES, 10)
-    clock.pass_s(2.0)
-    first = metrics.report()
-    metrics.add(names.DECISIONS, 300)
-    clock.pass_s(1.0)
-    second = metrics.report()
-    assert first[names.DECISIONS_PER_S] == pytest.approx(500)
-    assert first[names.MATCHES_PER_HOUR] == pytest.approx(5 * 3600)
-    assert second[names.DECISIONS_PER_S] == pytest.approx(300)
-    assert second[names.MATCHES_PER_HOUR] == 0
+    rates = []
+    for second in range(40):
+        clock.pass_s(1.0)
+        if second % 2:
+            metrics.add(names.DECISIONS, 1000)
+            metrics.add(names.MATCHES, 10)
+        report = metrics.report()
+        if second >= RATE_REPORTS:
+            rates.append(report[names.DECISIONS_PER_S])
+    assert rates == [pytest.approx(500)] * len(rates)
+    assert report[names.MATCHES_PER_HOUR] == pytest.approx(5 * 3600)
+
+
+def test_a_pause_for_an_evaluation_does_not_count_into_rates() -> None:
+    clock = Clock()
+    metrics = Metrics(clock_ns=clock)
+    for second in range(1, 6):
+        clock.pass_s(1.0)
+        metrics.add(names.DECISIONS, 100)
+        metrics.set(names.TRAINING_S, second)
+        metrics.report()
+    clock.pass_s(60.0)
+    assert metrics.report()[names.DECISIONS_PER_S] == pytest.approx(100)
 
 
 def test_counters_of_a_resumed_run_go_on_and_count_into_no_rate() -> None:

@@ -47,17 +47,9 @@ def duration(seconds: float) -> str:
 
 
 def held(before: Numbers, now: Numbers) -> Numbers:
-    """What to show a reader: the latest of every number; speeds and shares as they were while the run was training."""
+    """What to show a reader: the latest of every number, and shares of time as they were while the run was training."""
     training = now.get(names.PHASE, "training") == "training" or not before
-    rest = {name: value for name, value in now.items() if training or not _of_training(name)}
-    return {**before, **rest}
-
-
-def _of_training(name: str) -> bool:
-    return name in _RATES or names.SHARE.end(name) is not None
-
-
-_RATES = frozenset(rate for rate, _ in names.RATES.values())
+    return {**before, **{name: value for name, value in now.items() if training or names.SHARE.end(name) is None}}
 
 
 def line(numbers: Numbers) -> str:
