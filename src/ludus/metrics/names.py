@@ -12,7 +12,7 @@ from typing import Literal
 
 Kind = Literal["counter", "gauge", "mean", "rate", "share"]
 """counter: grows over the whole run, resumes included. gauge: the latest value. mean: since the last report. rate:
-growth of a counter over the last ten reports, per time of training. share: of its process's time since the last report."""
+growth of a counter over the last ten reports, per time of training. share: of its process's time since the last one."""
 
 
 @dataclass(frozen=True, slots=True)
