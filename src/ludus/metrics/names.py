@@ -85,7 +85,8 @@ HOSTS_TOTAL = "hosts/total"
 HOSTS_RESTARTS = "hosts/restarts"
 
 # The facts of a game that the live table knows by name
-FACT_VOLUNTARY_SWITCHES = "voluntary_switch_share"
+FACT_MOVES = "moves"
+FACT_SWITCHES = "switches"  # voluntary ones
 
 METRICS: tuple[Metric, ...] = (
     Metric(PROGRESS, "gauge", "share", "part of the budget that is used up, 0 to 1"),
@@ -134,7 +135,7 @@ TRAIN_WIN_RATE = Family(
     "train_win_rate", "mean", "share", "of training matches won against this kind of opponent", "past"
 )
 VOIDED_BY = Family("voided", "counter", "matches", "voided matches by reason", "hung")
-FACT = Family("fact", "mean", "", "a number the game gives for each match", FACT_VOLUNTARY_SWITCHES)
+FACT = Family("fact", "mean", "", "a number the game gives for each match", "turns")
 SHARE = Family("share", "share", "share", "of its process's time, by stage", "actor/policies")
 
 FAMILIES: tuple[Family, ...] = (WIN_RATE, TRAIN_WIN_RATE, VOIDED_BY, FACT, SHARE)

@@ -149,9 +149,9 @@ def _matches(numbers: Numbers) -> list[Row]:
         _row("length", numbers, names.LENGTH, text.decimal),
         _row("reward", numbers, names.REWARD, text.decimal),
     ]
-    switches = names.FACT(names.FACT_VOLUNTARY_SWITCHES)
-    if switches in numbers:
-        rows.append(_row("voluntary switches", numbers, switches, text.percent))
+    switches, moves = (text.number(numbers, names.FACT(fact)) for fact in (names.FACT_SWITCHES, names.FACT_MOVES))
+    if switches + moves > 0:
+        rows.append(("voluntary switches", text.percent(switches / (switches + moves)), ""))
     else:
         rows.append(_row("past selves", numbers, names.POOL, text.count))
     return rows

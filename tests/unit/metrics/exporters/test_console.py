@@ -22,7 +22,8 @@ NUMBERS: dict[str, float | str] = {
     names.HOSTS_ALIVE: 15,
     names.HOSTS_TOTAL: 16,
     names.VOIDED: 32,
-    names.FACT(names.FACT_VOLUNTARY_SWITCHES): 0.12,
+    names.FACT(names.FACT_SWITCHES): 6.0,
+    names.FACT(names.FACT_MOVES): 44.0,
     **{names.SHARE(stage.name): 1 / (index + 2) for index, stage in enumerate(names.STAGES)},
     **{names.TRAIN_WIN_RATE(name): 0.5 for name in ("past", "max_damage", "an_opponent_with_a_very_long_name")},
 }
@@ -65,7 +66,8 @@ def test_everything_a_user_asks_for_is_on_a_screen_of_80_by_24() -> None:
         "Wins at 5:00",
     ):
         assert words in page
-    for words in ("heuristic", "83-94", "voluntary switches", "actor policies", "learner update", "entropy", "KL"):
+    assert "voluntary switches     12%" in page
+    for words in ("heuristic", "83-94", "actor policies", "learner update", "entropy", "KL"):
         assert words in page
 
 
