@@ -70,7 +70,7 @@ def train(
     folder = _to_resume(run_dir, config) if resume else run_dir
     source = folder / CONFIG if resume and folder else load.find(config or DEFAULT, prepare.presets())
     chosen = load.load(source, sets or (), options_of=prepare.options_of)
-    if not resume and folder is not None and (folder / CONFIG).exists():
+    if not resume and folder is not None and has_checkpoint(folder):
         raise ConfigError(f"{folder} already holds a run; add --resume to go on with it, or choose another --run-dir")
     prepare.install(registry.load(chosen.game), chosen.options, console)
     folder = folder or new_run_dir(RUNS, source.stem, date.today())
@@ -96,6 +96,13 @@ def new_run_dir(runs: Path, name: str, day: date) -> Path:
             number += 1
 
 
+def has_checkpoint(folder: Path) -> bool:
+    """A run that failed before its first checkpoint holds nothing worth keeping: its folder may be used again."""
+    from ludus.policies.checkpoint import Checkpoints
+
+    return Checkpoints(folder, 1).latest() is not None
+
+
 def _to_resume(run_dir: Path | None, name: str | None) -> Path:
     """The run that --resume means: the given one, or the latest, of that preset if one is named."""
     if run_dir is not None:
@@ -103,7 +110,8 @@ def _to_resume(run_dir: Path | None, name: str | None) -> Path:
             raise ConfigError(f"{run_dir} holds no run to resume: there is no {CONFIG} in it")
         return run_dir
     pattern = f"{Path(name).stem}-*" if name else "*"
-    found = sorted(RUNS.glob(f"{pattern}/{CONFIG}"), key=lambda path: path.stat().st_mtime)
+    runs = (path for path in RUNS.glob(f"{pattern}/{CONFIG}") if has_checkpoint(path.parent))
+    found = sorted(runs, key=lambda path: path.stat().st_mtime)
     if not found:
         raise ConfigError(f"no run to resume in {RUNS}/{pattern}; say which: --run-dir D --resume")
     return found[-1].parent

@@ -18,9 +18,13 @@ def refused(*words: str) -> str:
     return str(result.exception)
 
 
-def run_in(folder: Path) -> Path:
+def run_in(folder: Path, *, checkpoint: bool = True) -> Path:
+    """What looks like a run, of a game named like its folder, so that a refusal tells which one was taken."""
     folder.mkdir(parents=True)
-    (folder / "config.yaml").write_text("game: toy\nlearner: {clipp: 1}\n")
+    (folder / "config.yaml").write_text(f"game: {folder.name}\n")
+    if checkpoint:
+        (folder / "checkpoints" / "u00000001").mkdir(parents=True)
+        (folder / "checkpoints" / "u00000001" / "state.json").write_text("{}")
     return folder
 
 
@@ -42,11 +46,9 @@ def test_resuming_where_nothing_is_says_so(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_resume_takes_the_latest_run_of_the_named_preset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The saved configurations are made unreadable on purpose: the error tells which one was taken."""
     monkeypatch.chdir(tmp_path)
-    for age, name in enumerate(("nim-1", "gen1-1", "gen1-2", "nim-2")):
-        folder = run_in(tmp_path / "runs" / name)
-        (folder / "config.yaml").write_text(f"game: {name}")
+    for age, name in enumerate(("nim-1", "gen1-1", "gen1-2", "nim-2", "gen1-3")):
+        folder = run_in(tmp_path / "runs" / name, checkpoint=name != "gen1-3")
         os.utime(folder / "config.yaml", (1000 + age, 1000 + age))
     assert "'nim-2'" in refused("--resume")
     assert "'gen1-2'" in refused("gen1", "--resume")
