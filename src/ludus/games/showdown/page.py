@@ -10,6 +10,8 @@ from collections.abc import Iterator
 
 VIEWER = "https://play.pokemonshowdown.com/js/replay-embed.js"
 
+QUIET = {"", "t:", "gametype", "gen", "rule", "teamsize", "start", "upkeep", "clearpoke", "debug"}  # for machines
+
 PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -46,7 +48,9 @@ def page(title: str, log: str) -> str:
     return PAGE.format(
         title=html.escape(title),
         data=_data(lines),
-        readable="\n".join(_paragraph(line) for line in lines if line.startswith("|") and line != "|"),
+        readable="\n".join(
+            _paragraph(line) for line in lines if line.startswith("|") and line.split("|")[1] not in QUIET
+        ),
         viewer=VIEWER,
     )
 
