@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import psutil
 import pytest
 
 from ludus.games.showdown.install import Installation, ensure
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads stall each other on a busy machine
 
 LEAVE_S = 5.0  # for a process that was told to go
 LASTING = ("multiprocessing.resource_tracker", "multiprocessing.forkserver")  # one for the whole session, by design

@@ -17,6 +17,7 @@ from typing import TypeVar
 import msgspec
 import torch
 
+from ludus.config.check import check
 from ludus.config.schema import RunConfig
 from ludus.errors import CheckpointError, ConfigError
 from ludus.evaluation import arena
@@ -67,7 +68,7 @@ def train(config: RunConfig, run_dir: Path, *, resume: bool = False, observer: R
     """
     torch.set_num_threads(config.policy.threads)
     game = registry.load(config.game)
-    options = msgspec.convert(config.options, game.options)
+    options = check(config.options, game.options, "options")
     scripted_names(config.opponents, tuple(game.scripted))  # refuses unknown names before anything starts
     game.command(options)  # installs what is missing here, where the user sees it
     saved = _saved(run_dir, resume)

@@ -46,21 +46,23 @@ class Ppo:
         """One update. A loss or gradient that is not finite leaves weights and optimiser as they were: {SKIPPED: 1}."""
         config = self._config
         self._optimiser.param_groups[0]["lr"] = lr
-        advantage, returns = gae(
-            batch.reward,
-            batch.value,
-            batch.next_value,
-            batch.ends,
-            batch.final_value,
-            gamma=config.gamma,
-            gae_lambda=config.gae_lambda,
-        )
+        with np.errstate(invalid="ignore", over="ignore"):  # what is not finite is found by its loss
+            advantage, returns = gae(
+                batch.reward,
+                batch.value,
+                batch.next_value,
+                batch.ends,
+                batch.final_value,
+                gamma=config.gamma,
+                gae_lambda=config.gae_lambda,
+            )
+            normalised = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
         data = Flat(
             obs=batch.obs.reshape(batch.decisions, -1),
             legal=batch.legal.reshape(batch.decisions, -1),
             action=self._tensor(batch.action.astype(np.int64)),
             logp=self._tensor(batch.logp),
-            advantage=self._tensor((advantage - advantage.mean()) / (advantage.std() + 1e-8)),
+            advantage=self._tensor(normalised),
             returns=self._tensor(returns),
         )
         before = self._remember()

@@ -12,6 +12,7 @@ import torch
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from ludus.config.check import check
 from ludus.config.schema import RunConfig
 from ludus.errors import CheckpointError
 from ludus.fleet.fleet import HostFleet
@@ -150,7 +151,7 @@ class Actor:
 
 def open_fleet(config: RunConfig, game: Game, log_dir: Path, version: int) -> HostFleet:
     """The hosts of a run; a resumed run plays matches that its first part did not."""
-    options = msgspec.convert(config.options, game.options)
+    options = check(config.options, game.options, "options")
     return HostFleet(
         game.command(options),
         config.fleet,

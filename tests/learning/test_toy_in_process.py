@@ -1,0 +1,148 @@
+"""PPO learns games with known answers, in seconds, without hosts."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+
+from ludus.config.schema import (
+    BudgetConfig,
+    EvaluationConfig,
+    FleetConfig,
+    LearnerConfig,
+    OpponentsConfig,
+    PolicyConfig,
+    RolloutConfig,
+    RunConfig,
+)
+from ludus.fleet.inprocess import InProcessFleet
+from ludus.games.toy.game import game
+from ludus.games.toy.matches import best_actions, new_match, spec_of
+from ludus.games.toy.options import ToyOptions
+from ludus.league.pool import Pool
+from ludus.metrics import names
+from ludus.metrics.core import Metrics
+from ludus.metrics.observer import Numbers, Result
+from ludus.policies import checkpoint
+from ludus.policies.checkpoint import load_agent
+from ludus.run import Run
+from ludus.scale.actor import Actor, ActorState
+from ludus.scale.local import SerialSource
+from ludus.types import Arrivals
+
+CONFIG = RunConfig(
+    game="toy",
+    mode="serial",
+    device="cpu",
+    fleet=FleetConfig(hosts=1, matches=16),
+    policy=PolicyConfig(width=16),
+    rollout=RolloutConfig(segment=8),
+    learner=LearnerConfig(decisions=512, minibatch=128, epochs=4, lr=3e-3, gae_lambda=0.95),
+    opponents=OpponentsConfig(snapshot_every=5),
+    evaluation=EvaluationConfig(every_updates=10_000),
+    budget=BudgetConfig(minutes=0, updates=30),
+)
+
+
+class Silent:
+    def on_progress(self, numbers: Numbers) -> None: ...
+
+    def on_evaluation(self, results: Sequence[Result], *, final: bool = False) -> None: ...
+
+
+def fleet_of(options: ToyOptions, at_once: int = 0) -> InProcessFleet:
+    spec = spec_of(options)
+    return InProcessFleet(spec, lambda: new_match(options, spec), 16, at_once=at_once)
+
+
+def open_run(
+    fleet: InProcessFleet, options: ToyOptions, run_dir: Path, updates: int, saved: Path | None = None
+) -> tuple[Run, Actor]:
+    config = msgspec.structs.replace(CONFIG, budget=BudgetConfig(minutes=0, updates=updates))
+    metrics, pool = Metrics(), Pool(run_dir / "pool", 4)
+    actor = Actor(fleet, config, prefers="mlp", scripted=game.scripted, pool=pool)
+    return Run(config, run_dir, game, options, SerialSource(actor, metrics), metrics, Silent(), saved), actor
+
+
+def learn(options: ToyOptions, run_dir: Path, *, updates: int, at_once: int = 0) -> InProcessFleet:
+    fleet = fleet_of(options, at_once)
+    run, _ = open_run(fleet, options, run_dir, updates)
+    assert run.train(lambda: False)
+    return fleet
+
+
+def states(
+    fleet: InProcessFleet, shown: Sequence[int], legal: np.ndarray[tuple[int, int], np.dtype[np.bool_]]
+) -> Arrivals:
+    n, spec = len(shown), fleet.spec
+    obs = np.zeros((n, spec.obs.nbytes), np.uint8)
+    spec.obs.leaf(obs, spec.obs.leaves[0].name)[np.arange(n), list(shown)] = 1
+    zeros = np.zeros(n, np.int64)
+    return Arrivals(zeros.astype(np.int32), zeros, obs, legal, zeros.astype(np.float32), zeros.astype(np.bool_))
+
+
+@pytest.mark.parametrize("at_once", [0, 5])
+def test_identity_is_learned_whether_rows_come_together_or_a_few_at_a_time(tmp_path: Path, at_once: int) -> None:
+    fleet = learn(ToyOptions(game="identity"), tmp_path, updates=15, at_once=at_once)
+    asked = states(fleet, range(4), np.ones((4, 4), np.bool_))
+    assert load_agent(tmp_path).act(asked).action.tolist() == [0, 1, 2, 3]
+
+
+def test_nim_is_played_perfectly_from_every_winning_position(tmp_path: Path) -> None:
+    fleet = learn(ToyOptions(game="nim", pile=9), tmp_path, updates=40)
+    piles = [pile for pile in range(1, 10) if pile % 4]
+    legal = np.array([[take <= pile for take in (1, 2, 3)] for pile in piles])
+    asked = states(fleet, piles, legal)
+    assert load_agent(tmp_path).act(asked).action.tolist() == best_actions(fleet.spec, asked.obs).tolist()
+
+
+def test_rps_is_learned_from_matches_that_are_truncated(tmp_path: Path) -> None:
+    fleet = learn(ToyOptions(game="rps", rounds=50, truncate_after=3), tmp_path, updates=15)
+    asked = states(fleet, range(3), np.ones((3, 3), np.bool_))
+    assert load_agent(tmp_path).act(asked).action.tolist() == [1, 2, 0]
+
+
+def test_checkpoint_that_is_read_and_written_again_is_the_same_to_the_last_bit(tmp_path: Path) -> None:
+    options = ToyOptions(game="nim")
+    learn(options, tmp_path / "first", updates=12)
+    first = checkpoint.find(tmp_path / "first")
+    shutil.copytree(tmp_path / "first" / "pool", tmp_path / "second" / "pool")
+    state = checkpoint.read_state(first)
+    run, actor = open_run(fleet_of(options), options, tmp_path / "second", 99, saved=first)
+    actor.set_past(state.pool)
+    actor.restore(msgspec.convert(state.actor, ActorState))
+    assert not run.train(lambda: True)
+    second = checkpoint.find(tmp_path / "second")
+    again = checkpoint.read_state(second)
+    assert again.version == 12
+    assert state.counters[names.DECISIONS] >= 12 * 512
+    assert msgspec.structs.replace(again, training_s=state.training_s) == state
+    assert again.training_s == pytest.approx(state.training_s, abs=0.5)
+    for file in ("model.safetensors", "optimiser.safetensors"):
+        assert (second / file).read_bytes() == (first / file).read_bytes()
+
+
+def test_lost_match_leaves_no_decision_in_what_is_learned(tmp_path: Path) -> None:
+    """Every slot loses its first match after one turn; all that is learned belongs to the matches after it."""
+    options = ToyOptions(game="identity", rounds=4)
+    fleet = fleet_of(options)
+    _, actor = open_run(fleet, options, tmp_path, 1)
+    came = iter(range(100))
+
+    def lose_all_once() -> bool:
+        if next(came) == 1:
+            for slot in range(16):
+                fleet.void(slot, "died")
+        return False
+
+    batch = actor.layout.allocate()
+    assert actor.play(batch, lose_all_once)
+    assert (batch.opens.reshape(-1, 4) == [True, False, False, False]).all()
+    assert (batch.ends.reshape(-1, 4) == [False, False, False, True]).all()
+    delta = actor.drain()
+    assert delta.counters[names.VOIDED_BY("died")] == delta.counters[names.VOIDED] == 16

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+
+import msgspec
+import numpy as np
+import pytest
+
+from ludus.config.schema import OpponentsConfig
+from ludus.errors import ConfigError
+from ludus.league.matchmaking import MatchmakerState, SharedMatchmaker, scripted_names
+from ludus.types import Ending, Pairing
+
+
+def matchmaker(seats: int = 2, **shares: float) -> SharedMatchmaker:
+    config = OpponentsConfig(past=shares.get("past", 0.0), scripted=shares.get("scripted", 0.0))
+    return SharedMatchmaker(config, seats=seats, scripted=("random", "strong", "clever"), seed=3)
+
+
+def ending(score: tuple[float, float], void: str = "") -> Ending:
+    rows = np.arange(2, dtype=np.int32)
+    return Ending(0, rows, np.array(score, np.float32), np.zeros(2, np.float32), False, 0, void=void)
+
+
+def kind(pairing: Pairing) -> str:
+    others = [name for name in pairing.policies if name != "learner"]
+    return others[0].partition(":")[0] if others else "self"
+
+
+def test_matches_are_shared_out_as_configured() -> None:
+    league = matchmaker(past=0.3, scripted=0.2)
+    league.set_past([10, 20])
+    kinds = Counter(kind(league.pair(match)) for match in range(4000))
+    assert kinds["past"] == pytest.approx(1200, abs=120)
+    assert kinds["scripted"] == pytest.approx(800, abs=100)
+    assert kinds["self"] == 4000 - kinds["past"] - kinds["scripted"]
+
+
+def test_exactly_one_drawn_seat_learns_against_others_and_both_in_self_play() -> None:
+    league = matchmaker(past=0.5, scripted=0.5)
+    league.set_past([10])
+    seats = Counter(league.pair(match).policies.index("learner") for match in range(1000))
+    assert seats[0] == pytest.approx(500, abs=70)
+    assert matchmaker().pair(0).policies == ("learner", "learner")
+
+
+def test_share_of_past_selves_is_self_play_until_there_are_any() -> None:
+    league = matchmaker(past=1.0)
+    assert kind(league.pair(0)) == "self"
+    league.set_past([25])
+    assert "past:25" in league.pair(1).policies
+
+
+def test_one_past_self_plays_for_a_while_and_in_time_all_of_them() -> None:
+    league = matchmaker(past=1.0)
+    league.set_past([1, 2, 3])
+    guests = ["".join(set(league.pair(match).policies) - {"learner"}) for match in range(3000)]
+    changes = sum(one != other for one, other in pairwise(guests))
+    assert set(guests) == {"past:1", "past:2", "past:3"}
+    assert changes <= 3000 / 64
+
+
+def test_past_self_that_left_the_pool_is_not_drawn_again() -> None:
+    league = matchmaker(past=1.0)
+    league.set_past([1])
+    league.pair(0)
+    league.set_past([2])
+    assert all("past:2" in league.pair(match).policies for match in range(1, 200))
+
+
+def test_game_with_one_seat_has_the_learner_alone() -> None:
+    assert matchmaker(seats=1, scripted=1.0).pair(0).policies == ("learner",)
+
+
+def test_win_rates_count_the_learners_seat_and_leave_voided_matches_out() -> None:
+    league = matchmaker()
+    league.report(Pairing(0, ("scripted:strong", "learner")), ending((0.0, 1.0)))
+    league.report(Pairing(1, ("learner", "scripted:strong")), ending((0.0, 1.0)))
+    league.report(Pairing(2, ("learner", "past:5")), ending((0.5, 0.5)))
+    league.report(Pairing(3, ("learner", "past:5")), ending((1.0, 0.0), void="died"))
+    league.report(Pairing(4, ("learner", "learner")), ending((1.0, 0.0)))
+    assert {name: (rate.matches, rate.score) for name, rate in league.rates.items()} == {
+        "strong": (2, 0.5),
+        "past": (1, 0.5),
+    }
+
+
+def test_restored_matchmaker_draws_what_the_first_would_have_drawn() -> None:
+    first = matchmaker(past=0.4, scripted=0.3)
+    first.set_past([1, 2, 3])
+    for match in range(100):
+        first.pair(match)
+    first.report(Pairing(0, ("learner", "past:1")), ending((1.0, 0.0)))
+    encoded = msgspec.json.encode(first.state())
+    second = matchmaker(past=0.4, scripted=0.3)
+    second.set_past([1, 2, 3])
+    second.restore(msgspec.json.decode(encoded, type=MatchmakerState))
+    assert [first.pair(match) for match in range(200)] == [second.pair(match) for match in range(200)]
+    assert second.rates == first.rates
+
+
+def test_scripted_opponents_are_all_but_random_unless_named() -> None:
+    known = ("random", "strong")
+    assert scripted_names(OpponentsConfig(), known) == ("strong",)
+    assert scripted_names(OpponentsConfig(scripted_names=("random",)), known) == ("random",)
+    with pytest.raises(ConfigError, match=r"opponents.scripted_names: .*'strng'; did you mean 'strong'"):
+        scripted_names(OpponentsConfig(scripted_names=("strng",)), known)
+
+
+def test_shares_above_one_are_refused() -> None:
+    with pytest.raises(ConfigError, match=r"opponents: .*past=0.8 and scripted=0.4"):
+        matchmaker(past=0.8, scripted=0.4)

@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from ludus.config.schema import LearnerConfig, PolicyConfig
+from ludus.learner.ppo import Ppo
+from ludus.metrics import names
+from ludus.policies.nets import build
+from ludus.rollout.segments import SegmentLayout
+from ludus.spec import GameSpec, ObsSpec
+from ludus.types import SegmentBatch
+
+SPEC = GameSpec("fake", 1, 3, ObsSpec.pack({"x": ("float32", (3,))}), 1)
+CONFIG = LearnerConfig(minibatch=32, epochs=2, target_kl=0)
+
+
+def ppo(config: LearnerConfig = CONFIG) -> Ppo:
+    net = build(SPEC, PolicyConfig(width=8), "mlp", seed=1)
+    return Ppo(net, SPEC, config, torch.Generator().manual_seed(2), torch.device("cpu"))
+
+
+def batch(seed: int = 0) -> SegmentBatch:
+    """One-decision matches in which the action that x shows earns 1."""
+    random = np.random.default_rng(seed)
+    filled = SegmentLayout(SPEC, 16, 8).allocate()
+    shown = random.integers(0, 3, (16, 8))
+    SPEC.obs.leaf(filled.obs, "x")[:] = np.eye(3, dtype=np.float32)[shown]
+    filled.legal[:] = True
+    filled.action[:] = random.integers(0, 3, (16, 8))
+    filled.logp[:] = -np.log(3)
+    filled.reward[:] = filled.action == shown
+    filled.ends[:] = True
+    return filled
+
+
+def everything(algorithm: Ppo) -> list[torch.Tensor]:
+    return [algorithm.weights.vector.clone(), *(part.clone() for part in algorithm.optimiser_state().values())]
+
+
+def test_update_makes_rewarded_actions_more_likely_and_reports_finite_numbers() -> None:
+    algorithm = ppo()
+    for seed in range(20):
+        numbers = algorithm.update(batch(seed), 3e-3)
+    assert numbers.keys() >= {names.LOSS_POLICY, names.LOSS_VALUE, names.ENTROPY, names.KL, names.EPOCHS, names.LR}
+    assert all(np.isfinite(value) for value in numbers.values())
+    shown = {"x": torch.eye(3)}
+    said, _ = algorithm.net(shown, torch.ones(3, 3, dtype=torch.bool))
+    assert said.best().tolist() == [0, 1, 2]
+
+
+def test_same_batches_give_bit_equal_weights() -> None:
+    first, second = ppo(), ppo()
+    for seed in range(3):
+        first.update(batch(seed), 1e-3)
+        second.update(batch(seed), 1e-3)
+    assert all(torch.equal(one, other) for one, other in zip(everything(first), everything(second), strict=True))
+
+
+@pytest.mark.parametrize("poison", [np.nan, np.inf])
+@pytest.mark.parametrize("field", ["reward", "obs", "logp"])
+def test_loss_that_is_not_finite_leaves_weights_and_optimiser_untouched(field: str, poison: float) -> None:
+    algorithm = ppo()
+    algorithm.update(batch(0), 1e-3)
+    before = everything(algorithm)
+    poisoned = batch(1)
+    if field == "obs":
+        SPEC.obs.leaf(poisoned.obs, "x")[3, 4] = poison
+    else:
+        getattr(poisoned, field)[3, 4] = -poison if field == "logp" else poison
+    assert algorithm.update(poisoned, 1e-3) == {names.SKIPPED: 1.0}
+    assert all(torch.equal(one, other) for one, other in zip(before, everything(algorithm), strict=True))
+    assert names.SKIPPED not in algorithm.update(batch(2), 1e-3)
+
+
+def test_update_stops_after_the_epoch_in_which_the_kl_limit_is_passed() -> None:
+    config = LearnerConfig(minibatch=32, epochs=5, target_kl=1e-6)
+    assert ppo(config).update(batch(), 1e-2)[names.EPOCHS] == 1
+    assert ppo(LearnerConfig(minibatch=32, epochs=5, target_kl=0)).update(batch(), 1e-2)[names.EPOCHS] == 5
+
+
+def test_gradient_is_clipped_to_the_norm() -> None:
+    algorithm = ppo(LearnerConfig(minibatch=128, epochs=1, max_grad_norm=0.01))
+    numbers = algorithm.update(batch(), 1e-3)
+    assert numbers[names.GRAD_NORM] > 0.01
+    assert float(algorithm.weights.gradient.norm()) == pytest.approx(0.01, rel=1e-3)
+
+
+def test_optimiser_goes_on_from_its_saved_state() -> None:
+    first, second = ppo(), ppo()
+    first.update(batch(0), 1e-3)
+    second.weights.load(first.weights.numpy())
+    second.load_optimiser_state({name: part.clone() for name, part in first.optimiser_state().items()})
+    second.generator.set_state(first.generator.get_state())
+    first.update(batch(1), 1e-3)
+    second.update(batch(1), 1e-3)
+    assert all(torch.equal(one, other) for one, other in zip(everything(first), everything(second), strict=True))

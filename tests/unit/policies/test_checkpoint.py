@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from ludus.config.schema import PolicyConfig
+from ludus.errors import CheckpointError
+from ludus.policies import checkpoint
+from ludus.policies.checkpoint import Checkpoints, State, load_agent, removable
+from ludus.policies.nets import build
+from ludus.policies.weights import read_tensors
+from ludus.spec import GameSpec, ObsSpec
+from ludus.types import Arrivals
+
+SPEC = GameSpec(
+    "fake",
+    2,
+    3,
+    ObsSpec.pack({"id": ("uint16", (2,)), "x": ("float32", (4,))}),
+    schema=2,
+    layout={"columns": ["a", "b"], "targets": 1},
+    tables={"moves": np.arange(6, dtype=np.float32).reshape(2, 3)},
+)
+NET = build(SPEC, PolicyConfig(width=8), "mlp", seed=1)
+
+
+def state(version: int, spec: GameSpec = SPEC) -> State:
+    return State(version, checkpoint.note_game(spec), {"format": "x"}, "mlp", PolicyConfig(width=8))
+
+
+def model() -> dict[str, Tensor]:
+    return {**checkpoint.net_tensors(NET), **checkpoint.table_tensors(SPEC)}
+
+
+def save(run: Path, version: int, keep: int = 3) -> Path:
+    return Checkpoints(run, keep).save(state(version), model(), {"step": torch.tensor(float(version))})
+
+
+def test_checkpoint_comes_back_as_it_was_written(tmp_path: Path) -> None:
+    generator = torch.Generator().manual_seed(5)
+    torch.rand(3, generator=generator)
+    noted = msgspec.structs.replace(state(7), generators={"g": checkpoint.encode_generator(generator)})
+    path = Checkpoints(tmp_path, 3).save(noted, model(), {"step": torch.tensor(7.0)})
+    assert path.name == "u00000007"
+    found = checkpoint.read_state(path)
+    assert found == noted
+    again = torch.Generator()
+    checkpoint.restore_generator(again, found.generators["g"])
+    assert torch.equal(torch.rand(9, generator=again), torch.rand(9, generator=generator))
+    spec = checkpoint.read_spec(path)
+    assert spec.fingerprint == SPEC.fingerprint
+    np.testing.assert_array_equal(spec.tables["moves"], SPEC.tables["moves"])
+
+
+def test_agent_needs_no_more_than_the_folder(tmp_path: Path) -> None:
+    save(tmp_path, 7)
+    agent = load_agent(tmp_path)
+    given = load_agent(tmp_path / "checkpoints" / "u00000007", SPEC)
+    n = 5
+    zeros = np.zeros(n, np.int64)
+    arrivals = Arrivals(
+        zeros.astype(np.int32),
+        zeros,
+        np.random.default_rng(0).integers(0, 50, (n, SPEC.obs.nbytes)).astype(np.uint8),
+        np.ones((n, 3), np.bool_),
+        zeros.astype(np.float32),
+        zeros.astype(np.bool_),
+    )
+    assert agent.version == 7
+    np.testing.assert_array_equal(agent.act(arrivals).value, given.act(arrivals).value)
+
+
+def test_last_ones_and_the_best_are_kept(tmp_path: Path) -> None:
+    checkpoints = Checkpoints(tmp_path, 2)
+    for version, score in ((1, 0.3), (2, 0.9), (3, 0.5), (4, 0.6), (5, 0.7)):
+        checkpoints.mark_best(save(tmp_path, version, keep=2), score)
+    assert checkpoints.names() == ["u00000002", "u00000004", "u00000005"]
+    best, latest = checkpoints.best(), checkpoints.latest()
+    assert best is not None
+    assert best.name == "u00000002"
+    assert latest is not None
+    assert latest.name == "u00000005"
+
+
+def test_removable_leaves_the_newest_and_the_best() -> None:
+    assert removable(["a", "b", "c", "d"], 2, "a") == ["b"]
+    assert removable(["a"], 3, None) == []
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        (replace(SPEC, name="other"), "made for game fake, this is game other"),
+        (replace(SPEC, schema=3), "made for schema 2, this is schema 3"),
+        (replace(SPEC, actions=4), "3 actions, .* this game has 4 actions"),
+    ],
+)
+def test_checkpoint_of_another_game_is_refused_and_both_are_named(tmp_path: Path, spec: GameSpec, words: str) -> None:
+    save(tmp_path, 1)
+    with pytest.raises(CheckpointError, match=words):
+        load_agent(tmp_path, spec)
+
+
+@pytest.mark.parametrize("call", ["fsync", "rename"])
+def test_full_disk_gives_a_clear_error_and_leaves_the_checkpoint_before_valid(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    save(tmp_path, 1)
+    with monkeypatch.context() as patch:
+
+        def full(*arguments: object) -> None:
+            raise OSError(28, "No space left on device")
+
+        patch.setattr(os, call, full)
+        with pytest.raises(CheckpointError, match=r"u00000002 was not written: no space left .* u00000001 stays"):
+            save(tmp_path, 2)
+    assert os.listdir(tmp_path / "checkpoints") == ["u00000001"]
+    assert load_agent(tmp_path).version == 1
+    assert save(tmp_path, 2).exists()
+
+
+def test_unfinished_folder_is_never_taken_for_a_checkpoint(tmp_path: Path) -> None:
+    save(tmp_path, 1)
+    unfinished = tmp_path / "checkpoints" / ".unfinished-u00000002"
+    unfinished.mkdir()
+    (unfinished / "state.json").write_text("{}")
+    checkpoints = Checkpoints(tmp_path, 3)
+    assert checkpoints.names() == ["u00000001"]
+    save(tmp_path, 2)
+    assert not unfinished.exists()
+
+
+def test_broken_state_and_missing_checkpoint_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match="neither a checkpoint nor a run"):
+        load_agent(tmp_path)
+    path = save(tmp_path, 1)
+    (path / "state.json").write_text('{"version": "one"}')
+    with pytest.raises(CheckpointError, match=r"cannot read .*state.json"):
+        load_agent(path)
+
+
+def test_net_of_another_shape_is_refused(tmp_path: Path) -> None:
+    path = save(tmp_path, 1)
+    other = build(SPEC, PolicyConfig(width=16), "mlp")
+    with pytest.raises(CheckpointError, match="another net"):
+        checkpoint.load_net(other, read_tensors(path / "model.safetensors"), path)
