@@ -92,13 +92,13 @@ class HostFleet:
         the same actions always give the same arrivals. Raises FleetError when no host is left.
         """
         end_s = time.monotonic() + timeout_s
-        while True:
-            self._pump(0.0 if self._ready() else end_s)
-            if self._ready() and not (wait_all and any(host.owes for host in self._hosts)):
-                return self._collect()
+        self._pump(0.0)
+        while not self._ready(wait_all):
             self._check_hosts_are_left()
             if time.monotonic() >= end_s or self._exhausted():
                 return self._nothing
+            self._pump(end_s)
+        return self._collect()
 
     def send(self, row: NDArray[np.int32], action: NDArray[np.int32]) -> None:
         """Answers for rows that `recv` returned, in any order and any parts. Answers for lost matches are dropped."""
@@ -172,7 +172,7 @@ class HostFleet:
     def _pump(self, until_s: float) -> None:
         """Wait until something happens, at most until then; read, write and supervise. Silence is judged last: a host
         whose answer waits in its pipe is not silent, however long the caller was away."""
-        for fd, _ in self._poll.poll(0) or self._wait(until_s):
+        for fd, _ in self._poll.poll(self._wait_ms(until_s)):
             if fd in self._readers:
                 self._read(self._readers[fd])
             elif fd in self._writers:
@@ -182,10 +182,12 @@ class HostFleet:
         if wake_s is not None and now_s >= wake_s:
             self._carry_out(self._supervisor.on(Tick(), now_s))
 
-    def _wait(self, until_s: float) -> list[tuple[int, int]]:
+    def _wait_ms(self, until_s: float) -> int | None:
+        if until_s == 0.0:
+            return 0
         wake_s = self._supervisor.wake_s
         wait_s = min(until_s, math.inf if wake_s is None else wake_s) - time.monotonic()
-        return self._poll.poll(None if wait_s == math.inf else max(0, math.ceil(wait_s * 1000)))
+        return None if wait_s == math.inf else max(0, math.ceil(wait_s * 1000))
 
     def _tell(self, event: Event) -> None:
         self._carry_out(self._supervisor.on(event, time.monotonic()))
@@ -262,7 +264,9 @@ class HostFleet:
             del self._readers[host.process.read_fd]
             self._poll.unregister(host.process.read_fd)
 
-    def _ready(self) -> bool:
+    def _ready(self, wait_all: bool) -> bool:
+        if wait_all and any(host.owes for host in self._hosts):
+            return False
         return any(host.came or host.endings for host in self._hosts)
 
     def _exhausted(self) -> bool:

@@ -10,7 +10,6 @@ the time of any() and all() on arrays this small.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +19,7 @@ from ludus.spec import GameSpec, ObsSpec
 from ludus.wire.frames import ArrivalsBody, Bytes, EndingHead, ErrorBody, decode_arrivals, decode_ending
 
 _NONE = -1
+_LARGEST = float(np.finfo(np.float32).max)
 
 
 class Ledger:
@@ -91,7 +91,7 @@ class Ledger:
             raise ProtocolError(f"ENDING of match {head.number} in slot {head.slot}, where {runs}")
         if not all(0.0 <= score <= 1.0 for score in head.score):
             raise ProtocolError(f"ENDING of match {head.number} has scores {head.score}, expected 0 to 1")
-        if not np.isfinite(np.array(head.reward, np.float32)).all():
+        if not all(abs(reward) <= _LARGEST for reward in head.reward):
             raise ProtocolError(f"ENDING of match {head.number} has rewards {head.reward} that float32 cannot hold")
         if final_obs is not None:
             self._check_floats(final_obs, "the final observation")
@@ -182,7 +182,8 @@ class Ledger:
         choosable: NDArray[np.bool_] = np.logical_or.reduce(came.legal & self._actual, axis=1)
         if np.count_nonzero(choosable) < len(choosable):
             raise ProtocolError(f"row {came.row[~choosable][0]} has an empty mask")
-        if not isfinite(came.reward.dot(came.reward)) and not (finite := np.isfinite(came.reward)).all():
+        finite = np.isfinite(came.reward)
+        if np.count_nonzero(finite) < len(finite):
             raise ProtocolError(f"row {came.row[~finite][0]} has a reward that is not finite")
         self._check_floats(came.obs, "an observation")
 

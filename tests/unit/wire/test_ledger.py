@@ -1,0 +1,233 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ludus.errors import ProtocolError
+from ludus.spec import GameSpec, ObsSpec
+from ludus.wire import frames
+from ludus.wire.frames import HEADER_BYTES, EndingHead, ErrorBody
+from ludus.wire.ledger import Ledger, float_ranges
+
+SPEC = GameSpec("g", 2, 3, ObsSpec.pack({"id": ("uint16", (2,)), "x": ("float32", (1,)), "y": ("float32", (1,))}), 1)
+
+
+def came(
+    rows: Sequence[int], matches: Sequence[int], opens: Sequence[bool], *, done: bool = True, **columns: Any
+) -> bytes:  # Any: any column may be wrong on purpose
+    n = len(rows)
+    frame = frames.encode_arrivals(
+        np.array(rows, np.int32),
+        np.array(matches, np.uint32),
+        columns.get("reward", np.zeros(n, np.float32)),
+        np.array(opens, np.bool_),
+        columns.get("legal", np.ones((n, SPEC.actions), np.bool_)),
+        columns.get("obs", np.zeros((n, SPEC.obs.nbytes), np.uint8)),
+        done,
+    )
+    return frame[HEADER_BYTES:]
+
+
+def ended(slot: int, number: int, **fields: Any) -> bytes:  # Any: any field may be wrong on purpose
+    head = EndingHead(
+        slot, number, fields.get("score", [1.0, 0.0]), fields.get("reward", [0.0, 0.0]), False, fields.get("seed", 0)
+    )
+    return frames.encode_ending(head)[HEADER_BYTES:]
+
+
+def opened() -> Ledger:
+    """Two slots: match 0 waits for both seats, match 1 for its first."""
+    ledger = Ledger(SPEC, 2)
+    ledger.arrivals(came([0, 1, 2], [0, 0, 1], [True] * 3))
+    return ledger
+
+
+def rows(*values: int) -> np.ndarray[Any, np.dtype[np.int32]]:  # Any: the shape
+    return np.array(values, np.int32)
+
+
+def test_host_owes_its_opening_and_one_answer_for_each_actions_frame() -> None:
+    ledger = Ledger(SPEC, 2)
+    assert ledger.owed == 1
+    ledger.arrivals(came([0], [0], [True], done=False))
+    assert ledger.owed == 1
+    ledger.arrivals(came([1, 2], [0, 1], [True, True]))
+    assert (ledger.owed, ledger.waiting) == (0, 3)
+    ledger.actions(rows(0))
+    ledger.actions(rows(2))
+    assert (ledger.owed, ledger.waiting) == (2, 1)
+    ledger.arrivals(came([], [], []))
+    assert ledger.owed == 1
+
+
+def test_whole_match_passes() -> None:
+    ledger = opened()
+    ledger.actions(rows(0, 1))
+    head, final_obs, lapsed = ledger.ending(ended(0, 0))
+    assert (head.number, final_obs, lapsed.tolist()) == (0, None, [])
+    ledger.arrivals(came([0], [2], [True]))
+    assert ledger.running() == [(0, 2), (1, 1)]
+
+
+@pytest.mark.parametrize(
+    ("frame", "message"),
+    [
+        (came([4], [0], [True]), "row 4, expected 0 to 3"),
+        (came([-1], [0], [True]), "row -1, expected 0 to 3"),
+        (came([3, 3], [1, 1], [True, True]), "twice in one ARRIVALS frame"),
+        (came([2], [1], [False]), "arrived again before it was answered"),
+        (came([1], [5], [True]), "match 5 in slot 0 before match 0 ended"),
+        (came([3], [1], [False]), "row 3 has the wrong `opens`"),
+        (came([0], [0], [True]), "row 0 has the wrong `opens`"),
+        (came([3], [1], [True], legal=np.zeros((1, 3), np.bool_)), "row 3 has an empty mask"),
+        (came([3], [1], [True], reward=np.array([np.inf], np.float32)), "row 3 has a reward that is not finite"),
+        (came([], [], [], done=False), "without rows that is not the last"),
+    ],
+)
+def test_arrivals_at_the_wrong_time_or_with_impossible_contents_are_refused(frame: bytes, message: str) -> None:
+    ledger = opened()
+    ledger.actions(rows(0, 1))
+    with pytest.raises(ProtocolError, match=message):
+        ledger.arrivals(frame)
+
+
+def test_opens_other_than_0_and_1_is_refused() -> None:
+    frame = bytearray(came([0], [0], [True]))
+    frame[32] = 2
+    with pytest.raises(ProtocolError, match="wrong `opens`"):
+        Ledger(SPEC, 2).arrivals(frame)
+
+
+def test_mask_with_bits_beyond_the_actions_only_is_empty() -> None:
+    frame = bytearray(came([0], [0], [True]))
+    frame[40] = 0b1000
+    with pytest.raises(ProtocolError, match="empty mask"):
+        Ledger(SPEC, 2).arrivals(frame)
+
+
+@pytest.mark.parametrize("leaf", ["x", "y"])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_observation_that_is_not_finite_is_refused_with_its_leaf(leaf: str, value: float) -> None:
+    obs = np.zeros((1, SPEC.obs.nbytes), np.uint8)
+    SPEC.obs.leaf(obs, leaf)[0] = value
+    with pytest.raises(ProtocolError, match=f"not finite in leaf '{leaf}'"):
+        Ledger(SPEC, 2).arrivals(came([0], [0], [True], obs=obs))
+
+
+def test_integers_may_have_any_bits() -> None:
+    obs = np.zeros((1, SPEC.obs.nbytes), np.uint8)
+    SPEC.obs.leaf(obs, "id")[:] = 0xFFFF
+    assert len(Ledger(SPEC, 2).arrivals(came([0], [0], [True], obs=obs)).row) == 1
+
+
+def test_large_rewards_whose_squares_overflow_are_finite() -> None:
+    reward = np.array([3e38], np.float32)
+    assert Ledger(SPEC, 2).arrivals(came([0], [0], [True], reward=reward)).reward[0] == reward[0]
+
+
+def test_host_that_owes_nothing_must_be_silent() -> None:
+    with pytest.raises(ProtocolError, match="ARRIVALS although all ACTIONS were answered"):
+        opened().arrivals(came([3], [1], [True]))
+    with pytest.raises(ProtocolError, match="ENDING although all ACTIONS were answered"):
+        opened().ending(ended(0, 0))
+
+
+@pytest.mark.parametrize(
+    ("frame", "message"),
+    [
+        (ended(2, 0), "slot 2, expected 0 to 1"),
+        (ended(1, 0), "match 0 in slot 1, where match 1 runs"),
+        (ended(0, 0, score=[2.0, 0.0]), "scores"),
+        (ended(0, 0, reward=[1e300, 0.0]), "float32 cannot hold"),
+    ],
+)
+def test_ending_that_cannot_be_is_refused(frame: bytes, message: str) -> None:
+    ledger = opened()
+    ledger.actions(rows(0, 1))
+    with pytest.raises(ProtocolError, match=message):
+        ledger.ending(frame)
+
+
+def test_match_ends_once() -> None:
+    ledger = opened()
+    ledger.actions(rows(0, 1))
+    ledger.ending(ended(0, 0))
+    with pytest.raises(ProtocolError, match="slot 0, where no match runs"):
+        ledger.ending(ended(0, 0))
+
+
+def test_match_that_ended_does_not_come_back() -> None:
+    ledger = opened()
+    ledger.actions(rows(0, 1))
+    ledger.ending(ended(0, 0))
+    with pytest.raises(ProtocolError, match="match number 0 came twice"):
+        ledger.arrivals(came([0], [0], [True]))
+
+
+def test_numbers_may_open_in_any_order() -> None:
+    ledger = Ledger(SPEC, 2)
+    ledger.arrivals(came([0, 2], [1, 0], [True, True]))
+    assert ledger.running() == [(0, 1), (1, 0)]
+
+
+def test_ending_names_rows_that_need_no_answer_any_more() -> None:
+    ledger = opened()
+    ledger.actions(rows(0))
+    _, _, lapsed = ledger.ending(ended(0, 0))
+    assert lapsed.tolist() == [1]
+    assert ledger.waiting == 1
+    assert ledger.waited_for().tolist() == [2]
+
+
+def test_row_that_was_not_asked_cannot_be_answered() -> None:
+    with pytest.raises(ValueError, match="not asked"):
+        opened().actions(rows(3))
+    with pytest.raises(ValueError, match="answered twice"):
+        opened().actions(rows(0, 0))
+
+
+def test_lost_match_frees_its_slot() -> None:
+    ledger = opened()
+    ledger.actions(rows(0, 1))
+    number, lapsed = ledger.lost(ErrorBody("bug", "match", 0))
+    assert (number, lapsed.tolist()) == (0, [])
+    assert ledger.running() == [(1, 1)]
+
+
+@pytest.mark.parametrize("slot", [None, -1, 2])
+def test_lost_match_without_a_slot_is_refused(slot: int | None) -> None:
+    with pytest.raises(ProtocolError, match=f"slot {slot}"):
+        Ledger(SPEC, 2).lost(ErrorBody("bug", "match", slot))
+
+
+def test_schedule_is_played_exactly() -> None:
+    ledger = Ledger(SPEC, 2, [(10, 1), (20, 2), (30, 3)])
+    ledger.arrivals(came([0, 2], [10, 20], [True, True]))
+    assert ledger.unplayed == [(10, 1), (20, 2), (30, 3)]
+    ledger.actions(rows(0, 2))
+    ledger.ending(ended(0, 10, seed=1))
+    assert ledger.unplayed == [(20, 2), (30, 3)]
+    with pytest.raises(ProtocolError, match="match 10 is not in the schedule, or was played before"):
+        ledger.arrivals(came([0], [10], [True]))
+
+
+def test_scheduled_match_must_have_its_seed() -> None:
+    ledger = Ledger(SPEC, 2, [(10, 1)])
+    ledger.arrivals(came([0], [10], [True]))
+    ledger.actions(rows(0))
+    with pytest.raises(ProtocolError, match="seed 5, scheduled was 1"):
+        ledger.ending(ended(0, 10, seed=5))
+
+
+@pytest.mark.parametrize("number", [None, 10])
+def test_scheduled_match_that_cannot_start_is_not_played_again(number: int | None) -> None:
+    ledger = Ledger(SPEC, 2, [(10, 1), (20, 2)])
+    assert ledger.lost(ErrorBody("bad team", "match", 0, number))[0] is None
+    assert ledger.unplayed == [(20, 2)]
+
+
+def test_neighbouring_float_leaves_are_checked_together() -> None:
+    assert float_ranges(SPEC.obs) == [(4, 12)]
