@@ -1,0 +1,170 @@
+"""How fast ludus plays Pokemon Showdown, against what people use today and against the simulator's own ceiling.
+
+    python benchmarks/bench_showdown.py [--quick] [--format gen9randombattle] [--save]
+
+In one run, turn by turn, in decisions a second (one decision: one request that is not `wait`, answered):
+
+    peer      poke-env's random players over a real local Showdown server, at its best concurrency
+    stock     the untouched engine inside Node, random choices, no encoding
+    bare      the same with the patched engine
+    ceiling   the host's own matches inside Node: masks and observations encoded, no frames, no Python
+    random    ours: hosts, fleet and the random policy
+    policy    ours: hosts, fleet and the default net
+    train     ours: a whole training run
+
+The last line on stdout is one JSON object; --save appends it to benchmarks/results/showdown.jsonl.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks import contest
+from benchmarks.contest import Contestant
+
+from ludus.games.showdown import install
+from ludus.games.showdown.game import HERE, NODE_FLAGS
+
+ROOT = Path(__file__).parents[1]
+DRIVERS = ROOT / "benchmarks" / "drivers"
+RESULTS = ROOT / "benchmarks" / "results" / "showdown.jsonl"
+RATIOS = {  # name: (ours, the peer or the ceiling)
+    "patched_vs_stock": ("bare", "stock"),
+    "ceiling_vs_bare": ("ceiling", "bare"),
+    "random_vs_ceiling": ("random", "ceiling"),
+    "random_vs_peer": ("random", "peer"),
+    "policy_vs_random": ("policy", "random"),
+    "train_vs_random": ("train", "random"),
+}
+FACTS = ("concurrency", "server_processes", "rows", "host_rss_mib")  # that drivers add to their answers
+QUIET = 0.9  # share of the cores that the bare engine gets on a machine with nothing else to do
+MEMORY_MATCHES = 16  # the number that the host's memory is promised for
+
+
+def main() -> None:
+    chosen = _arguments()
+    contestants = _contestants(chosen)
+    memory = Contestant("memory", [_python("fleet", "random", chosen.format, 1, MEMORY_MATCHES)])
+    with ExitStack() as running:
+        contest.start([*contestants.values(), memory], running)
+        contest.run_interleaved(
+            contestants.values(), repeats=chosen.repeats, warm_up_s=chosen.warm_up, seconds=chosen.seconds
+        )
+        memory.samples.append(memory.measure(chosen.seconds))
+        encoding_us = _encoding(contestants["ceiling"], chosen)
+    rows = {name: _row(each) for name, each in contestants.items()}
+    rows["host_rss_mib"] = contest.summary([memory.last["host_rss_mib"]], matches=MEMORY_MATCHES)
+    rows["mask_and_observation_us"] = contest.summary(encoding_us)
+    rows["ceiling_minus_bare_us"] = contest.summary(_difference_us(contestants, chosen.hosts))
+    ratios = {name: contest.ratio(contestants[a], contestants[b]) for name, (a, b) in RATIOS.items()}
+    _show(rows, ratios)
+    quiet = rows["bare"]["cores"] > QUIET * chosen.hosts
+    if not quiet:
+        contest.say("the machine was busy with something else: measure again before you believe the figures")
+    _report(chosen, rows, ratios, quiet)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--format", default="gen1randombattle", help="a random-battle format")
+    parser.add_argument("--quick", action="store_true", help="coarser, in under a minute")
+    parser.add_argument("--repeats", type=int, help="how often each is measured (5; quick: 2)")
+    parser.add_argument("--seconds", type=float, help="of one measurement (8; quick: 1.5)")
+    parser.add_argument("--warm-up", type=float, help="seconds before the first (20; quick: 2.5)")
+    parser.add_argument("--hosts", type=int, default=contest.machine()["cores"], help="processes (one per core)")
+    parser.add_argument("--matches", type=int, default=32, help="per host")
+    parser.add_argument("--save", action="store_true", help=f"append the result to {RESULTS.relative_to(ROOT)}")
+    chosen = parser.parse_args()
+    for name, usual, quick in (("repeats", 5, 2), ("seconds", 8.0, 1.5), ("warm_up", 20.0, 2.5)):
+        if getattr(chosen, name) is None:
+            setattr(chosen, name, quick if chosen.quick else usual)
+    return chosen
+
+
+def _contestants(chosen: argparse.Namespace) -> dict[str, Contestant]:
+    found = install.ensure()
+    size = (chosen.hosts, chosen.matches)
+
+    def engine(mode: str) -> Contestant:
+        options = ["--sim", found.root, "--host", HERE / "host", "--format", chosen.format, "--matches", chosen.matches]
+        command = [str(part) for part in (found.node, *NODE_FLAGS, DRIVERS / "engine.js", mode, *options)]
+        return Contestant(mode, [command] * chosen.hosts)
+
+    return {
+        "peer": Contestant("peer", [_python("peer", chosen.format, *(["16"] if chosen.quick else ["8,16,32", "0,1"]))]),
+        "stock": engine("stock"),
+        "bare": engine("bare"),
+        "ceiling": engine("ceiling"),
+        "random": Contestant("random", [_python("fleet", "random", chosen.format, *size)]),
+        "policy": Contestant("policy", [_python("fleet", "net", chosen.format, *size)]),
+        "train": Contestant("train", [_python("train", chosen.format, *size)], pausing=False),
+    }
+
+
+def _python(driver: str, *arguments: object) -> list[str]:
+    return [sys.executable, str(DRIVERS / f"{driver}.py"), *map(str, arguments)]
+
+
+def _row(contestant: Contestant) -> dict[str, float]:
+    medians = {
+        "cores": statistics.median(contestant.cores),
+        "per_cpu_s": statistics.median(contestant.per_cpu_s),
+        **{fact: contestant.last[fact] for fact in FACTS if fact in contestant.last},
+    }
+    return {**contest.summary(contestant.samples), **{name: round(value, 2) for name, value in medians.items()}}
+
+
+def _encoding(ceiling: Contestant, chosen: argparse.Namespace) -> list[float]:
+    """Microseconds a decision in masks and observations, clocked inside Node, one sample a process and repeat."""
+    request = {"seconds": chosen.seconds / 2, "encoding": True}
+    ceiling.ask(request)  # the clocked code warms up
+    return [answer["us"] for _ in range(chosen.repeats) for answer in ceiling.ask(request)]
+
+
+def _difference_us(contestants: dict[str, Contestant], hosts: int) -> list[float]:
+    """What encoding costs a decision, by the difference of two rates."""
+    pairs = zip(contestants["ceiling"].samples, contestants["bare"].samples, strict=True)
+    return [1e6 * hosts * (1 / ceiling - 1 / bare) for ceiling, bare in pairs]
+
+
+def _show(rows: dict[str, dict[str, float]], ratios: dict[str, dict[str, float]]) -> None:
+    for name, row in rows.items():
+        print(f"{name:26}{row['median']:>12,.1f}   {row['low']:>10,.1f} to {row['high']:,.1f}")
+    for name, row in ratios.items():
+        print(f"{name:26}{row['median']:>12.2f}   {row['low']:>10.2f} to {row['high']:.2f}")
+
+
+def _report(
+    chosen: argparse.Namespace, rows: dict[str, dict[str, float]], ratios: dict[str, dict[str, float]], quiet: bool
+) -> None:
+    result = {
+        "bench": "showdown",
+        "commit": contest.commit(ROOT),
+        "machine": contest.machine(),
+        "format": chosen.format,
+        "hosts": chosen.hosts,
+        "matches": chosen.matches,
+        "repeats": chosen.repeats,
+        "seconds": chosen.seconds,
+        "quiet": quiet,
+        "rows": rows,
+        "ratios": {name: row["median"] for name, row in ratios.items()},
+        "ratio_spread": {name: [row["low"], row["high"]] for name, row in ratios.items()},
+    }
+    line = json.dumps(result)
+    if chosen.save:
+        RESULTS.parent.mkdir(exist_ok=True)
+        with RESULTS.open("a") as file:
+            file.write(line + "\n")
+    print(line)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,211 @@
+"""Measures several programs against each other: all alive, one running at a time, turn by turn.
+
+A contestant is one or more child processes that speak the lines of drivers/lines.py. While others are measured it
+waits for its next request; one that cannot wait (a training run) is stopped with a signal and continued.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import select
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import psutil
+
+START_DEADLINE_S = 120.0
+ANSWER_DEADLINE_S = 600.0
+LEAVE_DEADLINE_S = 20.0
+
+
+@dataclass
+class Contestant:
+    """A thing to be measured. Use it in a `with`: its processes start there and end there."""
+
+    name: str
+    commands: Sequence[Sequence[str]]
+    pausing: bool = True  # whether it rests by itself between two requests
+    samples: list[float] = field(default_factory=list)  # decisions/s
+    cores: list[float] = field(default_factory=list)  # CPU seconds used a second, children included
+    per_cpu_s: list[float] = field(default_factory=list)  # decisions a CPU second: holds on a busy machine, too
+    last: Mapping[str, float] = field(default_factory=dict)  # what the first process answered last
+
+    def __enter__(self) -> Self:
+        self._processes = [
+            subprocess.Popen(list(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE) for command in self.commands
+        ]
+        self._unread = [b"" for _ in self._processes]
+        return self
+
+    def wait_until_ready(self) -> None:
+        for i in range(len(self._processes)):
+            self._answer(i, START_DEADLINE_S)
+        self._rest()
+
+    def measure(self, seconds: float) -> float:
+        """Decisions a second, all processes together."""
+        self._wake()
+        before, begin = self._cpu_s(), time.perf_counter()
+        answers = self.ask({"seconds": seconds})
+        cores = (self._cpu_s() - before) / (time.perf_counter() - begin)
+        self._rest()
+        self.last = answers[0]
+        rate = sum(answer["decisions"] / answer["seconds"] for answer in answers)
+        self.cores.append(cores)
+        self.per_cpu_s.append(rate / cores)
+        return rate
+
+    def ask(self, request: Mapping[str, Any]) -> list[dict[str, float]]:  # Any: a JSON value
+        for process in self._processes:
+            assert process.stdin is not None
+            process.stdin.write(json.dumps(request).encode() + b"\n")
+            process.stdin.flush()
+        return [self._answer(i, ANSWER_DEADLINE_S) for i in range(len(self._processes))]
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._wake()
+        for process in self._processes:
+            assert process.stdin is not None
+            process.stdin.close()
+        for process in self._processes:
+            try:
+                process.wait(LEAVE_DEADLINE_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+            assert process.stdout is not None
+            process.stdout.close()
+
+    def _answer(self, i: int, deadline_s: float) -> dict[str, float]:
+        stdout = self._processes[i].stdout
+        assert stdout is not None
+        until = time.monotonic() + deadline_s
+        while b"\n" not in self._unread[i]:
+            if not select.select([stdout], [], [], max(0.0, until - time.monotonic()))[0]:
+                raise RuntimeError(f"{self.name} did not answer within {deadline_s:.0f} s")
+            chunk = os.read(stdout.fileno(), 1 << 16)
+            if not chunk:
+                raise RuntimeError(f"{self.name} ended with status {self._processes[i].wait()}; its words are above")
+            self._unread[i] += chunk
+        line, _, self._unread[i] = self._unread[i].partition(b"\n")
+        answer: dict[str, float] = json.loads(line)
+        return answer
+
+    def _tree(self) -> list[psutil.Process]:
+        found = []
+        for process in self._processes:
+            try:
+                parent = psutil.Process(process.pid)
+                found += [parent, *parent.children(recursive=True)]
+            except psutil.NoSuchProcess:
+                continue
+        return found
+
+    def _cpu_s(self) -> float:
+        total = 0.0
+        for process in self._tree():
+            try:
+                total += sum(process.cpu_times()[:2])
+            except psutil.NoSuchProcess:
+                continue
+        return total
+
+    def _rest(self) -> None:
+        if not self.pausing:
+            self._signal(signal.SIGSTOP)
+
+    def _wake(self) -> None:
+        if not self.pausing:
+            self._signal(signal.SIGCONT)
+
+    def _signal(self, number: signal.Signals) -> None:
+        for process in self._tree():
+            try:
+                process.send_signal(number)
+            except psutil.NoSuchProcess:
+                continue
+
+
+def start(contestants: Iterable[Contestant], running: ExitStack) -> None:
+    """Start all; those that never rest by themselves come last, so that they disturb nobody's start."""
+    for contestant in sorted(contestants, key=lambda each: not each.pausing):
+        running.enter_context(contestant).wait_until_ready()
+
+
+def run_interleaved(contestants: Iterable[Contestant], *, repeats: int, warm_up_s: float, seconds: float) -> None:
+    """Warm each up once, then measure all of them in turn, `repeats` times. Progress goes to stderr."""
+    contestants = list(contestants)
+    for contestant in contestants:
+        say(f"warming up {contestant.name}: {contestant.measure(warm_up_s):,.0f} decisions/s")
+        contestant.cores.clear()
+        contestant.per_cpu_s.clear()
+    for repeat in range(repeats):
+        for contestant in contestants:
+            contestant.samples.append(contestant.measure(seconds))
+        shown = "  ".join(f"{each.name} {each.samples[-1]:,.0f}" for each in contestants)
+        say(f"repeat {repeat + 1} of {repeats}: {shown}")
+
+
+def summary(samples: Sequence[float], **more: float) -> dict[str, float]:
+    """Median and spread, rounded to what they can mean."""
+    digits = 1 if statistics.median(samples) >= 100 else 3
+    spread = {"median": statistics.median(samples), "low": min(samples), "high": max(samples), **more}
+    return {name: round(value, digits) for name, value in spread.items()}
+
+
+def ratio(ours: Contestant, other: Contestant) -> dict[str, float]:
+    """Of the medians, with the spread of the ratios within one repeat."""
+    pairs = [a / b for a, b in zip(ours.samples, other.samples, strict=True)]
+    medians = statistics.median(ours.samples) / statistics.median(other.samples)
+    return {"median": round(medians, 3), "low": round(min(pairs), 3), "high": round(max(pairs), 3)}
+
+
+def commit(root: Path) -> str:
+    """The commit that is measured, with a + when the tree differs from it."""
+
+    def git(*arguments: str) -> str:
+        return subprocess.run(
+            ["git", "-C", root, *arguments], capture_output=True, text=True, check=True
+        ).stdout.strip()
+
+    try:
+        return git("rev-parse", "--short", "HEAD") + ("+" if git("status", "--porcelain", "src") else "")
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+
+
+def machine() -> dict[str, str | int]:
+    return {
+        "cpu": _cpu_name(),
+        "cores": len(psutil.Process().cpu_affinity() or [0]) if sys.platform == "linux" else os.cpu_count() or 1,
+        "memory_gib": round(psutil.virtual_memory().total / 2**30),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+    }
+
+
+def _cpu_name() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or "unknown"
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)

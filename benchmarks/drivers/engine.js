@@ -1,0 +1,173 @@
+'use strict';
+// The simulator without Python: K battles in one process, random choices, one JSON line for each measurement asked for.
+// Usage: node engine.js stock|bare|ceiling --sim <pokemon-showdown folder> --host <host folder> --format F --matches K
+//   stock    the untouched engine
+//   bare     the patched engine
+//   ceiling  the host's own matches on the patched engine: masks and observations encoded, frames and pipes left out
+
+const path = require('node:path');
+const readline = require('node:readline');
+const { parseArgs } = require('node:util');
+const { randomChoice } = require('./choices.js');
+
+const SEATS = ['p1', 'p2'];
+
+/** Battles without an encoder. */
+class Bare {
+  constructor(sim, formatName, matches, quiet) {
+    this.sim = sim;
+    this.quiet = quiet; // as in the host: no text for the input log
+    this.format = sim.Dex.formats.get(formatName);
+    this.slots = this.format.gameType === 'doubles' ? 2 : 1;
+    this.battles = Array.from({ length: matches }, () => this.open());
+    this.decisions = 0;
+    this.finished = 0;
+  }
+
+  open() {
+    const battle = new this.sim.Battle({ format: this.format, formatid: this.format.id, send() {}, strictChoices: false });
+    for (const id of SEATS) battle.setPlayer(id, { name: id });
+    if (this.quiet) for (const side of battle.sides) side.getChoice = noText;
+    return battle;
+  }
+
+  /** Every battle takes one turn. */
+  advance() {
+    for (let i = 0; i < this.battles.length; i++) {
+      const battle = this.battles[i];
+      for (const side of battle.sides) {
+        while (side.activeRequest && !side.activeRequest.wait && !side.isChoiceDone() && !battle.ended) {
+          const request = side.activeRequest;
+          request.update = false;
+          const choice = randomChoice(request, this.slots);
+          if (battle.choose(side.id, choice)) {
+            this.decisions++;
+            break;
+          }
+          if (!request.update) throw new Error(`the simulator refused "${choice}": ${side.choice.error}`);
+        }
+      }
+      battle.sentLogPos = battle.log.length; // as in the host: the endless-loop guard counts from here
+      if (battle.ended) {
+        this.finished++;
+        this.battles[i] = this.open();
+      }
+    }
+  }
+}
+
+/** The host's own matches, staged as for a frame that is never sent. */
+class Ceiling {
+  constructor(simRoot, hostRoot, format, matches) {
+    const { Host } = require(path.join(hostRoot, 'host.js'));
+    const { Match } = require(path.join(hostRoot, 'matches.js'));
+    const { ArrivalStage } = require(path.join(hostRoot, 'frames.js'));
+    const host = new Host(simRoot, writer => { writer.bytes = 0; });
+    host.configure(Buffer.from(JSON.stringify({ protocol: 1, matches: 1, options: { format }, seed: 1, schedule: [], keep_log: false })));
+    this.Match = Match;
+    this.setup = host.setup;
+    this.stage = new ArrivalStage(2 * SEATS.length, this.setup.actionSet.maskBytes, this.setup.observer.nbytes);
+    this.decisions = 0;
+    this.finished = 0;
+    this.started = 0;
+    this.matches = Array.from({ length: matches }, () => this.open());
+  }
+
+  open() {
+    const number = this.started++;
+    const match = new this.Match(this.setup, 0, number, Math.floor(Math.random() * 2 ** 53));
+    this.stage.count = 0;
+    match.open(this.stage);
+    return { match, chosen: this.chooseAll() };
+  }
+
+  /** One random legal action for each staged row. */
+  chooseAll() {
+    const { stage } = this;
+    const chosen = [];
+    for (let i = 0; i < stage.count; i++) chosen.push([stage.row[i], randomBit(stage.masks[i])]);
+    stage.count = 0;
+    return chosen;
+  }
+
+  advance() {
+    for (let i = 0; i < this.matches.length; i++) {
+      const { match, chosen } = this.matches[i];
+      for (const [seat, action] of chosen) match.act(seat, action, this.stage);
+      this.decisions += chosen.length;
+      if (match.ending) {
+        this.finished++;
+        this.matches[i] = this.open();
+      } else {
+        this.matches[i].chosen = this.chooseAll();
+      }
+    }
+  }
+}
+
+function noText() {
+  return '';
+}
+
+const BITS = Uint8Array.from({ length: 256 }, (_, byte) => byte.toString(2).replaceAll('0', '').length);
+
+function randomBit(mask) {
+  let total = 0;
+  for (let i = 0; i < mask.length; i++) total += BITS[mask[i]];
+  let left = (Math.random() * total) | 0;
+  for (let i = 0; ; i++) {
+    if (left >= BITS[mask[i]]) {
+      left -= BITS[mask[i]];
+      continue;
+    }
+    for (let bit = 0; ; bit++) if ((mask[i] >> bit) & 1 && left-- === 0) return 8 * i + bit;
+  }
+}
+
+/** Microseconds a decision spent in masks and observations. The clocks stay, so nothing else can be measured after. */
+function measureEncoding(player, seconds) {
+  player.clock ??= clockEncoding(player.setup);
+  const before = player.clock.ns;
+  const { decisions } = measure(player, seconds);
+  return { us: (player.clock.ns - before) / 1000 / decisions };
+}
+
+function clockEncoding({ actionSet, View }) {
+  const clock = { ns: 0 };
+  for (const [owner, name] of [[actionSet, 'mask'], [View.prototype, 'read'], [View.prototype, 'encode']]) {
+    const plain = owner[name];
+    owner[name] = function (...given) {
+      const begin = process.hrtime.bigint();
+      const result = plain.apply(this, given);
+      clock.ns += Number(process.hrtime.bigint() - begin);
+      return result;
+    };
+  }
+  return clock;
+}
+
+function measure(player, seconds) {
+  const [decisions, finished] = [player.decisions, player.finished];
+  const begin = performance.now();
+  while (performance.now() - begin < 1000 * seconds) player.advance();
+  const took = (performance.now() - begin) / 1000;
+  return { decisions: player.decisions - decisions, battles: player.finished - finished, seconds: took };
+}
+
+function main() {
+  const { values, positionals: [mode] } = parseArgs({
+    allowPositionals: true,
+    options: { sim: { type: 'string' }, host: { type: 'string' }, format: { type: 'string' }, matches: { type: 'string' } },
+  });
+  const { sim, host, format } = values;
+  const matches = Number(values.matches);
+  if (mode === 'bare') require(path.join(host, 'engine.js')).speedUp(sim);
+  const player = mode === 'ceiling' ? new Ceiling(sim, host, format, matches) : new Bare(require(sim), format, matches, mode === 'bare');
+  console.log(JSON.stringify({ ready: true }));
+  readline.createInterface({ input: process.stdin }).on('line', line => {
+    const request = JSON.parse(line);
+    console.log(JSON.stringify(request.encoding ? measureEncoding(player, request.seconds) : measure(player, request.seconds)));
+  });
+}
+
+main();

@@ -1,0 +1,79 @@
+"""Ours without learning: hosts, fleet and a policy, nothing kept.
+
+Usage: fleet.py random|net FORMAT HOSTS MATCHES
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import psutil
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from benchmarks.drivers.lines import Answer, answer_requests
+
+from ludus.config.schema import FleetConfig, PolicyConfig
+from ludus.fleet.fleet import HostFleet
+from ludus.games.registry import load
+from ludus.spec import GameSpec
+from ludus.types import Policy
+
+PAUSE_S = 1e6  # hosts wait this long for their turn to be measured
+
+
+def main(kind: str, battle_format: str, hosts: str, matches: str) -> None:
+    game = load("showdown")
+    options = game.options(format=battle_format)
+    with (
+        tempfile.TemporaryDirectory(prefix="ludus-bench-") as logs,
+        HostFleet(
+            game.command(options),
+            FleetConfig(reply_deadline_s=PAUSE_S),
+            options=msgspec.to_builtins(options),
+            seed=1,
+            log_dir=Path(logs),
+            hosts=int(hosts),
+            matches=int(matches),
+        ) as fleet,
+    ):
+        policy = game.scripted["random"](fleet.spec, 1) if kind == "random" else _net(fleet.spec, game.net)
+        answer_requests(play(fleet, policy))
+
+
+def play(fleet: HostFleet, policy: Policy) -> Callable[[float], Answer]:
+    def measure(seconds: float) -> Answer:
+        decisions = endings = rounds = 0
+        begin = time.perf_counter()
+        while (took_s := time.perf_counter() - begin) < seconds:
+            arrivals = fleet.recv(1.0)
+            endings += len(arrivals.endings)
+            if len(arrivals):
+                fleet.send(arrivals.row, policy.act(arrivals).action)
+                decisions += len(arrivals)
+                rounds += 1
+        rss = [child.memory_info().rss / 2**20 for child in psutil.Process().children()]
+        rows = decisions / max(rounds, 1)
+        return {"decisions": decisions, "battles": endings, "seconds": took_s, "rows": rows, "host_rss_mib": max(rss)}
+
+    return measure
+
+
+def _net(spec: GameSpec, prefers: str) -> Policy:
+    import torch  # only here: the random policy's process does without
+
+    from ludus.policies import nets
+    from ludus.policies.network import NetPolicy
+
+    config = PolicyConfig()
+    torch.set_num_threads(config.threads)
+    return NetPolicy(nets.build(spec, config, prefers), spec)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
