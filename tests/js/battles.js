@@ -42,6 +42,34 @@ class Setting {
 		return battle;
 	}
 
+	/** Two battles of one seed in which the second player's leads are equal and its other Pokemon are not. */
+	startTwins(seed) {
+		const {Teams, Battle} = this.sim;
+		const generate = last => Teams.generate(this.format.id, {seed: [seed & 0xffff, 29, 31, last]});
+		const {slots} = this.actionSet;
+		const theirs = generate(2);
+		const teams = [theirs, [...theirs.slice(0, slots), ...generate(3).slice(slots)]];
+		return teams.map(team => {
+			const battle = new Battle({formatid: this.format.id, seed: [seed & 0xffff, 7, 11, 13], strictChoices: false, send: () => {}});
+			battle.setPlayer('p1', {name: 'Player 1', team: Teams.pack(generate(1))});
+			battle.setPlayer('p2', {name: 'Player 2', team: Teams.pack(team)});
+			return battle;
+		});
+	}
+
+	/** A random legal choice; with `staying`, one that switches nobody out if there is one. */
+	pick(request, random, staying = false) {
+		let legal = this.#legal(request);
+		if (staying && request.active) {
+			const {slotActions, moveActions, slots, pass} = this.actionSet;
+			const stays = action => action < moveActions || (slots === 2 && action === pass);
+			const kept = legal.filter(action => slots === 1 ? stays(action) :
+				stays(Math.floor(action / slotActions)) && stays(action % slotActions));
+			if (kept.length) legal = kept;
+		}
+		return this.actionSet.choice(request, legal[Math.floor(random() * legal.length)]);
+	}
+
 	/**
 	 * Plays one battle; `decide(battle, view, seat, request)` is called before every choice, after the view has read the log.
 	 * `watch(battle, view)`, if given, is called once for every stop of the simulator.
@@ -53,10 +81,9 @@ class Setting {
 		while (!battle.ended && battle.turn < maxTurns) {
 			view.read();
 			watch?.(battle, view);
-			for (let seat = 0; seat < 2; seat++) {
-				const request = battle.sides[seat].activeRequest;
-				if (!request || request.wait || battle.sides[seat].isChoiceDone()) continue;
-				decide(battle, view, seat, request);
+			const asked = [0, 1].filter(seat => battle.sides[seat].activeRequest && !battle.sides[seat].activeRequest.wait);
+			for (const seat of asked) {
+				decide(battle, view, seat, battle.sides[seat].activeRequest);
 				this.#choose(battle, seat, random);
 			}
 		}
@@ -64,17 +91,11 @@ class Setting {
 		return battle;
 	}
 
-	/** Switches are rarer than moves, so that battles get somewhere; a refused choice is made again. */
+	/** Half the time nobody switches, so that battles get somewhere; a refused choice is made again. */
 	#choose(battle, seat, random) {
 		const side = battle.sides[seat];
 		for (let attempt = 0; attempt < 50; attempt++) {
-			const request = side.activeRequest;
-			const legal = this.#legal(request);
-			let action = legal[Math.floor(random() * legal.length)];
-			if (request.active && action % this.actionSet.slotActions >= this.actionSet.moveActions) {
-				action = legal[Math.floor(random() * legal.length)];
-			}
-			if (battle.choose(side.id, this.actionSet.choice(request, action))) return;
+			if (battle.choose(side.id, this.pick(side.activeRequest, random, random() < 0.5))) return;
 		}
 		throw new Error(`no choice was accepted in turn ${battle.turn} of ${this.format.id}`);
 	}
