@@ -113,12 +113,13 @@ def _python(driver: str, *arguments: object) -> list[str]:
 
 
 def _row(contestant: Contestant) -> dict[str, float]:
-    medians = {
+    per_cpu_s = [rate / cores for rate, cores in zip(contestant.samples, contestant.cores, strict=True)]
+    more = {
         "cores": statistics.median(contestant.cores),
-        "per_cpu_s": statistics.median(contestant.per_cpu_s),
+        "per_cpu_s": statistics.median(per_cpu_s),  # holds on a busy machine, too
         **{fact: contestant.last[fact] for fact in FACTS if fact in contestant.last},
     }
-    return {**contest.summary(contestant.samples), **{name: round(value, 2) for name, value in medians.items()}}
+    return {**contest.summary(contestant.samples), **{name: round(value, 2) for name, value in more.items()}}
 
 
 def _encoding(ceiling: Contestant, chosen: argparse.Namespace) -> list[float]:

@@ -38,7 +38,6 @@ class Contestant:
     pausing: bool = True  # whether it rests by itself between two requests
     samples: list[float] = field(default_factory=list)  # decisions/s
     cores: list[float] = field(default_factory=list)  # CPU seconds used a second, children included
-    per_cpu_s: list[float] = field(default_factory=list)  # decisions a CPU second: holds on a busy machine, too
     last: Mapping[str, float] = field(default_factory=dict)  # what the first process answered last
 
     def __enter__(self) -> Self:
@@ -61,10 +60,8 @@ class Contestant:
         cores = (self._cpu_s() - before) / (time.perf_counter() - begin)
         self._rest()
         self.last = answers[0]
-        rate = sum(answer["decisions"] / answer["seconds"] for answer in answers)
         self.cores.append(cores)
-        self.per_cpu_s.append(rate / cores)
-        return rate
+        return sum(answer["decisions"] / answer["seconds"] for answer in answers)
 
     def ask(self, request: Mapping[str, Any]) -> list[dict[str, float]]:  # Any: a JSON value
         for process in self._processes:
@@ -151,7 +148,6 @@ def run_interleaved(contestants: Iterable[Contestant], *, repeats: int, warm_up_
     for contestant in contestants:
         say(f"warming up {contestant.name}: {contestant.measure(warm_up_s):,.0f} decisions/s")
         contestant.cores.clear()
-        contestant.per_cpu_s.clear()
     for repeat in range(repeats):
         for contestant in contestants:
             contestant.samples.append(contestant.measure(seconds))

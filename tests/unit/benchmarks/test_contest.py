@@ -1,0 +1,66 @@
+"""The measuring itself, on contestants that are a few lines of Python and count as told."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+
+import psutil
+import pytest
+from benchmarks import contest
+from benchmarks.contest import Contestant
+
+OBEDIENT = """
+import json, sys
+print('{"ready": true}', flush=True)
+for line in sys.stdin:
+    seconds = json.loads(line)["seconds"]
+    print(json.dumps({"decisions": 100 * seconds, "seconds": seconds}), flush=True)
+"""
+DYING = "print('{\"ready\": true}', flush=True); input(); raise SystemExit(3)"
+
+
+def contestant(name: str, program: str = OBEDIENT, processes: int = 1, pausing: bool = True) -> Contestant:
+    return Contestant(name, [[sys.executable, "-c", program]] * processes, pausing)
+
+
+def test_rates_of_all_processes_are_added() -> None:
+    with contestant("two", processes=2) as two:
+        two.wait_until_ready()
+        assert two.measure(0.5) == 200.0
+
+
+def test_everybody_is_measured_once_a_repeat_after_a_warm_up_that_does_not_count() -> None:
+    both = [contestant("a"), contestant("b", processes=2)]
+    with ExitStack() as running:
+        contest.start(both, running)
+        contest.run_interleaved(both, repeats=3, warm_up_s=0.1, seconds=0.1)
+    assert [each.samples for each in both] == [[100.0] * 3, [200.0] * 3]
+    assert [len(each.cores) for each in both] == [3, 3]
+
+
+def test_one_that_never_rests_is_stopped_between_its_measurements_and_ended_all_the_same() -> None:
+    with contestant("restless", pausing=False) as restless:
+        restless.wait_until_ready()
+        (child,) = [each for each in psutil.Process().children() if "-c" in each.cmdline()]
+        assert child.status() == psutil.STATUS_STOPPED
+        assert restless.measure(0.1) == 100.0
+        assert child.status() == psutil.STATUS_STOPPED
+    assert not child.is_running()
+
+
+def test_one_that_dies_is_named_with_its_status() -> None:
+    with contestant("dying", DYING) as dying:
+        dying.wait_until_ready()
+        with pytest.raises(RuntimeError, match="dying ended with status 3"):
+            dying.measure(0.1)
+
+
+def test_ratio_is_of_the_medians_and_its_spread_of_single_repeats() -> None:
+    ours, other = contestant("ours"), contestant("other")
+    ours.samples, other.samples = [10.0, 20.0, 30.0], [10.0, 10.0, 20.0]
+    assert contest.ratio(ours, other) == {"median": 2.0, "low": 1.0, "high": 2.0}
+
+
+def test_summary_gives_median_and_spread() -> None:
+    assert contest.summary([3.0, 1.0, 2.0]) == {"median": 2.0, "low": 1.0, "high": 3.0}
