@@ -124,9 +124,9 @@ def _scrambled(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 def any_legal(legal: Bools, uniform: NDArray[np.float64]) -> NDArray[np.int32]:
     """One legal action a row, all equally likely, picked by a uniform number [n]."""
-    actions = np.nonzero(legal)[1]
+    flat = np.flatnonzero(legal)
     counts = np.count_nonzero(legal, axis=1)
     first = np.cumsum(counts) - counts
     picked = np.minimum((uniform * counts).astype(np.intp), counts - 1)
-    taken: Ints = actions[first + picked]
+    taken: Ints = flat[first + picked] % legal.shape[1]
     return taken.astype(np.int32)

@@ -129,7 +129,9 @@ class Reader:
         self._base = spec.tables["species"][:, columns.of(f"base_{stat}" for stat in STATS)] * 200
 
     def read(self, arrivals: Arrivals) -> Scene:
-        leaves = cast(dict[str, NDArray[Any]], self._obs.view(arrivals.obs))  # Any: dtypes are the spec's
+        leaves: dict[str, NDArray[Any]] = {
+            name: self._obs.leaf(arrivals.obs, name) for name in LEAVES
+        }  # Any: the spec's
         pokemon, field, types = leaves["pokemon"], leaves["field"], leaves["types"]
         return Scene(
             pair=self.types.pair(types),
