@@ -90,10 +90,13 @@ class Staging:
         return self._first(rows)
 
     def _first(self, rows: int) -> tuple[dict[str, Tensor], Tensor]:
-        obs = {name: leaf[:rows] for name, leaf in self._leaves.items()}
-        legal = self._legal_tensor[:rows]
+        views = self._views.get(rows)
+        if views is None:
+            views = {name: leaf[:rows] for name, leaf in self._leaves.items()}, self._legal_tensor[:rows]
+            self._views[rows] = views
         if self.device is None or self.device.type == "cpu":
-            return obs, legal
+            return views
+        obs, legal = views
         return {name: leaf.to(self.device) for name, leaf in obs.items()}, legal.to(self.device)
 
     def _grow(self, rows: int) -> None:
@@ -101,3 +104,4 @@ class Staging:
         self._legal = np.zeros((rows, self.actions), np.bool_)
         self._leaves = {name: torch.from_numpy(leaf) for name, leaf in self.spec.obs.view(self._obs).items()}
         self._legal_tensor = torch.from_numpy(self._legal)
+        self._views: dict[int, tuple[dict[str, Tensor], Tensor]] = {}  # by rows; making them costs more than the copies

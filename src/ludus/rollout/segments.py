@@ -71,6 +71,7 @@ class Segments:
         layout = SegmentLayout(spec, rows, length)
         self._length = length
         self._open = layout.allocate()
+        self._flat = _Flat(self._open)
         self._position = np.zeros(rows, np.int64)  # decisions in the row's open segment
         self._began = np.zeros(rows, np.int64)  # where in it the row's match began
         self._live = np.zeros(rows, np.bool_)  # the last decision awaits its reward
@@ -99,7 +100,7 @@ class Segments:
             self._end(ending, value_of)
         live = self._live[arrivals.row]
         row = arrivals.row[live]
-        self._open.reward[row, self._position[row] - 1] = arrivals.reward[live]
+        self._flat.reward[row * self._length + self._position[row] - 1] = arrivals.reward[live]
 
     def open(self, arrivals: Arrivals, choices: Choices, learning: NDArray[np.bool_] | None) -> None:
         """Record what was chosen for the rows that learn (None: all)."""
@@ -111,19 +112,21 @@ class Segments:
         complete = self._position[row] == self._length
         if complete.any():
             self._flush(row[complete], value[complete])
-        at, opened = self._position[row], self._open
-        opened.obs[row, at] = obs
-        opened.legal[row, at] = legal
-        opened.action[row, at] = action
-        opened.logp[row, at] = logp
-        opened.value[row, at] = value
-        opened.reward[row, at] = 0
-        opened.ends[row, at] = False
-        opened.final_value[row, at] = 0
-        opened.opens[row, at] = opens
-        opened.version[row, at] = choices.version
-        self._began[row[opens]] = at[opens]
-        self._position[row] = at + 1
+        position, flat = self._position[row], self._flat
+        at = row * self._length + position
+        flat.obs[at] = obs
+        flat.legal[at] = legal
+        flat.action[at] = action
+        flat.logp[at] = logp
+        flat.value[at] = value
+        flat.reward[at] = 0
+        flat.ends[at] = False
+        flat.final_value[at] = 0
+        flat.opens[at] = opens
+        flat.version[at] = choices.version
+        if opens.any():
+            self._began[row[opens]] = position[opens]
+        self._position[row] = position + 1
         self._live[row] = True
 
     def _end(self, ending: Ending, value_of: ValueOf) -> None:
@@ -156,6 +159,23 @@ class Segments:
         if len(rest):
             _copy(self._open, rest, self._waiting, self._waits)
             self._waits += len(rest)
+
+
+class _Flat:
+    """The same arrays without their time axis, [rows * T, ...]: one index instead of two is three times cheaper."""
+
+    def __init__(self, batch: SegmentBatch) -> None:
+        decisions = batch.decisions
+        self.obs = batch.obs.reshape(decisions, -1)
+        self.legal = batch.legal.reshape(decisions, -1)
+        self.action = batch.action.reshape(-1)
+        self.logp = batch.logp.reshape(-1)
+        self.value = batch.value.reshape(-1)
+        self.reward = batch.reward.reshape(-1)
+        self.ends = batch.ends.reshape(-1)
+        self.final_value = batch.final_value.reshape(-1)
+        self.opens = batch.opens.reshape(-1)
+        self.version = batch.version.reshape(-1)
 
 
 def _copy(source: SegmentBatch, segments: Rows | slice, target: SegmentBatch, at: int) -> None:
