@@ -75,7 +75,7 @@ def _draw_opponent(axes: Axes, evaluations: Sequence[Evaluation], opponent: str,
     if during:
         minutes, rates, lows, highs = zip(*during, strict=True)
         axes.fill_between(minutes, lows, highs, color=colour, alpha=0.11, linewidth=0)
-        axes.plot(minutes, rates, color=colour, linewidth=2, marker="o", markersize=3.5)
+        axes.plot(minutes, rates, color=colour, linewidth=2, marker="o", markersize=3.5, clip_on=False)
         end = rates[-1]
     for _, score in (point for point in points if point[0].final):
         end, low, high = _percent(score)

@@ -50,25 +50,24 @@ def write(run_dir: Path, config: RunConfig, command: str) -> Path:
 
 
 def figures(rows: Sequence[Mapping[str, str]]) -> Figures:
-    """The whole run from the rows of its progress.csv: last counters, mean shares weighted by the time between rows."""
+    """The whole run from the rows of its progress.csv: last counters, and shares weighted by the time each is of."""
     kinds = {metric.name: metric.kind for metric in names.METRICS}
+    training_s = 0.0
     counters: dict[str, float] = {}
-    weighted: dict[str, float] = {}
-    total_s = before_s = 0.0
+    spent_s: dict[str, float] = {}  # by share: the stage's time, and that of the reports which gave it
+    reported_s: dict[str, float] = {}
     for row in rows:
-        now_s = _float(row.get(names.TRAINING_S, "")) or before_s
-        step_s, before_s = max(now_s - before_s, 0.0), now_s
-        total_s += step_s
-        for name, value in row.items():
-            number = _float(value)
-            if number is None:
-                continue
+        numbers = {name: number for name, value in row.items() if (number := _float(value)) is not None}
+        training_s = numbers.get(names.TRAINING_S, training_s)
+        for name, number in numbers.items():
             if kinds.get(name) == "counter" or name == names.HOSTS_RESTARTS:
                 counters[name] = number
             elif names.SHARE.end(name) is not None:
-                weighted[name] = weighted.get(name, 0.0) + number * step_s
-    shares = {names.SHARE.end(name) or "": weighted[name] / total_s for name in names.ordered(weighted) if total_s > 0}
-    return Figures(before_s, counters, shares)
+                window_s = numbers.get(names.REPORT_S, 0.0)
+                spent_s[name] = spent_s.get(name, 0.0) + number * window_s
+                reported_s[name] = reported_s.get(name, 0.0) + window_s
+    shares = {names.SHARE.end(name) or "": spent_s[name] / (reported_s[name] or 1.0) for name in names.ordered(spent_s)}
+    return Figures(training_s, counters, shares)
 
 
 def markdown(title: str, found: Sequence[Evaluation], numbers: Figures, command: str) -> str:

@@ -119,7 +119,7 @@ class Metrics:
         """
         now = self._clock_ns()
         wall_ns = max(now - self._since_ns, 1)
-        numbers: dict[str, float | str] = {**self._counters, **self._gauges}
+        numbers: dict[str, float | str] = {**self._counters, **self._gauges, names.REPORT_S: wall_ns / 1e9}
         for name, total in self._sums.items():
             if self._weights[name] > 0:
                 numbers[name] = total / self._weights[name]

@@ -50,6 +50,7 @@ LEARNED = "progress/learned"
 MATCHES = "progress/matches"
 UPDATES = "progress/updates"
 PHASE = "progress/phase"
+REPORT_S = "progress/report_s"
 
 # How fast it is
 DECISIONS_PER_S = "speed/decisions_per_s"
@@ -94,6 +95,7 @@ METRICS: tuple[Metric, ...] = (
     Metric(
         TRAINING_S, "gauge", "s", "time spent training, evaluation not counted, earlier parts of a resumed run included"
     ),
+    Metric(REPORT_S, "gauge", "s", "time since the report before, which means and shares are of"),
     Metric(ETA_S, "gauge", "s", "training time left if the budget is used up at this speed"),
     Metric(DECISIONS, "counter", "decisions", "choices made in training matches, by whichever policy"),
     Metric(LEARNED, "counter", "decisions", "choices that went into an update"),

@@ -23,8 +23,9 @@ def test_figures_take_the_last_counters_and_weigh_shares_by_time(tmp_path: Path)
     share = names.SHARE(names.POLICIES)
     figures = rows(
         tmp_path,
-        {names.TRAINING_S: 10.0, names.DECISIONS: 5000, names.MATCHES: 10, share: 0.1},
-        {names.TRAINING_S: 40.0, names.DECISIONS: 8000, names.MATCHES: 20, share: 0.5},
+        {names.TRAINING_S: 10.0, names.DECISIONS: 5000, names.MATCHES: 10, share: 0.1, names.REPORT_S: 10.0},
+        {names.TRAINING_S: 20.0, names.REPORT_S: 99.0},
+        {names.TRAINING_S: 40.0, names.DECISIONS: 8000, names.MATCHES: 20, share: 0.5, names.REPORT_S: 30.0},
     )
     assert figures.training_s == 40.0
     assert figures.counters[names.DECISIONS] == 8000
