@@ -1,0 +1,107 @@
+"""The toy games have the answers they claim, checked against slow and obvious twins."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Literal
+
+import numpy as np
+import pytest
+
+from ludus.games.toy.game import game
+from ludus.games.toy.matches import best_actions, new_match, spec_of
+from ludus.games.toy.options import ToyOptions
+from ludus.hosting.match import Turn
+from ludus.spec import GameSpec
+from ludus.types import Arrivals
+
+
+@cache
+def mover_wins(pile: int) -> bool:
+    return any(pile >= take and not mover_wins(pile - take) for take in (1, 2, 3))
+
+
+def shown(spec: GameSpec, index: int) -> np.ndarray[tuple[int, int], np.dtype[np.uint8]]:
+    obs = np.zeros((1, spec.obs.nbytes), np.uint8)
+    spec.obs.leaf(obs, spec.obs.leaves[0].name)[0, index] = 1.0
+    return obs
+
+
+def test_best_action_of_nim_wins_wherever_a_win_exists() -> None:
+    spec = spec_of(ToyOptions(pile=30))
+    for pile in range(1, 31):
+        take = int(best_actions(spec, shown(spec, pile))[0]) + 1
+        assert 1 <= take <= min(3, pile)
+        if mover_wins(pile):
+            assert not mover_wins(pile - take)
+
+
+def test_nim_alternates_and_masks_what_the_pile_does_not_hold() -> None:
+    options = ToyOptions(pile=4)
+    match = new_match(options, spec_of(options))
+    turn = match.start(1)
+    assert (turn.seats, turn.legal.tolist()) == ((0,), [[True, True, True]])
+    turn = match.advance({0: 2})
+    assert (turn.seats, turn.legal.tolist()) == ((1,), [[True, False, False]])
+    turn = match.advance({1: 0})
+    assert turn.score == (0.0, 1.0)
+    assert turn.reward.tolist() == [-1.0, 1.0]
+
+
+def test_called_symbols_successor_beats_every_other_choice() -> None:
+    options = ToyOptions(game="rps", rounds=1)
+    spec = spec_of(options)
+    for seed in range(10):
+        match = new_match(options, spec)
+        turn = match.start(seed)
+        assert turn.seats == (0, 1)
+        best = best_actions(spec, turn.obs)
+        assert best[0] == best[1]
+        for other in range(3):
+            end = new_match(options, spec)
+            end.start(seed)
+            score = end.advance({0: int(best[0]), 1: other}).score
+            assert score == ((0.5, 0.5) if other == best[0] else (1.0, 0.0))
+
+
+def test_identity_pays_for_what_it_shows() -> None:
+    options = ToyOptions(game="identity", rounds=3)
+    spec = spec_of(options)
+    match = new_match(options, spec)
+    turn, earned = match.start(5), 0.0
+    while not turn.over:
+        turn = match.advance({0: int(best_actions(spec, turn.obs)[0])})
+        earned += float(turn.reward[0])
+    assert earned == 3.0
+    assert turn.score == (1.0,)
+
+
+@pytest.mark.parametrize("name", ["identity", "nim", "rps"])
+def test_same_seed_and_actions_give_the_same_match(name: Literal["identity", "nim", "rps"]) -> None:
+    def log(seed: int) -> str:
+        options = ToyOptions(game=name)
+        match = new_match(options, spec_of(options))
+        turn = match.start(seed)
+        while not turn.over:
+            turn = match.advance({seat: int(turn.legal[i].argmax()) for i, seat in enumerate(turn.seats)})
+        return turn.log
+
+    assert log(3) == log(3)
+    assert log(3) != log(4)
+
+
+def test_random_policy_uses_every_legal_action_and_no_other() -> None:
+    spec = spec_of(ToyOptions())
+    turn = Turn((0,), shown(spec, 2), np.array([[True, True, False]]), np.zeros(2, np.float32))
+    n = 200
+    arrivals = Arrivals(
+        np.arange(n, dtype=np.int32),
+        np.arange(n, dtype=np.int64),
+        np.repeat(turn.obs, n, axis=0),
+        np.repeat(turn.legal, n, axis=0),
+        np.zeros(n, np.float32),
+        np.zeros(n, np.bool_),
+    )
+    counts = np.bincount(game.scripted["random"](spec, 1).act(arrivals).action, minlength=3)
+    assert counts[2] == 0
+    assert min(counts[0], counts[1]) > 60
