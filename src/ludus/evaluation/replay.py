@@ -54,7 +54,7 @@ def replay(path: Path, out: Path | None = None, *, deadline_s: float = 120.0) ->
 def options_of(match: Record, game: registry.Game) -> msgspec.Struct:
     """The options a match was played with. Raises ReplayError when they do not fit, or name a program to start."""
     if local := game.local & match.options.keys():
-        raise ReplayError(f"the file sets {', '.join(sorted(local))}, which a saved match may not: that names a program")
+        raise ReplayError(f"it sets {', '.join(sorted(local))}, which a saved match may not: that names a program")
     try:
         return msgspec.convert(match.options, game.options)
     except msgspec.ValidationError as error:
