@@ -133,6 +133,11 @@ class HostFleet:
         """Processes of the hosts that run."""
         return tuple(host.process.pid for host in self._hosts if host.process is not None)
 
+    @property
+    def descriptors(self) -> tuple[int, ...]:
+        """What hosts that run write to; readable when `recv` would find something."""
+        return tuple(host.process.read_fd for host in self._hosts if host.process is not None)
+
     def close(self) -> None:
         """Ask the hosts to leave, kill those that have not after a short while. Again: does nothing."""
         if self._closed:

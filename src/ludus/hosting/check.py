@@ -116,7 +116,10 @@ class _Trial:
     def plays(self) -> str:
         with self._talk() as talk:
             talk.play(self.decisions)
-            return "" if talk.endings else f"no match ended within {self.decisions} decisions"
+            if not talk.endings:
+                return f"no match ended within {self.decisions} decisions"
+            other = [head for head in talk.endings if head.seed != derive(self.seed, head.number)]
+            return f"match {other[0].number} has seed {other[0].seed}, not the derived one" if other else ""
 
     def plays_in_parts(self) -> str:
         with self._talk() as talk:
