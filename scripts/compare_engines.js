@@ -4,11 +4,12 @@
  * Proves that the speed-up in src/ludus/games/showdown/host/engine.js changes nothing but speed.
  *
  *   node scripts/compare_engines.js --sim <pokemon-showdown folder> [--formats a,b] [--battles 200] [--seed 1]
+ *       [--engine <file>]
  *
  * Each format is played with seeded random legal choices on the stock and on the patched simulator, in one process
  * each, because patching is in place. A battle's transcript is every answered request, every accepted and refused
- * choice, the whole log (without its time stamps), the input log and the final generator state. Every eighth battle
- * adds its serialised state, and goes on from the deserialised copy. Battles are stepped in turn, eight at a time,
+ * choice, the whole log (without its time stamps), the input log, the generator state and the serialised state at the
+ * end. Every eighth battle goes on from a deserialised copy half-way. Battles are stepped in turn, eight at a time,
  * so state that leaks from one battle into another shows.
  *
  * Prints one line a format. Exits 1 at the first difference and says which battle and which line, 2 on bad usage.
@@ -49,26 +50,32 @@ async function main(argv) {
 }
 
 function parse(argv) {
-	const options = {sim: null, formats: FORMATS, battles: 200, seed: 1};
+	const options = {sim: null, engine: ENGINE, formats: FORMATS, battles: 200, seed: 1};
 	for (let i = 0; i < argv.length; i += 2) {
 		const name = argv[i].replace(/^--/, '');
 		const value = argv[i + 1];
 		if (!(name in options) || value === undefined) usage(`unknown or incomplete option ${argv[i]}`);
-		options[name] = name === 'formats' ? value.split(',') : name === 'sim' ? path.resolve(value) : Number(value);
+		options[name] = READERS[name](value);
 	}
 	if (!options.sim) usage('--sim is missing');
 	if (!(options.battles > 0) || !Number.isInteger(options.seed)) usage('--battles and --seed are whole numbers');
 	return options;
 }
 
+const READERS = {
+	sim: folder => path.resolve(folder), engine: file => path.resolve(file), formats: names => names.split(','),
+	battles: Number, seed: Number,
+};
+
 function usage(problem) {
-	console.error(`${problem}\nusage: compare_engines.js --sim <folder> [--formats a,b] [--battles 200] [--seed 1]`);
+	console.error(`${problem}\nusage: compare_engines.js --sim <folder> [--formats a,b] [--battles 200] [--seed 1] [--engine <file>]`);
 	process.exit(2);
 }
 
 /** One simulator in a child process, asked for one chunk of battles at a time. */
 function startPlayer(engine, options) {
-	const child = fork(__filename, ['--player', engine, options.sim], {stdio: ['ignore', 'inherit', 'inherit', 'ipc']});
+	const file = engine === 'patched' ? options.engine : '';
+	const child = fork(__filename, ['--player', options.sim, file], {stdio: ['ignore', 'inherit', 'inherit', 'ipc']});
 	let settle = null;
 	child.on('message', reply => settle.resolve(reply));
 	child.on('exit', code => settle?.reject(new Error(`the ${engine} player ended with code ${code}`)));
@@ -88,10 +95,14 @@ function startPlayer(engine, options) {
 
 /** Returns a description of the first difference, or null after printing the format's line. */
 async function compareFormat(format, [stock, patched], {battles, seed}) {
-	const cpuMs = [[], []];
 	let decisions = 0;
+	let timed = 0;
+	let stockMs = 0;
+	let patchedMs = 0;
 	for (let first = 0; first < battles; first += CHUNK) {
-		const request = {format, first, battles: Math.min(CHUNK, battles - first)};
+		// the first half runs while the code is still being compiled, so only the second half is timed
+		const isTimed = 2 * first + CHUNK >= battles;
+		const request = {format, first, battles: Math.min(CHUNK, battles - first), isTimed};
 		const expected = await stock.play(request);
 		const seen = await patched.play(request);
 		for (let i = 0; i < request.battles; i++) {
@@ -99,23 +110,18 @@ async function compareFormat(format, [stock, patched], {battles, seed}) {
 				return describeDifference({...request, keep: first + i}, [stock, patched], seed);
 			}
 		}
-		cpuMs[0].push(expected.cpuMs / request.battles);
-		cpuMs[1].push(seen.cpuMs / request.battles);
 		decisions += expected.decisions;
+		if (!isTimed) continue;
+		timed += request.battles;
+		stockMs += expected.cpuMs;
+		patchedMs += seen.cpuMs;
 	}
-	const [stockMs, patchedMs] = cpuMs.map(warmMean);
 	console.log(
 		`${format.padEnd(28)} ${battles} battles, ${battles} equal, ${(decisions / battles).toFixed(0)} decisions each, ` +
-		`CPU ms per battle: stock ${stockMs.toFixed(2)}, patched ${patchedMs.toFixed(2)}, ` +
+		`CPU ms per battle: stock ${(stockMs / timed).toFixed(2)}, patched ${(patchedMs / timed).toFixed(2)}, ` +
 		`ratio ${(stockMs / patchedMs).toFixed(2)}`
 	);
 	return null;
-}
-
-/** The second half of the chunks: the first runs while the code is still being compiled. */
-function warmMean(chunks) {
-	const warm = chunks.slice(Math.floor(chunks.length / 2));
-	return warm.reduce((sum, ms) => sum + ms, 0) / warm.length;
 }
 
 async function describeDifference(request, players, seed) {
@@ -123,28 +129,37 @@ async function describeDifference(request, players, seed) {
 	const where = `${request.format}: battle ${request.keep} with --seed ${seed} differs`;
 	for (let line = 0; line < Math.max(expected.length, seen.length); line++) {
 		if (expected[line] !== seen[line]) {
-			const before = expected.slice(Math.max(0, line - 5), line).map(text => `          ${text}`).join('\n');
-			return `${where} at line ${line}:\n${before}\n  stock   ${expected[line]}\n  patched ${seen[line]}`;
+			const before = expected.slice(Math.max(0, line - 5), line).map(text => `          ${text.slice(0, 200)}`);
+			const [stockLine, patchedLine] = excerpts(`${expected[line]}`, `${seen[line]}`);
+			return `${where} at line ${line}:\n${before.join('\n')}\n  stock   ${stockLine}\n  patched ${patchedLine}`;
 		}
 	}
 	return `${where}, but not when played again: the result depends on what was played before`;
 }
 
+/** The neighbourhood of the first differing character: lines with requests run to thousands of characters. */
+function excerpts(a, b) {
+	let at = 0;
+	while (at < a.length && a[at] === b[at]) at++;
+	const from = Math.max(0, at - 100);
+	return [a, b].map(text => (from ? '... ' : '') + text.slice(from, from + 200));
+}
+
 // ---- in the child ----
 
-function servePlayer(engine, sim) {
-	if (engine === 'patched') require(ENGINE).speedUp(sim);
+function servePlayer(sim, engine) {
+	if (engine) require(engine).speedUp(sim);
 	const simulator = require(path.join(sim, 'dist/sim'));
 	process.on('message', request => process.send(playChunk(simulator, request)));
 }
 
-/** Plays the chunk twice, once writing transcripts and once for the clock, with nothing but choosing in it. */
-function playChunk(simulator, {format, first, battles, seed, keep}) {
+/** Plays the chunk writing transcripts, and where timed again for the clock, with nothing but choosing in it. */
+function playChunk(simulator, {format, first, battles, seed, keep, isTimed}) {
 	const recorded = playAll(simulator, format, first, battles, seed, true);
 	const digests = recorded.map(match => crypto.createHash('sha1').update(match.transcript.join('\n')).digest('hex'));
 	const kept = keep === undefined ? null : recorded[keep - first].transcript;
 	const before = process.cpuUsage();
-	playAll(simulator, format, first, battles, seed, false);
+	if (isTimed) playAll(simulator, format, first, battles, seed, false);
 	const {user, system} = process.cpuUsage(before);
 	return {
 		digests,
@@ -211,7 +226,7 @@ class Match {
 	continueOnCopy() {
 		this.cloneAtTurn = 0;
 		const state = this.battle.toJSON();
-		this.transcript.push(JSON.stringify(withoutTimes(state)));
+		this.transcript.push(...describeState(state));
 		this.battle = this.simulator.Battle.fromJSON(JSON.stringify(state));
 		this.battle.restart(() => {});
 	}
@@ -221,12 +236,16 @@ class Match {
 		const {battle} = this;
 		for (const line of battle.log) if (!line.startsWith('|t:|')) this.transcript.push(line);
 		this.transcript.push(...battle.inputLog, `generator ${battle.prng.getSeed()}`);
-		this.transcript.push(JSON.stringify(withoutTimes(battle.toJSON())));
+		this.transcript.push(...describeState(battle.toJSON()));
 	}
 }
 
-function withoutTimes(state) {
-	return {...state, log: state.log.filter(line => !line.startsWith('|t:|'))};
+/** One line a field, keys in alphabetical order: the order in which an object got its keys is not compared. */
+function describeState(state) {
+	const sorted = (key, value) => value && typeof value === 'object' && !Array.isArray(value) ?
+		Object.fromEntries(Object.entries(value).sort(([a], [b]) => a < b ? -1 : 1)) : value;
+	const {log, ...rest} = state; // the log is in the transcript already
+	return Object.keys(rest).sort().map(key => `state ${key} ${JSON.stringify(rest[key], sorted)}`);
 }
 
 /** A legal choice as far as the request tells; the simulator can still refuse it (hidden trapping, a second mega). */

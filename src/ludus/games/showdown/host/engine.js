@@ -11,7 +11,9 @@ const path = require('node:path');
 const {createReplace} = require('./engine/replace');
 
 const VERSION = '0.11.11';
-const PARTS = ['events', 'turns', 'teams'];
+const PARTS = [
+	'layout', 'events', 'residuals', 'turns', 'speeds', 'moves', 'lookups', 'logs', 'random', 'teams',
+];
 const DONE = Symbol.for('ludus.engine');
 
 /**
@@ -38,7 +40,8 @@ function speedUp(simRoot) {
 }
 
 const FILES = [
-	'battle', 'pokemon', 'side', 'field', 'state', 'dex', 'dex-formats', 'prng', 'teams',
+	'battle', 'pokemon', 'side', 'field', 'state', 'teams', 'prng', 'dex', 'dex-data', 'dex-formats', 'dex-moves',
+	'dex-abilities', 'dex-items', 'dex-species',
 ];
 
 module.exports = {speedUp, VERSION};

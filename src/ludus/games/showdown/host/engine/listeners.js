@@ -26,14 +26,14 @@ const ABILITY_SUB_ORDERS = {'Poison Touch': 6, 'Perish Body': 6, Stall: 9};
 const NO_ORDER = 4294967296; // what Battle#comparePriority takes for a missing order
 
 class Callback {
-	constructor(effect, name) {
-		this.call = effect[name.name];
+	constructor(effect, name, call) {
+		this.call = call;
 		this.order = effect[name.order] || NO_ORDER;
 		this.priority = effect[name.priority] || 0;
 		const own = effect[name.subOrder] || 0;
 		this.subOrder = own || subOrder(effect);
 		/** The sub-order of a condition without its own depends on what it sits on. */
-		this.placed = !own && effect.effectType === 'Condition';
+		this.isPlaced = !own && effect.effectType === 'Condition';
 	}
 }
 
@@ -53,11 +53,13 @@ class Profile {
 		this.isBreakable = this.isAbility && !!effect.flags['breakable'];
 		this.isMagicBounce = this.isAbility && effect.name === 'Magic Bounce';
 		this.callbacks = new Map();
+		this.start = null;
+		this.timings = null;
 		const events = [];
 		for (const key in effect) {
 			if (!key.startsWith('on') || effect[key] === undefined || isRank(effect, key)) continue;
 			const name = callbackName(key);
-			this.callbacks.set(name, new Callback(effect, name));
+			this.callbacks.set(name, new Callback(effect, name, effect[key]));
 			for (const {index, bit} of readings(key)) events.push(index << 8 | bit);
 			// Battle#getCallback falls back from onSwitchIn to onStart
 			if (key === 'onStart') for (const {index, bit} of readings('onSwitchIn')) events.push(index << 8 | bit);
@@ -65,9 +67,17 @@ class Profile {
 		this.events = Uint32Array.from(events);
 	}
 
-	/** The sub-order of a callback that the effect has only by Battle#getCallback's fall-back. */
-	subOrderOf(name) {
-		return this.effect[name.subOrder] || subOrder(this.effect);
+	/** The onSwitchIn that Battle#getCallback makes of onStart. */
+	starting() {
+		return this.start ||= new Callback(this.effect, callbackName('onSwitchIn'), this.effect.onStart);
+	}
+
+	/** What ranks an effect without the callback, found for its duration. */
+	timing(name) {
+		this.timings ||= new Map();
+		let callback = this.timings.get(name);
+		if (callback === undefined) this.timings.set(name, callback = new Callback(this.effect, name, undefined));
+		return callback;
 	}
 
 	addTo(bits) {
@@ -133,7 +143,7 @@ class PokemonListeners {
 
 function pokemonListeners(pokemon) {
 	const listeners = pokemon[LISTENERS];
-	if (listeners === undefined) return pokemon[LISTENERS] = new PokemonListeners(pokemon);
+	if (!listeners) return pokemon[LISTENERS] = new PokemonListeners(pokemon);
 	if (
 		listeners.isStale || listeners.volatiles !== pokemon.volatiles || listeners.status !== pokemon.status ||
 		listeners.ability !== pokemon.ability || listeners.item !== pokemon.item ||
@@ -227,7 +237,7 @@ function mayBeHeard(battle, eventid, pokemon) {
 
 function markStale(owner) {
 	const listeners = owner[LISTENERS];
-	if (listeners !== undefined) listeners.isStale = true;
+	if (listeners) listeners.isStale = true;
 }
 
 /** The stock methods that events.js re-implements inline; a mod that replaces one keeps the stock event code. */
@@ -254,5 +264,5 @@ function isPlain(battle) {
 
 module.exports = {
 	IN_FIELD, IN_FORMAT, IN_SIDE_ON, IN_SIDE_FOE, IN_SIDE_ANY, NO_ORDER,
-	battleListeners, pokemonListeners, profileOf, markStale, mayBeHeard,
+	LISTENERS, battleListeners, pokemonListeners, profileOf, markStale, mayBeHeard,
 };

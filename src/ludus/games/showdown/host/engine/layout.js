@@ -1,0 +1,23 @@
+'use strict';
+/**
+ * One object layout for all Pokemon.
+ *
+ * A property added later gives the object another layout, and code that meets more than four layouts is no longer
+ * compiled for any. So what we keep on a Pokemon, and what the simulator adds to it only when it first moves or eats,
+ * is there from the start; undefined values are not serialised.
+ */
+
+const {LISTENERS} = require('./listeners');
+
+module.exports = function patchLayout({replace, Side}) {
+	replace(Side.prototype, 'addPokemon', 'fdf81144de9b', stock => function (set) {
+		const pokemon = stock.call(this, set);
+		if (pokemon) {
+			pokemon[LISTENERS] = null;
+			pokemon.lastMoveTargetLoc = undefined;
+			pokemon.staleness = undefined;
+			pokemon.pendingStaleness = undefined;
+		}
+		return pokemon;
+	});
+};

@@ -1,0 +1,57 @@
+'use strict';
+/**
+ * Dex#getActiveMove with one object layout for all moves.
+ *
+ * Stock code copies a move key by key into an empty object. With its fifty keys the copy becomes a hash table, slow to
+ * make and slow to read. Here a class with every key that any move of the dex has makes the copies, so that all active
+ * moves share one layout; keys that the move lacks are undefined, which nothing in the simulator tells from absent.
+ */
+
+/** Set on active moves while they run; named here so that setting them does not change the layout. */
+const RUN_TIME_KEYS = ['hit', 'moveHitData', 'totalDamage', 'lastHit', 'isExternal', 'hasBounced', 'sourceEffect'];
+
+module.exports = function patchMoves({replace, ModdedDex, DataMove}) {
+	const copiers = new WeakMap();
+
+	replace(ModdedDex.prototype, 'getActiveMove', 'd75c255b5adb', stock => function (move) {
+		if (move && typeof move.hit === 'number') return move;
+		move = this.moves.get(move);
+		let copier = copiers.get(this);
+		if (copier === undefined) copiers.set(this, copier = createCopier(this, DataMove));
+		return copier(move) || stock.call(this, move);
+	});
+};
+
+/** Returns a function that copies a move of the dex, or gives null for one with keys the dex's data does not have. */
+function createCopier(dex, DataMove) {
+	const keys = new Set(Object.keys(new DataMove({name: 'x', category: 'Physical', basePower: 1})));
+	for (const id in dex.data.Moves) for (const key in dex.data.Moves[id]) keys.add(key);
+	for (const key of RUN_TIME_KEYS) keys.add(key);
+	const ActiveMove = createClass([...keys], DataMove);
+	const origins = new WeakMap();
+	return move => {
+		let origin = origins.get(move);
+		if (origin === undefined) {
+			const isKnown = Object.getPrototypeOf(move) === DataMove.prototype && Object.keys(move).every(key => keys.has(key));
+			origin = isKnown ? {move: new ActiveMove(move), nested: nestedKeys(move)} : null;
+			origins.set(move, origin);
+		}
+		if (origin === null) return null;
+		const copy = new ActiveMove(origin.move);
+		for (const key of origin.nested) copy[key] = dex.deepClone(copy[key]);
+		copy.hit = 0;
+		return copy;
+	};
+}
+
+/** A constructor spelled out key by key is what gives all copies the same layout from the start. */
+function createClass(keys, DataMove) {
+	const assignments = keys.map(key => `this[${JSON.stringify(key)}] = move[${JSON.stringify(key)}];`);
+	const ActiveMove = new Function('move', assignments.join('\n'));
+	ActiveMove.prototype = DataMove.prototype;
+	return ActiveMove;
+}
+
+function nestedKeys(move) {
+	return Object.keys(move).filter(key => typeof move[key] === 'object' && move[key] !== null);
+}
