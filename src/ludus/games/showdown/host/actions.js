@@ -46,7 +46,7 @@ class ActionSet {
 		this.textsUltra = slotTexts(this, ' ultra');
 		this.previewBySize = Array.from({ length: SWITCHES + 1 }, (_, team) => previewChoices(this, team));
 		this.options = [new Int32Array(this.slotActions), new Int32Array(this.slotActions)]; // scratch of doubles masks
-		this.gimmicks = [new Int8Array(this.slotActions), new Int8Array(this.slotActions)]; // what each option uses up; 0 nothing
+		this.gimmicks = [new Int8Array(this.slotActions), new Int8Array(this.slotActions)]; // what each uses up; 0 nothing
 	}
 
 	/** The constants a net needs to take actions apart; part of HELLO's layout. */
@@ -300,7 +300,7 @@ function variantsOf(format, gen, ruleTable) {
 	return gen === 8 ? ['plain', 'dynamax'] : ['plain', 'tera'];
 }
 
-/** Team positions that each preview action names, leads first. Empty where naming the lead says it all (singles, all brought). */
+/** Team positions that each preview action names, leads first; none in singles where all come along: a switch says it. */
 function previewOrders(slots, picked, shown) {
 	if (!shown || (slots === 1 && (!picked || picked >= SWITCHES))) return [];
 	const backs = picked && picked < SWITCHES ? Math.max(picked - slots, 0) : 0;

@@ -49,7 +49,7 @@ class FrameReader {
 		if (held < HEADER_BYTES) return null;
 		const at = this.start;
 		const magic = this.buffer.readUInt16LE(at);
-		if (magic !== MAGIC) throw new ProtocolError(`frame begins with 0x${magic.toString(16)}, expected 0x${MAGIC.toString(16)}`);
+		if (magic !== MAGIC) throw new ProtocolError(`frame begins with 0x${magic.toString(16)}, expected 0x554c`);
 		const version = this.buffer[at + 2];
 		if (version !== VERSION) throw new ProtocolError(`frame has version ${version}, this host speaks ${VERSION}`);
 		const kind = this.buffer[at + 3];
@@ -211,11 +211,12 @@ function decodeConfigure(body) {
 	if (schedule !== null) {
 		expect(Array.isArray(schedule), 'schedule must be null or a list');
 		for (const entry of schedule) {
-			const ok = Array.isArray(entry) && entry.length === 2 && isCount(entry[0]) && entry[0] < 2 ** 32 && isCount(entry[1]);
-			expect(ok, 'schedule entries are [number below 2^32, seed]');
+			const pair = Array.isArray(entry) && entry.length === 2 && entry.every(isCount);
+			expect(pair && entry[0] < 2 ** 32, 'schedule entries are [number below 2^32, seed]');
 		}
 	}
-	return { matches: message.matches, options: message.options, seed: message.seed, schedule, keepLog: !!message.keep_log };
+	const { matches, options, seed } = message;
+	return { matches, options, seed, schedule, keepLog: !!message.keep_log };
 }
 
 function aligned(offset) {
@@ -223,5 +224,5 @@ function aligned(offset) {
 }
 
 module.exports = {
-	ArrivalStage, FrameReader, FrameWriter, HEADER_BYTES, HostError, KIND, MAX_BODY, ProtocolError, VERSION, decodeActions, decodeConfigure,
+	ArrivalStage, FrameReader, FrameWriter, HostError, KIND, MAX_BODY, ProtocolError, VERSION, decodeActions, decodeConfigure,
 };

@@ -1,30 +1,20 @@
 'use strict';
-// The Showdown host: K battles in one process, frames on stdin and stdout. Usage: node host.js --sim <pokemon-showdown folder>
+// The Showdown host: K battles in one process, frames on stdin and stdout.
+// Usage: node host.js --sim <folder of the pokemon-showdown package>
 // It blocks on stdin between frames, so there is no event loop: every frame is answered before the next one is read.
 
 const fs = require('node:fs');
 const path = require('node:path');
-const { ActionSet } = require('./actions.js');
-const { ArrivalStage, FrameReader, FrameWriter, HostError, KIND, ProtocolError, VERSION, decodeActions, decodeConfigure } = require('./frames.js');
+const {
+	ArrivalStage, FrameReader, FrameWriter, HostError, KIND, ProtocolError, decodeActions, decodeConfigure,
+} = require('./frames.js');
 const { Match, SEATS, matchSeed } = require('./matches.js');
-const { loadTeams } = require('./teams.js');
+const { hello, setUp } = require('./setup.js');
 
-const SCHEMA = 1; // grows whenever the meaning of an observation or action changes
 const READ_BYTES = 1 << 16;
 const RETRY_MS = 1; // when a pipe that was set non-blocking is empty or full
 const FAULTS_IN_A_ROW = 20; // matches that fail without one that ends between them, before the host gives up
 const EXIT = Object.freeze({ done: 0, failed: 1, refused: 2 });
-
-const OPTIONS = {
-	format: { fallback: 'gen1randombattle', valid: value => typeof value === 'string', expected: 'the name of a format' },
-	feature_set: { fallback: 'full', valid: value => value === 'raw' || value === 'full', expected: 'raw or full' },
-	teams: { fallback: null, valid: value => value === null || typeof value === 'string', expected: 'a folder or null' },
-	max_turns: { fallback: 300, valid: value => Number.isInteger(value) && value >= 1, expected: 'an integer from 1' },
-	reward_win: { fallback: 1, valid: Number.isFinite, expected: 'a number' },
-	reward_shaping: { fallback: 0.5, valid: Number.isFinite, expected: 'a number' },
-	stock_engine: { fallback: false, valid: value => typeof value === 'boolean', expected: 'true or false' },
-	node: { fallback: 'wheel', valid: value => typeof value === 'string', expected: 'a string' }, // read where the host is started
-};
 
 class Host {
 	/** `send(writer)` writes out all bytes collected so far; `log(text)` is for people. */
@@ -39,7 +29,7 @@ class Host {
 	/** Answer CONFIGURE with HELLO and the opening arrivals. */
 	configure(body) {
 		const { matches, options, seed, schedule, keepLog } = decodeConfigure(body);
-		this.setup = setUp(this.simRoot, checkedOptions(options), keepLog);
+		this.setup = setUp(this.simRoot, options, keepLog);
 		const { actionSet, observer } = this.setup;
 		this.seed = seed;
 		this.schedule = schedule;
@@ -65,7 +55,7 @@ class Host {
 		for (let i = 0; i < rows.length; i++) {
 			const slot = Math.floor(rows[i] / SEATS);
 			const match = this.slots[slot];
-			if (!match) throw new ProtocolError(`ACTIONS names row ${rows[i]}, which was not asked; there are ${this.slots.length * SEATS} rows`);
+			if (!match) throw new ProtocolError(`ACTIONS names row ${rows[i]}, which was not asked`);
 			if (actions[i] < 0 || actions[i] >= this.setup.actionSet.size) {
 				throw new ProtocolError(`row ${rows[i]} chose action ${actions[i]}, there are ${this.setup.actionSet.size}`);
 			}
@@ -157,107 +147,6 @@ class Host {
 	}
 }
 
-/** Load the simulator and everything that all matches of this host share. */
-function setUp(simRoot, options, keepLog) {
-	if (!options.stock_engine) require('./engine.js').speedUp(simRoot);
-	const sim = require(simRoot);
-	const { Observer, View } = require('./observe.js');
-	const format = findFormat(options.format, sim.Dex);
-	const dex = sim.Dex.forFormat(format);
-	const ruleTable = dex.formats.getRuleTable(format);
-	checkPlayable(format, ruleTable);
-	const teams = teamsFor(format, options, sim);
-	const actionSet = new ActionSet(format, dex.gen, format.gameType, ruleTable);
-	const observer = new Observer(dex, actionSet, { feature_set: options.feature_set, gen: dex.gen, format });
-	return { Battle: sim.Battle, View, format, dex, actionSet, observer, teams, options, keepLog };
-}
-
-function hello({ actionSet, dex, format, observer, options, teams }) {
-	const tables = {};
-	for (const [name, table] of Object.entries(observer.tables())) tables[name] = packTable(table.shape, table.data);
-	if (actionSet.preview.length) {
-		tables.preview = packTable([actionSet.preview.length, actionSet.previewPicks], Float32Array.from(actionSet.preview.flat()));
-	}
-	return {
-		protocol: VERSION,
-		name: `showdown-gen${dex.gen}-${format.gameType}`,
-		seats: SEATS,
-		actions: actionSet.size,
-		schema: SCHEMA,
-		obs: observer.leaves(),
-		layout: { ...(observer.layout ? observer.layout() : {}), ...actionSet.describe() },
-		tables,
-		facts: { format: format.id, engine: options.stock_engine ? 'stock' : 'patched', teams: teams ? teams.length : 0 },
-	};
-}
-
-function packTable(shape, data) {
-	const values = Float32Array.from(data);
-	return { shape, data: Buffer.from(values.buffer).toString('base64') };
-}
-
-function checkedOptions(given) {
-	for (const name of Object.keys(given)) {
-		if (!OPTIONS[name]) throw new HostError('configuration', `unknown option ${name}${suggestion(name, Object.keys(OPTIONS))}`);
-	}
-	const options = {};
-	for (const [name, { fallback, valid, expected }] of Object.entries(OPTIONS)) {
-		options[name] = given[name] === undefined ? fallback : given[name];
-		if (!valid(options[name])) {
-			throw new HostError('configuration', `option ${name} must be ${expected}, seen ${JSON.stringify(options[name])}`);
-		}
-	}
-	return options;
-}
-
-function findFormat(name, Dex) {
-	const format = Dex.formats.get(name);
-	if (format.exists && format.effectType === 'Format') return format;
-	const known = Dex.formats.all().filter(each => each.effectType === 'Format').map(each => each.id);
-	throw new HostError('configuration', `unknown format ${JSON.stringify(name)}${suggestion(name.toLowerCase(), known)}`);
-}
-
-function checkPlayable(format, ruleTable) {
-	const refuse = why => {
-		throw new HostError('configuration', `format ${format.id} cannot be played here: ${why}`);
-	};
-	if (!['singles', 'doubles'].includes(format.gameType)) refuse(`it is ${format.gameType}, only singles and doubles are known`);
-	if (format.team && ruleTable.maxTeamSize > 6) refuse(`its teams have up to ${ruleTable.maxTeamSize} Pokemon, actions name 6`);
-	if (ruleTable.onChooseTeam) refuse('whom one may bring depends on more than the request shows');
-}
-
-/** Packed teams, or null where the format makes its own. */
-function teamsFor(format, options, sim) {
-	if (format.team) {
-		if (options.teams === null) return null;
-		throw new HostError('configuration', `format ${format.id} makes its own teams; leave the option teams out`);
-	}
-	if (options.teams === null) {
-		throw new HostError('configuration', `format ${format.id} needs teams: set the option teams to a folder of team files`);
-	}
-	return loadTeams(path.resolve(options.teams), format, sim);
-}
-
-/** ", did you mean a, b or c?" with the nearest of the known names. */
-function suggestion(name, known) {
-	const ranked = known.map(each => [editDistance(name, each), each]).sort((a, b) => a[0] - b[0] || (a[1] < b[1] ? -1 : 1));
-	const near = ranked.slice(0, 3).map(([, each]) => each);
-	return `, did you mean ${near.slice(0, -1).join(', ')} or ${near[near.length - 1]}?`;
-}
-
-function editDistance(a, b) {
-	let previous = Array.from({ length: b.length + 1 }, (_, j) => j);
-	for (let i = 1; i <= a.length; i++) {
-		const current = [i];
-		for (let j = 1; j <= b.length; j++) {
-			const change = previous[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1);
-			current.push(Math.min(change, previous[j] + 1, current[j - 1] + 1));
-		}
-		previous = current;
-	}
-	return previous[b.length];
-}
-
 // -- the process
 
 function main() {
@@ -268,7 +157,7 @@ function main() {
 	const log = text => process.stderr.write(text);
 	const host = new Host(simRoot && path.resolve(simRoot), writeAll, log);
 	try {
-		if (!simRoot) throw new HostError('configuration', 'usage: node host.js --sim <folder of the pokemon-showdown package>');
+		if (!simRoot) throw new HostError('configuration', 'the host needs --sim <folder of the pokemon-showdown package>');
 		serve(host);
 	} catch (error) {
 		if (error.code === 'EPIPE') process.exit(EXIT.done); // the other side has left
@@ -337,4 +226,4 @@ function pause() {
 
 if (require.main === module) main();
 
-module.exports = { Host, SCHEMA, checkedOptions, editDistance };
+module.exports = { Host };

@@ -76,14 +76,15 @@ class Match {
 	open(stage) {
 		const { Battle, View, format, observer, teams } = this.setup;
 		const random = new SplitMix(this.seed);
-		const battle = new Battle({ format, formatid: format.id, seed: random.nextBattleSeed(), send: ignore, strictChoices: false });
+		const seed = random.nextBattleSeed();
+		const battle = new Battle({ format, formatid: format.id, seed, send: ignore, strictChoices: false });
 		this.battle = battle;
 		for (const [seat, id] of ['p1', 'p2'].entries()) {
-			const seed = random.nextBattleSeed();
+			const teamSeed = random.nextBattleSeed();
 			const team = teams ? teams[random.nextBelow(teams.length)] : undefined;
-			battle.setPlayer(id, { name: `Player ${seat + 1}`, seed, team });
+			battle.setPlayer(id, { name: `Player ${seat + 1}`, seed: teamSeed, team });
 		}
-		if (!this.setup.keepLog) for (const side of battle.sides) side.getChoice = silent; // its text feeds the input log only
+		if (!this.setup.keepLog) for (const side of battle.sides) side.getChoice = silent; // it feeds the input log only
 		this.view = new View(observer, battle, SEATS);
 		this.collect(stage);
 	}
@@ -117,7 +118,8 @@ class Match {
 		const isMove = !!request.active;
 		if (!this.battle.choose(side.id, choice)) {
 			if (request.update) return false;
-			throw new HostError('match', `the simulator refused a legal choice: ${side.choice.error}`, `"${choice}" for ${JSON.stringify(request)}`);
+			const detail = `"${choice}" for ${JSON.stringify(request)}`;
+			throw new HostError('match', `the simulator refused a legal choice: ${side.choice.error}`, detail);
 		}
 		this.decisions[seat]++;
 		if (isMove) this.count(seat, action);

@@ -62,7 +62,7 @@ function teamFiles(folder, format) {
 	return files.map(name => path.join(folder, name));
 }
 
-/** The teams in a file's text as {text, format, title}; the last two from a "=== [format] title ===" line, where there is one. */
+/** The teams in a text as {text, format, title}; the last two come from a "=== [format] title ===" line. */
 function splitTeams(text) {
 	const lines = text.replace(/\r/g, '').replace(/^\uFEFF/, '').split('\n');
 	const filled = lines.filter(line => line.trim() !== '');
@@ -100,9 +100,9 @@ function fillStatExperience(team) {
 }
 
 function problemsOf(team, validator) {
-	if (team.length > LARGEST_TEAM) return [`it has ${team.length} Pokemon, at most ${LARGEST_TEAM} can be named by an action`];
+	if (team.length > LARGEST_TEAM) return [`it has ${team.length} Pokemon, actions can name ${LARGEST_TEAM}`];
 	const crowded = team.find(set => set.moves.length > MOST_MOVES);
-	if (crowded) return [`${crowded.species || crowded.name} has ${crowded.moves.length} moves, at most ${MOST_MOVES} can be named`];
+	if (crowded) return [`${crowded.species} has ${crowded.moves.length} moves, actions can name ${MOST_MOVES}`];
 	return validator.validateTeam(team) || [];
 }
 

@@ -1,0 +1,130 @@
+'use strict';
+// From a CONFIGURE message's options to what all matches of a host share, and to the HELLO that describes it.
+
+const path = require('node:path');
+const { ActionSet, SWITCHES } = require('./actions.js');
+const { HostError, VERSION } = require('./frames.js');
+const { SEATS } = require('./matches.js');
+const { loadTeams } = require('./teams.js');
+
+const SCHEMA = 1; // grows whenever the meaning of an observation or action changes
+
+const OPTIONS = {
+	format: { fallback: 'gen1randombattle', valid: value => typeof value === 'string', expected: 'the name of a format' },
+	feature_set: { fallback: 'full', valid: value => value === 'raw' || value === 'full', expected: 'raw or full' },
+	teams: { fallback: null, valid: value => value === null || typeof value === 'string', expected: 'a folder or null' },
+	max_turns: { fallback: 300, valid: value => Number.isInteger(value) && value >= 1, expected: 'an integer from 1' },
+	reward_win: { fallback: 1, valid: Number.isFinite, expected: 'a number' },
+	reward_shaping: { fallback: 0.5, valid: Number.isFinite, expected: 'a number' },
+	stock_engine: { fallback: false, valid: value => typeof value === 'boolean', expected: 'true or false' },
+	node: { fallback: 'wheel', valid: value => typeof value === 'string', expected: 'a string' }, // for who starts the host
+};
+
+/** Load the simulator and everything that all matches of this host share. */
+function setUp(simRoot, given, keepLog) {
+	const options = checkedOptions(given);
+	if (!options.stock_engine) require('./engine.js').speedUp(simRoot);
+	const sim = require(simRoot);
+	const { Observer, View } = require('./observe.js');
+	const format = findFormat(options.format, sim.Dex);
+	const dex = sim.Dex.forFormat(format);
+	const ruleTable = dex.formats.getRuleTable(format);
+	checkPlayable(format, ruleTable);
+	const teams = teamsFor(format, options, sim);
+	const actionSet = new ActionSet(format, dex.gen, format.gameType, ruleTable);
+	const observer = new Observer(dex, actionSet, { feature_set: options.feature_set, gen: dex.gen, format });
+	return { Battle: sim.Battle, View, format, dex, actionSet, observer, teams, options, keepLog };
+}
+
+function hello({ actionSet, dex, format, observer, options, teams }) {
+	const tables = {};
+	for (const [name, table] of Object.entries(observer.tables())) tables[name] = packTable(table.shape, table.data);
+	if (actionSet.preview.length) {
+		tables.preview = packTable([actionSet.preview.length, actionSet.previewPicks], actionSet.preview.flat());
+	}
+	return {
+		protocol: VERSION,
+		name: `showdown-gen${dex.gen}-${format.gameType}`,
+		seats: SEATS,
+		actions: actionSet.size,
+		schema: SCHEMA,
+		obs: observer.leaves(),
+		layout: { ...(observer.layout ? observer.layout() : {}), ...actionSet.describe() },
+		tables,
+		facts: { format: format.id, engine: options.stock_engine ? 'stock' : 'patched', teams: teams ? teams.length : 0 },
+	};
+}
+
+function packTable(shape, data) {
+	const values = Float32Array.from(data);
+	return { shape, data: Buffer.from(values.buffer).toString('base64') };
+}
+
+function checkedOptions(given) {
+	for (const name of Object.keys(given)) {
+		if (OPTIONS[name]) continue;
+		throw new HostError('configuration', `unknown option ${name}${suggestion(name, Object.keys(OPTIONS))}`);
+	}
+	const options = {};
+	for (const [name, { fallback, valid, expected }] of Object.entries(OPTIONS)) {
+		options[name] = given[name] === undefined ? fallback : given[name];
+		if (!valid(options[name])) {
+			throw new HostError('configuration', `option ${name} must be ${expected}, seen ${JSON.stringify(options[name])}`);
+		}
+	}
+	return options;
+}
+
+function findFormat(name, Dex) {
+	const format = Dex.formats.get(name);
+	if (format.exists && format.effectType === 'Format') return format;
+	const known = Dex.formats.all().filter(each => each.effectType === 'Format').map(each => each.id);
+	throw new HostError('configuration', `unknown format "${name}"${suggestion(name.toLowerCase(), known)}`);
+}
+
+function checkPlayable(format, ruleTable) {
+	const refuse = why => {
+		throw new HostError('configuration', `format ${format.id} cannot be played here: ${why}`);
+	};
+	const { gameType } = format;
+	if (gameType !== 'singles' && gameType !== 'doubles') refuse(`it is ${gameType}, only singles and doubles are known`);
+	if (format.team && ruleTable.maxTeamSize > SWITCHES) {
+		refuse(`its teams have up to ${ruleTable.maxTeamSize} Pokemon, actions can name ${SWITCHES}`);
+	}
+	if (ruleTable.onChooseTeam) refuse('whom one may bring depends on more than the request shows');
+}
+
+/** Packed teams, or null where the format makes its own. */
+function teamsFor(format, options, sim) {
+	if (format.team) {
+		if (options.teams === null) return null;
+		throw new HostError('configuration', `format ${format.id} makes its own teams; leave the option teams out`);
+	}
+	if (options.teams === null) {
+		throw new HostError('configuration', `format ${format.id} needs teams: set the option teams to a folder of team files`);
+	}
+	return loadTeams(path.resolve(options.teams), format, sim);
+}
+
+/** ", did you mean a, b or c?" with the nearest of the known names. */
+function suggestion(name, known) {
+	const ranked = known.map(each => [editDistance(name, each), each]);
+	ranked.sort((a, b) => a[0] - b[0] || (a[1] < b[1] ? -1 : 1));
+	const near = ranked.slice(0, 3).map(([, each]) => each);
+	return `, did you mean ${near.slice(0, -1).join(', ')} or ${near[near.length - 1]}?`;
+}
+
+function editDistance(a, b) {
+	let previous = Array.from({ length: b.length + 1 }, (_, j) => j);
+	for (let i = 1; i <= a.length; i++) {
+		const current = [i];
+		for (let j = 1; j <= b.length; j++) {
+			const change = previous[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1);
+			current.push(Math.min(change, previous[j] + 1, current[j - 1] + 1));
+		}
+		previous = current;
+	}
+	return previous[b.length];
+}
+
+module.exports = { hello, setUp };
