@@ -138,8 +138,11 @@ class Contestant:
 
 def start(contestants: Iterable[Contestant], running: ExitStack) -> None:
     """Start all; those that never rest by themselves come last, so that they disturb nobody's start."""
-    for contestant in sorted(contestants, key=lambda each: not each.pausing):
-        running.enter_context(contestant).wait_until_ready()
+    contestants = list(contestants)
+    for pausing in (True, False):
+        started = [running.enter_context(each) for each in contestants if each.pausing is pausing]
+        for contestant in started:
+            contestant.wait_until_ready()
 
 
 def run_interleaved(contestants: Iterable[Contestant], *, repeats: int, warm_up_s: float, seconds: float) -> None:
