@@ -11,7 +11,7 @@ const path = require('node:path');
 const {Setting, View} = require(path.join(__dirname, '..', '..', 'tests', 'js', 'battles.js'));
 
 const ROUNDS = 7;
-const WARM_UP = 8;
+const DECISIONS = 40_000; // in a round: the CPU clock of a thread ticks in milliseconds
 const FORMATS = ['gen1randombattle', 'gen9randombattle', 'gen9randomdoublesbattle'];
 
 function record(setting, battles) {
@@ -52,13 +52,15 @@ function maskAll(setting, battles) {
 }
 
 function measure(work) {
-	for (let i = 0; i < WARM_UP; i++) work();
-	const costs = Array.from({length: ROUNDS}, () => {
+	const round = () => {
 		const before = process.threadCpuUsage();
-		const decisions = work();
+		let decisions = 0;
+		while (decisions < DECISIONS) decisions += work();
 		const {user, system} = process.threadCpuUsage(before);
 		return (user + system) / decisions;
-	}).sort((a, b) => a - b);
+	};
+	round(); // warm-up
+	const costs = Array.from({length: ROUNDS}, round).sort((a, b) => a - b);
 	return {median: costs[ROUNDS >> 1], low: costs[0], high: costs[ROUNDS - 1]};
 }
 

@@ -4,6 +4,7 @@
  *   lived    the row of the view that has followed the battle;
  *   rebuilt  the row of a view that got nothing but the public lines and the seat's own requests, through JSON;
  *   retold   the same with every secret line replaced by nonsense;
+ *   anew     the row after the seat forgot which parts of its row were up to date;
  *   changed  the row of a view made after everything hidden in the live battle was changed (the foe's unseen Pokemon,
  *            moves, items, abilities, stats, tera types, exact HP), against that of one made before;
  *   twin     the row in a second real battle, same seed and choices, in which the foe has other Pokemon on the bench,
@@ -21,10 +22,10 @@ class Proof {
 		this.leak = leak;
 		this.decisions = 0;
 		this.changes = 0;
-		this.differences = {rebuilt: 0, retold: 0, changed: 0, twin: 0};
+		this.differences = {rebuilt: 0, retold: 0, anew: 0, changed: 0, twin: 0};
 		this.twins = 0;
 		this.first = null;
-		this.buffers = Array.from({length: 5}, () => new Uint8Array(setting.observer.nbytes + 16));
+		this.buffers = Array.from({length: 6}, () => new Uint8Array(setting.observer.nbytes + 16));
 	}
 
 	play(seed) {
@@ -32,16 +33,20 @@ class Proof {
 		const stories = [new Story(this.setting, 0), new Story(this.setting, 1)];
 		this.setting.play(seed, (battle, view, seat, request) => {
 			this.decisions++;
-			const [lived, rebuilt, retold, before, changed] = this.buffers;
+			const [lived, rebuilt, retold, anew, before, changed] = this.buffers;
 			view.encode(seat, request, lived, 8);
 			this.#plant(battle, seat, lived);
 			stories[seat].continue(battle.log, request, rebuilt, retold);
+			forget(view.seats[seat]);
+			view.encode(seat, request, anew, 8);
+			this.#plant(battle, seat, anew);
 			this.#fresh(battle, seat, request, before);
 			const undo = change(battle, view.tracker, seat, random);
 			this.changes += undo.length;
 			this.#fresh(battle, seat, request, changed);
 			for (const restore of undo.reverse()) restore();
 			this.#compare('rebuilt', lived, rebuilt, battle, seat);
+			this.#compare('anew', lived, anew, battle, seat);
 			this.#compare('changed', before, changed, battle, seat);
 			this.#compare('retold', lived, retold, battle, seat);
 		});
@@ -142,6 +147,17 @@ class Story {
 		garbled.read();
 		garbled.encode(this.seat, told, retold, 8);
 	}
+}
+
+function forget(seat) {
+	for (const name of Object.keys(seat.observer.offsets)) seat[`${name}Leaf`].fill(0x5a);
+	seat.foes.fill(undefined);
+	seat.foeStale.fill(true);
+	seat.foeOwners.fill(null);
+	seat.estimated.fill(1);
+	seat.fieldVersion = 0;
+	for (const own of seat.team) own.position = -1;
+	seat.filled.fill(1);
 }
 
 function publicLines(battle) {

@@ -172,10 +172,13 @@ class Damage {
 		this.expertBelt = of(items, 'expertbelt');
 	}
 
-	/** Whether a pair's estimate depends on HP, so that it must be made anew whenever that changes. */
-	followsHp(move) {
-		const kind = this.kind[move];
-		return kind === HALF_HP || kind === USER_HP || kind === USER_LOW_HP;
+	/** Whether a move's estimate changes with its user's HP, or its target's. */
+	followsUsersHp(move) {
+		return this.kind[move] === USER_HP || this.kind[move] === USER_LOW_HP;
+	}
+
+	followsTargetsHp(move) {
+		return this.kind[move] === HALF_HP;
 	}
 
 	/** Estimates `move` of `user` on `target`, who stands on side `hitSide`; results are left in this object's fields. */

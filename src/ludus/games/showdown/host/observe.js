@@ -44,7 +44,6 @@ class Observer {
 			this.nbytes += item * shape.reduce((a, b) => a * b, 1);
 		}
 		this.nbytes = Math.ceil(this.nbytes / ROW_ALIGNMENT) * ROW_ALIGNMENT;
-		this.logs = effectivenessLogs();
 	}
 
 	/** [[name, dtype, shape], ...] in the order in which they are packed. */
@@ -165,6 +164,8 @@ class Own {
 		this.maxPp = new Float32Array(MOVES);
 		this.usesThen = new Uint8Array(MOVES); // public count of uses when the pp was seen
 		this.fighter = new Fighter();
+		this.followsFoesHp = false; // has a move like Super Fang
+		this.stats = 0;
 		this.stale = true; // its match-ups must be estimated again
 	}
 }
@@ -177,6 +178,7 @@ class Seat {
 		this.foe = tracker.sides[1 - index];
 		this.team = [];
 		this.order = new Array(TEAM).fill(null);
+		this.filled = new Uint8Array(TEAM); // own rows that hold something
 		this.foes = new Array(TEAM).fill(undefined); // whom each foe row shows now
 		this.foeVersions = new Int32Array(TEAM);
 		this.foeCombat = new Int32Array(observer.slots);
@@ -185,8 +187,13 @@ class Seat {
 		this.fieldVersion = 0;
 		this.sideVersions = [0, 0];
 		this.around = new Surroundings();
-		this.hits = new Float32Array(TEAM * MOVES * observer.slots);
-		this.threatHits = new Float32Array(TEAM * MOVES * observer.slots);
+		this.hits = new Float64Array(TEAM * MOVES * observer.slots);
+		this.estimated = new Uint8Array(TEAM * observer.slots);
+		this.foeHp = new Float64Array(observer.slots);
+		this.foeFollowsHp = new Array(observer.slots).fill(false);
+		this.foeOwners = new Array(observer.slots).fill(null);
+		this.unseen = TEAM;
+		this.twins = false; // two own Pokemon have one name
 		const buffer = new ArrayBuffer(observer.nbytes);
 		this.bytes = new Uint8Array(buffer);
 		for (const [name, dtype, shape] of observer.leaves()) {
@@ -225,15 +232,16 @@ class Seat {
 			this.#ownMon(own, entry, i, slot >= 0 && request.active ? request.active[slot] : null);
 		}
 		for (let i = count; i < TEAM; i++) {
-			if (this.order[i] === null) continue;
+			if (!this.filled[i]) continue;
+			this.filled[i] = 0;
 			this.order[i] = null;
-			this.#clearMon(i);
+			this.clearMon(i);
 		}
 	}
 
 	/** Two Pokemon of one name: tell them apart by their stats. */
 	#ambiguous(own, entry) {
-		return this.twins === true && own.stats !== statsKey(entry);
+		return this.twins && own.stats !== statsKey(entry);
 	}
 
 	#find(entry, i) {
@@ -281,6 +289,7 @@ class Seat {
 		const looks = slot >= 0 && shown !== null && (shown.transformed || shown.shown !== shown.species);
 		const species = looks ? shown.shown : own.species;
 		const terastallized = !!entry.terastallized;
+		this.filled[i] = 1;
 		this.speciesLeaf[i] = species;
 		this.abilityLeaf[i] = this.#ownAbility(own, shown);
 		this.itemLeaf[i] = entry.item === '' ? NONE : data.items.row(entry.item);
@@ -347,6 +356,8 @@ class Seat {
 		if (slot >= 0 && shown !== null) fighter.boosts.set(shown.boosts);
 		else fighter.boosts.fill(0);
 		own.stale = true;
+		own.followsFoesHp = false;
+		for (let m = 0; m < MOVES; m++) if (observer.damage.followsTargetsHp(this.movesLeaf[i * MOVES + m])) own.followsFoesHp = true;
 	}
 
 	#condition(own, condition) {
@@ -448,7 +459,7 @@ class Seat {
 		this.typesLeaf[i * 3 + 2] = tera;
 	}
 
-	#clearMon(i) {
+	clearMon(i) {
 		const {observer} = this;
 		const width = observer.pokemonColumns.length;
 		this.speciesLeaf[i] = this.abilityLeaf[i] = this.itemLeaf[i] = 0;
@@ -490,7 +501,7 @@ class Seat {
 		if (this.foes[i] === key && this.foeVersions[i] === version) return;
 		this.foes[i] = key;
 		this.foeVersions[i] = version;
-		this.#clearMon(TEAM + i);
+		this.clearMon(TEAM + i);
 		const {observer} = this;
 		const at = observer.pokemonAt;
 		const row = (TEAM + i) * observer.pokemonColumns.length;
@@ -553,11 +564,12 @@ class Seat {
 		fighter.status = mon.status;
 		fighter.dynamaxed = mon.dynamaxed;
 		fighter.boosts.set(mon.boosts);
-		if (this.foeCombat[i] !== mon.combat || this.foeOwners?.[i] !== mon) {
-			this.foeCombat[i] = mon.combat;
-			(this.foeOwners ??= [])[i] = mon;
-			this.foeStale[i] = true;
-		}
+		if (this.foeCombat[i] === mon.combat && this.foeOwners[i] === mon) return;
+		this.foeCombat[i] = mon.combat;
+		this.foeOwners[i] = mon;
+		this.foeStale[i] = true;
+		this.foeFollowsHp[i] = observer.damage.scaled.has(mon.ability);
+		for (let m = 0; m < mon.moveCount; m++) if (observer.damage.followsUsersHp(mon.moves[m])) this.foeFollowsHp[i] = true;
 	}
 
 	// ---- slots and field ----
@@ -641,17 +653,26 @@ class Seat {
 	// ---- match-ups ----
 
 	#matchups() {
-		const {observer} = this;
+		const {slots} = this.observer;
 		this.#surroundings();
-		for (let s = 0; s < observer.slots; s++) {
+		for (let s = 0; s < slots; s++) {
 			const mon = this.foe.active[s];
 			const facing = mon !== null && !mon.fainted;
+			const {hp} = this.foeFighters[s];
+			const hurt = facing && this.foeHp[s] !== hp;
+			const foeStale = this.foeStale[s] || (hurt && this.foeFollowsHp[s]);
 			for (let i = 0; i < TEAM; i++) {
 				const own = this.order[i];
-				if (own === null || !facing || own.hp <= 0) this.#clearPair(i, s);
-				else this.#pair(own, i, mon, s);
+				if (own === null || !facing || own.hp <= 0) {
+					if (this.estimated[i * slots + s]) this.#clearPair(i, s);
+				} else if (foeStale || own.stale || (hurt && own.followsFoesHp)) {
+					this.#pair(own, i, s);
+				} else if (hurt) {
+					this.#kills(i, s, hp);
+				}
 			}
 			this.foeStale[s] = false;
+			this.foeHp[s] = hp;
 		}
 		for (let i = 0; i < TEAM; i++) if (this.order[i] !== null) this.order[i].stale = false;
 	}
@@ -666,40 +687,46 @@ class Seat {
 		}
 		const t = (i * slots + s) * TYPING.length;
 		this.typingLeaf[t] = this.typingLeaf[t + 1] = 0;
+		this.estimated[i * slots + s] = 0;
 	}
 
-	#pair(own, i, mon, s) {
-		const {slots, damage, logs} = this.observer;
+	#pair(own, i, s) {
+		const {slots, damage, data} = this.observer;
 		const foe = this.foeFighters[s];
 		const mine = own.fighter;
 		const width = MATCHUP.length;
-		const {matchupLeaf, threatLeaf, movesLeaf} = this;
+		const {matchupLeaf, threatLeaf, movesLeaf, around, hits} = this;
+		const theirSide = this.foe.index;
+		const mySide = this.mine.index;
 		for (let m = 0; m < MOVES; m++) {
-			const a = ((i * MOVES + m) * slots + s) * width;
+			const pair = (i * MOVES + m) * slots + s;
 			const move = movesLeaf[i * MOVES + m];
-			damage.estimate(mine, move, foe, this.around, this.foe.index);
-			this.#put(matchupLeaf, a, move > 0, damage, foe.hp, logs);
-			const b = ((s * MOVES + m) * TEAM + i) * width;
-			const threat = movesLeaf[(TEAM + s) * MOVES + m];
-			damage.estimate(foe, threat, mine, this.around, this.mine.index);
-			this.#put(threatLeaf, b, threat > 0, damage, mine.hp, logs);
+			damage.estimate(mine, move, foe, around, theirSide);
+			hits[pair] = damage.hit;
+			put(matchupLeaf, pair * width, damage, foe.hp);
+			damage.estimate(foe, movesLeaf[(TEAM + s) * MOVES + m], mine, around, mySide);
+			put(threatLeaf, ((s * MOVES + m) * TEAM + i) * width, damage, mine.hp);
 		}
 		const t = (i * slots + s) * TYPING.length;
-		this.typingLeaf[t] = bestEffectiveness(this.observer.data.effectiveness, mine, foe, logs);
-		this.typingLeaf[t + 1] = bestEffectiveness(this.observer.data.effectiveness, foe, mine, logs);
+		this.typingLeaf[t] = bestEffectiveness(data.effectiveness, mine, foe);
+		this.typingLeaf[t + 1] = bestEffectiveness(data.effectiveness, foe, mine);
+		this.estimated[i * slots + s] = 1;
 	}
 
-	#put(out, at, known, damage, hp, logs) {
-		out[at] = known ? logs(damage.effectiveness) : 0;
-		out[at + 1] = damage.stab;
-		out[at + 2] = damage.expected > 2 ? 2 : damage.expected;
-		out[at + 3] = damage.hit > 0 && damage.hit >= hp ? 1 : 0;
+	/** Only the target's HP has changed: the same hits, held against it. */
+	#kills(i, s, hp) {
+		const {slots} = this.observer;
+		for (let m = 0; m < MOVES; m++) {
+			const pair = (i * MOVES + m) * slots + s;
+			const hit = this.hits[pair];
+			this.matchupLeaf[pair * MATCHUP.length + 3] = hit > 0 && hit >= hp ? 1 : 0;
+		}
 	}
 
 	#surroundings() {
 		const {tracker, around, mine, foe} = this;
-		if (this.fieldVersion === tracker.fieldVersion && this.sideVersions[0] === mine.version && this.sideVersions[1] === foe.version &&
-			this.observer.gen > 1) return;
+		if (this.observer.gen === 1) return this.#gen1Screens();
+		if (this.fieldVersion === tracker.fieldVersion && this.sideVersions[0] === mine.version && this.sideVersions[1] === foe.version) return;
 		this.fieldVersion = tracker.fieldVersion;
 		this.sideVersions[0] = mine.version;
 		this.sideVersions[1] = foe.version;
@@ -714,22 +741,38 @@ class Seat {
 		around.terrainType = TERRAIN_TYPES[effects.terrains[tracker.terrain]] ?? 0;
 		const factor = slots > 1 ? 2 / 3 : 0.5;
 		for (const side of tracker.sides) {
-			let physical = false;
-			let special = false;
-			if (gen === 1) {
-				const mon = side.active[0];
-				physical = mon !== null && mon.volatiles[effects.volatile.reflect] > 0;
-				special = mon !== null && mon.volatiles[effects.volatile.lightscreen] > 0;
-			} else {
-				const veil = side.conditions[effects.side.get('auroraveil')] > 0;
-				physical = veil || side.conditions[effects.side.get('reflect')] > 0;
-				special = veil || side.conditions[effects.side.get('lightscreen')] > 0;
-			}
+			const veil = side.conditions[effects.side.get('auroraveil')] > 0;
+			const physical = veil || side.conditions[effects.side.get('reflect')] > 0;
+			const special = veil || side.conditions[effects.side.get('lightscreen')] > 0;
 			around.physical[side.index] = physical ? factor : 1;
 			around.special[side.index] = special ? factor : 1;
 		}
 		for (let s = 0; s < slots; s++) this.foeStale[s] = true;
 	}
+
+	/** Gen 1's screens stand on the Pokemon, double a defense, and are all that surrounds it. */
+	#gen1Screens() {
+		const {reflect, lightscreen} = this.observer.effects.volatile;
+		const {physical, special} = this.around;
+		for (const side of this.tracker.sides) {
+			const mon = side.active[0];
+			const onPhysical = mon !== null && mon.volatiles[reflect] > 0 ? 0.5 : 1;
+			const onSpecial = mon !== null && mon.volatiles[lightscreen] > 0 ? 0.5 : 1;
+			if (onPhysical === physical[side.index] && onSpecial === special[side.index]) continue;
+			physical[side.index] = onPhysical;
+			special[side.index] = onSpecial;
+			this.foeStale[0] = true;
+		}
+	}
+}
+
+/** The columns of one estimate; the match-up of an unknown move is all zeros. */
+function put(out, at, damage, hp) {
+	const {hit, expected, effectiveness} = damage;
+	out[at] = effectiveness === 1 ? 0 : logOf(effectiveness);
+	out[at + 1] = damage.stab;
+	out[at + 2] = expected > 2 ? 2 : expected;
+	out[at + 3] = hit > 0 && hit >= hp ? 1 : 0;
 }
 
 const FIRE = 2;
@@ -799,12 +842,16 @@ function canUse(active, variant) {
 	}
 }
 
-/** Multiplier -> log2 / 2 clipped to -1.5 .. 1, immune -2. */
-function effectivenessLogs() {
-	return multiplier => multiplier === 1 ? 0 : multiplier === 0 ? -2 : Math.max(-1.5, Math.min(1, Math.log2(multiplier) / 2));
+/** A multiplier as log2 / 2, clipped to -1.5 .. 1; immune is -2. */
+function logOf(multiplier) {
+	if (multiplier === 1) return 0;
+	if (multiplier === 2) return 0.5;
+	if (multiplier === 0.5) return -0.5;
+	if (multiplier === 0) return -2;
+	return Math.max(-1.5, Math.min(1, Math.log2(multiplier) / 2));
 }
 
-function bestEffectiveness(table, from, to, logs) {
+function bestEffectiveness(table, from, to) {
 	let best = 0;
 	for (let k = 0; k < 2; k++) {
 		const type = k === 0 ? from.type1 : from.type2;
@@ -813,7 +860,7 @@ function bestEffectiveness(table, from, to, logs) {
 		const multiplier = table[row + to.type1] * table[row + to.type2] * table[row + to.addedType];
 		if (multiplier > best) best = multiplier;
 	}
-	return logs(best);
+	return logOf(best);
 }
 
 module.exports = {Observer, View};
