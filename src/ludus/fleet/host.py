@@ -110,16 +110,17 @@ class Host:
 
     def send(self, row: NDArray[np.int32], action: NDArray[np.int32]) -> bool:
         """Rows whose match was lost or ended meanwhile are left out; says whether anything was sent."""
-        wanted = np.zeros(len(row), np.bool_) if self.ledger is None else self.ledger.awaits(row)
+        index = row.astype(np.intp)
+        wanted = np.zeros(len(row), np.bool_) if self.ledger is None else self.ledger.awaits(index)
         if np.count_nonzero(wanted) < len(row):
             late = set(row[~wanted].tolist())
             if not late <= self._lapsed:
                 raise ValueError(f"row {min(late - self._lapsed)} of host {self.index} was not asked")
             self._lapsed -= late
-            row, action = row[wanted], action[wanted]
+            index, row, action = index[wanted], row[wanted], action[wanted]
         if not len(row) or self.process is None or self.ledger is None:
             return False
-        self.ledger.actions(row)
+        self.ledger.actions(index)
         self.process.write(encode_actions(row, action))
         return True
 

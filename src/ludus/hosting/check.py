@@ -225,7 +225,7 @@ class _Talk:
             rows = sorted(self._waiting)[:at_once]
             row = np.array(rows, np.int32)
             action = np.array([self._choose(row) for row in rows], np.int32)
-            self._ledger.actions(row)
+            self._ledger.actions(row.astype(np.intp))
             self.decisions += len(rows)
             self.write(encode_actions(row, action))
 

@@ -64,7 +64,7 @@ class Ledger:
         self.owed -= came.done
         return came
 
-    def actions(self, row: NDArray[np.int32]) -> None:
+    def actions(self, row: NDArray[np.intp]) -> None:
         """Note that the host is sent actions for these rows. Rows it does not wait for are the caller's mistake."""
         self._asked[row] = False
         left = int(np.count_nonzero(self._asked))
@@ -73,7 +73,7 @@ class Ledger:
         self.waiting = left
         self.owed += 1
 
-    def awaits(self, row: NDArray[np.int32]) -> NDArray[np.bool_]:
+    def awaits(self, row: NDArray[np.intp]) -> NDArray[np.bool_]:
         return self._asked[row]
 
     def waited_for(self) -> NDArray[np.intp]:
@@ -124,7 +124,8 @@ class Ledger:
             raise ProtocolError(f"{what} although all ACTIONS were answered")
 
     def _note(self, came: ArrivalsBody) -> None:
-        row, match = came.row.view(np.uint32), came.match  # unsigned: negative rows are out of range, too
+        # unsigned: negative rows are out of range, too; intp: what numpy would convert to each time it indexes
+        row, match = came.row.view(np.uint32).astype(np.intp), came.match
         try:
             first = self._seen[row] != match
         except IndexError:

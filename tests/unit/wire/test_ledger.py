@@ -45,8 +45,8 @@ def opened() -> Ledger:
     return ledger
 
 
-def rows(*values: int) -> np.ndarray[Any, np.dtype[np.int32]]:  # Any: the shape
-    return np.array(values, np.int32)
+def rows(*values: int) -> np.ndarray[Any, np.dtype[np.intp]]:  # Any: the shape
+    return np.array(values, np.intp)
 
 
 def test_host_owes_its_opening_and_one_answer_for_each_actions_frame() -> None:
