@@ -19,12 +19,12 @@ import torch
 
 from ludus.config.check import check
 from ludus.config.schema import RunConfig
-from ludus.errors import CheckpointError, ConfigError
+from ludus.errors import CheckpointError, ConfigError, EvaluationError, FleetError
 from ludus.evaluation import arena
 from ludus.evaluation.arena import MatchupResult
 from ludus.games import registry
 from ludus.games.registry import Game
-from ludus.league.matchmaking import scripted_names
+from ludus.league.matchmaking import refuse_unknown, scripted_names
 from ludus.league.pool import Pool
 from ludus.learner.loop import Learner
 from ludus.learner.ppo import Ppo
@@ -70,12 +70,14 @@ def train(config: RunConfig, run_dir: Path, *, resume: bool = False, observer: R
     game = registry.load(config.game)
     options = check(config.options, game.options, "options")
     scripted_names(config.opponents, tuple(game.scripted))  # refuses unknown names before anything starts
+    refuse_unknown(config.evaluation.opponents, tuple(game.scripted), "evaluation.opponents")
     game.command(options)  # installs what is missing here, where the user sees it
     saved = _saved(run_dir, resume)
     metrics = Metrics()
-    with _interrupts() as interrupted, _source(config, run_dir, game, saved, metrics) as source:
+    with _source(config, run_dir, game, saved, metrics) as source:
         run = Run(config, run_dir, game, options, source, metrics, observer, saved)
-        stopped = not run.train(interrupted)
+        with _interrupts() as interrupted:  # before and after, there is nothing to save
+            stopped = not run.train(interrupted)
     return run.result(() if stopped else run.evaluate(final=True), interrupted=stopped)
 
 
@@ -199,7 +201,10 @@ class Run:
             self._attempt(self._snapshot)
         if self.learner.used < 1 and self._evaluations_due() > self._evaluated:
             self._evaluated = self._evaluations_due()
-            self.evaluate()
+            try:
+                self.evaluate()
+            except (EvaluationError, FleetError) as error:  # the run itself is none the worse for it
+                log.warning("evaluation after update %d: %s", version, error)
         if time.monotonic() - self._saved_at >= self._config.checkpoint.every_s:
             self._save()
 

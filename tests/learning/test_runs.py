@@ -163,7 +163,11 @@ def test_checkpoint_of_another_game_is_refused(tmp_path: Path, mode: str) -> Non
     [
         ({"device": "nonsense"}, "device: 'nonsense'"),
         ({"options": {"gmae": "nim"}}, r"options.gmae"),
-        ({"opponents": OpponentsConfig(scripted_names=("prefect",))}, "did you mean 'perfect'"),
+        ({"opponents": OpponentsConfig(scripted_names=("prefect",))}, "opponents.scripted_names.* 'perfect'"),
+        (
+            {"evaluation": EvaluationConfig(opponents=("heuristic",))},
+            "evaluation.opponents.* known are random, perfect",
+        ),
     ],
 )
 def test_wrong_setting_is_refused_with_its_place(tmp_path: Path, change: dict[str, object], words: str) -> None:
@@ -213,8 +217,7 @@ def start(tmp_path: Path, mode: str) -> subprocess.Popen[str]:
     raise AssertionError(f"the run ended with {process.wait()}")
 
 
-@pytest.mark.parametrize("mode", ["serial", "overlapped"])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(("mode", "number"), [("serial", signal.SIGINT), ("overlapped", signal.SIGTERM)])
 def test_signal_saves_a_checkpoint_and_leaves(tmp_path: Path, mode: str, number: signal.Signals) -> None:
     process = start(tmp_path, mode)
     process.send_signal(number)

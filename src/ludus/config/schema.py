@@ -36,7 +36,7 @@ class PolicyConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
 class RolloutConfig(Struct, frozen=True, forbid_unknown_fields=True):
     segment: Count = 32  # T, decisions in a segment
-    queue: Count = 2  # batches that may wait for the learner before the actor waits
+    queue: Count = 1  # batches in the learner's hands, waiting or at work, before the actor waits: bounds the lag
 
 
 class LearnerConfig(Struct, frozen=True, forbid_unknown_fields=True):

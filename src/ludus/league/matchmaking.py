@@ -111,9 +111,14 @@ class SharedMatchmaker:
 
 def scripted_names(config: OpponentsConfig, known: Sequence[str]) -> tuple[str, ...]:
     """The scripted opponents to train against: those asked for, or all but random."""
-    for name in config.scripted_names:
+    refuse_unknown(config.scripted_names, known, "opponents.scripted_names")
+    return config.scripted_names or tuple(name for name in known if name != "random")
+
+
+def refuse_unknown(names: Sequence[str], known: Sequence[str], path: str) -> None:
+    """ConfigError for a name that no scripted policy has; `path` is where it stands in the configuration."""
+    for name in names:
         if name not in known:
             near = difflib.get_close_matches(name, known, 1)
             hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known) or 'none'}"
-            raise ConfigError(f"opponents.scripted_names: this game has no scripted policy {name!r}; {hint}")
-    return config.scripted_names or tuple(name for name in known if name != "random")
+            raise ConfigError(f"{path}: this game has no scripted policy {name!r}; {hint}")
