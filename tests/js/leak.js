@@ -154,8 +154,8 @@ function forget(seat) {
 	seat.foes.fill(undefined);
 	seat.foeStale.fill(true);
 	seat.foeOwners.fill(null);
-	seat.estimated.fill(1);
-	seat.fieldVersion = 0;
+	seat.matchups.estimated.fill(1);
+	seat.matchups.fieldVersion = 0;
 	for (const own of seat.team) own.position = -1;
 	seat.filled.fill(1);
 }

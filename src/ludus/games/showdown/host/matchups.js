@@ -1,0 +1,175 @@
+'use strict';
+/** What moves would do: each own Pokemon against each active foe, and the other way round. */
+
+const {Surroundings} = require('./damage');
+const {TYPE_COUNT} = require('./tables');
+const {MATCHUP, TYPING} = require('./columns');
+
+const TEAM = 6;
+const MOVES = 4;
+const FIRE = 2;
+const WATER = 3;
+const TERRAIN_TYPES = {electricterrain: 4, grassyterrain: 5, psychicterrain: 11};
+
+/** A part of a seat's row; estimates again only what has changed since the last decision. */
+class Matchups {
+	constructor(seat) {
+		const {observer} = seat;
+		this.seat = seat;
+		this.observer = observer;
+		this.fieldVersion = 0;
+		this.sideVersions = [0, 0];
+		this.around = new Surroundings();
+		this.hits = new Float64Array(TEAM * MOVES * observer.slots);
+		this.estimated = new Uint8Array(TEAM * observer.slots);
+		this.foeHp = new Float64Array(observer.slots);
+	}
+
+	/** Brings the leaves `matchup`, `threat` and `typing` up to date. */
+	update() {
+		const {slots} = this.observer;
+		this.#surroundings();
+		for (let s = 0; s < slots; s++) {
+			const mon = this.seat.foe.active[s];
+			const facing = mon !== null && !mon.fainted;
+			const {hp} = this.seat.foeFighters[s];
+			const hurt = facing && this.foeHp[s] !== hp;
+			const foeStale = this.seat.foeStale[s] || (hurt && this.seat.foeFollowsHp[s]);
+			for (let i = 0; i < TEAM; i++) {
+				const own = this.seat.order[i];
+				if (own === null || !facing || own.hp <= 0) {
+					if (this.estimated[i * slots + s]) this.#clearPair(i, s);
+				} else if (foeStale || own.stale || (hurt && own.followsFoesHp)) {
+					this.#pair(own, i, s);
+				} else if (hurt) {
+					this.#kills(i, s, hp);
+				}
+			}
+			this.seat.foeStale[s] = false;
+			this.foeHp[s] = hp;
+		}
+		for (let i = 0; i < TEAM; i++) if (this.seat.order[i] !== null) this.seat.order[i].stale = false;
+	}
+
+	#clearPair(i, s) {
+		const {slots} = this.observer;
+		const width = MATCHUP.length;
+		for (let m = 0; m < MOVES; m++) {
+			const a = ((i * MOVES + m) * slots + s) * width;
+			const b = ((s * MOVES + m) * TEAM + i) * width;
+			for (let c = 0; c < width; c++) this.seat.matchupLeaf[a + c] = this.seat.threatLeaf[b + c] = 0;
+		}
+		const t = (i * slots + s) * TYPING.length;
+		this.seat.typingLeaf[t] = this.seat.typingLeaf[t + 1] = 0;
+		this.estimated[i * slots + s] = 0;
+	}
+
+	#pair(own, i, s) {
+		const {slots, damage, data} = this.observer;
+		const foe = this.seat.foeFighters[s];
+		const mine = own.fighter;
+		const width = MATCHUP.length;
+		const {around, hits} = this;
+		const {matchupLeaf, threatLeaf, movesLeaf} = this.seat;
+		const theirSide = this.seat.foe.index;
+		const mySide = this.seat.mine.index;
+		for (let m = 0; m < MOVES; m++) {
+			const pair = (i * MOVES + m) * slots + s;
+			const move = movesLeaf[i * MOVES + m];
+			damage.estimate(mine, move, foe, around, theirSide);
+			hits[pair] = damage.hit;
+			put(matchupLeaf, pair * width, damage, foe.hp);
+			damage.estimate(foe, movesLeaf[(TEAM + s) * MOVES + m], mine, around, mySide);
+			put(threatLeaf, ((s * MOVES + m) * TEAM + i) * width, damage, mine.hp);
+		}
+		const t = (i * slots + s) * TYPING.length;
+		this.seat.typingLeaf[t] = bestEffectiveness(data.effectiveness, mine, foe);
+		this.seat.typingLeaf[t + 1] = bestEffectiveness(data.effectiveness, foe, mine);
+		this.estimated[i * slots + s] = 1;
+	}
+
+	/** Only the target's HP has changed: the same hits, held against it. */
+	#kills(i, s, hp) {
+		const {slots} = this.observer;
+		for (let m = 0; m < MOVES; m++) {
+			const pair = (i * MOVES + m) * slots + s;
+			const hit = this.hits[pair];
+			this.seat.matchupLeaf[pair * MATCHUP.length + 3] = hit > 0 && hit >= hp ? 1 : 0;
+		}
+	}
+
+	#surroundings() {
+		const {around} = this;
+		const {tracker, mine, foe} = this.seat;
+		if (this.observer.gen === 1) return this.#gen1Screens();
+		if (this.fieldVersion === tracker.fieldVersion && this.sideVersions[0] === mine.version && this.sideVersions[1] === foe.version) return;
+		this.fieldVersion = tracker.fieldVersion;
+		this.sideVersions[0] = mine.version;
+		this.sideVersions[1] = foe.version;
+		const {effects, gen, slots} = this.observer;
+		const weather = effects.weathers[tracker.weather];
+		const sun = weather === 'sunnyday' || weather === 'desolateland';
+		const rain = weather === 'raindance' || weather === 'primordialsea';
+		around.helped = sun ? FIRE : rain ? WATER : 0;
+		around.hindered = sun ? WATER : rain ? FIRE : 0;
+		around.sand = weather === 'sandstorm' && gen > 3;
+		around.snow = weather === 'snowscape';
+		around.terrainType = TERRAIN_TYPES[effects.terrains[tracker.terrain]] ?? 0;
+		const factor = slots > 1 ? 2 / 3 : 0.5;
+		for (const side of tracker.sides) {
+			const veil = side.conditions[effects.side.get('auroraveil')] > 0;
+			const physical = veil || side.conditions[effects.side.get('reflect')] > 0;
+			const special = veil || side.conditions[effects.side.get('lightscreen')] > 0;
+			around.physical[side.index] = physical ? factor : 1;
+			around.special[side.index] = special ? factor : 1;
+		}
+		for (let s = 0; s < slots; s++) this.seat.foeStale[s] = true;
+	}
+
+	/** Gen 1's screens stand on the Pokemon, double a defense, and are all that surrounds it. */
+	#gen1Screens() {
+		const {reflect, lightscreen} = this.observer.effects.volatile;
+		const {physical, special} = this.around;
+		for (const side of this.seat.tracker.sides) {
+			const mon = side.active[0];
+			const onPhysical = mon !== null && mon.volatiles[reflect] > 0 ? 0.5 : 1;
+			const onSpecial = mon !== null && mon.volatiles[lightscreen] > 0 ? 0.5 : 1;
+			if (onPhysical === physical[side.index] && onSpecial === special[side.index]) continue;
+			physical[side.index] = onPhysical;
+			special[side.index] = onSpecial;
+			this.seat.foeStale[0] = true;
+		}
+	}
+}
+
+/** The columns of one estimate; the match-up of an unknown move is all zeros. */
+function put(out, at, damage, hp) {
+	const {hit, expected, effectiveness} = damage;
+	out[at] = effectiveness === 1 ? 0 : logOf(effectiveness);
+	out[at + 1] = damage.stab;
+	out[at + 2] = expected > 2 ? 2 : expected;
+	out[at + 3] = hit > 0 && hit >= hp ? 1 : 0;
+}
+
+/** A multiplier as log2 / 2, clipped to -1.5 .. 1; immune is -2. */
+function logOf(multiplier) {
+	if (multiplier === 1) return 0;
+	if (multiplier === 2) return 0.5;
+	if (multiplier === 0.5) return -0.5;
+	if (multiplier === 0) return -2;
+	return Math.max(-1.5, Math.min(1, Math.log2(multiplier) / 2));
+}
+
+function bestEffectiveness(table, from, to) {
+	let best = 0;
+	for (let k = 0; k < 2; k++) {
+		const type = k === 0 ? from.type1 : from.type2;
+		if (type === 0) continue;
+		const row = type * TYPE_COUNT;
+		const multiplier = table[row + to.type1] * table[row + to.type2] * table[row + to.addedType];
+		if (multiplier > best) best = multiplier;
+	}
+	return logOf(best);
+}
+
+module.exports = {Matchups};
