@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from ludus.games.showdown.install import Installation
+
 SCRIPTS = Path(__file__).parents[1] / "js"
 TIMEOUT_S = 240
 
@@ -27,10 +29,10 @@ TRUTH_FORMATS = {
     **{f"gen{gen}doublesou:gen{gen}randombattle": 10 for gen in range(3, 9)},
     "gen9vgc2024regg:gen9randomdoublesbattle": 15,
 }
-WAYS = ("rebuilt", "retold", "anew", "changed", "twin")
+WAYS = ("rebuilt", "retold", "served", "anew", "changed", "twin")
 
 
-def _run(showdown: Any, script: str, *args: str, leaky: str = "") -> dict[str, Any]:  # Any: fixture, JSON
+def _run(showdown: Installation, script: str, *args: str, leaky: str = "") -> dict[str, Any]:  # Any: JSON
     command = [str(showdown.node), str(SCRIPTS / script), str(showdown.root), *args]
     environment = {**os.environ, "LEAKY": leaky}
     done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, env=environment, check=False)
@@ -40,7 +42,7 @@ def _run(showdown: Any, script: str, *args: str, leaky: str = "") -> dict[str, A
 
 
 @pytest.mark.parametrize("format_and_teams", LEAK_FORMATS)
-def test_rows_stay_equal_when_everything_hidden_changes(showdown: Any, format_and_teams: str) -> None:
+def test_rows_stay_equal_when_everything_hidden_changes(showdown: Installation, format_and_teams: str) -> None:
     report = _run(showdown, "leak.js", format_and_teams, str(LEAK_FORMATS[format_and_teams]))
 
     assert report["differences"] == dict.fromkeys(WAYS, 0), report["first"]
@@ -57,14 +59,14 @@ def test_rows_stay_equal_when_everything_hidden_changes(showdown: Any, format_an
         ("log", ("rebuilt", "retold")),
     ],
 )
-def test_an_observer_made_to_leak_is_caught(showdown: Any, leaky: str, caught_by: tuple[str, ...]) -> None:
+def test_an_observer_made_to_leak_is_caught(showdown: Installation, leaky: str, caught_by: tuple[str, ...]) -> None:
     report = _run(showdown, "leak.js", "gen9randombattle", "2", leaky=leaky)
 
     assert all(report["differences"][way] > 0 for way in caught_by)
 
 
 @pytest.mark.parametrize("format_and_teams", TRUTH_FORMATS)
-def test_the_tracked_public_state_agrees_with_the_simulator(showdown: Any, format_and_teams: str) -> None:
+def test_the_tracked_public_state_agrees_with_the_simulator(showdown: Installation, format_and_teams: str) -> None:
     report = _run(showdown, "truth.js", format_and_teams, str(TRUTH_FORMATS[format_and_teams]))
 
     assert report["disagreements"] == {}, report["examples"]

@@ -4,6 +4,8 @@
  *   lived    the row of the view that has followed the battle;
  *   rebuilt  the row of a view that got nothing but the public lines and the seat's own requests, through JSON;
  *   retold   the same with every secret line replaced by nonsense;
+ *   served   the row of a view that got the lines a server sends to that player: its own secret lines, else the public
+ *            ones;
  *   anew     the row after the seat forgot which parts of its row were up to date;
  *   changed  the row of a view made after everything hidden in the live battle was changed (the foe's unseen Pokemon,
  *            moves, items, abilities, stats, tera types, exact HP), against that of one made before;
@@ -22,10 +24,10 @@ class Proof {
 		this.leak = leak;
 		this.decisions = 0;
 		this.changes = 0;
-		this.differences = {rebuilt: 0, retold: 0, anew: 0, changed: 0, twin: 0};
+		this.differences = {rebuilt: 0, retold: 0, served: 0, anew: 0, changed: 0, twin: 0};
 		this.twins = 0;
 		this.first = null;
-		this.buffers = Array.from({length: 6}, () => new Uint8Array(setting.observer.nbytes + 16));
+		this.buffers = Array.from({length: 7}, () => new Uint8Array(setting.observer.nbytes + 16));
 	}
 
 	play(seed) {
@@ -33,10 +35,10 @@ class Proof {
 		const stories = [new Story(this.setting, 0), new Story(this.setting, 1)];
 		this.setting.play(seed, (battle, view, seat, request) => {
 			this.decisions++;
-			const [lived, rebuilt, retold, anew, before, changed] = this.buffers;
+			const [lived, rebuilt, retold, served, anew, before, changed] = this.buffers;
 			view.encode(seat, request, lived, 8);
 			this.#plant(battle, seat, lived);
-			stories[seat].continue(battle.log, request, rebuilt, retold);
+			stories[seat].continue(battle.log, request, [rebuilt, retold, served]);
 			forget(view.seats[seat]);
 			view.encode(seat, request, anew, 8);
 			this.#plant(battle, seat, anew);
@@ -46,6 +48,7 @@ class Proof {
 			this.#fresh(battle, seat, request, changed);
 			for (const restore of undo.reverse()) restore();
 			this.#compare('rebuilt', lived, rebuilt, battle, seat);
+			this.#compare('served', lived, served, battle, seat);
 			this.#compare('anew', lived, anew, battle, seat);
 			this.#compare('changed', before, changed, battle, seat);
 			this.#compare('retold', lived, retold, battle, seat);
@@ -122,30 +125,30 @@ class Proof {
 class Story {
 	constructor(setting, seat) {
 		this.seat = seat;
-		this.plain = {log: []};
-		this.garbled = {log: []};
-		this.views = [new View(setting.observer, this.plain), new View(setting.observer, this.garbled)];
+		this.logs = [{log: []}, {log: []}, {log: []}]; // rebuilt, retold, served
+		this.views = this.logs.map(told => new View(setting.observer, told));
 		this.cursor = 0;
 	}
 
-	continue(log, request, rebuilt, retold) {
+	continue(log, request, rows) {
+		const [plain, garbled, served] = this.logs;
 		for (; this.cursor < log.length; this.cursor++) {
 			const line = log[this.cursor];
 			if (line.startsWith('|split|')) {
-				this.plain.log.push(JSON.parse(JSON.stringify(log[this.cursor + 2])));
-				this.garbled.log.push('|split|p1', '|switch|p1a: Nobody|Mew, L1|1/999 brn', log[this.cursor + 2]);
+				const [secret, shared] = log.slice(this.cursor + 1, this.cursor + 3);
+				plain.log.push(JSON.parse(JSON.stringify(shared)));
+				garbled.log.push('|split|p1', '|switch|p1a: Nobody|Mew, L1|1/999 brn', shared);
+				served.log.push(line === `|split|p${this.seat + 1}` ? secret : shared);
 				this.cursor += 2;
 			} else {
-				this.plain.log.push(line);
-				this.garbled.log.push(line);
+				for (const told of this.logs) told.log.push(line);
 			}
 		}
-		const told = JSON.parse(JSON.stringify(request));
-		const [plain, garbled] = this.views;
-		plain.read();
-		plain.encode(this.seat, told, rebuilt, 8);
-		garbled.read();
-		garbled.encode(this.seat, told, retold, 8);
+		const asked = JSON.parse(JSON.stringify(request));
+		this.views.forEach((view, i) => {
+			view.read();
+			view.encode(this.seat, asked, rows[i], 8);
+		});
 	}
 }
 

@@ -26,7 +26,7 @@ function fieldColumns(effects, slots, variants) {
 		...effects.terrains.map(name => `terrain_${name}`), ...(effects.terrains.length ? ['terrain_turns'] : []),
 		...effects.rooms, ...(effects.rooms.length ? ['trickroom_turns'] : []),
 		...side('own'), ...side('foe'),
-		'turn', 'request_move', 'request_switch', 'preview',
+		'turn', 'request_move', 'request_switch', 'request_preview',
 		...perSlot('force'),
 		...used.flatMap(variant => perSlot(`can_${variant}`)),
 		...used.map(variant => `foe_spent_${variant}`),

@@ -495,7 +495,7 @@ class Seat {
 		this.#side(mine, at.own);
 		this.#side(foe, at.foe);
 		out[at.turn] = Math.min(turn, 500) / 100;
-		const kind = request.teamPreview ? at.preview : request.forceSwitch ? at.request_switch : request.active ? at.request_move : -1;
+		const kind = request.teamPreview ? at.request_preview : request.forceSwitch ? at.request_switch : request.active ? at.request_move : -1;
 		if (kind >= 0) out[kind] = 1;
 		for (let s = 0; s < slots; s++) {
 			if (request.forceSwitch && request.forceSwitch[s]) out[at.force + s] = 1;
