@@ -9,7 +9,7 @@
 const {ON, ALLY, FOE, ANY, SOURCE} = require('./names');
 const {
 	IN_FIELD, IN_FORMAT, IN_SIDE_ON, IN_SIDE_FOE, IN_SIDE_ANY, NO_ORDER,
-	battleListeners, pokemonListeners, profileOf,
+	pokemonListeners, profileOf,
 } = require('./listeners');
 
 /** A listener called in one event; the fields are those of Battle#resolvePriority. */
@@ -256,7 +256,7 @@ module.exports = function createGather({Pokemon, Side, Field}) {
 		return handler;
 	}
 
-	return {gather, gatherEach, fromCause, fromPokemon, fromSide, fromField, fromFormat, battleListeners};
+	return {gather, gatherEach, fromCause, fromPokemon, fromSide, fromField, fromFormat};
 };
 
 function doNothing() {}
