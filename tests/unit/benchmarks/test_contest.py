@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from contextlib import ExitStack
+from pathlib import Path
 
 import psutil
 import pytest
 from benchmarks import contest
 from benchmarks.contest import Contestant
 
+ROOT = Path(__file__).parents[3]
 OBEDIENT = """
 import json, sys
 print('{"ready": true}', flush=True)
@@ -71,3 +74,23 @@ def test_ratio_is_of_the_medians_and_its_spread_of_single_repeats() -> None:
 
 def test_summary_gives_median_and_spread() -> None:
     assert contest.summary([3.0, 1.0, 2.0]) == {"median": 2.0, "low": 1.0, "high": 3.0}
+
+
+def test_a_stopped_one_dies_with_the_benchmark() -> None:
+    benchmark = f"""
+import sys
+from benchmarks.contest import Contestant
+with Contestant("restless", [[sys.executable, "-c", {OBEDIENT!r}]], pausing=False) as restless:
+    restless.wait_until_ready()
+    print(restless._processes[0].pid, flush=True)
+    sys.stdin.read()
+"""
+    parent = subprocess.Popen(
+        [sys.executable, "-c", benchmark], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert parent.stdout is not None
+    child = psutil.Process(int(parent.stdout.readline()))
+    parent.kill()
+    parent.communicate()
+    gone, _ = psutil.wait_procs([child], timeout=10)
+    assert gone == [child]
