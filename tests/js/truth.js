@@ -32,6 +32,7 @@ class Comparison {
 		this.checks = 0;
 		this.disagreements = {};
 		this.examples = {};
+		this.had = new WeakMap(); // abilities each Pokemon has had
 	}
 
 	equal(kind, seen, truth, battle, about = '') {
@@ -72,6 +73,8 @@ class Comparison {
 	}
 
 	active(battle, pokemon, mon, effects) {
+		if (!this.had.has(pokemon)) this.had.set(pokemon, new Set([pokemon.baseAbility]));
+		this.had.get(pokemon).add(pokemon.ability);
 		const health = pokemon.getHealth().shared;
 		if (pokemon.fainted) return this.equal('fainted', mon.fainted, true, battle);
 		this.equal('hp', shownHp(mon), health.split(' ')[0], battle);
@@ -113,9 +116,10 @@ class Comparison {
 		if (!pokemon) return;
 		this.equal('bench fainted', mon.fainted, pokemon.fainted, battle);
 		if (pokemon.fainted) return;
-		// Regenerator and Natural Cure work on the bench, where nobody looks.
-		if (pokemon.baseAbility !== 'regenerator') this.equal('bench hp', shownHp(mon), pokemon.getHealth().shared.split(' ')[0], battle, pokemon.name);
-		if (pokemon.baseAbility !== 'naturalcure') this.equal('bench status', STATUSES[mon.status], pokemon.status, battle, pokemon.name);
+		// Regenerator and Natural Cure, one's own or got by Trace or Transform, work while leaving, where nobody looks.
+		const own = this.had.get(pokemon) ?? new Set([pokemon.baseAbility]);
+		if (!own.has('regenerator')) this.equal('bench hp', shownHp(mon), pokemon.getHealth().shared.split(' ')[0], battle, pokemon.name);
+		if (!own.has('naturalcure')) this.equal('bench status', STATUSES[mon.status], pokemon.status, battle, pokemon.name);
 		const {data} = this.setting.observer;
 		if (data.gen > 1 && mon.item > 0) this.equal('bench item', mon.item, data.items.row(pokemon.item) || 1, battle, pokemon.name);
 		if (data.gen > 2 && mon.ability > 0) this.equal('bench ability', mon.ability, data.abilities.row(pokemon.baseAbility), battle, pokemon.name);

@@ -57,6 +57,7 @@ class Effects {
 		this.volatile = Object.fromEntries(VOLATILES.map(([name]) => [name, this.volatiles.indexOf(name)]));
 		// What Baton Pass hands on: the dex knows.
 		this.passed = volatiles.map(([name, , , id]) => !dex.conditions.get(id ?? name).noCopy);
+		this.passesTrap = !dex.conditions.get('trapper').noCopy; // whom the leaver has trapped stays trapped
 		this.sideConditions = SIDE_CONDITIONS.filter(({gens: [first, last]}) => first <= gen && gen <= last);
 		this.side = indexed(this.sideConditions.map(({name}) => name));
 		this.weathers = WEATHERS.filter(inGen(gen)).map(([name]) => name);

@@ -49,6 +49,7 @@ function revealFrom(tracker, mon, itemIsOfs = false) {
 		reveal(tracker, OF_IS_ANOTHER.has(id) ? mon : tracker.of() ?? mon, from.slice(9));
 	} else if (from.startsWith('item: ')) {
 		const holder = (itemIsOfs ? tracker.of() : null) ?? mon;
+		if (from.includes('Berry')) return; // eaten, perhaps somebody else's: its -enditem has come before
 		const row = tracker.tables.items.row(from.slice(6));
 		if (holder.item !== NONE && row > 0 && holder.item !== row) {
 			holder.item = row;

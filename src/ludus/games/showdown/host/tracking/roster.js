@@ -144,6 +144,11 @@ function handOver(tracker, from, to, substituteOnly) {
 	to.boosts.set(from.boosts);
 	for (let i = 0; i < passed.length; i++) if (passed[i]) to.volatiles[i] = from.volatiles[i];
 	to.trapper = from.trapper;
+	if (tracker.effects.passesTrap) {
+		for (const side of tracker.sides) {
+			for (const mon of side.active) if (mon !== null && mon.trapper === from) mon.trapper = to;
+		}
+	}
 	to.volatiles[ids.typechange] = 0;
 }
 
