@@ -68,7 +68,7 @@ def main(battle_format: str, hosts: str, matches: str) -> None:
     local.SILENCE_S = PAUSE_S
     config = _config(battle_format, [f"fleet.hosts={hosts}", f"fleet.matches={matches}"])
     watcher = Watcher()
-    threading.Thread(target=_answer_until_told_to_leave, args=(watcher, config), daemon=True).start()
+    threading.Thread(target=_answer_until_told_to_leave, args=(watcher,), daemon=True).start()
     with tempfile.TemporaryDirectory(prefix="ludus-bench-") as folder:
         run.train(config, Path(folder) / "run", observer=watcher)
 
@@ -89,8 +89,8 @@ def _config(battle_format: str, sets: Sequence[str]) -> RunConfig:
     return load.build(load.override(mine[0] if mine else {}, endless), options_of=lambda _: game.options)
 
 
-def _answer_until_told_to_leave(watcher: Watcher, config: RunConfig) -> None:
-    watcher.wait_for_updates(config.rollout.queue + 2)  # before that the actor runs ahead of the learner
+def _answer_until_told_to_leave(watcher: Watcher) -> None:
+    watcher.wait_for_updates(2)  # the rest of the way to a steady lag is the warm-up's
     answer_requests(watcher.measure)
     os.kill(os.getpid(), signal.SIGTERM)
 
