@@ -80,7 +80,7 @@ class GameSpec:
     actions: int  # A: a flat discrete action set; games map theirs onto it
     obs: ObsSpec
     schema: int  # grows whenever the meaning of an observation or action changes; checkpoints carry it
-    layout: Mapping[str, object] = field(default_factory=dict)  # the game's own constants (slots, variants, column names)
+    layout: Mapping[str, object] = field(default_factory=dict)  # the game's own constants, column names
     tables: Mapping[str, NDArray[np.float32]] = field(default_factory=dict)  # constant rows that id leaves index into
 
     @cached_property

@@ -46,7 +46,12 @@ class Arrivals:
     def take(self, index: NDArray[np.intp]) -> Arrivals:
         """The chosen rows, without endings."""
         return Arrivals(
-            self.row[index], self.match[index], self.obs[index], self.legal[index], self.reward[index], self.opens[index]
+            self.row[index],
+            self.match[index],
+            self.obs[index],
+            self.legal[index],
+            self.reward[index],
+            self.opens[index],
         )
 
 

@@ -112,6 +112,4 @@ def _script(showdown: Installation, body: str) -> str:
 
 
 def _node(showdown: Installation, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [str(showdown.node), *arguments], capture_output=True, text=True, timeout=170, check=False
-    )
+    return subprocess.run([str(showdown.node), *arguments], capture_output=True, text=True, timeout=170, check=False)

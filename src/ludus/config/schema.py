@@ -42,7 +42,7 @@ class RolloutConfig(Struct, frozen=True, forbid_unknown_fields=True):
 class LearnerConfig(Struct, frozen=True, forbid_unknown_fields=True):
     decisions: Count = 4096  # per update
     minibatch: Count = 512  # decisions
-    epochs: Count = 3
+    epochs: Count = 2
     lr: Positive = 1e-3
     lr_end: NonNegative = 1e-4
     lr_schedule: Literal["linear", "cosine", "constant"] = "linear"  # over the budget
