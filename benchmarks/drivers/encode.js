@@ -1,79 +1,67 @@
 'use strict';
 /**
- * CPU microseconds a decision costs: reading the log and encoding the row, and the mask; warm, one thread.
+ * Microseconds a decision costs in running battles: reading the log, encoding the row, making the mask.
  *
- * usage: node encode.js SIMULATOR [BATTLES] [FORMAT...]
- * Battles are played first, with random legal choices; then their lines and requests are gone through again and again, so
- * that only our code is on the clock (the thread's CPU time: other processes do not count). Median and range of the rounds.
+ * usage: node encode.js SIMULATOR [SECONDS] [FORMAT...]; FEATURE_SET=raw leaves the estimates out
+ * Battles run on the patched engine with random legal choices, so that caches are as cold as in a host. The first half of
+ * the time warms up. Means leave out the slowest hundredth of the calls: those the operating system interrupted.
  */
 
 const path = require('node:path');
-const {Setting, View} = require(path.join(__dirname, '..', '..', 'tests', 'js', 'battles.js'));
+const ROOT = path.join(__dirname, '..', '..');
+const {Setting, View, randomFrom} = require(path.join(ROOT, 'tests', 'js', 'battles.js'));
+const {speedUp} = require(path.join(ROOT, 'src', 'ludus', 'games', 'showdown', 'host', 'engine.js'));
 
-const ROUNDS = 7;
-const DECISIONS = 40_000; // in a round: the CPU clock of a thread ticks in milliseconds
 const FORMATS = ['gen1randombattle', 'gen9randombattle', 'gen9randomdoublesbattle'];
+const PARTS = ['read', 'encode', 'mask'];
 
-function record(setting, battles) {
-	return Array.from({length: battles}, (_, i) => {
-		const steps = [];
-		const {log} = setting.play(i + 1, (battle, view, seat, request) => {
-			steps.push({seat, request, lines: battle.log.length});
-		}, {maxTurns: 300});
-		return {log, steps};
-	});
-}
-
-function encodeAll(setting, battles, out) {
+function measure(setting, seconds) {
+	const out = new Uint8Array(setting.observer.nbytes);
+	const calls = {read: [], encode: [], mask: []};
+	const started = performance.now();
+	const elapsed = () => (performance.now() - started) / 1000;
 	let decisions = 0;
-	for (const {log, steps} of battles) {
-		const told = {log: []};
-		const view = new View(setting.observer, told);
-		let at = 0;
-		for (const {seat, request, lines} of steps) {
-			while (at < lines) told.log.push(log[at++]);
-			view.read();
-			view.encode(seat, request, out, 0);
-			decisions++;
+	for (let seed = 0; elapsed() < seconds; seed++) {
+		const warm = elapsed() > seconds / 2;
+		const timed = (part, work) => {
+			const from = performance.now();
+			work();
+			if (warm) calls[part].push((performance.now() - from) * 1000);
+		};
+		const battle = setting.start(seed);
+		const view = new View(setting.observer, battle);
+		const random = randomFrom(seed);
+		while (!battle.ended && battle.turn < 300) {
+			timed('read', () => view.read());
+			const asked = [0, 1].filter(seat => battle.sides[seat].activeRequest && !battle.sides[seat].activeRequest.wait);
+			for (const seat of asked) {
+				const side = battle.sides[seat];
+				const request = side.activeRequest;
+				timed('encode', () => view.encode(seat, request, out, 0));
+				timed('mask', () => setting.actionSet.mask(request, setting.mask));
+				if (warm) decisions++;
+				while (!battle.choose(side.id, setting.pick(side.activeRequest, random, random() < 0.5))) { /* asked again */ }
+			}
 		}
 	}
-	return decisions;
+	const costs = Object.fromEntries(PARTS.map(part => [part, trimmedSum(calls[part]) / decisions]));
+	return {...costs, together: costs.read + costs.encode + costs.mask, decisions};
 }
 
-function maskAll(setting, battles) {
-	let decisions = 0;
-	for (const {steps} of battles) {
-		for (const {request} of steps) {
-			setting.actionSet.mask(request, setting.mask);
-			decisions++;
-		}
-	}
-	return decisions;
+/** The sum with the slowest hundredth counted as the mean of the others. */
+function trimmedSum(values) {
+	const sorted = Float64Array.from(values).sort();
+	const kept = sorted.subarray(0, Math.ceil(sorted.length * 0.99));
+	return kept.reduce((a, b) => a + b, 0) / kept.length * sorted.length;
 }
 
-function measure(work) {
-	const round = () => {
-		const before = process.threadCpuUsage();
-		let decisions = 0;
-		while (decisions < DECISIONS) decisions += work();
-		const {user, system} = process.threadCpuUsage(before);
-		return (user + system) / decisions;
-	};
-	round(); // warm-up
-	const costs = Array.from({length: ROUNDS}, round).sort((a, b) => a - b);
-	return {median: costs[ROUNDS >> 1], low: costs[0], high: costs[ROUNDS - 1]};
-}
-
-const told = ({median, low, high}) => `${median.toFixed(2)} us (${low.toFixed(2)}-${high.toFixed(2)})`;
-
-function main([root, battles = '40', ...formats]) {
+function main([root, seconds = '20', ...formats]) {
+	speedUp(root);
 	for (const format of formats.length ? formats : FORMATS) {
 		const setting = new Setting(root, format, {featureSet: process.env.FEATURE_SET ?? 'full'});
-		const recorded = record(setting, +battles);
-		const out = new Uint8Array(setting.observer.nbytes);
-		const encode = measure(() => encodeAll(setting, recorded, out));
-		const mask = measure(() => maskAll(setting, recorded));
-		console.log(`${format}: encode ${told(encode)}, mask ${told(mask)} a decision`);
+		const {decisions, ...costs} = measure(setting, +seconds);
+		const told = Object.entries(costs).map(([part, us]) => `${part} ${us.toFixed(2)}`).join(', ');
+		console.log(`${format}: ${told} us a decision (${decisions} decisions)`);
 	}
 }
 

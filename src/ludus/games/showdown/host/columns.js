@@ -7,10 +7,16 @@ const MOVE_STATE = ['known', 'pp', 'disabled', 'last_used'];
 const MATCHUP = ['effectiveness', 'stab', 'damage', 'kills'];
 const TYPING = ['own_on_foe', 'foe_on_own'];
 
-function pokemonColumns(gen, variants) {
+// Columns that every generation has; their places are constants the compiler can fold.
+const COMMON = [
+	'hp', 'alive', 'present', 'active', 'revealed', 'level', ...STATUSES, 'status_turns', 'maxhp', 'atk', 'def', 'spa', 'spd', 'spe',
+	'trapped', 'maybe_trapped', 'active_turns', 'transformed',
+];
+const COLUMN = Object.freeze(Object.fromEntries(COMMON.map((name, i) => [name, i])));
+
+function pokemonColumns(variants) {
 	return [
-		'hp', 'alive', 'present', 'active', 'revealed', 'level', ...STATUSES, 'status_turns', 'maxhp', 'atk', 'def', 'spa', 'spd',
-		'spe', 'trapped', 'maybe_trapped', 'active_turns', 'transformed',
+		...COMMON,
 		...(variants.includes('dynamax') ? ['dynamaxed'] : []),
 		...(variants.includes('tera') ? ['terastallized'] : []),
 	];
@@ -34,4 +40,4 @@ function fieldColumns(effects, slots, variants) {
 	];
 }
 
-module.exports = {pokemonColumns, fieldColumns, MOVE_STATE, MATCHUP, TYPING};
+module.exports = {COLUMN, pokemonColumns, fieldColumns, MOVE_STATE, MATCHUP, TYPING};

@@ -60,6 +60,10 @@ class Effects {
 		this.passesTrap = !dex.conditions.get('trapper').noCopy; // whom the leaver has trapped stays trapped
 		this.sideConditions = SIDE_CONDITIONS.filter(({gens: [first, last]}) => first <= gen && gen <= last);
 		this.side = indexed(this.sideConditions.map(({name}) => name));
+		const widths = this.sideConditions.map(({timed}) => timed ? 2 : 1);
+		this.sideColumn = Uint8Array.from(widths, (_, i) => widths.slice(0, i).reduce((a, b) => a + b, 0));
+		this.sideLayers = Uint8Array.from(this.sideConditions, ({layers}) => layers ?? 1);
+		this.sideTimed = Uint8Array.from(this.sideConditions, ({timed}) => timed ? 1 : 0);
 		this.weathers = WEATHERS.filter(inGen(gen)).map(([name]) => name);
 		this.terrains = TERRAINS.filter(inGen(gen)).map(([name]) => name);
 		this.rooms = ROOMS.filter(inGen(gen)).map(([name]) => name);

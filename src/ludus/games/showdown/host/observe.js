@@ -17,6 +17,7 @@ const TEAM = 6;
 const MOVES = 4;
 const BYTES = {uint8: 1, int8: 1, uint16: 2, float32: 4};
 const ROW_ALIGNMENT = 8;
+const SPLIT_LENGTH = '|split|p1'.length;
 
 /** The shape of observations in one format; shared by all its matches. */
 class Observer {
@@ -29,9 +30,10 @@ class Observer {
 		this.data = tablesOf(dex);
 		this.effects = new Effects(dex);
 		this.damage = new Damage(this.data, this.slots > 1);
-		this.pokemonColumns = pokemonColumns(gen, this.variants);
+		this.pokemonColumns = pokemonColumns(this.variants);
 		this.fieldColumns = fieldColumns(this.effects, this.slots, this.variants);
-		this.pokemonAt = indexOf(this.pokemonColumns);
+		this.dynamaxedAt = this.pokemonColumns.indexOf('dynamaxed'); // -1 where there is none
+		this.terastallizedAt = this.pokemonColumns.indexOf('terastallized');
 		this.fieldAt = indexOf(this.fieldColumns);
 		this.offsets = {};
 		this.nbytes = 0;
@@ -110,7 +112,7 @@ class View {
 		let at = this.cursor;
 		for (; at < log.length; at++) {
 			const line = log[at];
-			if (line.charCodeAt(1) === 115 && line.startsWith('|split|')) tracker.line(log[at += 2]);
+			if (line.length === SPLIT_LENGTH && line.startsWith('|split|')) tracker.line(log[at += 2]);
 			else tracker.line(line);
 		}
 		this.cursor = log.length;

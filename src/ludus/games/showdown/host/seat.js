@@ -5,7 +5,7 @@ const {Fighter} = require('./damage');
 const {Matchups} = require('./matchups');
 const {TYPE_COUNT, BOOSTS, NONE} = require('./tables');
 const {STATUS_INDEX} = require('./tracking/state');
-const {MOVE_STATE} = require('./columns');
+const {COLUMN, MOVE_STATE} = require('./columns');
 
 const TEAM = 6;
 const MOVES = 4;
@@ -182,37 +182,36 @@ class Seat {
 		this.#types(i, fighter, type1, type2, added, own.tera, terastallized);
 
 		const row = i * observer.pokemonColumns.length;
-		const at = observer.pokemonAt;
 		const out = this.pokemonLeaf;
 		out.fill(0, row, row + observer.pokemonColumns.length);
 		const alive = own.hp > 0;
-		out[row + at.hp] = own.hp;
-		out[row + at.alive] = alive ? 1 : 0;
-		out[row + at.present] = 1;
-		out[row + at.active] = slot >= 0 && alive ? 1 : 0;
-		out[row + at.revealed] = shown !== null && shown.seen ? 1 : 0;
-		out[row + at.level] = own.level / 100;
+		out[row + COLUMN.hp] = own.hp;
+		out[row + COLUMN.alive] = alive ? 1 : 0;
+		out[row + COLUMN.present] = 1;
+		out[row + COLUMN.active] = slot >= 0 && alive ? 1 : 0;
+		out[row + COLUMN.revealed] = shown !== null && shown.seen ? 1 : 0;
+		out[row + COLUMN.level] = own.level / 100;
 		if (own.status > 0) {
-			out[row + at.brn + own.status - 1] = 1;
-			if (shown !== null) out[row + at.status_turns] = Math.min(1, shown.statusTurns / 8);
+			out[row + COLUMN.brn + own.status - 1] = 1;
+			if (shown !== null) out[row + COLUMN.status_turns] = Math.min(1, shown.statusTurns / 8);
 		}
 		const {stats} = entry;
-		out[row + at.maxhp] = fighter.maxhp / 500;
-		out[row + at.atk] = stats.atk / 500;
-		out[row + at.def] = stats.def / 500;
-		out[row + at.spa] = stats.spa / 500;
-		out[row + at.spd] = stats.spd / 500;
-		out[row + at.spe] = stats.spe / 500;
+		out[row + COLUMN.maxhp] = fighter.maxhp / 500;
+		out[row + COLUMN.atk] = stats.atk / 500;
+		out[row + COLUMN.def] = stats.def / 500;
+		out[row + COLUMN.spa] = stats.spa / 500;
+		out[row + COLUMN.spd] = stats.spd / 500;
+		out[row + COLUMN.spe] = stats.spe / 500;
 		if (slot >= 0 && shown !== null) {
-			out[row + at.active_turns] = lasted(this.tracker.turn, shown.enteredTurn);
-			out[row + at.transformed] = shown.transformed ? 1 : 0;
-			if (at.dynamaxed !== undefined) out[row + at.dynamaxed] = shown.dynamaxed ? 1 : 0;
+			out[row + COLUMN.active_turns] = lasted(this.tracker.turn, shown.enteredTurn);
+			out[row + COLUMN.transformed] = shown.transformed ? 1 : 0;
+			if (observer.dynamaxedAt >= 0) out[row + observer.dynamaxedAt] = shown.dynamaxed ? 1 : 0;
 		}
 		if (active !== null) {
-			out[row + at.trapped] = active.trapped ? 1 : 0;
-			out[row + at.maybe_trapped] = active.maybeTrapped ? 1 : 0;
+			out[row + COLUMN.trapped] = active.trapped ? 1 : 0;
+			out[row + COLUMN.maybe_trapped] = active.maybeTrapped ? 1 : 0;
 		}
-		if (at.terastallized !== undefined) out[row + at.terastallized] = terastallized ? 1 : 0;
+		if (observer.terastallizedAt >= 0) out[row + observer.terastallizedAt] = terastallized ? 1 : 0;
 		own.shownVersion = shown !== null ? shown.version : 0;
 		this.#ownMoves(own, entry, i, active);
 
@@ -358,14 +357,14 @@ class Seat {
 		let unseen = foe.size;
 		for (const mon of foe.mons) {
 			if (mon.seen) unseen--;
-			if (foe.active.indexOf(mon) >= 0 || !mon.seen) continue;
+			if (standsIn(foe, mon) || !mon.seen) continue;
 			if (i < TEAM) this.#foeMon(i++, mon, false);
 		}
 		this.unseen = Math.max(0, unseen);
 		let named = 0;
 		if (unseen > 0) {
 			for (const mon of foe.mons) {
-				if (mon.seen || foe.active.indexOf(mon) >= 0) continue;
+				if (mon.seen || standsIn(foe, mon)) continue;
 				named++;
 				if (i < TEAM) this.#foeMon(i++, mon, false);
 			}
@@ -383,16 +382,15 @@ class Seat {
 		this.foeVersions[i] = version;
 		this.clearMon(TEAM + i);
 		const {observer} = this;
-		const at = observer.pokemonAt;
 		const row = (TEAM + i) * observer.pokemonColumns.length;
 		const out = this.pokemonLeaf;
 		if (mon === null) {
-			if (hidden) out[row + at.hp] = out[row + at.alive] = out[row + at.present] = 1;
+			if (hidden) out[row + COLUMN.hp] = out[row + COLUMN.alive] = out[row + COLUMN.present] = 1;
 			if (i < observer.slots) this.foeCombat[i] = -1, this.foeStale[i] = true;
 			return;
 		}
 		const {data} = observer;
-		const active = this.foe.active.indexOf(mon) >= 0;
+		const active = standsIn(this.foe, mon);
 		const p = TEAM + i;
 		this.speciesLeaf[p] = mon.shown;
 		this.abilityLeaf[p] = mon.ability;
@@ -400,29 +398,29 @@ class Seat {
 		const fighter = i < observer.slots && active ? this.foeFighters[i] : scratch;
 		this.#types(p, fighter, mon.type1, mon.type2, mon.addedType, mon.tera, mon.terastallized);
 		const alive = !mon.fainted;
-		out[row + at.hp] = alive ? mon.hp : 0;
-		out[row + at.alive] = alive ? 1 : 0;
-		out[row + at.present] = 1;
-		out[row + at.active] = active && alive ? 1 : 0;
-		out[row + at.revealed] = mon.seen ? 1 : 0;
-		out[row + at.level] = mon.level / 100;
+		out[row + COLUMN.hp] = alive ? mon.hp : 0;
+		out[row + COLUMN.alive] = alive ? 1 : 0;
+		out[row + COLUMN.present] = 1;
+		out[row + COLUMN.active] = active && alive ? 1 : 0;
+		out[row + COLUMN.revealed] = mon.seen ? 1 : 0;
+		out[row + COLUMN.level] = mon.level / 100;
 		if (mon.status > 0) {
-			out[row + at.brn + mon.status - 1] = 1;
-			out[row + at.status_turns] = Math.min(1, mon.statusTurns / 8);
+			out[row + COLUMN.brn + mon.status - 1] = 1;
+			out[row + COLUMN.status_turns] = Math.min(1, mon.statusTurns / 8);
 		}
 		estimateStats(data, fighter, mon.shown, mon.level);
-		out[row + at.maxhp] = fighter.maxhp / 500;
-		out[row + at.atk] = fighter.atk / 500;
-		out[row + at.def] = fighter.def / 500;
-		out[row + at.spa] = fighter.spa / 500;
-		out[row + at.spd] = fighter.spd / 500;
-		out[row + at.spe] = fighter.spe / 500;
+		out[row + COLUMN.maxhp] = fighter.maxhp / 500;
+		out[row + COLUMN.atk] = fighter.atk / 500;
+		out[row + COLUMN.def] = fighter.def / 500;
+		out[row + COLUMN.spa] = fighter.spa / 500;
+		out[row + COLUMN.spd] = fighter.spd / 500;
+		out[row + COLUMN.spe] = fighter.spe / 500;
 		if (active) {
-			out[row + at.active_turns] = lasted(this.tracker.turn, mon.enteredTurn);
-			out[row + at.transformed] = mon.transformed ? 1 : 0;
-			if (at.dynamaxed !== undefined) out[row + at.dynamaxed] = mon.dynamaxed ? 1 : 0;
+			out[row + COLUMN.active_turns] = lasted(this.tracker.turn, mon.enteredTurn);
+			out[row + COLUMN.transformed] = mon.transformed ? 1 : 0;
+			if (observer.dynamaxedAt >= 0) out[row + observer.dynamaxedAt] = mon.dynamaxed ? 1 : 0;
 		}
-		if (at.terastallized !== undefined) out[row + at.terastallized] = mon.terastallized ? 1 : 0;
+		if (observer.terastallizedAt >= 0) out[row + observer.terastallizedAt] = mon.terastallized ? 1 : 0;
 		const width = MOVE_STATE.length;
 		for (let m = 0; m < mon.moveCount; m++) {
 			const move = mon.moves[m];
@@ -515,23 +513,24 @@ class Seat {
 	}
 
 	#side(side, at) {
-		const {sideConditions} = this.observer.effects;
-		const {turn} = this.tracker;
-		const out = this.fieldLeaf;
-		let column = at;
-		for (let i = 0; i < sideConditions.length; i++) {
-			const condition = sideConditions[i];
-			const value = side.conditions[i];
-			if (value > 0) {
-				out[column] = value / (condition.layers ?? 1);
-				if (condition.timed) out[column + 1] = lasted(turn, side.since[i]);
-			}
-			column += condition.timed ? 2 : 1;
+		if (side.version === 1) return; // nothing was ever laid there
+		const {sideColumn, sideLayers, sideTimed} = this.observer.effects;
+		const {conditions} = side;
+		for (let i = 0; i < conditions.length; i++) {
+			if (conditions[i] === 0) continue;
+			const column = at + sideColumn[i];
+			this.fieldLeaf[column] = conditions[i] / sideLayers[i];
+			if (sideTimed[i]) this.fieldLeaf[column + 1] = lasted(this.tracker.turn, side.since[i]);
 		}
 	}
 }
 
 const scratch = new Fighter();
+
+function standsIn(side, mon) {
+	const {active} = side;
+	return active[0] === mon || (active.length > 1 && active[1] === mon);
+}
 
 /** Turns since `then` as a column: 8 and more are 1. */
 function lasted(turn, then) {

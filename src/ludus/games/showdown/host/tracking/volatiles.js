@@ -71,6 +71,7 @@ function start(tracker) {
 		const target = tracker.sides[1 - mon.side.index];
 		const index = effects.side.get('futuresight');
 		if (index !== undefined) target.conditions[index]++;
+		target.version++;
 		return;
 	}
 	case 'confusion':
