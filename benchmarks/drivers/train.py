@@ -27,40 +27,53 @@ from ludus.metrics.observer import Numbers, Result
 from ludus.scale import local
 
 PAUSE_S = 1000000.0  # nobody may be taken for hung while the others are measured
-REPORTS = 2  # at least, in a measurement
+INTERVALS = 1  # between updates, at least, in a measurement
 
 
 class Watcher:
-    """Notes when the run's count of decisions changed. Counts come in steps, so a rate is taken between two changes."""
+    """Rates between the ends of updates.
+
+    The learner hears of played decisions late and in bunches, but what an update learned from is exact: so the rate is
+    that of learned decisions, times the played ones (opponents' included) for each learned one over all of the run.
+    """
 
     def __init__(self) -> None:
-        self._changed = threading.Condition()
-        self._seen: list[tuple[float, float]] = []  # time, decisions
-        self.updates = 0.0
+        self._updated = threading.Condition()
+        self._ends: list[tuple[float, float]] = []  # time, learned
+        self._first: tuple[float, float] | None = None  # played, learned
+        self._played_per_learned = 1.0
+        self._updates = 0.0
 
     def on_progress(self, numbers: Numbers) -> None:
-        decisions = float(numbers.get(names.DECISIONS, 0))
-        with self._changed:
-            self.updates = float(numbers.get(names.UPDATES, 0))
-            if not self._seen or decisions > self._seen[-1][1]:
-                self._seen.append((time.perf_counter(), decisions))
-            self._changed.notify_all()
+        played, learned, updates = (
+            float(numbers.get(name, 0)) for name in (names.DECISIONS, names.LEARNED, names.UPDATES)
+        )
+        with self._updated:
+            if updates == self._updates:
+                return
+            self._updates = updates
+            self._ends.append((time.perf_counter(), learned))
+            if self._first is None:
+                self._first = played, learned
+            elif learned > self._first[1]:
+                self._played_per_learned = (played - self._first[0]) / (learned - self._first[1])
+            self._updated.notify_all()
 
     def on_evaluation(self, results: Sequence[Result], *, final: bool = False) -> None:
         """There are none here."""
 
     def wait_for_updates(self, updates: int) -> None:
-        with self._changed:
-            self._changed.wait_for(lambda: self.updates >= updates)
+        with self._updated:
+            self._updated.wait_for(lambda: self._updates >= updates)
 
     def measure(self, seconds: float) -> Answer:
-        with self._changed:
-            self._seen = self._seen[-1:]
-            first, updates, until = len(self._seen), self.updates, time.perf_counter() + seconds
-            while time.perf_counter() < until or len(self._seen) - first < REPORTS or self.updates == updates:
-                self._changed.wait(max(0.05, until - time.perf_counter()))
-            (begin, before), (end, after) = self._seen[first], self._seen[-1]
-            return {"decisions": after - before, "seconds": end - begin, "updates": self.updates - updates}
+        until = time.perf_counter() + seconds
+        with self._updated:
+            self._ends.clear()
+            self._updated.wait_for(lambda: time.perf_counter() >= until and len(self._ends) > INTERVALS)
+            (begin, before), (end, after) = self._ends[0], self._ends[-1]
+            decisions = (after - before) * self._played_per_learned
+            return {"decisions": decisions, "seconds": end - begin, "updates": len(self._ends) - 1}
 
 
 def main(battle_format: str, hosts: str, matches: str) -> None:
