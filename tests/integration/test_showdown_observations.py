@@ -17,6 +17,7 @@ TIMEOUT_S = 240
 
 LEAK_FORMATS = {
     "gen1randombattle": 14,
+    "gen3randombattle": 8,
     "gen4randombattle": 10,
     "gen9randombattle": 10,
     "gen9randomdoublesbattle": 16,

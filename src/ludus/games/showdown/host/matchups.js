@@ -21,6 +21,7 @@ class Matchups {
 		this.sideVersions = [0, 0];
 		this.around = new Surroundings();
 		this.hits = new Float64Array(TEAM * MOVES * observer.slots);
+		this.threatHits = new Float64Array(TEAM * MOVES * observer.slots);
 		this.estimated = new Uint8Array(TEAM * observer.slots);
 		this.foeHp = new Float64Array(observer.slots);
 	}
@@ -39,16 +40,21 @@ class Matchups {
 				const own = this.seat.order[i];
 				if (own === null || !facing || own.hp <= 0) {
 					if (this.estimated[i * slots + s]) this.#clearPair(i, s);
-				} else if (foeStale || own.stale || (hurt && own.followsFoesHp)) {
+				} else if (foeStale || own.stale || !this.estimated[i * slots + s] || (hurt && own.followsFoesHp) ||
+					(own.hurt && this.seat.foeHalves[s])) {
 					this.#pair(own, i, s);
-				} else if (hurt) {
-					this.#kills(i, s, hp);
+				} else {
+					if (hurt) this.#kills(i, s, hp);
+					if (own.hurt) this.#threatKills(i, s, own.hp);
 				}
 			}
 			this.seat.foeStale[s] = false;
 			this.foeHp[s] = hp;
 		}
-		for (let i = 0; i < TEAM; i++) if (this.seat.order[i] !== null) this.seat.order[i].stale = false;
+		for (let i = 0; i < TEAM; i++) {
+			const own = this.seat.order[i];
+			if (own !== null) own.stale = own.hurt = false;
+		}
 	}
 
 	#clearPair(i, s) {
@@ -80,7 +86,9 @@ class Matchups {
 			hits[pair] = damage.hit;
 			put(matchupLeaf, pair * width, damage, foe.hp);
 			damage.estimate(foe, movesLeaf[(TEAM + s) * MOVES + m], mine, around, mySide);
-			put(threatLeaf, ((s * MOVES + m) * TEAM + i) * width, damage, mine.hp);
+			const threat = (s * MOVES + m) * TEAM + i;
+			this.threatHits[threat] = damage.hit;
+			put(threatLeaf, threat * width, damage, mine.hp);
 		}
 		const t = (i * slots + s) * TYPING.length;
 		this.seat.typingLeaf[t] = bestEffectiveness(data.effectiveness, mine, foe);
@@ -95,6 +103,14 @@ class Matchups {
 			const pair = (i * MOVES + m) * slots + s;
 			const hit = this.hits[pair];
 			this.seat.matchupLeaf[pair * MATCHUP.length + 3] = hit > 0 && hit >= hp ? 1 : 0;
+		}
+	}
+
+	#threatKills(i, s, hp) {
+		for (let m = 0; m < MOVES; m++) {
+			const threat = (s * MOVES + m) * TEAM + i;
+			const hit = this.threatHits[threat];
+			this.seat.threatLeaf[threat * MATCHUP.length + 3] = hit > 0 && hit >= hp ? 1 : 0;
 		}
 	}
 

@@ -41,6 +41,19 @@ class Own {
 		this.fighter = new Fighter();
 		this.followsFoesHp = false; // has a move like Super Fang
 		this.stats = 0;
+		this.followsOwnHp = false; // has a move like Eruption, or Multiscale
+		this.matchedAt = -1; // what the match-ups in the row were estimated for
+		this.matchedCombat = 0;
+		this.matchedShown = null;
+		this.matchedStatus = 0;
+		this.matchedSpecies = 0;
+		this.matchedAbility = 0;
+		this.matchedItem = 0;
+		this.matchedSlot = -1;
+		this.matchedTera = 0;
+		this.matchedMaxhp = 0;
+		this.matchedHp = -1;
+		this.hurt = false; // only its HP has changed
 		this.stale = true; // its match-ups must be estimated again
 	}
 }
@@ -61,6 +74,7 @@ class Seat {
 		this.foeFighters = Array.from({length: observer.slots}, () => new Fighter());
 		this.foeStale = new Array(observer.slots).fill(true);
 		this.foeFollowsHp = new Array(observer.slots).fill(false);
+		this.foeHalves = new Array(observer.slots).fill(false); // has a move like Super Fang
 		this.foeOwners = new Array(observer.slots).fill(null);
 		this.unseen = TEAM;
 		this.twins = false; // two own Pokemon have one name
@@ -213,7 +227,7 @@ class Seat {
 		}
 		if (observer.terastallizedAt >= 0) out[row + observer.terastallizedAt] = terastallized ? 1 : 0;
 		own.shownVersion = shown !== null ? shown.version : 0;
-		this.#ownMoves(own, entry, i, active);
+		const movesChanged = this.#ownMoves(own, entry, i, active);
 
 		fighter.species = species;
 		fighter.level = own.level;
@@ -235,9 +249,43 @@ class Seat {
 		}
 		if (slot >= 0 && shown !== null) fighter.boosts.set(shown.boosts);
 		else fighter.boosts.fill(0);
+		this.#markChanges(own, i, movesChanged);
+	}
+
+	/** Whether the match-ups must be estimated again, or only be held against another HP. */
+	#markChanges(own, i, movesChanged) {
+		const {fighter, shown} = own;
+		const combat = shown !== null && own.slot >= 0 ? shown.combat : 0;
+		if (!movesChanged && own.matchedAt === i && own.matchedCombat === combat && own.matchedShown === shown &&
+			own.matchedStatus === own.status && own.matchedSpecies === fighter.species && own.matchedAbility === fighter.ability &&
+			own.matchedItem === fighter.item && own.matchedSlot === own.slot && own.matchedTera === fighter.tera &&
+			own.matchedMaxhp === fighter.maxhp) {
+			if (own.matchedHp === own.hp) return;
+			own.matchedHp = own.hp;
+			own.hurt = true;
+			if (own.followsOwnHp) own.stale = true;
+			return;
+		}
+		own.matchedAt = i;
+		own.matchedCombat = combat;
+		own.matchedShown = shown;
+		own.matchedStatus = own.status;
+		own.matchedSpecies = fighter.species;
+		own.matchedAbility = fighter.ability;
+		own.matchedItem = fighter.item;
+		own.matchedSlot = own.slot;
+		own.matchedTera = fighter.tera;
+		own.matchedMaxhp = fighter.maxhp;
+		own.matchedHp = own.hp;
 		own.stale = true;
+		const {damage} = this.observer;
 		own.followsFoesHp = false;
-		for (let m = 0; m < MOVES; m++) if (observer.damage.followsTargetsHp(this.movesLeaf[i * MOVES + m])) own.followsFoesHp = true;
+		own.followsOwnHp = damage.scaled.has(fighter.ability);
+		for (let m = 0; m < MOVES; m++) {
+			const move = this.movesLeaf[i * MOVES + m];
+			if (damage.followsTargetsHp(move)) own.followsFoesHp = true;
+			if (damage.followsUsersHp(move)) own.followsOwnHp = true;
+		}
 	}
 
 	#condition(own, condition) {
@@ -262,6 +310,7 @@ class Seat {
 		return own.ability;
 	}
 
+	/** Writes the moves and returns whether they are others than before. */
 	#ownMoves(own, entry, i, active) {
 		const {data} = this.observer;
 		const {moves} = entry;
@@ -278,6 +327,7 @@ class Seat {
 		const width = MOVE_STATE.length;
 		const last = own.slot >= 0 && shown !== null ? shown.lastMove : 0;
 		const offered = active !== null ? active.moves : null;
+		let movesChanged = false;
 		for (let m = 0; m < MOVES; m++) {
 			let row = own.moves[m];
 			let index = m;
@@ -294,12 +344,16 @@ class Seat {
 				}
 			}
 			const at = (i * MOVES + m) * width;
-			out[i * MOVES + m] = row;
+			if (out[i * MOVES + m] !== row) {
+				out[i * MOVES + m] = row;
+				movesChanged = true;
+			}
 			state[at] = row > 0 ? 1 : 0;
 			state[at + 1] = row > 0 && index >= 0 ? this.#ppLeft(own, index) : row > 0 ? 1 : 0;
 			state[at + 2] = disabled;
 			state[at + 3] = row > 0 && row === last ? 1 : 0;
 		}
+		return movesChanged;
 	}
 
 	/** Which of the known moves an offered one is: requests write `hiddenpower` for what the team calls hiddenpowerfire70. */
@@ -447,7 +501,11 @@ class Seat {
 		this.foeOwners[i] = mon;
 		this.foeStale[i] = true;
 		this.foeFollowsHp[i] = observer.damage.scaled.has(mon.ability);
-		for (let m = 0; m < mon.moveCount; m++) if (observer.damage.followsUsersHp(mon.moves[m])) this.foeFollowsHp[i] = true;
+		this.foeHalves[i] = false;
+		for (let m = 0; m < mon.moveCount; m++) {
+			if (observer.damage.followsUsersHp(mon.moves[m])) this.foeFollowsHp[i] = true;
+			if (observer.damage.followsTargetsHp(mon.moves[m])) this.foeHalves[i] = true;
+		}
 	}
 
 	// ---- slots and field ----

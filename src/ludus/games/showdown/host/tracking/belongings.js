@@ -60,7 +60,7 @@ function revealFrom(tracker, mon, itemIsOfs = false) {
 
 function ability(tracker) {
 	const mon = tracker.mon(0);
-	if (mon === null) return;
+	if (mon === null || tracker.has('|[silent]')) return; // gen 3 tells Pressure to its owner alone
 	const row = tracker.tables.abilities.row(tracker.field(1));
 	const from = tracker.from();
 	changed(mon);
