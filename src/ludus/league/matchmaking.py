@@ -16,7 +16,7 @@ from ludus.types import Ending, Pairing
 
 PAST, SCRIPTED = "past:", "scripted:"
 MEMORY = 200  # matches that a win rate looks back on, about
-SPELL = 64  # matches against one past self before another is drawn: each self that plays costs a forward of its own
+SPELL = 64  # matches against one opponent before another of its kind is drawn: each that plays costs a call of its own
 
 
 class Rate(Struct):
@@ -30,11 +30,26 @@ class Rate(Struct):
         self.score += (score - self.score) / min(self.matches, MEMORY)
 
 
+class Guest(Struct):
+    """The opponent of one kind that plays now, and for how many matches it has."""
+
+    name: str | None = None
+    matches: int = 0
+
+    def among(self, names: Sequence[str], generator: np.random.Generator) -> str | None:
+        """Who plays the next match; None when there is nobody."""
+        if self.name not in names or self.matches >= SPELL:
+            self.name = names[int(generator.integers(len(names)))] if names else None
+            self.matches = 0
+        self.matches += 1
+        return self.name
+
+
 class MatchmakerState(Struct, frozen=True):
     generator: str  # JSON of numpy's own description: its integers have 128 bits
     rates: dict[str, Rate]
-    guest: str | None
-    guest_matches: int
+    past: Guest
+    scripted: Guest
 
 
 class SharedMatchmaker:
@@ -47,22 +62,19 @@ class SharedMatchmaker:
             )
         self._config = config
         self._seats = seats
-        self._scripted = scripted_names(config, scripted)
+        self._scripted = tuple(SCRIPTED + name for name in scripted_names(config, scripted))
         self._generator = np.random.default_rng(seed)
         self._past: tuple[str, ...] = ()
-        self._guest: str | None = None  # the past self that plays now
-        self._guest_matches = 0
+        self._past_guest, self._scripted_guest = Guest(), Guest()
         self.rates: dict[str, Rate] = {}
 
     @property
     def scripted(self) -> tuple[str, ...]:
-        return self._scripted
+        return tuple(name.removeprefix(SCRIPTED) for name in self._scripted)
 
     def set_past(self, versions: Iterable[int]) -> None:
         """The past selves that may play from now on. Until there are any, their share is self-play."""
         self._past = tuple(f"{PAST}{version}" for version in versions)
-        if self._guest not in self._past:
-            self._guest = None
 
     def pair(self, match: int) -> Pairing:
         opponent = self._opponent() if self._seats > 1 else None
@@ -81,32 +93,22 @@ class SharedMatchmaker:
 
     def state(self) -> MatchmakerState:
         return MatchmakerState(
-            json.dumps(self._generator.bit_generator.state), dict(self.rates), self._guest, self._guest_matches
+            json.dumps(self._generator.bit_generator.state), dict(self.rates), self._past_guest, self._scripted_guest
         )
 
     def restore(self, state: MatchmakerState) -> None:
-        """Go on where another left off; call `set_past` before."""
+        """Go on where another left off."""
         self._generator.bit_generator.state = json.loads(state.generator)
         self.rates = dict(state.rates)
-        self._guest = state.guest if state.guest in self._past else None
-        self._guest_matches = state.guest_matches
+        self._past_guest, self._scripted_guest = state.past, state.scripted
 
     def _opponent(self) -> str | None:
         drawn = self._generator.random()
         if drawn < self._config.past:
-            return self._past_self()
-        if drawn < self._config.past + self._config.scripted and self._scripted:
-            return SCRIPTED + self._scripted[int(self._generator.integers(len(self._scripted)))]
+            return self._past_guest.among(self._past, self._generator)
+        if drawn < self._config.past + self._config.scripted:
+            return self._scripted_guest.among(self._scripted, self._generator)
         return None
-
-    def _past_self(self) -> str | None:
-        if not self._past:
-            return None
-        if self._guest is None or self._guest_matches >= SPELL:
-            self._guest = self._past[int(self._generator.integers(len(self._past)))]
-            self._guest_matches = 0
-        self._guest_matches += 1
-        return self._guest
 
 
 def scripted_names(config: OpponentsConfig, known: Sequence[str]) -> tuple[str, ...]:
