@@ -4,7 +4,7 @@
  *
  * usage: node encode.js SIMULATOR [SECONDS] [FORMAT...]; FEATURE_SET=raw leaves the estimates out
  * Battles run on the patched engine with random legal choices, so that caches are as cold as in a host. The first half of
- * the time warms up. Means leave out the slowest hundredth of the calls: those the operating system interrupted.
+ * the time warms up (doubles need half a minute). Means leave out the slowest hundredth of the calls: those the operating system interrupted.
  */
 
 const path = require('node:path');
@@ -55,7 +55,7 @@ function trimmedSum(values) {
 	return kept.reduce((a, b) => a + b, 0) / kept.length * sorted.length;
 }
 
-function main([root, seconds = '20', ...formats]) {
+function main([root, seconds = '60', ...formats]) {
 	speedUp(root);
 	for (const format of formats.length ? formats : FORMATS) {
 		const setting = new Setting(root, format, {featureSet: process.env.FEATURE_SET ?? 'full'});
