@@ -1,6 +1,7 @@
 """Writes the table of measured numbers in README.md from benchmarks/results: python scripts/readme_table.py
 
-Numbers stand between two markers and are never typed by hand. Of each format the latest full result counts.
+Numbers stand between markers and are never typed by hand. Of each format, and of each kind of run, the latest full
+result counts.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 RESULTS = ROOT / "benchmarks" / "results" / "showdown.jsonl"
+RUNS = ROOT / "benchmarks" / "results" / "runs.jsonl"
 BEGIN, END = "<!-- measured: scripts/readme_table.py -->", "<!-- /measured -->"
+RUNS_BEGIN, RUNS_END = "<!-- runs: scripts/readme_table.py -->", "<!-- /runs -->"
 FULL_REPEATS = 5
 ROWS = (
     ("peer", "poke-env players over a local Showdown server"),
@@ -54,20 +57,49 @@ def table(results: Mapping[str, Result]) -> str:
     return "\n".join(lines)
 
 
-def filled(readme: str, body: str) -> str:
+def strength(lines: Sequence[str]) -> str:
+    """Matches won of those played at the end of each kept run, with 95% intervals."""
+    runs: dict[str, Result] = {}
+    for line in lines:
+        run = json.loads(line)
+        runs[run["run"]] = run
+    if not runs:
+        return "No run kept yet: `python scripts/keep_run.py RUN NAME`."
+    opponents = tuple(dict.fromkeys(name for run in runs.values() for name in run["scores"]))
+    rows = [f"| run | {' | '.join(opponents)} |", f"| --- |{' ---: |' * len(opponents)}"]
+    for name, run in runs.items():
+        cells = [_won(run["scores"].get(opponent)) for opponent in opponents]
+        took = f"{run['minutes']:.0f} min, {run['machine']['cores']} cores, {run['decisions'] / 1e6:.1f} M decisions"
+        rows.append(f"| [{name}](benchmarks/results/{name}.md): {took} | {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def _won(score: Mapping[str, Any] | None) -> str:  # Any: part of a line of JSON
+    if score is None:
+        return ""
+    low, high = score["interval"]
+    return f"{score['wins'] / score['matches']:.1%} ({low:.0%} to {high:.0%})"
+
+
+def filled(readme: str, body: str, begin: str = BEGIN, end: str = END) -> str:
     """The README with that text between its markers."""
-    before, begin, rest = readme.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise SystemExit(f"README.md must hold {BEGIN} and {END}")
-    return f"{before}{BEGIN}\n{body}\n{END}{after}"
+    before, found_begin, rest = readme.partition(begin)
+    _, found_end, after = rest.partition(end)
+    if not found_begin or not found_end:
+        raise SystemExit(f"README.md must hold {begin} and {end}")
+    return f"{before}{begin}\n{body}\n{end}{after}"
 
 
-def measured() -> str:
-    """What should stand between the markers now."""
-    return table(latest(RESULTS.read_text(encoding="utf-8").splitlines() if RESULTS.exists() else []))
+def written(readme: str) -> str:
+    """The README with every table as the results have it now."""
+    readme = filled(readme, table(latest(_lines(RESULTS))))
+    return filled(readme, strength(_lines(RUNS)), RUNS_BEGIN, RUNS_END)
+
+
+def _lines(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
 
 
 if __name__ == "__main__":
-    README.write_text(filled(README.read_text(encoding="utf-8"), measured()), encoding="utf-8")
+    README.write_text(written(README.read_text(encoding="utf-8")), encoding="utf-8")
     print(f"wrote {README}")

@@ -16,6 +16,18 @@ def result(format_name: str, rate: float, repeats: int = 5) -> str:
     return json.dumps({**page, "hosts": 2, "commit": "0123456789"})
 
 
+def test_the_table_of_runs_holds_the_latest_of_each_kind_with_its_interval() -> None:
+    def line(wins: int) -> str:
+        score = {"matches": 400, "wins": wins, "ties": 0, "interval": [0.75, 0.85]}
+        run = {"run": "gen1", "minutes": 9.0, "decisions": 4_000_000, "machine": {"cores": 2}}
+        return json.dumps({**run, "scores": {"heuristic": score}})
+
+    body = readme_table.strength([line(200), line(320)])
+    assert "80.0% (75% to 85%)" in body
+    assert "50.0%" not in body
+    assert "9 min, 2 cores, 4.0 M decisions" in body
+
+
 def test_the_metrics_page_is_up_to_date() -> None:
     assert metrics_page.PAGE.read_text() == metrics_page.page(), "run: python scripts/metrics_page.py"
 
@@ -28,7 +40,7 @@ def test_the_metrics_page_names_every_metric_and_stage() -> None:
 
 def test_the_table_in_the_readme_is_up_to_date() -> None:
     readme = readme_table.README.read_text()
-    assert readme == readme_table.filled(readme, readme_table.measured()), "run: python scripts/readme_table.py"
+    assert readme == readme_table.written(readme), "run: python scripts/readme_table.py"
 
 
 def test_the_latest_full_result_of_each_format_is_shown() -> None:
