@@ -12,6 +12,8 @@ const { randomChoice } = require('./choices.js');
 
 const SEATS = ['p1', 'p2'];
 
+const fourNumbers = () => Array.from({ length: 4 }, () => Math.floor(Math.random() * 0x10000)).join(',');
+
 /** Battles without an encoder. */
 class Bare {
   constructor(sim, formatName, matches, quiet) {
@@ -25,8 +27,9 @@ class Bare {
   }
 
   open() {
-    const battle = new this.sim.Battle({ format: this.format, formatid: this.format.id, send() {}, strictChoices: false });
-    for (const id of SEATS) battle.setPlayer(id, { name: id });
+    const seed = fourNumbers(); // as in the host: the generator that replays and the engine's other users have
+    const battle = new this.sim.Battle({ format: this.format, formatid: this.format.id, seed, send() {}, strictChoices: false });
+    for (const id of SEATS) battle.setPlayer(id, { name: id, seed: fourNumbers() });
     if (this.quiet) for (const side of battle.sides) side.getChoice = noText;
     return battle;
   }
