@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from ludus.config.schema import PolicyConfig
 from ludus.policies.distributions import Categorical
+from ludus.policies.nets.layers import linear
 from ludus.spec import GameSpec
 
 
@@ -22,9 +23,9 @@ class MlpNet(nn.Module):
         self.integers = tuple(leaf.name for leaf in spec.obs.leaves if leaf.dtype != "float32")
         inputs = sum(prod(leaf.shape) for leaf in spec.obs.leaves)
         hidden = 4 * config.width
-        self.body = nn.Sequential(_linear(inputs, hidden), nn.ReLU(), _linear(hidden, hidden), nn.ReLU())
-        self.policy = _linear(hidden, spec.actions, gain=0.01)
-        self.value = _linear(hidden, 1, gain=0.1)
+        self.body = nn.Sequential(linear(inputs, hidden), nn.ReLU(), linear(hidden, hidden), nn.ReLU())
+        self.policy = linear(hidden, spec.actions, gain=0.01)
+        self.value = linear(hidden, 1, gain=0.1)
 
     def forward(self, obs: Mapping[str, Tensor], legal: Tensor) -> tuple[Categorical, Tensor]:
         leaves = [obs[name].flatten(1) for name in self.floats]
@@ -33,10 +34,3 @@ class MlpNet(nn.Module):
             leaves.append(whole.abs().log1p() * whole.sign())
         hidden = self.body(torch.cat(leaves, dim=1))
         return Categorical(self.policy(hidden), legal), self.value(hidden).squeeze(1)
-
-
-def _linear(inputs: int, outputs: int, gain: float = 2**0.5) -> nn.Linear:
-    layer = nn.Linear(inputs, outputs)
-    nn.init.orthogonal_(layer.weight, gain)
-    nn.init.zeros_(layer.bias)
-    return layer

@@ -18,6 +18,7 @@ from torch.nn.functional import embedding, embedding_bag, pad
 from ludus.config.schema import PolicyConfig
 from ludus.errors import ConfigError
 from ludus.policies.distributions import Categorical, Distribution, Pairs
+from ludus.policies.nets.layers import linear
 from ludus.spec import GameSpec
 
 SIDE = 6  # Pokemon a side
@@ -223,10 +224,3 @@ class Names(nn.Module):
         self.frozen = None
         with torch.no_grad():
             self.frozen = self.table()
-
-
-def linear(inputs: int, outputs: int, gain: float = 2**0.5) -> nn.Linear:
-    layer = nn.Linear(inputs, outputs)
-    nn.init.orthogonal_(layer.weight, gain)
-    nn.init.zeros_(layer.bias)
-    return layer
