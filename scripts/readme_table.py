@@ -57,6 +57,23 @@ def table(results: Mapping[str, Result]) -> str:
     return "\n".join(lines)
 
 
+def disagreement(lines: Sequence[str]) -> str:
+    """How far kept full results of one format lie apart, settings included: "" where there is but one of each."""
+    found: dict[str, list[Result]] = {}
+    for line in lines:
+        result = json.loads(line)
+        if result["repeats"] >= FULL_REPEATS:
+            found.setdefault(result["format"], []).append(result)
+    apart = []
+    for format_name, results in found.items():
+        if len(results) > 1:
+            each = ", ".join(
+                f"{one['ratios']['patched_vs_stock']:.1f} ({one['seconds']:g} s a turn)" for one in results
+            )
+            apart.append(f"{format_name} {each}")
+    return f"\n\nNot settled: sped-up over published engine in all kept runs: {'; '.join(apart)}." if apart else ""
+
+
 def strength(lines: Sequence[str]) -> str:
     """Matches won of those played at the end of each kept run, with 95% intervals."""
     runs: dict[str, Result] = {}
@@ -92,7 +109,8 @@ def filled(readme: str, body: str, begin: str = BEGIN, end: str = END) -> str:
 
 def written(readme: str) -> str:
     """The README with every table as the results have it now."""
-    readme = filled(readme, table(latest(_lines(RESULTS))))
+    lines = _lines(RESULTS)
+    readme = filled(readme, table(latest(lines)) + disagreement(lines))
     return filled(readme, strength(_lines(RUNS)), RUNS_BEGIN, RUNS_END)
 
 

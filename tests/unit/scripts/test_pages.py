@@ -28,6 +28,14 @@ def test_the_table_of_runs_holds_the_latest_of_each_kind_with_its_interval() -> 
     assert "9 min, 2 cores, 4.0 M decisions" in body
 
 
+def test_kept_results_that_disagree_are_all_shown() -> None:
+    def line(ratio: float, seconds: float) -> str:
+        return json.dumps({"format": "gen1", "repeats": 5, "seconds": seconds, "ratios": {"patched_vs_stock": ratio}})
+
+    assert readme_table.disagreement([line(4.03, 6.0)]) == ""
+    assert "gen1 2.8 (2.5 s a turn), 4.0 (6 s a turn)" in readme_table.disagreement([line(2.82, 2.5), line(4.03, 6.0)])
+
+
 def test_the_metrics_page_is_up_to_date() -> None:
     assert metrics_page.PAGE.read_text() == metrics_page.page(), "run: python scripts/metrics_page.py"
 
