@@ -66,7 +66,7 @@ class Ceiling {
     const { Match } = require(path.join(hostRoot, 'matches.js'));
     const { ArrivalStage } = require(path.join(hostRoot, 'frames.js'));
     const host = new Host(simRoot, writer => { writer.bytes = 0; });
-    host.configure(Buffer.from(JSON.stringify({ protocol: 1, matches: 1, options: { format }, seed: 1, schedule: [], keep_log: false })));
+    host.configure(Buffer.from(JSON.stringify({ protocol: 2, matches: 1, options: { format }, seed: 1, schedule: [], keep_log: false })));
     this.Match = Match;
     this.setup = host.setup;
     this.stage = new ArrivalStage(2 * SEATS.length, this.setup.actionSet.maskBytes, this.setup.observer.nbytes);

@@ -49,11 +49,11 @@ test('frames come back whole, however the bytes are cut', () => {
 });
 
 test('bytes that are no frame are refused with what was seen', () => {
-	assert.throws(() => readAll(header(0x1234, 1, 4, 0), 8), /0x1234/);
+	assert.throws(() => readAll(header(0x1234, 2, 4, 0), 8), /0x1234/);
 	assert.throws(() => readAll(header(0x554c, 9, 4, 0), 8), /version 9/);
-	assert.throws(() => readAll(header(0x554c, 1, 99, 0), 8), /kind 99/);
-	assert.throws(() => readAll(header(0x554c, 1, 4, MAX_BODY + 1), 8), /67108865 bytes/);
-	assert.throws(() => readAll(header(0x554c, 1, 4, 10), 8), /inside a frame/);
+	assert.throws(() => readAll(header(0x554c, 2, 99, 0), 8), /kind 99/);
+	assert.throws(() => readAll(header(0x554c, 2, 4, MAX_BODY + 1), 8), /67108865 bytes/);
+	assert.throws(() => readAll(header(0x554c, 2, 4, 10), 8), /inside a frame/);
 });
 
 test('an actions frame must have the size its count asks for', () => {
@@ -76,14 +76,18 @@ test('an actions frame must have the size its count asks for', () => {
 });
 
 test('a wrong configuration is refused with its field', () => {
-	const good = { protocol: 1, matches: 2, options: {}, seed: 5, schedule: [[0, 3]], keep_log: true };
+	const good = { protocol: 2, matches: 2, options: {}, seed: 5, schedule: [[0, 3]], keep_log: true };
 	const decode = change => frames.decodeConfigure(Buffer.from(JSON.stringify({ ...good, ...change })));
-	assert.deepEqual(decode({}), { matches: 2, options: {}, seed: 5, schedule: [[0, 3]], keepLog: true });
-	assert.throws(() => decode({ protocol: 2 }), /protocol/);
+	assert.deepEqual(decode({}), { matches: 2, options: {}, seed: 5, schedule: [[0, 3]], resume: null, keepLog: true });
+	assert.throws(() => decode({ protocol: 1 }), /protocol/);
 	assert.throws(() => decode({ matches: 0 }), /matches/);
 	assert.throws(() => decode({ seed: -1 }), /seed/);
 	assert.throws(() => decode({ options: null }), /options/);
 	assert.throws(() => decode({ schedule: [[1]] }), /schedule/);
+	const resume = { open: [4, null], following: 6 };
+	assert.deepEqual(decode({ schedule: null, resume }).resume, resume);
+	assert.throws(() => decode({ resume }), /exclude/);
+	assert.throws(() => decode({ schedule: null, resume: { ...resume, open: [4] } }), /resume.open/);
 	assert.throws(() => frames.decodeConfigure(Buffer.from('{')), /no JSON/);
 });
 

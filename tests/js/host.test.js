@@ -19,7 +19,7 @@ class Driven {
 		this.logged = '';
 		this.random = new SplitMix(4);
 		this.host = new Host(process.env.LUDUS_TEST_SIMULATOR, writer => this.collect(writer), text => { this.logged += text; });
-		const message = { protocol: 1, matches, seed: 9, schedule: null, keep_log: false, ...rest };
+		const message = { protocol: 2, matches, seed: 9, schedule: null, keep_log: false, ...rest };
 		this.host.configure(Buffer.from(JSON.stringify({ ...message, options: { feature_set: 'raw', ...options } })));
 	}
 

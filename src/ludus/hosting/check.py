@@ -32,6 +32,7 @@ from ludus.wire.frames import (
     ErrorBody,
     FrameReader,
     Kind,
+    Resumption,
     decode_error,
     decode_hello,
     encode_actions,
@@ -86,6 +87,7 @@ def check(
         ("It goes on with matches whose actions are there while others wait", trial.plays_in_parts),
         ("Same seed and same actions give the same match", trial.repeats),
         ("It plays exactly its schedule and then waits", trial.keeps_its_schedule),
+        ("It goes on with matches that another process of it began", trial.resumes),
         ("It refuses an option it does not know, and says so", trial.refuses_unknown_options),
         ("It refuses bytes that are no frame", trial.refuses_garbage),
         ("It refuses an action for a row that was not asked", trial.refuses_unasked_rows),
@@ -146,6 +148,19 @@ class _Trial:
             missing = {number for number, _ in schedule} - {number for number, _ in played}
             return f"matches {sorted(missing)} of the schedule were not played" if missing else ""
 
+    def resumes(self) -> str:
+        with self._talk() as first:
+            first.play(self.decisions // 2)
+            resume = first.where()
+        with self._talk(resume=resume) as second:
+            second.play(self.decisions)
+        for number in resume.open:
+            before, after = first.record[number or 0], second.record[number or 0]
+            shorter = min(len(before), len(after))
+            if not shorter or before[:shorter] != after[:shorter]:
+                return f"match {number} went another way in the second process"
+        return ""
+
     def refuses_unknown_options(self) -> str:
         try:
             with self._talk({**self.options, UNKNOWN_OPTION: 1}):
@@ -179,9 +194,14 @@ class _Trial:
             return _unless_zero(talk.leave())
 
     def _talk(
-        self, options: Mapping[str, Any] | None = None, *, schedule: list[tuple[int, int]] | None = None
+        self,
+        options: Mapping[str, Any] | None = None,
+        *,
+        schedule: list[tuple[int, int]] | None = None,
+        resume: Resumption | None = None,
     ) -> _Talk:
-        configure = Configure(self.matches, dict(self.options if options is None else options), self.seed, schedule)
+        chosen = dict(self.options if options is None else options)
+        configure = Configure(self.matches, chosen, self.seed, schedule, resume=resume)
         return _Talk(self.command, configure, self.deadline_s)
 
 
@@ -193,7 +213,7 @@ class _Talk:
         self._reader = FrameReader()
         self._waiting: dict[int, tuple[int, NDArray[np.uint8]]] = {}  # row -> match number, packed mask
         self._asked: dict[tuple[int, int], int] = defaultdict(int)  # (number, seat) -> decisions
-        self._seed = configure.seed
+        self._seed, self._matches = configure.seed, configure.matches
         self.record: dict[int, list[bytes]] = defaultdict(list)  # number -> everything its seats were shown, in order
         self.endings: list[EndingHead] = []
         self.lost: list[int | None] = []
@@ -214,7 +234,7 @@ class _Talk:
         except BaseException:
             self.close()
             raise
-        self._ledger = Ledger(self.spec, configure.matches, configure.schedule)
+        self._ledger = Ledger(self.spec, configure.matches, configure.schedule, configure.resume)
 
     def play(self, decisions: int | None, at_once: int | None = None) -> None:
         """Until that many decisions were answered (None: until nobody asks), at most `at_once` rows in a frame."""
@@ -228,6 +248,11 @@ class _Talk:
             self._ledger.actions(row.astype(np.intp))
             self.decisions += len(rows)
             self.write(encode_actions(row, action))
+
+    def where(self) -> Resumption:
+        """Where this host stands; call when it has answered everything."""
+        running = dict(self._ledger.running())
+        return Resumption([running.get(slot) for slot in range(self._matches)], self._ledger.following)
 
     def settle(self) -> None:
         """Until the host has answered everything."""

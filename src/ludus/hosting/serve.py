@@ -6,7 +6,7 @@ import sys
 import traceback
 from collections import deque
 from collections.abc import Iterator, Mapping
-from itertools import count
+from itertools import chain, count
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,6 +87,7 @@ class _Table:
         self._channel = channel
         self._keep_log = configure.keep_log
         self._plan = _plan(configure)
+        self._resumed = _resumed(configure)
         self._slots = [_Slot(index, game.match(), game.spec.seats) for index in range(configure.matches)]
         self._flush_after = (configure.matches + 1) // 2
         self._advanced = 0
@@ -118,7 +119,7 @@ class _Table:
 
     def _begin(self, slot: _Slot) -> None:
         """Open matches in this slot until one asks somebody, or the schedule is exhausted."""
-        for number, seed in self._plan:
+        for number, seed in chain(self._resumed.pop(slot.index, ()), self._plan):
             slot.number, slot.seed = number, seed
             slot.earned[:] = 0
             slot.opened.clear()
@@ -216,4 +217,13 @@ def _plan(configure: Configure) -> Iterator[tuple[int, int]]:
     """(number, seed) of the matches to come."""
     if configure.schedule is not None:
         return iter(configure.schedule)
-    return ((number, derive(configure.seed, number)) for number in count())
+    following = configure.resume.following if configure.resume is not None else 0
+    return ((number, derive(configure.seed, number)) for number in count(following))
+
+
+def _resumed(configure: Configure) -> dict[int, tuple[tuple[int, int]]]:
+    """Slot -> the (number, seed) it opens with, where another process of this host has begun that match."""
+    numbers = configure.resume.open if configure.resume is not None else []
+    return {
+        slot: ((number, derive(configure.seed, number)),) for slot, number in enumerate(numbers) if number is not None
+    }

@@ -1,4 +1,4 @@
-"""Layout of the frames between fleet and host, version 1, little-endian. Pure: bytes in, values out, and back.
+"""Layout of the frames between fleet and host, version 2, little-endian. Pure: bytes in, values out, and back.
 
 A frame is an 8-byte header (u16 magic, u8 version, u8 kind, u32 body bytes) and a body. docs/host-protocol.md says what
 each body holds and when it may be sent; whether a well-formed frame comes at the right time is `ledger`'s question.
@@ -20,7 +20,7 @@ from ludus.errors import ProtocolError
 from ludus.spec import GameSpec, ObsSpec
 
 MAGIC = 0x554C  # "LU"
-VERSION = 1
+VERSION = 2
 MAX_BODY = 64 << 20  # bytes
 HEADER = struct.Struct("<HBBI")
 HEADER_BYTES = HEADER.size
@@ -43,6 +43,13 @@ class Kind(IntEnum):
 _NAMES = {int(kind): kind for kind in Kind}
 
 
+class Resumption(msgspec.Struct, frozen=True):
+    """Where another process of this host stopped: begin there instead of with match 0."""
+
+    open: list[int | None]  # one for each slot: the number it opens with; None: the next one that has not begun
+    following: int  # numbers go on with this one
+
+
 class Configure(msgspec.Struct, frozen=True):
     """First frame of the fleet."""
 
@@ -51,6 +58,7 @@ class Configure(msgspec.Struct, frozen=True):
     seed: int  # < 2**53, so that JavaScript reads it exactly
     schedule: list[tuple[int, int]] | None = None  # (number, seed): play exactly these, in order
     keep_log: bool = False
+    resume: Resumption | None = None  # not together with a schedule
     protocol: int = VERSION
 
 
@@ -125,7 +133,13 @@ def encode_configure(configure: Configure) -> bytes:
 
 
 def decode_configure(body: Bytes) -> Configure:
-    return _json(body, Configure, "CONFIGURE")
+    configure = _json(body, Configure, "CONFIGURE")
+    if configure.protocol != VERSION:
+        raise ProtocolError(f"the fleet speaks protocol {configure.protocol}, this host speaks {VERSION}")
+    resume = configure.resume
+    if resume is not None and (configure.schedule is not None or len(resume.open) != configure.matches):
+        raise ProtocolError("CONFIGURE: resume names one match for each slot, and there is no schedule beside it")
+    return configure
 
 
 def encode_hello(spec: GameSpec, facts: Mapping[str, Any] | None = None) -> bytes:

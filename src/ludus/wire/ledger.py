@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ludus.errors import ProtocolError
 from ludus.spec import GameSpec, ObsSpec
-from ludus.wire.frames import ArrivalsBody, Bytes, EndingHead, ErrorBody, decode_arrivals, decode_ending
+from ludus.wire.frames import ArrivalsBody, Bytes, EndingHead, ErrorBody, Resumption, decode_arrivals, decode_ending
 
 _NONE = -1
 _LARGEST = float(np.finfo(np.float32).max)
@@ -25,7 +25,13 @@ _LARGEST = float(np.finfo(np.float32).max)
 class Ledger:
     """Begins when HELLO has come: the host owes its opening arrivals."""
 
-    def __init__(self, spec: GameSpec, matches: int, schedule: Sequence[tuple[int, int]] | None = None) -> None:
+    def __init__(
+        self,
+        spec: GameSpec,
+        matches: int,
+        schedule: Sequence[tuple[int, int]] | None = None,
+        resume: Resumption | None = None,
+    ) -> None:
         self._spec = spec
         self._seats = spec.seats
         self._actual = np.packbits(
@@ -35,8 +41,9 @@ class Ledger:
         self._asked = np.zeros(matches * spec.seats, np.bool_)  # the host waits for this row
         self._seen = np.full(matches * spec.seats, _NONE, np.int64)  # match in which the row was last asked
         self._number = np.full(matches, _NONE, np.int64)  # match that runs in the slot
-        self._all_below = 0  # every number below has been used ...
+        self._all_below = 0 if resume is None else resume.following  # every number below has been used ...
         self._used: set[int] = set()  # ... and these above
+        self._resumed = {} if resume is None else dict(enumerate(resume.open))  # slot -> the number it opens with
         self._to_open = None if schedule is None else dict(schedule)
         self._running: dict[int, int] = {}  # scheduled number -> seed, opened and not over
         self.waiting = 0  # rows the host waits for
@@ -47,6 +54,11 @@ class Ledger:
     def unplayed(self) -> list[tuple[int, int]]:
         """What a successor must play of the schedule: matches that run first, then those not yet opened."""
         return [*self._running.items(), *(self._to_open or {}).items()]
+
+    @property
+    def following(self) -> int:
+        """The number of the next match of a host that has answered everything and has no schedule."""
+        return max(self._used, default=self._all_below - 1) + 1
 
     def running(self) -> list[tuple[int, int]]:
         """(slot, number) of the matches that run."""
@@ -112,6 +124,7 @@ class Ledger:
         number = int(self._number[error.slot])
         if number != _NONE:
             return number, self._free(error.slot)
+        self._resumed.pop(error.slot, None)
         if self._to_open is None and error.number is not None:
             self._use(error.number)
         if self._to_open:
@@ -153,7 +166,10 @@ class Ledger:
                 f"arrivals of match {number} in slot {slot} before match {self._number[slot]} ended there"
             )
         if self._to_open is None:
-            if number < self._all_below or number in self._used:
+            resumed = self._resumed.pop(slot, None)
+            if resumed is not None and resumed != number:
+                raise ProtocolError(f"slot {slot} opened with match {number}, expected match {resumed}")
+            if resumed is None and (number < self._all_below or number in self._used):
                 raise ProtocolError(f"match number {number} came twice")
             self._use(number)
         else:
@@ -164,7 +180,8 @@ class Ledger:
         self.opened.add(number)
 
     def _use(self, number: int) -> None:
-        self._used.add(number)
+        if number >= self._all_below:
+            self._used.add(number)
         while self._all_below in self._used:
             self._used.remove(self._all_below)
             self._all_below += 1

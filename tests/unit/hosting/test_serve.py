@@ -126,6 +126,21 @@ def test_host_greets_opens_and_plays_to_the_end() -> None:
         assert (len(last.row), last.done) == (0, True)
 
 
+def test_a_resumed_host_opens_the_given_matches_and_numbers_go_on() -> None:
+    with served() as fleet:
+        fleet.configure(matches=3, resume=frames.Resumption([4, None, 2], 6))
+        fleet.next(Kind.HELLO)
+        opening = [fleet.arrivals(), fleet.arrivals()]
+        assert [number for came in opening for number in came.match.tolist()] == [4, 4, 6, 6, 2, 2]
+        for _ in range(2):
+            fleet.act([0, 1], [0, 0])
+            last = fleet.next(Kind.ENDING) if _ else fleet.arrivals()
+        assert not isinstance(last, frames.ArrivalsBody)
+        ending = frames.decode_ending(last, SPEC.seats, SPEC.obs.nbytes)[0]
+        assert (ending.number, ending.seed) == (4, derive(1, 4))
+        assert fleet.arrivals().match.tolist() == [7, 7]
+
+
 def test_half_of_a_decision_is_answered_with_an_empty_frame() -> None:
     with served() as fleet:
         fleet.configure(schedule=[(0, 1)])

@@ -41,7 +41,7 @@ def arrivals(n: int, *, done: bool = True) -> bytes:
 
 
 def test_header_is_the_documented_eight_bytes() -> None:
-    assert frames.encode_stop() == b"LU\x01\x07\x00\x00\x00\x00"
+    assert frames.encode_stop() == b"LU\x02\x07\x00\x00\x00\x00"
 
 
 def test_configure_survives_the_wire() -> None:
@@ -59,7 +59,7 @@ def test_hello_becomes_the_same_spec() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"protocol": 2}, "protocol 2"),
+        ({"protocol": 1}, "protocol 1"),
         ({"seats": 0}, "0 seats"),
         ({"obs": [("a", "float64", [1])]}, "float64"),
         ({"obs": [("a", "uint8", [1]), ("a", "uint8", [1])]}, "twice"),
@@ -69,7 +69,7 @@ def test_hello_becomes_the_same_spec() -> None:
     ],
 )
 def test_hello_that_describes_no_game_is_refused(change: dict[str, object], message: str) -> None:
-    fields: dict[str, object] = {"protocol": 1, "name": "g", "seats": 1, "actions": 2, "schema": 1, "obs": []}
+    fields: dict[str, object] = {"protocol": 2, "name": "g", "seats": 1, "actions": 2, "schema": 1, "obs": []}
     hello = frames.Hello(**{**fields, **change})  # type: ignore[arg-type]  # one field is wrong on purpose
     with pytest.raises(ProtocolError, match=message):
         hello.spec()
@@ -181,9 +181,9 @@ def test_frames_come_out_whole_however_the_stream_is_cut(sizes: list[int], cuts:
     ("header", "message"),
     [
         (b"Hello, w", r"begins with b'Hello, w', expected b'LU'"),
-        (b"LU\x02\x03\x00\x00\x00\x00", "version 2, expected 1"),
-        (b"LU\x01\x09\x00\x00\x00\x00", "unknown kind 9"),
-        (b"LU\x01\x03\xff\xff\xff\xff", f"ARRIVALS frame announces 4294967295 bytes, allowed are {MAX_BODY}"),
+        (b"LU\x01\x03\x00\x00\x00\x00", "version 1, expected 2"),
+        (b"LU\x02\x09\x00\x00\x00\x00", "unknown kind 9"),
+        (b"LU\x02\x03\xff\xff\xff\xff", f"ARRIVALS frame announces 4294967295 bytes, allowed are {MAX_BODY}"),
     ],
 )
 def test_bad_header_is_refused_before_anything_is_allocated(header: bytes, message: str) -> None:

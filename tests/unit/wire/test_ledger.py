@@ -9,7 +9,7 @@ import pytest
 from ludus.errors import ProtocolError
 from ludus.spec import GameSpec, ObsSpec
 from ludus.wire import frames
-from ludus.wire.frames import HEADER_BYTES, EndingHead, ErrorBody
+from ludus.wire.frames import HEADER_BYTES, EndingHead, ErrorBody, Resumption
 from ludus.wire.ledger import Ledger, float_ranges
 
 SPEC = GameSpec("g", 2, 3, ObsSpec.pack({"id": ("uint16", (2,)), "x": ("float32", (1,)), "y": ("float32", (1,))}), 1)
@@ -231,3 +231,13 @@ def test_scheduled_match_that_cannot_start_is_not_played_again(number: int | Non
 
 def test_neighbouring_float_leaves_are_checked_together() -> None:
     assert float_ranges(SPEC.obs) == [(4, 12)]
+
+
+def test_a_resumed_slot_opens_with_its_match_and_others_with_numbers_that_follow() -> None:
+    ledger = Ledger(SPEC, 2, resume=Resumption([3, None], 5))
+    ledger.arrivals(came([0, 2], [3, 5], [True] * 2))
+    assert (ledger.running(), ledger.following) == ([(0, 3), (1, 5)], 6)
+    with pytest.raises(ProtocolError, match="opened with match 4, expected match 3"):
+        Ledger(SPEC, 1, resume=Resumption([3], 5)).arrivals(came([0], [4], [True]))
+    with pytest.raises(ProtocolError, match="match number 2 came twice"):
+        Ledger(SPEC, 1, resume=Resumption([None], 5)).arrivals(came([0], [2], [True]))

@@ -1,8 +1,8 @@
 'use strict';
-// The host protocol's frames, version 1 (docs/host-protocol.md), little-endian. Pure: bytes in, values out, no files.
+// The host protocol's frames, version 2 (docs/host-protocol.md), little-endian. Pure: bytes in, values out, no files.
 
 const MAGIC = 0x554c; // "LU"
-const VERSION = 1;
+const VERSION = 2;
 const HEADER_BYTES = 8;
 const MAX_BODY = 64 * 1024 * 1024;
 const KIND = Object.freeze({ CONFIGURE: 1, HELLO: 2, ARRIVALS: 3, ACTIONS: 4, ENDING: 5, ERROR: 6, STOP: 7 });
@@ -215,8 +215,15 @@ function decodeConfigure(body) {
 			expect(pair && entry[0] < 2 ** 32, 'schedule entries are [number below 2^32, seed]');
 		}
 	}
+	const resume = message.resume ?? null;
+	if (resume !== null) {
+		expect(schedule === null, 'resume and schedule exclude each other');
+		expect(Array.isArray(resume.open) && resume.open.length === message.matches, 'resume.open has an entry for each slot');
+		expect(resume.open.every(number => number === null || isCount(number)), 'resume.open holds numbers or null');
+		expect(isCount(resume.following), 'resume.following must be a number');
+	}
 	const { matches, options, seed } = message;
-	return { matches, options, seed, schedule, keepLog: !!message.keep_log };
+	return { matches, options, seed, schedule, resume, keepLog: !!message.keep_log };
 }
 
 function aligned(offset) {

@@ -28,12 +28,12 @@ class Host {
 
 	/** Answer CONFIGURE with HELLO and the opening arrivals. */
 	configure(body) {
-		const { matches, options, seed, schedule, keepLog } = decodeConfigure(body);
+		const { matches, options, seed, schedule, resume, keepLog } = decodeConfigure(body);
 		this.setup = setUp(this.simRoot, options, keepLog);
 		const { actionSet, observer } = this.setup;
 		this.seed = seed;
 		this.schedule = schedule;
-		this.begun = 0;
+		this.begun = resume ? resume.following : 0;
 		this.faults = 0;
 		this.advanced = 0;
 		this.flushAfter = Math.ceil(matches / 2);
@@ -42,7 +42,7 @@ class Host {
 		this.writer.json(KIND.HELLO, hello(this.setup));
 		this.flushWriter();
 		for (let slot = 0; slot < matches; slot++) {
-			this.openNext(slot);
+			this.openNext(slot, resume ? resume.open[slot] : null);
 			this.flushWhenDue(slot < matches - 1);
 		}
 		this.finish();
@@ -90,11 +90,11 @@ class Host {
 		}
 	}
 
-	/** Put the next match into a slot; leave it empty when the schedule is played. */
-	openNext(slot) {
-		for (;;) {
+	/** Put the next match into a slot, at first the one it `resumed`; leave it empty when the schedule is played. */
+	openNext(slot, resumed = null) {
+		for (let first = resumed; ; first = null) {
 			this.slots[slot] = null;
-			const next = this.nextMatch();
+			const next = first === null ? this.nextMatch() : { number: first, seed: matchSeed(this.seed, first) };
 			if (!next) return;
 			const match = new Match(this.setup, slot, next.number, next.seed);
 			this.slots[slot] = match;
