@@ -92,8 +92,12 @@ def _best_of(scores: Floats, legal: Bools) -> NDArray[np.int32]:
     return best.astype(np.int32)
 
 
+# splitmix64's own step, and an odd number for matches: no two (match, number) share a state
+STEP, MATCH_STEP = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1342543DE82EF95)
+
+
 class Dice:
-    """Random numbers made of the seed, the match and what a row sees.
+    """Random numbers made of the seed, the match and what a row sees: splitmix64, whose state is their hash.
 
     They do not depend on which rows arrive together, so a list of scheduled matches is played the same on any machine.
     """
@@ -106,27 +110,25 @@ class Dice:
     def throw(self, arrivals: Arrivals, count: int) -> NDArray[np.float64]:
         """Uniform in [0, 1), [n, count]."""
         words = np.ascontiguousarray(arrivals.obs).view(np.uint64)
-        seen = _scrambled((words * self._weights).sum(1, dtype=np.uint64) ^ self._salt)
-        seen = _scrambled(seen ^ arrivals.match.astype(np.uint64))
-        numbered = seen[:, None] + np.arange(1, count + 1, dtype=np.uint64) * GOLDEN
-        return (_scrambled(numbered) >> np.uint64(11)).astype(np.float64) * 2.0**-53
-
-
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-
-
-def _scrambled(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The finaliser of splitmix64."""
-    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return words ^ (words >> np.uint64(31))
+        seen: NDArray[np.uint64] = np.einsum("nw,w->n", words, self._weights)
+        seen += arrivals.match.view(np.uint64) * MATCH_STEP
+        seen += self._salt
+        numbered: NDArray[np.uint64] = np.add.outer(seen, STEP * np.arange(1, count + 1, dtype=np.uint64))
+        numbered ^= numbered >> np.uint64(30)
+        numbered *= np.uint64(0xBF58476D1CE4E5B9)
+        numbered ^= numbered >> np.uint64(27)
+        numbered *= np.uint64(0x94D049BB133111EB)
+        numbered ^= numbered >> np.uint64(31)
+        numbered >>= np.uint64(11)
+        return numbered.astype(np.float64) * 2.0**-53
 
 
 def any_legal(legal: Bools, uniform: NDArray[np.float64]) -> NDArray[np.int32]:
     """One legal action a row, all equally likely, picked by a uniform number [n]."""
-    flat = np.flatnonzero(legal)
-    counts = np.count_nonzero(legal, axis=1)
-    first = np.cumsum(counts) - counts
-    picked = np.minimum((uniform * counts).astype(np.intp), counts - 1)
-    taken: Ints = flat[first + picked] % legal.shape[1]
+    flat = legal.ravel().nonzero()[0]
+    row_at = np.arange(0, legal.size + 1, legal.shape[1])
+    first = flat.searchsorted(row_at)  # of each row's, among all that are legal
+    row_at, first, counts = row_at[:-1], first[:-1], first[1:] - first[:-1]
+    picked = (uniform * counts).astype(np.intp)  # below counts: 1 - 2**-53 times an integer is not rounded up to it
+    taken: Ints = flat[first + picked] - row_at
     return taken.astype(np.int32)
