@@ -154,13 +154,13 @@ class Story {
 
 function forget(seat) {
 	for (const name of Object.keys(seat.observer.offsets)) seat[`${name}Leaf`].fill(0x5a);
-	seat.foes.fill(undefined);
-	seat.foeStale.fill(true);
-	seat.foeOwners.fill(null);
+	seat.foes.shown.fill(undefined);
+	seat.foes.stale.fill(true);
+	seat.foes.owners.fill(null);
 	seat.matchups.estimated.fill(1);
 	seat.matchups.fieldVersion = 0;
-	for (const own of seat.team) own.position = -1;
-	seat.filled.fill(1);
+	for (const own of seat.team.known) own.position = -1;
+	seat.team.filled.fill(1);
 }
 
 function publicLines(battle) {

@@ -40,4 +40,10 @@ function fieldColumns(effects, slots, variants) {
 	];
 }
 
-module.exports = {COLUMN, pokemonColumns, fieldColumns, MOVE_STATE, MATCHUP, TYPING};
+/** Turns since `then` as a column: 8 and more are 1. */
+function lasted(turn, then) {
+	const share = (turn - then) / 8;
+	return share > 1 ? 1 : share;
+}
+
+module.exports = {COLUMN, pokemonColumns, fieldColumns, MOVE_STATE, MATCHUP, TYPING, lasted};

@@ -33,26 +33,26 @@ class Matchups {
 		for (let s = 0; s < slots; s++) {
 			const mon = this.seat.foe.active[s];
 			const facing = mon !== null && !mon.fainted;
-			const {hp} = this.seat.foeFighters[s];
+			const {hp} = this.seat.foes.fighters[s];
 			const hurt = facing && this.foeHp[s] !== hp;
-			const foeStale = this.seat.foeStale[s] || (hurt && this.seat.foeFollowsHp[s]);
+			const foeStale = this.seat.foes.stale[s] || (hurt && this.seat.foes.followsHp[s]);
 			for (let i = 0; i < TEAM; i++) {
-				const own = this.seat.order[i];
+				const own = this.seat.team.order[i];
 				if (own === null || !facing || own.hp <= 0) {
 					if (this.estimated[i * slots + s]) this.#clearPair(i, s);
 				} else if (foeStale || own.stale || !this.estimated[i * slots + s] || (hurt && own.followsFoesHp) ||
-					(own.hurt && this.seat.foeHalves[s])) {
+					(own.hurt && this.seat.foes.halves[s])) {
 					this.#pair(own, i, s);
 				} else {
 					if (hurt) this.#kills(i, s, hp);
 					if (own.hurt) this.#threatKills(i, s, own.hp);
 				}
 			}
-			this.seat.foeStale[s] = false;
+			this.seat.foes.stale[s] = false;
 			this.foeHp[s] = hp;
 		}
 		for (let i = 0; i < TEAM; i++) {
-			const own = this.seat.order[i];
+			const own = this.seat.team.order[i];
 			if (own !== null) own.stale = own.hurt = false;
 		}
 	}
@@ -72,7 +72,7 @@ class Matchups {
 
 	#pair(own, i, s) {
 		const {slots, damage, data} = this.observer;
-		const foe = this.seat.foeFighters[s];
+		const foe = this.seat.foes.fighters[s];
 		const mine = own.fighter;
 		const width = MATCHUP.length;
 		const {around, hits} = this;
@@ -139,7 +139,7 @@ class Matchups {
 			around.physical[side.index] = physical ? factor : 1;
 			around.special[side.index] = special ? factor : 1;
 		}
-		for (let s = 0; s < slots; s++) this.seat.foeStale[s] = true;
+		for (let s = 0; s < slots; s++) this.seat.foes.stale[s] = true;
 	}
 
 	/** Gen 1's screens stand on the Pokemon, double a defense, and are all that surrounds it. */
@@ -153,7 +153,7 @@ class Matchups {
 			if (onPhysical === physical[side.index] && onSpecial === special[side.index]) continue;
 			physical[side.index] = onPhysical;
 			special[side.index] = onSpecial;
-			this.seat.foeStale[0] = true;
+			this.seat.foes.stale[0] = true;
 		}
 	}
 }

@@ -1,0 +1,106 @@
+'use strict';
+/** The active slots' boosts and volatiles, the field, and what the request asks. */
+
+const {BOOSTS} = require('../tables');
+const {lasted} = require('../columns');
+const {FAINTED} = require('./own');
+const {TEAM} = require('./team');
+
+class Field {
+	constructor(seat) {
+		this.seat = seat;
+		this.observer = seat.observer;
+	}
+
+	update(request) {
+		this.#slots();
+		this.#field(request);
+	}
+
+	#slots() {
+		const {seat} = this;
+		const {slots, effects} = this.observer;
+		const width = effects.volatiles.length;
+		for (let s = 0; s < 2 * slots; s++) {
+			const mon = s < slots ? seat.mine.active[s] : seat.foe.active[s - slots];
+			const boosts = s * BOOSTS.length;
+			const volatiles = s * width;
+			if (mon === null) {
+				seat.boostsLeaf.fill(0, boosts, boosts + BOOSTS.length);
+				seat.volatilesLeaf.fill(0, volatiles, volatiles + width);
+				continue;
+			}
+			seat.boostsLeaf.set(mon.boosts, boosts);
+			seat.volatilesLeaf.set(mon.volatiles, volatiles);
+		}
+	}
+
+	#field(request) {
+		const {seat, observer} = this;
+		const {tracker, mine, foe} = seat;
+		const {slots, variants} = observer;
+		const out = seat.fieldLeaf;
+		const at = observer.fieldAt;
+		const {turn} = tracker;
+		out.fill(0);
+		if (tracker.weather >= 0) {
+			out[at.weather + tracker.weather] = 1;
+			out[at.weather_turns] = lasted(turn, tracker.weatherSince);
+		}
+		if (tracker.terrain >= 0) {
+			out[at.terrain + tracker.terrain] = 1;
+			out[at.terrain_turns] = lasted(turn, tracker.terrainSince);
+		}
+		for (let i = 0; i < tracker.rooms.length; i++) {
+			if (tracker.rooms[i] > 0) {
+				out[at.rooms + i] = 1;
+				if (i === 0) out[at.trickroom_turns] = lasted(turn, tracker.roomSince[i]);
+			}
+		}
+		this.#side(mine, at.own);
+		this.#side(foe, at.foe);
+		out[at.turn] = Math.min(turn, 500) / 100;
+		const kind = request.teamPreview ? at.request_preview : request.forceSwitch ? at.request_switch :
+			request.active ? at.request_move : -1;
+		if (kind >= 0) out[kind] = 1;
+		for (let s = 0; s < slots; s++) {
+			if (request.forceSwitch && request.forceSwitch[s]) out[at.force + s] = 1;
+			const active = request.active ? request.active[s] : null;
+			if (!active) continue;
+			for (let v = 1; v < variants.length; v++) {
+				if (canUse(active, variants[v])) out[at.can + (v - 1) * slots + s] = 1;
+			}
+		}
+		for (let v = 1; v < variants.length; v++) if (foe.spent[variants[v]]) out[at.spent + v - 1] = 1;
+		let alive = 0;
+		const {pokemon} = request.side;
+		for (let i = 0; i < pokemon.length; i++) if (pokemon[i].condition !== FAINTED) alive++;
+		out[at.foe_unrevealed] = seat.foes.unseen / TEAM;
+		out[at.own_alive] = alive / TEAM;
+		out[at.foe_alive] = (foe.size - foe.fainted) / TEAM;
+	}
+
+	#side(side, at) {
+		if (side.version === 1) return; // nothing was ever laid there
+		const {sideColumn, sideLayers, sideTimed} = this.observer.effects;
+		const {conditions} = side;
+		for (let i = 0; i < conditions.length; i++) {
+			if (conditions[i] === 0) continue;
+			const column = at + sideColumn[i];
+			this.seat.fieldLeaf[column] = conditions[i] / sideLayers[i];
+			if (sideTimed[i]) this.seat.fieldLeaf[column + 1] = lasted(this.seat.tracker.turn, side.since[i]);
+		}
+	}
+}
+
+function canUse(active, variant) {
+	switch (variant) {
+	case 'mega': return !!(active.canMegaEvo || active.canMegaEvoX || active.canUltraBurst);
+	case 'megay': return !!active.canMegaEvoY;
+	case 'zmove': return !!active.canZMove;
+	case 'dynamax': return !!active.canDynamax;
+	default: return !!active.canTerastallize;
+	}
+}
+
+module.exports = {Field};

@@ -1,0 +1,272 @@
+'use strict';
+/** The rows of a seat's own Pokemon: what its requests tell, and what everybody sees of them. */
+
+const {NONE} = require('../tables');
+const {COLUMN, MOVE_STATE, lasted} = require('../columns');
+const {MOVES, Own} = require('./own');
+const {estimateStats} = require('./stats');
+
+const TEAM = 6;
+
+class Team {
+	constructor(seat) {
+		this.seat = seat;
+		this.observer = seat.observer;
+		this.known = [];
+		this.order = new Array(TEAM).fill(null);
+		this.filled = new Uint8Array(TEAM); // rows that hold something
+		this.twins = false; // two of them have one name
+	}
+
+	update(request) {
+		const entries = request.side.pokemon;
+		const count = Math.min(entries.length, TEAM);
+		const preview = request.teamPreview === true;
+		for (let i = 0; i < count; i++) {
+			const entry = entries[i];
+			let own = this.order[i];
+			if (own === null || own.ident !== entry.ident || this.#ambiguous(own, entry)) own = this.#find(entry, i);
+			const slot = entry.active && !preview ? i : -1;
+			const shown = slot >= 0 ? this.seat.mine.active[slot] : own.shown ?? this.#named(own.name);
+			if (own.position === i && slot < 0 && own.slot < 0 && own.condition === entry.condition &&
+				own.itemId === entry.item && own.abilityId === (entry.ability ?? entry.baseAbility) &&
+				own.details === entry.details && own.shown === shown &&
+				(shown === null || own.shownVersion === shown.version)) continue;
+			own.position = i;
+			own.slot = slot;
+			own.shown = shown ?? this.#named(own.name);
+			this.#write(own, entry, i, slot >= 0 && request.active ? request.active[slot] : null);
+		}
+		for (let i = count; i < TEAM; i++) {
+			if (!this.filled[i]) continue;
+			this.filled[i] = 0;
+			this.order[i] = null;
+			this.seat.clearMon(i);
+		}
+	}
+
+	/** Two Pokemon of one name: tell them apart by their stats. */
+	#ambiguous(own, entry) {
+		return this.twins && own.stats !== statsKey(entry);
+	}
+
+	#find(entry, i) {
+		const key = statsKey(entry);
+		let own = null;
+		for (const each of this.known) {
+			if (each.ident !== entry.ident) continue;
+			if (own !== null) this.twins = true;
+			if (own === null || each.stats === key) own = each;
+		}
+		const taken = own !== null && this.order.indexOf(own) >= 0 && this.order.indexOf(own) < i;
+		if (own === null || (this.known.length < TEAM && own.stats !== key && taken)) {
+			if (own !== null) this.twins = true;
+			own = new Own(entry.ident);
+			this.known.push(own);
+		}
+		own.stats = key;
+		const before = this.order.indexOf(own);
+		if (before >= 0) this.order[before] = null;
+		this.order[i] = own;
+		own.position = -1;
+		return own;
+	}
+
+	#named(name) {
+		for (const mon of this.seat.mine.mons) if (mon.name === name) return mon;
+		return null;
+	}
+
+	#write(own, entry, i, active) {
+		const {observer} = this;
+		const {data} = observer;
+		const {shown, slot} = own;
+		const {fighter} = own;
+		if (own.details !== entry.details) {
+			own.details = entry.details;
+			const comma = entry.details.indexOf(',');
+			own.species = data.species.row(comma < 0 ? entry.details : entry.details.slice(0, comma));
+			const level = entry.details.indexOf(', L');
+			own.level = level < 0 ? 100 : parseInt(entry.details.slice(level + 3), 10) || 100;
+		}
+		own.readCondition(entry.condition);
+		const abilityId = entry.ability ?? entry.baseAbility;
+		if (own.itemId !== entry.item) {
+			own.itemId = entry.item;
+			own.item = entry.item === '' ? NONE : data.items.row(entry.item);
+		}
+		if (own.abilityId !== abilityId) {
+			own.abilityId = abilityId;
+			own.ability = observer.gen < 3 || abilityId === '' ? NONE : data.abilities.row(abilityId);
+		}
+		if (own.teraType !== entry.teraType) {
+			own.teraType = entry.teraType;
+			own.tera = data.typeIds.get(entry.teraType) ?? 0;
+		}
+		const looks = slot >= 0 && shown !== null && (shown.transformed || shown.shown !== shown.species);
+		const species = looks ? shown.shown : own.species;
+		const terastallized = !!entry.terastallized;
+		this.filled[i] = 1;
+		this.seat.speciesLeaf[i] = species;
+		this.seat.abilityLeaf[i] = this.#ability(own, shown);
+		this.seat.itemLeaf[i] = own.item;
+		const changedTypes = slot >= 0 && shown !== null && (looks || shown.addedType > 0 ||
+			shown.volatiles[observer.effects.volatile.typechange] > 0);
+		const type1 = changedTypes ? shown.type1 : data.speciesType1[species];
+		const type2 = changedTypes ? shown.type2 : data.speciesType2[species];
+		const added = changedTypes ? shown.addedType : 0;
+		this.seat.types(i, fighter, type1, type2, added, own.tera, terastallized);
+
+		const row = i * observer.pokemonColumns.length;
+		const out = this.seat.pokemonLeaf;
+		out.fill(0, row, row + observer.pokemonColumns.length);
+		const alive = own.hp > 0;
+		out[row + COLUMN.hp] = own.hp;
+		out[row + COLUMN.alive] = alive ? 1 : 0;
+		out[row + COLUMN.present] = 1;
+		out[row + COLUMN.active] = slot >= 0 && alive ? 1 : 0;
+		out[row + COLUMN.revealed] = shown !== null && shown.seen ? 1 : 0;
+		out[row + COLUMN.level] = own.level / 100;
+		if (own.status > 0) {
+			out[row + COLUMN.brn + own.status - 1] = 1;
+			if (shown !== null) out[row + COLUMN.status_turns] = Math.min(1, shown.statusTurns / 8);
+		}
+		const {stats} = entry;
+		out[row + COLUMN.maxhp] = fighter.maxhp / 500;
+		out[row + COLUMN.atk] = stats.atk / 500;
+		out[row + COLUMN.def] = stats.def / 500;
+		out[row + COLUMN.spa] = stats.spa / 500;
+		out[row + COLUMN.spd] = stats.spd / 500;
+		out[row + COLUMN.spe] = stats.spe / 500;
+		if (slot >= 0 && shown !== null) {
+			out[row + COLUMN.active_turns] = lasted(this.seat.tracker.turn, shown.enteredTurn);
+			out[row + COLUMN.transformed] = shown.transformed ? 1 : 0;
+			if (observer.dynamaxedAt >= 0) out[row + observer.dynamaxedAt] = shown.dynamaxed ? 1 : 0;
+		}
+		if (active !== null) {
+			out[row + COLUMN.trapped] = active.trapped ? 1 : 0;
+			out[row + COLUMN.maybe_trapped] = active.maybeTrapped ? 1 : 0;
+		}
+		if (observer.terastallizedAt >= 0) out[row + observer.terastallizedAt] = terastallized ? 1 : 0;
+		own.shownVersion = shown !== null ? shown.version : 0;
+		const movesChanged = this.#moves(own, entry, i, active);
+
+		fighter.species = species;
+		fighter.level = own.level;
+		fighter.hp = own.hp;
+		fighter.status = own.status;
+		fighter.ability = this.seat.abilityLeaf[i];
+		fighter.item = this.seat.itemLeaf[i];
+		fighter.dynamaxed = slot >= 0 && shown !== null && shown.dynamaxed;
+		if (looks && shown.transformed) {
+			const {maxhp} = fighter;
+			estimateStats(data, fighter, species, own.level);
+			fighter.maxhp = maxhp;
+		} else {
+			fighter.atk = stats.atk;
+			fighter.def = stats.def;
+			fighter.spa = stats.spa;
+			fighter.spd = stats.spd;
+			fighter.spe = stats.spe;
+		}
+		if (slot >= 0 && shown !== null) fighter.boosts.set(shown.boosts);
+		else fighter.boosts.fill(0);
+		this.#markChanges(own, i, movesChanged);
+	}
+
+	/** Whether the match-ups must be estimated again, or only be held against another HP. */
+	#markChanges(own, i, movesChanged) {
+		const {fighter, shown} = own;
+		const combat = shown !== null && own.slot >= 0 ? shown.combat : 0;
+		if (!movesChanged && own.matchedAt === i && own.matchedCombat === combat && own.matchedShown === shown &&
+			own.matchedStatus === own.status && own.matchedSpecies === fighter.species &&
+			own.matchedAbility === fighter.ability && own.matchedItem === fighter.item && own.matchedSlot === own.slot && own.matchedTera === fighter.tera &&
+			own.matchedMaxhp === fighter.maxhp) {
+			if (own.matchedHp === own.hp) return;
+			own.matchedHp = own.hp;
+			own.hurt = true;
+			if (own.followsOwnHp) own.stale = true;
+			return;
+		}
+		own.matchedAt = i;
+		own.matchedCombat = combat;
+		own.matchedShown = shown;
+		own.matchedStatus = own.status;
+		own.matchedSpecies = fighter.species;
+		own.matchedAbility = fighter.ability;
+		own.matchedItem = fighter.item;
+		own.matchedSlot = own.slot;
+		own.matchedTera = fighter.tera;
+		own.matchedMaxhp = fighter.maxhp;
+		own.matchedHp = own.hp;
+		own.stale = true;
+		const {damage} = this.observer;
+		own.followsFoesHp = false;
+		own.followsOwnHp = damage.scaled.has(fighter.ability);
+		for (let m = 0; m < MOVES; m++) {
+			const move = this.seat.movesLeaf[i * MOVES + m];
+			if (damage.followsTargetsHp(move)) own.followsFoesHp = true;
+			if (damage.followsUsersHp(move)) own.followsOwnHp = true;
+		}
+	}
+
+	#ability(own, shown) {
+		const {gen} = this.observer;
+		// Requests tell the present ability from gen 7 on; before, a changed one is known from the log.
+		const told = gen > 2 && gen < 7 && own.slot >= 0 && shown !== null;
+		return told && shown.ability !== shown.baseAbility && shown.ability > 0 ? shown.ability : own.ability;
+	}
+
+	/** Writes the moves and returns whether they are others than before. */
+	#moves(own, entry, i, active) {
+		const {data} = this.observer;
+		const {moves} = entry;
+		for (let m = 0; m < MOVES; m++) {
+			const id = m < moves.length ? moves[m] : '';
+			if (own.moveIds[m] === id) continue;
+			own.moveIds[m] = id;
+			own.moves[m] = id === '' ? 0 : data.moves.row(id);
+			own.pp[m] = -1;
+		}
+		const {shown} = own;
+		const out = this.seat.movesLeaf;
+		const state = this.seat.move_stateLeaf;
+		const width = MOVE_STATE.length;
+		const last = own.slot >= 0 && shown !== null ? shown.lastMove : 0;
+		const offered = active !== null ? active.moves : null;
+		let movesChanged = false;
+		for (let m = 0; m < MOVES; m++) {
+			let row = own.moves[m];
+			let index = m;
+			let disabled = 0;
+			if (offered !== null) {
+				if (m >= offered.length) {
+					row = 0;
+				} else {
+					const move = offered[m];
+					index = own.moveIndex(move.id, m);
+					row = index >= 0 ? own.moves[index] : data.moves.row(move.id);
+					if (move.disabled) disabled = 1;
+					if (index >= 0 && move.maxpp > 0) own.seePp(index, move);
+				}
+			}
+			const at = (i * MOVES + m) * width;
+			if (out[i * MOVES + m] !== row) {
+				out[i * MOVES + m] = row;
+				movesChanged = true;
+			}
+			state[at] = row > 0 ? 1 : 0;
+			state[at + 1] = row > 0 && index >= 0 ? own.ppLeft(index, data) : row > 0 ? 1 : 0;
+			state[at + 2] = disabled;
+			state[at + 3] = row > 0 && row === last ? 1 : 0;
+		}
+		return movesChanged;
+	}
+}
+
+function statsKey(entry) {
+	const {atk, def, spa, spd, spe} = entry.stats;
+	return ((((atk * 1021 + def) * 1021 + spa) * 1021 + spd) * 1021 + spe);
+}
+
+module.exports = {Team, TEAM};
