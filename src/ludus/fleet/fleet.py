@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from ludus.config.schema import FleetConfig
 from ludus.errors import FleetError, HostRefused, ProtocolError
 from ludus.fleet.host import Host, Setup
+from ludus.fleet.standing import FleetStanding
 from ludus.fleet.supervisor import Event, Failed, Heard, Instruction, Owing, Phase, Start, Supervisor, Tick
 from ludus.hosting.command import HostCommand
 from ludus.spec import GameSpec
@@ -68,6 +69,7 @@ class HostFleet:
             count = max(1, min(count, len(schedule)))
         self.hosts = count
         self.matches = matches or config.matches
+        self._seed = seed
         self._scheduled = schedule is not None
         setup = Setup(command, options, seed, count, self.matches, self._scheduled, keep_log, log_dir)
         self._hosts = [Host(i, setup, None if schedule is None else schedule[i::count]) for i in range(count)]
@@ -119,6 +121,13 @@ class HostFleet:
         for at in np.unique(index).tolist():
             chosen = index == at
             self._send(self._hosts[at], row[chosen] - at * self._span, action[chosen])
+
+    def standing(self) -> FleetStanding:
+        """Where all matches stand, once the hosts have answered what they were sent; `recv` returns the same as without
+        this call. All rows that `recv` returned must have been answered. Not for fleets with a schedule."""
+        while any(host.answering for host in self._hosts):
+            self._pump(math.inf)
+        return FleetStanding(self._seed, tuple(host.standing() for host in self._hosts))
 
     @property
     def health(self) -> FleetHealth:

@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from ludus.errors import HostRefused, ProtocolError
 from ludus.fleet.process import HostProcess
+from ludus.fleet.standing import NONE, HostStanding, chosen, joined, nothing_came
 from ludus.fleet.supervisor import Event, Failed, Finished, Greeted, Played, Settled
+from ludus.fleet.transcript import Transcript
 from ludus.hosting.command import HostCommand
 from ludus.spec import GameSpec
 from ludus.types import Ending
@@ -67,6 +69,7 @@ class Host:
         self._incarnation = 0
         self._lost_in_a_row = 0
         self._lapsed: set[int] = set()  # rows that were asked and are not waited for any more
+        self._transcript: Transcript | None = None  # None with a schedule, which is played again from its start
 
     @property
     def owes(self) -> bool:
@@ -79,6 +82,30 @@ class Host:
         if self.ledger is not None and self._share is not None:
             return len(self.ledger.unplayed)
         return len(self._share or ())
+
+    @property
+    def answering(self) -> bool:
+        """It plays and owes an answer."""
+        return self.ledger is not None and self.ledger.owed > 0
+
+    def standing(self) -> HostStanding:
+        """Where its matches stand. Call when it is not `answering` and all rows that were handed over are answered."""
+        assert self.spec is not None
+        slots, endings = self._setup.matches, tuple(self.endings)
+        if self.ledger is None or self._transcript is None:
+            number = np.full(slots, NONE, np.int64)
+            count = np.zeros(slots * self.spec.seats, np.int32)
+            nothing = np.empty(0, np.int32)
+            return HostStanding(self._incarnation, 0, number, count, nothing, nothing_came(self.spec), endings)
+        came = joined([nothing_came(self.spec), *self.came])
+        if self.ledger.waiting != len(came.row):
+            raise ValueError(f"host {self.index} waits for rows that were handed over and not answered")
+        number = np.full(slots, NONE, np.int64)
+        for slot, running in self.ledger.running():
+            number[slot] = running
+        return HostStanding(
+            self._incarnation, self.ledger.following, number, *self._transcript.columns(), came, endings
+        )
 
     def match_ids(self, number: NDArray[np.uint32]) -> NDArray[np.int64]:
         return np.add(number, self._lineage(), dtype=np.int64)
@@ -121,6 +148,8 @@ class Host:
         if not len(row) or self.process is None or self.ledger is None:
             return False
         self.ledger.actions(index)
+        if self._transcript is not None:
+            self._transcript.note(index, action)
         self.process.write(encode_actions(row, action))
         return True
 
@@ -171,6 +200,7 @@ class Host:
             )
         self.spec = self.spec or spec
         self.ledger = Ledger(self.spec, self._setup.matches, self._share)
+        self._transcript = Transcript(self._setup.matches * spec.seats) if self._share is None else None
         return [Greeted(self.index)]
 
     def _arrivals(self, ledger: Ledger, body: memoryview) -> list[Event]:
@@ -186,7 +216,7 @@ class Host:
     def _ending(self, ledger: Ledger, body: memoryview) -> list[Event]:
         assert self.spec is not None
         head, final_obs, lapsed = ledger.ending(body)
-        self._lapse(lapsed)
+        self._over(head.slot, lapsed)
         self._lost_in_a_row = 0
         self.endings.append(
             Ending(
@@ -212,23 +242,27 @@ class Host:
         if self.ledger is None:
             raise ProtocolError("ERROR of kind match before HELLO")
         number, lapsed = self.ledger.lost(error)
-        self._lapse(lapsed)
+        assert error.slot is not None
+        self._over(error.slot, lapsed)
         if number is None:
             self.voided[reason] += 1
         else:
-            assert error.slot is not None
             self._void(error.slot, number, reason)
         self._lost_in_a_row += 1
         if self._lost_in_a_row > LOST_IN_A_ROW * self._setup.matches:
             return [Failed(self.index, reason, f"lost {self._lost_in_a_row} matches in a row, the last: {reason}")]
         return []
 
-    def _lapse(self, rows: NDArray[np.intp]) -> None:
-        """These rows need no answer any more: forget those not delivered, let `send` drop answers for the others."""
+    def _over(self, slot: int, rows: NDArray[np.intp]) -> None:
+        """A match is over, and these rows need no answer any more: forget those not delivered, let `send` drop answers
+        for the others."""
+        assert self.spec is not None
+        if self._transcript is not None:
+            self._transcript.forget(slice(slot * self.spec.seats, (slot + 1) * self.spec.seats))
         if not len(rows):
             return
         self._lapsed.update(rows.tolist())
-        kept = [_without(came, rows) for came in self.came]
+        kept = [chosen(came, ~np.isin(came.row, rows)) for came in self.came]
         self.came = [came for came in kept if len(came.row)]
 
     def _void(self, slot: int, number: int, reason: str) -> None:
@@ -245,16 +279,3 @@ class Host:
         assert self.spec is not None
         first = (self.index * self._setup.matches + slot) * self.spec.seats
         return np.arange(first, first + self.spec.seats, dtype=np.int32)
-
-
-def _without(came: ArrivalsBody, rows: NDArray[np.intp]) -> ArrivalsBody:
-    keep = ~np.isin(came.row, rows)
-    return ArrivalsBody(
-        came.row[keep],
-        came.match[keep],
-        came.reward[keep],
-        came.opens[keep],
-        came.legal[keep],
-        came.obs[keep],
-        came.done,
-    )

@@ -1,0 +1,207 @@
+"""Where the matches of a fleet stand: enough for other processes to go on with them, in memory and as plain arrays.
+
+Matches are determined by their seeds and the choices made, so these are kept, not the matches. The rows that wait are
+kept as they came: a replay is right when it leads to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from ludus.spec import GameSpec
+from ludus.types import Ending
+from ludus.wire.frames import ArrivalsBody, Resumption
+
+NONE = -1
+Arrays = dict[str, NDArray[Any]]  # Any: columns of several types
+
+
+@dataclass(frozen=True, slots=True)
+class HostStanding:
+    """One host that has answered everything. Rows are local to it, those of endings are the fleet's."""
+
+    incarnation: int
+    following: int  # number of the next match
+    number: NDArray[np.int64]  # [K] match that runs in each slot; NONE: another one may begin there
+    count: NDArray[np.int32]  # [K * S] choices that each row has made in its match
+    choice: NDArray[np.int32]  # [sum of count] row after row
+    came: ArrivalsBody  # rows that must choose, of which the fleet's caller does not know yet
+    endings: tuple[Ending, ...] = ()  # of which it does not know either
+
+    @property
+    def seats(self) -> int:
+        return len(self.count) // len(self.number)
+
+    def resumption(self) -> Resumption:
+        return Resumption([None if number == NONE else number for number in self.number.tolist()], self.following)
+
+    def without(self, slots: Collection[int]) -> HostStanding:
+        """The same, but in these slots other matches begin."""
+        gone = np.isin(np.arange(len(self.number)), list(slots))
+        rows = np.repeat(gone, self.seats)
+        return replace(
+            self,
+            number=np.where(gone, NONE, self.number),
+            count=np.where(rows, 0, self.count).astype(np.int32),
+            choice=self.choice[~np.repeat(rows, self.count)],
+            came=chosen(self.came, ~rows[self.came.row]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FleetStanding:
+    seed: int
+    hosts: tuple[HostStanding, ...]
+
+
+class EndingNote(Struct, frozen=True):
+    match: int
+    row: int  # the first of its rows
+    score: list[float]
+    reward: list[float]
+    truncated: bool
+    seed: int
+    facts: dict[str, float]
+    log: str
+    void: str
+
+
+class HostNote(Struct, frozen=True):
+    incarnation: int
+    following: int
+    endings: list[EndingNote]
+
+
+class FleetNote(Struct, frozen=True):
+    """What of a FleetStanding is not an array."""
+
+    seed: int
+    matches: int  # slots of a host
+    hosts: list[HostNote]
+
+
+def pack(standing: FleetStanding) -> tuple[FleetNote, Arrays]:
+    hosts = standing.hosts
+    note = FleetNote(
+        standing.seed,
+        len(hosts[0].number),
+        [HostNote(host.incarnation, host.following, [_note(ending) for ending in host.endings]) for host in hosts],
+    )
+    came = joined([host.came for host in hosts])
+    final = [ending.final_obs for host in hosts for ending in host.endings if ending.final_obs is not None]
+    return note, {
+        "number": np.stack([host.number for host in hosts]),
+        "count": np.stack([host.count for host in hosts]),
+        "choice": np.concatenate([host.choice for host in hosts]),
+        "came": np.array([len(host.came.row) for host in hosts], np.int64),
+        "row": came.row,
+        "match": came.match.astype(np.int64),
+        "reward": came.reward,
+        "opens": came.opens,
+        "legal": came.legal,
+        "obs": came.obs,
+        "final_obs": np.stack(final) if final else np.zeros((0, 0, 0), np.uint8),
+    }
+
+
+def unpack(note: FleetNote, arrays: Mapping[str, NDArray[Any]]) -> FleetStanding:
+    """Any: columns of several types. Raises KeyError, IndexError or ValueError for what `pack` did not make."""
+    final = iter(arrays["final_obs"])
+    choices = np.cumsum([0, *arrays["count"].sum(axis=1).tolist()])
+    rows = np.cumsum([0, *arrays["came"].tolist()])
+    hosts = []
+    for at, host in enumerate(note.hosts):
+        part = slice(rows[at], rows[at + 1])
+        came = ArrivalsBody(
+            arrays["row"][part],
+            arrays["match"][part].astype(np.uint32),
+            arrays["reward"][part],
+            arrays["opens"][part],
+            arrays["legal"][part],
+            arrays["obs"][part],
+            True,
+        )
+        hosts.append(
+            HostStanding(
+                host.incarnation,
+                host.following,
+                arrays["number"][at],
+                arrays["count"][at],
+                arrays["choice"][choices[at] : choices[at + 1]],
+                came,
+                tuple(_ending(ending, next(final) if ending.truncated else None) for ending in host.endings),
+            )
+        )
+    return FleetStanding(note.seed, tuple(hosts))
+
+
+def nothing_came(spec: GameSpec) -> ArrivalsBody:
+    mask = (spec.actions + 7) // 8
+    return ArrivalsBody(
+        np.empty(0, np.int32),
+        np.empty(0, np.uint32),
+        np.empty(0, np.float32),
+        np.empty(0, np.uint8),
+        np.empty((0, mask), np.uint8),
+        np.empty((0, spec.obs.nbytes), np.uint8),
+        True,
+    )
+
+
+def chosen(came: ArrivalsBody, keep: NDArray[np.bool_]) -> ArrivalsBody:
+    return ArrivalsBody(
+        came.row[keep],
+        came.match[keep],
+        came.reward[keep],
+        came.opens[keep],
+        came.legal[keep],
+        came.obs[keep],
+        came.done,
+    )
+
+
+def joined(parts: Sequence[ArrivalsBody]) -> ArrivalsBody:
+    return ArrivalsBody(
+        np.concatenate([part.row for part in parts]),
+        np.concatenate([part.match for part in parts]),
+        np.concatenate([part.reward for part in parts]),
+        np.concatenate([part.opens for part in parts]),
+        np.concatenate([part.legal for part in parts]),
+        np.concatenate([part.obs for part in parts]),
+        True,
+    )
+
+
+def _note(ending: Ending) -> EndingNote:
+    return EndingNote(
+        ending.match,
+        int(ending.rows[0]),
+        ending.score.tolist(),
+        ending.reward.tolist(),
+        ending.truncated,
+        ending.seed,
+        dict(ending.facts),
+        ending.log,
+        ending.void,
+    )
+
+
+def _ending(note: EndingNote, final_obs: NDArray[np.uint8] | None) -> Ending:
+    return Ending(
+        note.match,
+        np.arange(note.row, note.row + len(note.score), dtype=np.int32),
+        np.array(note.score, np.float32),
+        np.array(note.reward, np.float32),
+        note.truncated,
+        note.seed,
+        note.facts,
+        final_obs,
+        note.log,
+        note.void,
+    )
