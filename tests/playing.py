@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ludus.config.schema import FleetConfig
 from ludus.fleet.fleet import HostFleet
+from ludus.fleet.standing import FleetStanding
 from ludus.games.toy.game import command
 from ludus.games.toy.options import ToyOptions
 from ludus.types import Arrivals, Ending
@@ -30,6 +31,7 @@ def toy_fleet(
     seed: int = 1,
     schedule: Sequence[tuple[int, int]] | None = None,
     keep_log: bool = False,
+    standing: FleetStanding | None = None,
 ) -> HostFleet:
     return HostFleet(
         command(ToyOptions()),
@@ -39,6 +41,7 @@ def toy_fleet(
         log_dir=log_dir,
         schedule=schedule,
         keep_log=keep_log,
+        standing=standing,
     )
 
 

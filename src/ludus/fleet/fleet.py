@@ -49,6 +49,10 @@ class HostFleet:
 
     A caller answers every row that `recv` returned before it calls `recv` again, or at least drops the answers for
     rows whose match is among the endings by then. A row is asked once until it is answered.
+
+    With the `standing` of another fleet of as many hosts and matches, it goes on from there: `recv` first returns what
+    that one would have returned next. A host whose matches do not come to where they stood is started again without
+    those; they are voided as `strayed`.
     """
 
     def __init__(
@@ -63,16 +67,19 @@ class HostFleet:
         matches: int | None = None,
         schedule: Sequence[tuple[int, int]] | None = None,
         keep_log: bool = False,
+        standing: FleetStanding | None = None,
     ) -> None:
         count = hosts or config.hosts or cores()
         if schedule is not None:
             count = max(1, min(count, len(schedule)))
         self.hosts = count
         self.matches = matches or config.matches
-        self._seed = seed
+        self._seed = seed = seed if standing is None else standing.seed
         self._scheduled = schedule is not None
         setup = Setup(command, options, seed, count, self.matches, self._scheduled, keep_log, log_dir)
-        self._hosts = [Host(i, setup, None if schedule is None else schedule[i::count]) for i in range(count)]
+        shares = [None if schedule is None else schedule[i::count] for i in range(count)]
+        stood = [None] * count if standing is None else standing.hosts
+        self._hosts = [Host(i, setup, share, host) for i, (share, host) in enumerate(zip(shares, stood, strict=True))]
         self._supervisor = Supervisor(config, count)
         self._poll = select.poll()
         self._readers: dict[int, Host] = {}
@@ -234,6 +241,7 @@ class HostFleet:
             for kind, body in frames:
                 for event in host.take(kind, body):
                     self._tell(event)
+                self._watch_writer(host)  # a replay answers by itself
                 if host.process is None:
                     return
             if came and host.owes:

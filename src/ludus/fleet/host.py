@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from ludus.errors import HostRefused, ProtocolError
 from ludus.fleet.process import HostProcess
+from ludus.fleet.replay import Replay
 from ludus.fleet.standing import NONE, HostStanding, chosen, joined, nothing_came
-from ludus.fleet.supervisor import Event, Failed, Finished, Greeted, Played, Settled
+from ludus.fleet.supervisor import STRAYED, Event, Failed, Finished, Greeted, Played, Settled, Strayed
 from ludus.fleet.transcript import Transcript
 from ludus.hosting.command import HostCommand
 from ludus.spec import GameSpec
@@ -54,13 +55,19 @@ class Setup:
 class Host:
     """Frames in, events for the supervisor out. Rows inside are local; endings carry rows of the fleet's table."""
 
-    def __init__(self, index: int, setup: Setup, share: Sequence[tuple[int, int]] | None) -> None:
+    def __init__(
+        self,
+        index: int,
+        setup: Setup,
+        share: Sequence[tuple[int, int]] | None,
+        standing: HostStanding | None = None,
+    ) -> None:
         self.index = index
         self.spec: GameSpec | None = None
         self.process: HostProcess | None = None
         self.ledger: Ledger | None = None
         self.came: list[ArrivalsBody] = []
-        self.endings: list[Ending] = []
+        self.endings: list[Ending] = [] if standing is None else list(standing.endings)
         self.voided: Counter[str] = Counter()
         self.log_path = setup.log_dir / f"host-{index}.log"
         self._setup = setup
@@ -70,6 +77,10 @@ class Host:
         self._lost_in_a_row = 0
         self._lapsed: set[int] = set()  # rows that were asked and are not waited for any more
         self._transcript: Transcript | None = None  # None with a schedule, which is played again from its start
+        self._earlier = 0 if standing is None else standing.incarnation + 1  # incarnations in earlier parts of a run
+        self._standing = None if standing is None or not standing.runs else standing  # until its replay is over
+        self._replay: Replay | None = None
+        self._strayed_before = False
 
     @property
     def owes(self) -> bool:
@@ -92,6 +103,8 @@ class Host:
         """Where its matches stand. Call when it is not `answering` and all rows that were handed over are answered."""
         assert self.spec is not None
         slots, endings = self._setup.matches, tuple(self.endings)
+        if self._standing is not None:
+            return replace(self._standing, endings=endings)
         if self.ledger is None or self._transcript is None:
             number = np.full(slots, NONE, np.int64)
             count = np.zeros(slots * self.spec.seats, np.int32)
@@ -111,12 +124,18 @@ class Host:
         return np.add(number, self._lineage(), dtype=np.int64)
 
     def start(self, incarnation: int) -> HostProcess:
-        self._incarnation = incarnation
+        standing = self._standing
+        self._incarnation = incarnation = self._earlier + incarnation if standing is None else standing.incarnation
         self._seed = derive(derive(self._setup.seed, self.index), incarnation)
         self._lost_in_a_row = 0
         self.process = HostProcess(self._setup.command, self.log_path)
         configure = Configure(
-            self._setup.matches, dict(self._setup.options), self._seed, self._share, self._setup.keep_log
+            self._setup.matches,
+            dict(self._setup.options),
+            self._seed,
+            self._share,
+            self._setup.keep_log,
+            None if standing is None else standing.resumption(),
         )
         self.process.write(encode_configure(configure))
         return self.process
@@ -147,10 +166,7 @@ class Host:
             index, row, action = index[wanted], row[wanted], action[wanted]
         if not len(row) or self.process is None or self.ledger is None:
             return False
-        self.ledger.actions(index)
-        if self._transcript is not None:
-            self._transcript.note(index, action)
-        self.process.write(encode_actions(row, action))
+        self._tell(self.ledger, index, row, action)
         return True
 
     def hand_over(self) -> tuple[list[ArrivalsBody], list[Ending]]:
@@ -169,6 +185,9 @@ class Host:
             self.process.reap()
             self.process = None
         self.came.clear()
+        if self._standing is not None:
+            self._give_up_replay(self._standing, reason)
+            return
         if self.ledger is None:
             return
         self._lapsed.update(self.ledger.waited_for().tolist())
@@ -190,6 +209,13 @@ class Host:
         """Match numbers of a host start again at 0 with each incarnation; ids of matches must not."""
         return 0 if self._setup.scheduled else (self.index + self._incarnation * self._setup.hosts) << 32
 
+    def _tell(self, ledger: Ledger, index: NDArray[np.intp], row: NDArray[np.int32], action: NDArray[np.int32]) -> None:
+        assert self.process is not None
+        ledger.actions(index)
+        if self._transcript is not None:
+            self._transcript.note(index, action)
+        self.process.write(encode_actions(row, action))
+
     def _hello(self, body: memoryview) -> list[Event]:
         if self.ledger is not None:
             raise ProtocolError("HELLO came twice")
@@ -199,12 +225,17 @@ class Host:
                 f"HELLO describes another game ({spec.name}) than before the restart ({self.spec.name})"
             )
         self.spec = self.spec or spec
-        self.ledger = Ledger(self.spec, self._setup.matches, self._share)
+        standing = self._standing
+        resume = None if standing is None else standing.resumption()
+        self.ledger = Ledger(self.spec, self._setup.matches, self._share, resume)
+        self._replay = None if standing is None else Replay(standing)
         self._transcript = Transcript(self._setup.matches * spec.seats) if self._share is None else None
         return [Greeted(self.index)]
 
     def _arrivals(self, ledger: Ledger, body: memoryview) -> list[Event]:
         came = ledger.arrivals(body)
+        if self._standing is not None and self._replay is not None:
+            return self._replayed(ledger, self._standing, self._replay, came)
         if len(came.row):
             self.came.append(came)
         if ledger.owed:
@@ -213,10 +244,48 @@ class Host:
             return [Settled(self.index), Finished(self.index)]
         return [Settled(self.index)]
 
+    def _replayed(self, ledger: Ledger, standing: HostStanding, replay: Replay, came: ArrivalsBody) -> list[Event]:
+        """Feed the choices that the matches had, answer by answer, until they stand where they stood."""
+        replay.take(came)
+        if ledger.owed:
+            return []
+        row, action = replay.answers()
+        if len(row):
+            self._tell(ledger, row.astype(np.intp), row, action)
+            return []
+        strayed = sorted(replay.strayed())
+        if strayed:
+            first = f"match {standing.number[strayed[0]]} did not come to where it stood"
+            others = f", nor did {len(strayed) - 1} others" if len(strayed) > 1 else ""
+            return [Strayed(self.index, f"was given the choices of {standing.runs} matches; {first}{others}")]
+        self.came = [replay.arrivals()]
+        ledger.opened = {number for slot, number in ledger.running() if not standing.known[slot]}
+        self._standing = self._replay = None
+        return [Settled(self.index)]
+
+    def _give_up_replay(self, standing: HostStanding, reason: str) -> None:
+        """The first time, go on without the matches that strayed; else without all of them."""
+        slots = set(range(len(standing.number)))
+        if reason == STRAYED and self._replay is not None and not self._strayed_before:
+            self._strayed_before = True
+            slots = self._replay.strayed()
+        for slot in sorted(slots):
+            number = int(standing.number[slot])
+            if number != NONE:
+                self.voided[reason] += 1
+            if number != NONE and standing.known[slot]:
+                self.endings.append(self._lost(slot, number, reason))
+        left = standing.without(slots)
+        self._standing = left if left.runs else None
+        self._replay = self.ledger = None
+
     def _ending(self, ledger: Ledger, body: memoryview) -> list[Event]:
         assert self.spec is not None
         head, final_obs, lapsed = ledger.ending(body)
         self._over(head.slot, lapsed)
+        if self._replay is not None:
+            self._replay.lose(head.slot)
+            return []
         self._lost_in_a_row = 0
         self.endings.append(
             Ending(
@@ -244,7 +313,9 @@ class Host:
         number, lapsed = self.ledger.lost(error)
         assert error.slot is not None
         self._over(error.slot, lapsed)
-        if number is None:
+        if self._replay is not None:
+            self._replay.lose(error.slot)
+        elif number is None:
             self.voided[reason] += 1
         else:
             self._void(error.slot, number, reason)
@@ -270,10 +341,13 @@ class Host:
         self.voided[reason] += 1
         if self.ledger is None or number in self.ledger.opened:
             return  # the caller has not heard of this match
+        self.endings.append(self._lost(slot, number, reason))
+
+    def _lost(self, slot: int, number: int, reason: str) -> Ending:
+        assert self.spec is not None
         nothing = np.zeros(self.spec.seats, np.float32)
         seed = dict(self._share or ()).get(number, derive(self._seed, number))
-        match = self._lineage() + number
-        self.endings.append(Ending(match, self._rows(slot), nothing, nothing, False, seed, void=reason))
+        return Ending(self._lineage() + number, self._rows(slot), nothing, nothing, False, seed, void=reason)
 
     def _rows(self, slot: int) -> NDArray[np.int32]:
         assert self.spec is not None

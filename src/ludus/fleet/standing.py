@@ -38,6 +38,16 @@ class HostStanding:
     def seats(self) -> int:
         return len(self.count) // len(self.number)
 
+    @property
+    def runs(self) -> int:
+        """Matches that can be gone on with."""
+        return int(np.count_nonzero(self.number != NONE))
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """[K] whether the fleet's caller has heard of the slot's match: then somebody in it has chosen."""
+        return np.asarray(self.count.reshape(len(self.number), -1).max(axis=1) > 0)
+
     def resumption(self) -> Resumption:
         return Resumption([None if number == NONE else number for number in self.number.tolist()], self.following)
 

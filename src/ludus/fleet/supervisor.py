@@ -4,6 +4,7 @@
 RESTING ───────────────► STARTING ─────────► PLAYING ─────────────────► FINISHED (it may go, nobody misses it)
    ▲                        │ Failed, or       │ Failed, or
    └────────────────────────┴─ no HELLO in time┴─ silent too long while it owed something
+                                               └─ Strayed, which is no failure: again at once
                  after `failures_in_a_row` failures without a played match between them: GIVEN_UP
 """
 
@@ -13,6 +14,8 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 
 from ludus.config.schema import FleetConfig
+
+STRAYED = "strayed"  # the reason of matches that a replay did not bring back
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,14 @@ class Settled:
 
 
 @dataclass(frozen=True, slots=True)
+class Strayed:
+    """Its matches, replayed, did not come to where they stood: it begins again at once, which is no failure of it."""
+
+    host: int
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
 class Played:
     """A match was played to its end: the host works, failures before this do not count any more."""
 
@@ -71,7 +82,7 @@ class Tick:
     """Time has passed."""
 
 
-Event = Greeted | Owing | Heard | Settled | Played | Failed | Finished | Tick
+Event = Greeted | Owing | Heard | Settled | Strayed | Played | Failed | Finished | Tick
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +151,9 @@ class Supervisor:
                 state.failures = 0
             case Finished():
                 state.phase, state.due_s = Phase.FINISHED, None
+            case Strayed():
+                state.phase, state.due_s, state.last = Phase.RESTING, now_s, event.detail
+                return [Stop(event.host, STRAYED, event.detail, 0.0)]
             case Failed():
                 return [self._fail(event.host, event.reason, event.detail, now_s)]
         return []

@@ -19,6 +19,7 @@ from ludus.fleet.supervisor import (
     Settled,
     Start,
     Stop,
+    Strayed,
     Supervisor,
     Tick,
 )
@@ -184,3 +185,12 @@ def test_starts_and_stops_alternate_whatever_happens(story: list[tuple[Event, fl
                 starts[host] += 1
         wake_s = supervisor.wake_s
         assert wake_s is None or not isinstance(event, Tick) or wake_s > now_s
+
+
+def test_host_whose_replay_strayed_begins_again_at_once_and_has_not_failed() -> None:
+    supervisor = playing()
+    for attempt in range(1, 9):  # more often than it may fail
+        assert supervisor.on(Strayed(0, "match 3 did not"), 7.0) == [Stop(0, "strayed", "match 3 did not", 0.0)]
+        assert supervisor.on(Tick(), 7.0) == [Start(0, attempt)]
+        supervisor.on(Greeted(0), 7.0)
+    assert supervisor.alive == 1
