@@ -12,7 +12,8 @@ const {createReplace} = require('./engine/replace');
 
 const VERSION = '0.11.11';
 const PARTS = [
-	'layout', 'events', 'residuals', 'turns', 'speeds', 'moves', 'lookups', 'logs', 'random', 'teams',
+	'layout', 'events', 'residuals', 'turns', 'speeds', 'moves', 'lookups', 'logs', 'random', 'teams', 'requests',
+	'choices', 'queue', 'types',
 ];
 const DONE = Symbol.for('ludus.engine');
 
@@ -40,8 +41,8 @@ function speedUp(simRoot) {
 }
 
 const FILES = [
-	'battle', 'pokemon', 'side', 'field', 'state', 'teams', 'prng', 'dex', 'dex-data', 'dex-formats', 'dex-moves',
-	'dex-abilities', 'dex-items', 'dex-species',
+	'battle', 'battle-queue', 'pokemon', 'side', 'field', 'state', 'teams', 'prng', 'dex', 'dex-data', 'dex-formats',
+	'dex-moves', 'dex-abilities', 'dex-items', 'dex-species', 'dex-conditions',
 ];
 
 module.exports = {speedUp, VERSION};

@@ -8,12 +8,14 @@
  */
 
 const {LISTENERS} = require('./listeners');
+const {ENTRY} = require('./requests');
 
 module.exports = function patchLayout({replace, Side}) {
 	replace(Side.prototype, 'addPokemon', 'fdf81144de9b', stock => function (set) {
 		const pokemon = stock.call(this, set);
 		if (pokemon) {
 			pokemon[LISTENERS] = null;
+			pokemon[ENTRY] = null;
 			pokemon.lastMoveTargetLoc = undefined;
 			pokemon.staleness = undefined;
 			pokemon.pendingStaleness = undefined;

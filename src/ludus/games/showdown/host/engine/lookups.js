@@ -9,7 +9,7 @@
 const FOUND = Symbol('ludus.found');
 
 module.exports = function patchLookups({
-	replace, Pokemon, DexMoves, DexAbilities, DexItems, DexSpecies, DexTypes, toID,
+	replace, Pokemon, DexMoves, DexAbilities, DexItems, DexSpecies, DexTypes, DexConditions, toID,
 }) {
 	const ids = new Map();
 
@@ -43,6 +43,8 @@ module.exports = function patchLookups({
 	replace(DexItems.prototype, 'get', 'e0c806ee26b3', remember);
 	replace(DexSpecies.prototype, 'get', '1ae58b7d6616', remember);
 	replace(DexTypes.prototype, 'get', '9c68e0ee6668', remember);
+
+	replace(DexConditions.prototype, 'get', '54f6826d39af', remember);
 
 	replace(Pokemon.prototype, 'hasAbility', '3fe58be6292c', () => function (ability) {
 		return matches(ability, this.ability) && !this.ignoringAbility();

@@ -1,6 +1,7 @@
 'use strict';
 /** Speeds: the stock methods build event names, tables and index arrays each time they are asked. */
 
+const {mayBeHeard} = require('./listeners');
 const {sortWith} = require('./order');
 
 const BOOSTS = [1, 1.5, 2, 2.5, 3, 3.5, 4];
@@ -11,6 +12,34 @@ module.exports = function patchSpeeds({replace, Battle, Pokemon}) {
 		sortWith(this, list, comparator);
 	});
 
+	replace(Battle.prototype, 'eachEvent', '0b3e65ebf167', () => function (eventid, effect, relayVar) {
+		const actives = this.getAllActive();
+		if (!effect && this.effect) effect = this.effect;
+		this.speedSort(actives, compareSpeeds);
+		for (let i = 0; i < actives.length; i++) this.runEvent(eventid, actives[i], null, effect, relayVar);
+		if (eventid === 'Weather' && this.gen >= 7) this.eachEvent('Update');
+	});
+
+	replace(Battle.prototype, 'getAllActive', '5a9b0e6fd2c5', () => function (includeFainted) {
+		const {sides} = this;
+		const found = [];
+		for (let i = 0; i < sides.length; i++) {
+			const {active} = sides[i];
+			for (let j = 0; j < active.length; j++) {
+				const pokemon = active[j];
+				if (pokemon && (includeFainted || !pokemon.fainted)) found.push(pokemon);
+			}
+		}
+		return found;
+	});
+
+	replace(Pokemon.prototype, 'getActionSpeed', 'f600786ab3f3', () => function () {
+		const {battle} = this;
+		const speed = this.getStat('spe', false, false);
+		const isTwisted = !!battle.field.pseudoWeather['trickroom'] !== battle.ruleTable.has('twisteddimensionmod');
+		return battle.trunc(isTwisted ? 10000 - speed : speed, 13);
+	});
+
 	replace(Pokemon.prototype, 'getStat', '6cdb32452fbc', stock => function (statName, unboosted, unmodified) {
 		const event = MODIFY_EVENTS[statName];
 		// what is not one of the five, or is to be swapped by Wonder Room
@@ -18,7 +47,8 @@ module.exports = function patchSpeeds({replace, Battle, Pokemon}) {
 		const {battle} = this;
 		let stat = this.storedStats[statName];
 		if (!unboosted) {
-			const boosts = battle.runEvent('ModifyBoost', this, null, null, {...this.boosts});
+			const boosts = mayBeHeard(battle, 'ModifyBoost', this) ?
+				battle.runEvent('ModifyBoost', this, null, null, {...this.boosts}) : this.boosts;
 			const boost = Math.max(-6, Math.min(6, boosts[statName]));
 			stat = Math.floor(boost >= 0 ? stat * BOOSTS[boost] : stat / BOOSTS[-boost]);
 		}
@@ -26,3 +56,7 @@ module.exports = function patchSpeeds({replace, Battle, Pokemon}) {
 		return statName === 'spe' && stat > 10000 && !battle.format.battle?.trunc ? 10000 : stat;
 	});
 };
+
+function compareSpeeds(a, b) {
+	return b.speed - a.speed;
+}

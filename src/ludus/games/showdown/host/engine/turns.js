@@ -42,7 +42,18 @@ module.exports = function patchTurns({replace, Battle}) {
 		if (this.gen === 3) this.quickClawRoll = this.randomChance(1, 5);
 		this.makeRequest('move');
 	});
+
+	replace(Battle.prototype, 'maybeTriggerEndlessBattleClause', '17d625960bd8', stock => function (trapped, staleness) {
+		// in Gen 1 stock code lists the moves of every Pokemon, twice, to see whether all are out of PP or Transform
+		if (this.gen === 1 && this.turn <= 100 && this.sides.some(canProgress)) return undefined;
+		return stock.call(this, trapped, staleness);
+	});
 };
+
+function canProgress(side) {
+	return side.pokemon.some(({fainted, status, moveSlots}) => !fainted && status !== 'frz' &&
+		moveSlots.some(({id}) => id !== 'transform') && moveSlots.some(({pp}) => pp !== 0));
+}
 
 function endDynamax(battle) {
 	const ending = battle.getAllActive().filter(pokemon => pokemon.volatiles['dynamax']?.turns === 3);

@@ -1,0 +1,95 @@
+'use strict';
+/**
+ * Requests that share what has not changed.
+ *
+ * Every request describes all Pokemon of a side, and most of them are on the bench and as they were. An entry is
+ * built once and stands in all requests until something it tells has changed; then another takes its place, so that
+ * requests given out stay as they were. Nobody may write to an entry, and nothing in the simulator does.
+ */
+
+const ENTRY = Symbol('ludus.entry');
+
+/** Their names in a request tell more than the id: a type or a power. */
+const DESCRIBED_MOVES = new Set(['hiddenpower', 'return', 'frustration']);
+
+/** An entry and the values it was built from. */
+class Kept {
+	constructor(pokemon, entry) {
+		this.entry = entry;
+		this.ident = pokemon.fullname;
+		this.pokeball = pokemon.pokeball;
+		this.moveSlots = pokemon.moveSlots;
+		this.details = pokemon.details;
+		this.status = pokemon.status;
+		this.stats = pokemon.baseStoredStats;
+		this.baseAbility = pokemon.baseAbility;
+		this.ability = pokemon.ability;
+		this.item = pokemon.item;
+		this.hp = pokemon.hp;
+		this.maxhp = pokemon.maxhp;
+		this.timesIn = pokemon.previouslySwitchedIn;
+		this.wasBenched = isBenched(pokemon);
+		this.terastallized = pokemon.terastallized;
+		this.isPlain = !pokemon.moves.some(id => DESCRIBED_MOVES.has(id));
+	}
+
+	/**
+	 * The moves, stats and conditions of a Pokemon that has stayed on the bench are not looked at one by one: what
+	 * changes them while it is there (rules that do) puts other arrays and tables in their place.
+	 */
+	isCurrent(pokemon) {
+		return this.hp === pokemon.hp && this.maxhp === pokemon.maxhp && this.status === pokemon.status &&
+			this.item === pokemon.item && this.ability === pokemon.ability && this.baseAbility === pokemon.baseAbility &&
+			this.details === pokemon.details && this.ident === pokemon.fullname && this.pokeball === pokemon.pokeball &&
+			this.terastallized === pokemon.terastallized && this.isPlain && (
+			this.wasBenched && !pokemon.isActive && this.timesIn === pokemon.previouslySwitchedIn &&
+			this.moveSlots === pokemon.moveSlots && this.stats === pokemon.baseStoredStats ||
+			this.isCurrentInDetail(pokemon)
+		);
+	}
+
+	isCurrentInDetail(pokemon) {
+		const {active, stats, moves, commanding, reviving, teraType} = this.entry;
+		const {baseStoredStats, moveSlots} = pokemon;
+		if (
+			this.wasBenched !== isBenched(pokemon) || active !== isInActiveSlot(pokemon) ||
+			moves.length !== moveSlots.length || teraType !== undefined && teraType !== pokemon.teraType ||
+			stats.atk !== baseStoredStats.atk || stats.def !== baseStoredStats.def || stats.spa !== baseStoredStats.spa ||
+			stats.spd !== baseStoredStats.spd || stats.spe !== baseStoredStats.spe
+		) return false;
+		for (let i = 0; i < moves.length; i++) if (moves[i] !== moveSlots[i].id) return false;
+		if (pokemon.battle.gen < 9) return true;
+		return commanding === (!!pokemon.volatiles['commanding'] && !pokemon.fainted) &&
+			reviving === (pokemon.isActive && !!pokemon.side.slotConditions[pokemon.position]['revivalblessing']);
+	}
+}
+
+function isInActiveSlot(pokemon) {
+	return pokemon.position < pokemon.side.active.length;
+}
+
+function isBenched(pokemon) {
+	return !pokemon.isActive && !isInActiveSlot(pokemon);
+}
+
+module.exports = function patchRequests({replace, Battle, Pokemon}) {
+	replace(Pokemon.prototype, 'getSwitchRequestData', '03788dfb5fa9', stock => function (forAlly) {
+		if (forAlly) return stock.call(this, forAlly);
+		const kept = this[ENTRY];
+		if (kept && kept.isCurrent(this)) return kept.entry;
+		const entry = stock.call(this, forAlly);
+		this[ENTRY] = new Kept(this, entry);
+		return entry;
+	});
+
+	// the stock method lists them to count them
+	replace(Battle.prototype, 'canSwitch', '0cedbbd57dfb', () => function (side) {
+		const {active, pokemon} = side;
+		let count = 0;
+		if (!side.pokemonLeft) return count;
+		for (let i = active.length; i < pokemon.length; i++) if (!pokemon[i].fainted) count++;
+		return count;
+	});
+};
+
+module.exports.ENTRY = ENTRY;
