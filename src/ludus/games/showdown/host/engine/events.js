@@ -8,7 +8,7 @@
  */
 
 const {eventName} = require('./names');
-const {battleListeners, markStale} = require('./listeners');
+const {battleListeners, isHeardBy, isHeardOnField, markStale} = require('./listeners');
 const createGather = require('./gather');
 const {sortHandlers} = require('./order');
 
@@ -26,6 +26,11 @@ module.exports = function patchEvents({replace, Battle, Pokemon, Side, Field, St
 		if (!target) target = this;
 		const hasTargets = Array.isArray(target);
 		const effectSource = source instanceof Pokemon ? source : null;
+		if (!onEffect && !hasTargets && !isHeardOnField(this, listeners, event.index)) {
+			if (!isHeardBeside(target, event.index) && (effectSource === null || !isHeardBeside(source, event.index))) {
+				return unheard(this, target, false, relayVar);
+			}
+		}
 		let handlers = hasTargets ?
 			gatherEach(this, listeners, event, target, effectSource) :
 			gather(this, listeners, event, target, effectSource);
@@ -44,6 +49,11 @@ module.exports = function patchEvents({replace, Battle, Pokemon, Side, Field, St
 		}
 		return callHandlers(this, event, handlers, target, hasTargets, source, sourceEffect, relayVar, fastExit);
 	});
+
+	/** Whether a Pokemon that is not on the field may listen. */
+	function isHeardBeside(target, index) {
+		return target instanceof Pokemon && !target.isActive && isHeardBy(target, index);
+	}
 
 	/** What Battle#runEvent returns when it finds no handler. */
 	function unheard(battle, target, hasTargets, relayVar) {

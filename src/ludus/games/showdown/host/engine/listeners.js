@@ -23,6 +23,9 @@ const IN_SIDE_ANY = 16;
 /** Sub-orders of Battle#resolvePriority for effects without one of their own. */
 const SUB_ORDERS = {Condition: 2, Weather: 5, Format: 5, Rule: 5, Ruleset: 5, Ability: 7, Item: 8};
 const ABILITY_SUB_ORDERS = {'Poison Touch': 6, 'Perish Body': 6, Stall: 9};
+/** Besides a byte an event, every table has a bit an event, set where the byte is not zero: one line of cache. */
+const WORDS = MAX_EVENTS >> 5;
+
 const NO_ORDER = 4294967296; // what Battle#comparePriority takes for a missing order
 
 class Callback {
@@ -65,6 +68,8 @@ class Profile {
 			if (key === 'onStart') for (const {index, bit} of readings('onSwitchIn')) events.push(index << 8 | bit);
 		}
 		this.events = Uint32Array.from(events);
+		this.words = new Int32Array(WORDS);
+		for (const event of events) this.words[event >> 13] |= 1 << (event >> 8 & 31);
 	}
 
 	/** The onSwitchIn that Battle#getCallback makes of onStart. */
@@ -103,42 +108,69 @@ function profileOf(effect) {
 	return profile;
 }
 
+/** Counts rebuilt tables, so that a number tells one state of one table from all others. */
+let versions = 0;
+
 class PokemonListeners {
 	constructor(pokemon) {
-		this.bits = new Uint8Array(MAX_EVENTS);
+		this.words = new Int32Array(WORDS);
+		this.table = new Uint8Array(MAX_EVENTS);
 		this.volatileIDs = [];
 		this.volatileProfiles = [];
+		this.status = this.ability = this.item = this.species = this.volatiles = null;
 		this.rebuild(pokemon);
 	}
 
 	rebuild(pokemon) {
 		const {dex} = pokemon.battle;
+		const {status, ability, item, baseSpecies, volatiles} = pokemon;
 		this.isStale = false;
-		this.status = pokemon.status;
-		this.ability = pokemon.ability;
-		this.item = pokemon.item;
-		this.species = pokemon.baseSpecies;
-		this.volatiles = pokemon.volatiles;
-		this.statusProfile = profileOf(dex.conditions.getByID(pokemon.status));
-		this.abilityProfile = profileOf(dex.abilities.getByID(pokemon.ability));
-		this.itemProfile = profileOf(dex.items.getByID(pokemon.item));
-		this.speciesProfile = profileOf(pokemon.baseSpecies);
+		this.version = ++versions;
+		this.isTabled = false;
+		if (status !== this.status) this.statusProfile = profileOf(dex.conditions.getByID(this.status = status));
+		if (ability !== this.ability) this.abilityProfile = profileOf(dex.abilities.getByID(this.ability = ability));
+		if (item !== this.item) this.itemProfile = profileOf(dex.items.getByID(this.item = item));
+		if (baseSpecies !== this.species) this.speciesProfile = profileOf(this.species = baseSpecies);
+		this.volatiles = volatiles;
 		this.volatileIDs.length = 0;
 		this.volatileProfiles.length = 0;
-		const {bits} = this;
-		bits.fill(0);
-		bits[0] = 255;
-		this.statusProfile.addTo(bits);
-		this.abilityProfile.addTo(bits);
-		this.itemProfile.addTo(bits);
-		this.speciesProfile.addTo(bits);
-		for (const id in pokemon.volatiles) {
+		const {words} = this;
+		const a = this.statusProfile.words;
+		const b = this.abilityProfile.words;
+		const c = this.itemProfile.words;
+		const d = this.speciesProfile.words;
+		for (let i = 0; i < WORDS; i++) words[i] = a[i] | b[i] | c[i] | d[i];
+		words[0] |= 1;
+		for (const id in volatiles) {
 			const profile = profileOf(dex.conditions.getByID(id));
 			this.volatileIDs.push(id);
 			this.volatileProfiles.push(profile);
-			profile.addTo(bits);
+			addWords(profile.words, words);
 		}
 	}
+
+	/** Who listens to an event in what capacity, one byte an event: asked for only when somebody does. */
+	get bits() {
+		const {table} = this;
+		if (this.isTabled) return table;
+		this.isTabled = true;
+		table.fill(0);
+		table[0] = 255;
+		this.statusProfile.addTo(table);
+		this.abilityProfile.addTo(table);
+		this.itemProfile.addTo(table);
+		this.speciesProfile.addTo(table);
+		for (const profile of this.volatileProfiles) profile.addTo(table);
+		return table;
+	}
+}
+
+function addWords(from, to) {
+	for (let i = 0; i < WORDS; i++) to[i] |= from[i];
+}
+
+function hasEvent(words, index) {
+	return (words[index >> 5] >> (index & 31) & 1) !== 0;
 }
 
 function pokemonListeners(pokemon) {
@@ -159,6 +191,11 @@ class BattleListeners {
 		this.bits = new Uint8Array(MAX_EVENTS);
 		/** Slot conditions are heard as if they were the Pokemon's, whoever stands in the slot. */
 		this.slotBits = new Uint8Array(MAX_EVENTS);
+		/** All of the above and of the active Pokemon together: where it is zero, nobody on the field listens. */
+		this.union = new Int32Array(WORDS);
+		this.words = new Int32Array(WORDS);
+		/** The versions of the active Pokemon's tables that went into the union. */
+		this.unitedVersions = [];
 		this.pseudoWeatherIDs = [];
 		this.pseudoWeatherProfiles = [];
 		this.rebuild(battle);
@@ -168,6 +205,8 @@ class BattleListeners {
 		const {field, dex} = battle;
 		const {bits, slotBits} = this;
 		this.isStale = false;
+		this.unitedVersions.fill(-1);
+		if (this.unitedVersions.length === 0) this.unitedVersions.push(-1);
 		this.weather = field.weather;
 		this.terrain = field.terrain;
 		this.weatherProfile = profileOf(dex.conditions.getByID(field.weather));
@@ -178,6 +217,8 @@ class BattleListeners {
 		bits.fill(0);
 		slotBits.fill(0);
 		bits[0] = slotBits[0] = 255;
+		this.words.fill(0);
+		this.words[0] = 1;
 		this.add(this.weatherProfile, ON, IN_FIELD);
 		this.add(this.terrainProfile, ON, IN_FIELD);
 		this.add(this.formatProfile, ON, IN_FORMAT);
@@ -198,13 +239,18 @@ class BattleListeners {
 			}
 			if (!side.slotConditions) continue;
 			for (const conditions of side.slotConditions) {
-				for (const id in conditions) profileOf(dex.conditions.getByID(id)).addTo(slotBits);
+				for (const id in conditions) {
+					const profile = profileOf(dex.conditions.getByID(id));
+					profile.addTo(slotBits);
+					addWords(profile.words, this.words);
+				}
 			}
 		}
 	}
 
-	add({events}, bit, place) {
+	add({events, words}, bit, place) {
 		const {bits} = this;
+		addWords(words, this.words);
 		for (let i = 0; i < events.length; i++) {
 			if (events[i] & bit) bits[events[i] >> 8] |= place;
 		}
@@ -221,18 +267,51 @@ function battleListeners(battle) {
 	return listeners;
 }
 
-/** False only when nobody at all listens, whoever the event is about. */
+/** Whether the Pokemon may listen, in whatever capacity. */
+function isHeardBy(pokemon, index) {
+	return hasEvent(pokemonListeners(pokemon).words, index);
+}
+
+/** Whether anybody on the field may listen, whomever the event is about. */
+function isHeardOnField(battle, listeners, index) {
+	const {sides} = battle;
+	const {unitedVersions} = listeners;
+	let count = 0;
+	for (let i = 0; i < sides.length; i++) {
+		if (!sides[i]) continue; // nobody has joined yet
+		const {active} = sides[i];
+		for (let j = 0; j < active.length; j++) {
+			if (active[j] && pokemonListeners(active[j]).version !== unitedVersions[count++]) {
+				unite(battle, listeners);
+				return hasEvent(listeners.union, index);
+			}
+		}
+	}
+	if (count !== unitedVersions.length) unite(battle, listeners);
+	return hasEvent(listeners.union, index);
+}
+
+function unite(battle, listeners) {
+	const {union, unitedVersions} = listeners;
+	unitedVersions.length = 0;
+	union.set(listeners.words);
+	for (const side of battle.sides) {
+		if (!side) continue;
+		for (const active of side.active) {
+			if (!active) continue;
+			const own = pokemonListeners(active);
+			unitedVersions.push(own.version);
+			addWords(own.words, union);
+		}
+	}
+}
+
+/** False only when nobody at all listens, the Pokemon, on the field or not, included. */
 function mayBeHeard(battle, eventid, pokemon) {
 	const listeners = battleListeners(battle);
 	const {index} = eventName(eventid);
-	if (!listeners.isPlain || battle.events || listeners.bits[index] || listeners.slotBits[index]) return true;
-	if (pokemonListeners(pokemon).bits[index]) return true;
-	for (const side of battle.sides) {
-		for (const active of side.active) {
-			if (active && pokemonListeners(active).bits[index]) return true;
-		}
-	}
-	return false;
+	return !listeners.isPlain || !!battle.events || isHeardOnField(battle, listeners, index) ||
+		!pokemon.isActive && isHeardBy(pokemon, index);
 }
 
 function markStale(owner) {
@@ -264,5 +343,5 @@ function isPlain(battle) {
 
 module.exports = {
 	IN_FIELD, IN_FORMAT, IN_SIDE_ON, IN_SIDE_FOE, IN_SIDE_ANY, NO_ORDER,
-	LISTENERS, battleListeners, pokemonListeners, profileOf, markStale, mayBeHeard,
+	LISTENERS, battleListeners, pokemonListeners, isHeardBy, isHeardOnField, profileOf, markStale, mayBeHeard,
 };

@@ -17,7 +17,7 @@ const SOURCE = 16;
 const PREFIXES = [['onAlly', ALLY], ['onFoe', FOE], ['onAny', ANY], ['onSource', SOURCE], ['on', ON]];
 
 /** Listener tables have one byte an event; event 0 stands for all events past the end. About 350 are in use. */
-const MAX_EVENTS = 1024;
+const MAX_EVENTS = 512;
 
 /** Events that only the target itself, its side and the field hear of (Battle#findEventHandlers). */
 const UNPREFIXED = new Set(['BeforeTurn', 'Update', 'Weather', 'WeatherChange', 'TerrainChange']);
