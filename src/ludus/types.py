@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,6 +69,16 @@ class Policy(Protocol):
     """Vectorised: rows are independent and keep their order. Scripted opponents are policies too."""
 
     def act(self, arrivals: Arrivals) -> Choices: ...
+
+
+@runtime_checkable
+class Resumable(Protocol):
+    """A policy that draws from a generator of its own may have these, too: a resumed run then goes on with the same
+    draws. What a policy makes of the match and the row alone needs neither."""
+
+    def state(self) -> str: ...
+
+    def restore(self, state: str) -> None: ...
 
 
 class Fleet(Protocol):

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from ludus.policies.network import NetPolicy
 from ludus.types import Arrivals, Choices, Ending, Matchmaker, Pairing, Policy
 
 LEARNER = "learner"
+
+
+class BankState(Struct, frozen=True):
+    """Who plays the running matches. Policies keep their numbers: rows are answered in the order of these."""
+
+    policies: list[str | None]  # names by number
+    number_of: list[int]  # of the policy that plays each row
+    pairings: list[tuple[int, tuple[str, ...]]]  # match, a policy for each seat
 
 
 class PolicyBank:
@@ -30,6 +39,25 @@ class PolicyBank:
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(self._numbers)
+
+    def policy(self, name: str) -> Policy:
+        return self._policy(self._numbers[name])
+
+    def state(self) -> BankState:
+        policies: list[str | None] = [None] * len(self._policies)
+        for name, number in self._numbers.items():
+            policies[number] = name
+        pairings = [(match, pairing.policies) for match, pairing in self._pairings.items()]
+        return BankState(policies, self._number_of.tolist(), pairings)
+
+    def restore(self, state: BankState, policies: Mapping[str, Policy]) -> None:
+        """Go on with the matches of another bank. `policies` has those that it names, but for the learner."""
+        known = {**policies, LEARNER: self.learner}
+        self._policies = [None if name is None else known[name] for name in state.policies]
+        self._numbers = {name: number for number, name in enumerate(state.policies) if name is not None}
+        self._number_of[:] = state.number_of
+        self._guests = int(np.count_nonzero(self._number_of))
+        self._pairings = {match: Pairing(match, seats) for match, seats in state.pairings}
 
     def enter(self, name: str, policy: Policy) -> None:
         """Make a policy known before the matchmaker names it."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +57,16 @@ class Rollout:
             self._once()
         return True
 
+    def state(self) -> dict[str, NDArray[Any]]:
+        """What is recorded of running matches and not handed over. Any: columns of several types."""
+        parts = {"segments": self._segments.state(), "tally": self._tally.state()}
+        return {f"{part}.{name}": array for part, arrays in parts.items() for name, array in arrays.items()}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Go on with the `state` of another, before playing."""
+        self._segments.restore(_part(state, "segments."))
+        self._tally.restore(_part(state, "tally."))
+
     def _once(self) -> None:
         with self._waiting:
             arrivals = self._fleet.recv(RECV_S, wait_all=self._lockstep)
@@ -72,3 +82,7 @@ class Rollout:
             self._fleet.send(arrivals.row, choices.action)
         with self._recording:
             self._segments.open(arrivals, choices, self._bank.learning(arrivals.row))
+
+
+def _part(state: Mapping[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
+    return {name.removeprefix(prefix): array for name, array in state.items() if name.startswith(prefix)}

@@ -7,7 +7,8 @@ records nothing; its segment goes on in the row's next match. Nothing is thrown 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -68,7 +69,8 @@ class Segments:
     """
 
     def __init__(self, spec: GameSpec, rows: int, length: int) -> None:
-        layout = SegmentLayout(spec, rows, length)
+        self._layout = partial(SegmentLayout, spec, length=length)
+        layout = self._layout(rows)
         self._length = length
         self._open = layout.allocate()
         self._flat = _Flat(self._open)
@@ -93,6 +95,34 @@ class Segments:
         if moved and left:
             _copy(self._waiting, np.arange(moved, self._waits), self._waiting, 0)
         self._filled, self._waits = moved, left
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """What is recorded and not handed over, as plain arrays: open segments as far as they go, and complete ones. A
+        full batch belongs to whoever asked for it. Masks are packed. Any: columns of several types."""
+        filled = 0 if self._batch is None or self.full else self._filled
+        recorded = np.arange(self._length) < self._position[:, None]  # [rows, T]
+        state: dict[str, NDArray[Any]] = {"position": self._position, "began": self._began, "live": self._live}
+        for name in SegmentBatch.__slots__:
+            waiting = getattr(self._waiting, name)[: self._waits]
+            if self._batch is not None and filled:
+                waiting = np.concatenate((getattr(self._batch, name)[:filled], waiting))
+            state[f"complete.{name}"] = _packed(name, waiting)
+            if name != "next_value":
+                state[f"open.{name}"] = _packed(name, getattr(self._open, name)[recorded])
+        return {name: array.copy() for name, array in state.items()}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Go on with the `state` of another; before the first `fill`. Raises ValueError or KeyError when it is none of
+        these segments'."""
+        rows, actions = len(self._position), self._open.legal.shape[2]
+        self._position[:], self._began[:], self._live[:] = state["position"], state["began"], state["live"]
+        recorded = np.arange(self._length) < self._position[:, None]
+        self._waits = len(state["complete.action"])
+        self._waiting = self._layout(rows + self._waits).allocate()
+        for name in SegmentBatch.__slots__:
+            getattr(self._waiting, name)[: self._waits] = _unpacked(name, state[f"complete.{name}"], actions)
+            if name != "next_value":
+                getattr(self._open, name)[recorded] = _unpacked(name, state[f"open.{name}"], actions)
 
     def close(self, arrivals: Arrivals, value_of: ValueOf) -> None:
         """Rewards and endings complete what those rows did before; `value_of` judges where a match was truncated."""
@@ -176,6 +206,14 @@ class _Flat:
         self.final_value = batch.final_value.reshape(-1)
         self.opens = batch.opens.reshape(-1)
         self.version = batch.version.reshape(-1)
+
+
+def _packed(name: str, array: NDArray[Any]) -> NDArray[Any]:
+    return np.packbits(array, axis=-1, bitorder="little") if name == "legal" else array
+
+
+def _unpacked(name: str, array: NDArray[Any], actions: int) -> NDArray[Any]:
+    return np.unpackbits(array, axis=-1, count=actions, bitorder="little") if name == "legal" else array
 
 
 def _copy(source: SegmentBatch, segments: Rows | slice, target: SegmentBatch, at: int) -> None:

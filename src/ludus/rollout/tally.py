@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from ludus.metrics import names
 from ludus.metrics.core import Metrics
@@ -26,6 +30,13 @@ class Tally:
             self._decisions[arrivals.row] += 1
             self._metrics.add(names.DECISIONS, n)
             self._metrics.observe(names.BATCH_ROWS, n)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Of the running matches. Any: columns of several types."""
+        return {"earned": self._earned.copy(), "decisions": self._decisions.copy()}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        self._earned[:], self._decisions[:] = state["earned"], state["decisions"]
 
     def _end(self, ending: Ending, bank: PolicyBank) -> None:
         metrics, rows = self._metrics, ending.rows

@@ -115,3 +115,22 @@ def test_retired_policy_stays_while_it_plays_and_its_number_is_used_again() -> N
     assert bank.names == ("learner",)
     bank.enter("new", new)
     assert bank.act(arrive([2, 3], [1, 1], opens=True)).action[1] == 2
+
+
+def test_another_bank_goes_on_with_the_running_matches_and_the_same_numbers() -> None:
+    table = {0: ("c", "learner"), 1: ("learner", "a")}
+    first = PolicyBank(learner(), Fixed(table), rows=4, seats=2)
+    for name in ("a", "b", "c"):
+        first.enter(name, Constant(1))
+    first.retire(["b"])
+    first.act(arrive([0, 2, 3], [0, 1, 1], opens=True))
+    league, guests = Fixed({}), {"a": Constant(2), "c": Constant(3)}
+    second = PolicyBank(learner(), league, rows=4, seats=2)
+    second.restore(first.state(), guests)
+    assert second.state() == first.state()
+    assert second.state().policies == ["learner", "a", None, "c"]
+    choices = second.act(arrive([0, 1, 2, 3], [0, 0, 1, 1], opens=False))
+    assert choices.action[[0, 3]].tolist() == [3, 2]
+    second.end([ended(0, [0, 1])])
+    assert [pairing for pairing, _ in league.reported] == [Pairing(0, ("c", "learner"))]
+    assert not league.asked

@@ -169,8 +169,11 @@ def assert_equal(batches: list[SegmentBatch], slow: list[tuple[list[dict[str, An
     length=st.integers(1, 5),
     size=st.integers(1, 9),
     seed=st.integers(0, 2**32 - 1),
+    resumed_every=st.sampled_from([1000, 7, 1]),
 )
-def test_segments_hold_what_a_list_per_row_would_hold(matches: int, length: int, size: int, seed: int) -> None:
+def test_segments_hold_what_a_list_per_row_would_hold(
+    matches: int, length: int, size: int, seed: int, resumed_every: int
+) -> None:
     random = np.random.default_rng(seed)
     story, slow = Story(matches, random), SlowSegments(2 * matches, length)
     fast, layout = Segments(SPEC, 2 * matches, length), SegmentLayout(SPEC, size, length)
@@ -181,6 +184,11 @@ def test_segments_hold_what_a_list_per_row_would_hold(matches: int, length: int,
         while fast.full:
             batches.append(batch)
             batch = layout.allocate()
+            fast.fill(batch)
+        if version % resumed_every == resumed_every - 1:
+            state = fast.state()
+            fast, batch = Segments(SPEC, 2 * matches, length), layout.allocate()
+            fast.restore(state)
             fast.fill(batch)
         arrivals, learning = story.arrivals()
         choices = choices_for(arrivals, version, random)
@@ -249,3 +257,17 @@ def test_voided_match_takes_back_its_own_decisions_only(before: int) -> None:
     play(4, 2.0, ending("died"))
     assert segments.full
     assert batch.value.tolist() == [[1.0] * before + [2.0] * (3 - before)]
+
+
+def test_a_batch_that_was_handed_over_is_not_kept_and_open_segments_only_as_far_as_they_go() -> None:
+    segments, batch = Segments(SPEC, 2, 2), SegmentLayout(SPEC, 1, 2).allocate()
+    segments.fill(batch)
+    for at in range(3):
+        arrivals = one_decision(0, opens=at == 0)
+        segments.close(arrivals, value_of)
+        segments.open(arrivals, choose(at), None)
+    assert segments.full
+    state = segments.state()
+    assert len(state["complete.action"]) == 0
+    assert state["open.value"].tolist() == [2.0]
+    assert state["position"].tolist() == [1, 0]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 
 from ludus.games.toy.matches import best_actions
@@ -18,6 +20,12 @@ class RandomPolicy:
     def act(self, arrivals: Arrivals) -> Choices:
         draws = self._random.random(arrivals.legal.shape, np.float32)
         return _scripted(np.where(arrivals.legal, draws, -1.0).argmax(axis=1).astype(np.int32))
+
+    def state(self) -> str:
+        return json.dumps(self._random.bit_generator.state)  # its integers have 128 bits
+
+    def restore(self, state: str) -> None:
+        self._random.bit_generator.state = json.loads(state)
 
 
 class PerfectPolicy:
