@@ -69,14 +69,14 @@ class HostProcess:
         while came < max_bytes:
             space = self._reader.space()
             try:
-                count = os.readv(self.read_fd, space)
+                count = os.readv(self.read_fd, (space,))
             except BlockingIOError:
                 break
             if count == 0:
                 return self._reader, came, True
             came += count
             self._reader.filled(count)
-            if count < sum(map(len, space)):
+            if count < len(space):
                 break  # the pipe is empty
         return self._reader, came, False
 
@@ -85,11 +85,13 @@ class HostProcess:
         if self._unsent:
             self._unsent += data
             return
-        with suppress(BrokenPipeError):
-            try:
-                sent = os.write(self.write_fd, data)
-            except BlockingIOError:
-                sent = 0
+        try:
+            sent = os.write(self.write_fd, data)
+        except BlockingIOError:
+            sent = 0
+        except BrokenPipeError:
+            return
+        if sent < len(data):
             self._unsent += data[sent:]
 
     def flush(self) -> None:

@@ -41,7 +41,7 @@ class PipeChannel:
         while True:
             for frame in self._reader:
                 return frame
-            count = os.readv(self._read_fd, self._reader.space())
+            count = os.readv(self._read_fd, (self._reader.space(),))
             if count == 0:
                 self._reader.close()
                 return None

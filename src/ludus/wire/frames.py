@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
@@ -22,10 +21,11 @@ from ludus.spec import GameSpec, ObsSpec
 MAGIC = 0x554C  # "LU"
 VERSION = 2
 MAX_BODY = 64 << 20  # bytes
+CHUNK_BYTES, CHUNK_BYTES_MOST = 1 << 16, 2 << 20  # taken from a stream at once: twice its largest frame, within these
 HEADER = struct.Struct("<HBBI")
 HEADER_BYTES = HEADER.size
 _COUNT = struct.Struct("<IB3x")
-_I4, _U4, _F4 = np.dtype("<i4"), np.dtype("<u4"), np.dtype("<f4")
+_I4, _U4, _F4, _U1 = np.dtype("<i4"), np.dtype("<u4"), np.dtype("<f4"), np.dtype("u1")
 
 Bytes = bytes | bytearray | memoryview
 
@@ -95,8 +95,7 @@ class Hello(msgspec.Struct, frozen=True):
         return GameSpec(self.name, self.seats, self.actions, ObsSpec.pack(leaves), self.schema, self.layout, tables)
 
 
-@dataclass(frozen=True, slots=True)
-class ArrivalsBody:
+class ArrivalsBody(NamedTuple):
     """Rows are local to the host: match slot * seats + seat. `legal` is packed: bit i of byte j is action 8j+i."""
 
     row: NDArray[np.int32]  # [n]
@@ -194,19 +193,20 @@ def decode_arrivals(body: Bytes, actions: int, nbytes: int) -> ArrivalsBody:
     if done > 1:
         raise ProtocolError(f"ARRIVALS has done={done}, expected 0 or 1")
     return ArrivalsBody(
-        np.frombuffer(body, _I4, n, 8),
-        np.frombuffer(body, _U4, n, 8 + four),
-        np.frombuffer(body, _F4, n, 8 + 2 * four),
-        np.frombuffer(body, np.uint8, n, 8 + 3 * four),
-        np.frombuffer(body, np.uint8, n * mask, legal_at).reshape(n, mask),
-        np.frombuffer(body, np.uint8, n * nbytes, obs_at).reshape(n, nbytes),
+        np.ndarray((n,), _I4, body, 8),
+        np.ndarray((n,), _U4, body, 8 + four),
+        np.ndarray((n,), _F4, body, 8 + 2 * four),
+        np.ndarray((n,), _U1, body, 8 + 3 * four),
+        np.ndarray((n, mask), _U1, body, legal_at),
+        np.ndarray((n, nbytes), _U1, body, obs_at),
         bool(done),
     )
 
 
 def encode_actions(row: NDArray[np.int32], action: NDArray[np.int32]) -> bytes:
     rows, actions = np.asarray(row, _I4).tobytes(), np.asarray(action, _I4).tobytes()
-    return _frame(Kind.ACTIONS, _COUNT.pack(len(row), 0), _padded(rows), _padded(actions))
+    pad = bytes(-len(rows) % 8)
+    return _frame(Kind.ACTIONS, _COUNT.pack(len(row), 0), rows, pad, actions, pad)
 
 
 def decode_actions(body: Bytes) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -262,52 +262,54 @@ def encode_stop() -> bytes:
 
 class FrameReader:
     """Cuts a stream into frames. Fill `space()` straight from a descriptor and say how much came with `filled`, or
-    `feed` bytes; then iterate over the frames that are complete. Every body is a buffer of its own, 16-byte aligned.
+    `feed` bytes; then iterate over the frames that are complete. Bodies are 8-byte aligned and not written to again.
+
+    Bytes are taken in large chunks, so that one read brings all that a host has written, and not copied.
     """
 
     def __init__(self, max_body: int = MAX_BODY) -> None:
         self._max_body = max_body
-        self._header = bytearray(HEADER_BYTES)
-        self._have = 0  # bytes of the current header or body
-        self._kind: Kind | None = None  # None: the header is incomplete
-        self._body = memoryview(b"")
+        self._chunk = memoryview(b"")
+        self._start = 0  # of the current frame, in the chunk
+        self._end = 0  # of what has come
+        self._kind: Kind | None = None  # of the current frame; None: its header is incomplete
+        self._size = HEADER_BYTES  # of the current frame, as far as it is known
+        self._usual = CHUNK_BYTES
         self._frames: list[tuple[Kind, memoryview]] = []
 
     @property
     def partial(self) -> bool:
         """Whether a frame has begun and is not complete."""
-        return self._have > 0 or self._kind is not None
+        return self._end > self._start
 
-    def space(self) -> list[memoryview]:
-        """Where the next bytes belong: the rest of this header, or of this body and the whole header after it."""
-        header = memoryview(self._header)
-        if self._kind is None:
-            return [header[self._have :]]
-        return [self._body[self._have :], header]
+    def space(self) -> memoryview:
+        """Where the next bytes belong: room for the rest of the current frame, and mostly for more."""
+        if self._start + self._size > len(self._chunk) or self._start == self._end:
+            self._begin_chunk()
+        return self._chunk[self._end :]
 
     def filled(self, count: int) -> None:
-        """`count` bytes were written into `space()`, first buffer first. Raises ProtocolError on a bad header."""
-        if self._kind is not None:
-            taken = min(count, len(self._body) - self._have)
-            self._have += taken
-            count -= taken
-            if self._have < len(self._body):
-                return
-            self._complete()
-        self._have += count
-        if self._have == HEADER_BYTES:
-            self._begin()
+        """`count` bytes were written into `space()`. Raises ProtocolError on a bad header."""
+        self._end += count
+        while self._end - self._start >= self._size:
+            if self._kind is None:
+                self._read_header()
+                continue
+            body = self._chunk[self._start + HEADER_BYTES : self._start + self._size]
+            if self._start % 8:
+                body = memoryview(bytearray(body))
+            self._frames.append((self._kind, body))
+            self._start += self._size
+            self._kind, self._size = None, HEADER_BYTES
 
     def feed(self, data: Bytes) -> None:
         data = memoryview(data)
         while data:
-            size = 0
-            for buffer in self.space():
-                part = min(len(buffer), len(data) - size)
-                buffer[:part] = data[size : size + part]
-                size += part
-            self.filled(size)
-            data = data[size:]
+            space = self.space()
+            count = min(len(space), len(data))
+            space[:count] = data[:count]
+            self.filled(count)
+            data = data[count:]
 
     def __iter__(self) -> Iterator[tuple[Kind, memoryview]]:
         """Complete frames, oldest first; each comes out once."""
@@ -316,32 +318,36 @@ class FrameReader:
 
     def close(self) -> None:
         """The stream has ended. Raises ProtocolError when it did so within a frame."""
+        have = self._end - self._start
         if self._kind is not None:
-            seen = f"{self._have} of {len(self._body)} bytes of a {self._kind.name} body"
+            seen = f"{have - HEADER_BYTES} of {self._size - HEADER_BYTES} bytes of a {self._kind.name} body"
             raise ProtocolError(f"stream ended within a frame, after {seen}")
-        if self._have:
-            raise ProtocolError(f"stream ended within a frame, after {self._have} of {HEADER_BYTES} header bytes")
+        if have:
+            raise ProtocolError(f"stream ended within a frame, after {have} of {HEADER_BYTES} header bytes")
 
-    def _begin(self) -> None:
-        magic, version, kind, size = HEADER.unpack(self._header)
+    def _begin_chunk(self) -> None:
+        """Leave the chunk to the bodies that were cut from it, and take what has come of the current frame along."""
+        begun = self._chunk[self._start : self._end]
+        # np.empty, unlike bytearray, does not touch the memory
+        chunk = np.empty(max(self._usual, HEADER_BYTES + self._size), np.uint8)
+        self._chunk = memoryview(chunk).cast("B")  # type: ignore[arg-type]  # numpy is a buffer
+        self._start, self._end = HEADER_BYTES, HEADER_BYTES + len(begun)  # the body begins at 16
+        self._chunk[self._start : self._end] = begun
+
+    def _read_header(self) -> None:
+        magic, version, kind, size = HEADER.unpack_from(self._chunk, self._start)
         if magic != MAGIC:
-            raise ProtocolError(f"frame begins with {bytes(self._header)!r}, expected {MAGIC.to_bytes(2, 'little')!r}")
+            seen = bytes(self._chunk[self._start : self._start + HEADER_BYTES])
+            raise ProtocolError(f"frame begins with {seen!r}, expected {MAGIC.to_bytes(2, 'little')!r}")
         if version != VERSION:
             raise ProtocolError(f"frame has version {version}, expected {VERSION}")
         if kind not in _NAMES:
             raise ProtocolError(f"frame has unknown kind {kind}")
         if size > self._max_body:
             raise ProtocolError(f"{_NAMES[kind].name} frame announces {size} bytes, allowed are {self._max_body}")
-        self._kind, self._have = _NAMES[kind], 0
-        # np.empty, unlike bytearray, does not touch the memory
-        self._body = memoryview(np.empty(size, np.uint8)).cast("B")  # type: ignore[arg-type]  # numpy is a buffer
-        if size == 0:
-            self._complete()
-
-    def _complete(self) -> None:
-        assert self._kind is not None
-        self._frames.append((self._kind, self._body))
-        self._kind, self._have, self._body = None, 0, memoryview(b"")
+        self._kind, self._size = _NAMES[kind], HEADER_BYTES + size
+        if 2 * size > self._usual:
+            self._usual = min(2 * size, CHUNK_BYTES_MOST)
 
 
 T = TypeVar("T")

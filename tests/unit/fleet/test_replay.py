@@ -63,7 +63,7 @@ def test_only_a_match_that_strays_is_voided_and_another_begins_there(tmp_path: P
     changed = host.came.obs.copy()
     at = host.came.row.tolist().index(2)  # of the second match
     changed[at] ^= 255
-    other = with_host(standing, replace(host, came=replace(host.came, obs=changed)))
+    other = with_host(standing, replace(host, came=host.came._replace(obs=changed)))
     with toy_fleet(tmp_path / "second", options=options, standing=other) as fleet:
         arrivals = fleet.recv(60.0, wait_all=True)
         while len(arrivals) < fleet.rows:  # the host is started again meanwhile

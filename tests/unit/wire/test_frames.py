@@ -177,6 +177,27 @@ def test_frames_come_out_whole_however_the_stream_is_cut(sizes: list[int], cuts:
     reader.close()
 
 
+def test_bodies_are_aligned_and_stay_as_they_were_when_more_comes() -> None:
+    odd = frames.encode_error(frames.ErrorBody("odd", "internal"))
+    odd += b" " * (len(odd) % 2 == 0)
+    odd = odd[:4] + (len(odd) - HEADER_BYTES).to_bytes(4, "little") + odd[HEADER_BYTES:]
+    reader, got = FrameReader(), []
+    for n in (3, 20, 5000, 3):
+        reader.feed(odd + arrivals(n))
+        got += [(body, bytes(body)) for _, body in reader]
+    assert [len(body) for body, _ in got[1::2]] == [len(arrivals(n)) - HEADER_BYTES for n in (3, 20, 5000, 3)]
+    assert all(bytes(body) == was for body, was in got)
+    assert all(np.frombuffer(body, np.uint8).ctypes.data % 8 == 0 for body, _ in got)
+
+
+def test_one_space_takes_several_frames() -> None:
+    reader = FrameReader()
+    stream = arrivals(4) + arrivals(2) + frames.encode_stop()
+    reader.space()[: len(stream)] = stream
+    reader.filled(len(stream))
+    assert [kind.name for kind, _ in reader] == ["ARRIVALS", "ARRIVALS", "STOP"]
+
+
 @pytest.mark.parametrize(
     ("header", "message"),
     [
