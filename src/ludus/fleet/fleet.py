@@ -21,7 +21,7 @@ from ludus.config.schema import FleetConfig
 from ludus.errors import FleetError, HostRefused, ProtocolError
 from ludus.fleet.host import Host, Setup
 from ludus.fleet.standing import FleetStanding
-from ludus.fleet.supervisor import Event, Failed, Heard, Instruction, Owing, Phase, Start, Supervisor, Tick
+from ludus.fleet.supervisor import Event, Failed, Instruction, Phase, Start, Supervisor, Tick
 from ludus.hosting.command import HostCommand
 from ludus.spec import GameSpec
 from ludus.types import Arrivals, Ending
@@ -101,7 +101,8 @@ class HostFleet:
         the same actions always give the same arrivals. Raises FleetError when no host is left.
         """
         end_s = time.monotonic() + timeout_s
-        self._pump(0.0)
+        waits = any(host.owes for host in self._hosts) and not self._ready(wait_all)
+        self._pump(end_s if waits else 0.0)
         while not self._ready(wait_all):
             self._check_hosts_are_left()
             if time.monotonic() >= end_s or self._exhausted():
@@ -116,15 +117,16 @@ class HostFleet:
         if not len(row):
             return
         row, action = row.astype(np.int32, copy=False), action.astype(np.int32, copy=False)
-        if np.maximum.reduce(row.view(np.uint32)) >= self.rows:  # negative ones look huge
-            raise ValueError(f"rows {row.min()} to {row.max()}, expected 0 to {self.rows - 1}")
-        if np.maximum.reduce(action.view(np.uint32)) >= self.spec.actions:
+        low, high = int(np.minimum.reduce(row)), int(np.maximum.reduce(row))
+        if low < 0 or high >= self.rows:
+            raise ValueError(f"rows {low} to {high}, expected 0 to {self.rows - 1}")
+        if np.maximum.reduce(action.view(np.uint32)) >= self.spec.actions:  # negative ones look huge
             raise ValueError(f"actions {action.min()} to {action.max()}, expected 0 to {self.spec.actions - 1}")
-        index = row // self._span
-        first = int(index[0])
-        if np.count_nonzero(index == first) == len(row):
+        first = low // self._span
+        if first == high // self._span:
             self._send(self._hosts[first], row - first * self._span, action)
             return
+        index = row // self._span
         for at in np.unique(index).tolist():
             chosen = index == at
             self._send(self._hosts[at], row[chosen] - at * self._span, action[chosen])
@@ -193,22 +195,14 @@ class HostFleet:
     def _pump(self, until_s: float) -> None:
         """Wait until something happens, at most until then; read, write and supervise. Silence is judged last: a host
         whose answer waits in its pipe is not silent, however long the caller was away."""
-        for fd, _ in self._poll.poll(self._wait_ms(until_s)):
+        wake_s = self._supervisor.wake_s
+        for fd, _ in self._poll.poll(_wait_ms(until_s, wake_s)):
             if fd in self._readers:
                 self._read(self._readers[fd])
             elif fd in self._writers:
                 self._flush(self._writers[fd])
-        now_s = time.monotonic()
-        wake_s = self._supervisor.wake_s
-        if wake_s is not None and now_s >= wake_s:
+        if wake_s is not None and (now_s := time.monotonic()) >= wake_s:
             self._carry_out(self._supervisor.on(Tick(), now_s))
-
-    def _wait_ms(self, until_s: float) -> int | None:
-        if until_s == 0.0:
-            return 0
-        wake_s = self._supervisor.wake_s
-        wait_s = min(until_s, math.inf if wake_s is None else wake_s) - time.monotonic()
-        return None if wait_s == math.inf else max(0, math.ceil(wait_s * 1000))
 
     def _tell(self, event: Event) -> None:
         self._carry_out(self._supervisor.on(event, time.monotonic()))
@@ -245,7 +239,7 @@ class HostFleet:
                 if host.process is None:
                     return
             if came and host.owes:
-                self._tell(Heard(host.index))
+                self._tell(host.heard)
         except ProtocolError as error:
             self._tell(Failed(host.index, "protocol", f"broke the protocol: {error}"))
             return
@@ -260,7 +254,7 @@ class HostFleet:
 
     def _send(self, host: Host, row: NDArray[np.int32], action: NDArray[np.int32]) -> None:
         if host.send(row, action):
-            self._tell(Owing(host.index))
+            self._tell(host.owing)
             self._watch_writer(host)
 
     def _watch_writer(self, host: Host) -> None:
@@ -303,14 +297,16 @@ class HostFleet:
             endings += ended
         if not taken:
             return replace(self._nothing, endings=tuple(endings))
-        legal = _joined([body.legal for _, body in taken])
+        row = [body.row + host.index * self._span for host, body in taken]
+        match = [host.match_ids(body.match) for host, body in taken]
+        _, _, reward, opens, legal, obs, _ = zip(*(body for _, body in taken), strict=True)
         return Arrivals(
-            _joined([body.row + host.index * self._span for host, body in taken]),
-            _joined([host.match_ids(body.match) for host, body in taken]),
-            _joined([body.obs for _, body in taken]),
-            np.unpackbits(legal, axis=1, count=self.spec.actions, bitorder="little").view(np.bool_),
-            _joined([body.reward for _, body in taken]),
-            _joined([body.opens for _, body in taken]).view(np.bool_),
+            _joined(row),
+            _joined(match),
+            _joined(obs),
+            np.unpackbits(_joined(legal), axis=1, count=self.spec.actions, bitorder="little").view(np.bool_),
+            _joined(reward),
+            _joined(opens).view(np.bool_),
             tuple(endings),
         )
 
@@ -346,6 +342,13 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
+def _wait_ms(until_s: float, wake_s: float | None) -> int | None:
+    if until_s == 0.0:
+        return 0
+    wait_s = min(until_s, math.inf if wake_s is None else wake_s) - time.monotonic()
+    return None if wait_s == math.inf else max(0, math.ceil(wait_s * 1000))
+
+
 def _no_arrivals(spec: GameSpec) -> Arrivals:
     return Arrivals(
         np.empty(0, np.int32),
@@ -360,5 +363,5 @@ def _no_arrivals(spec: GameSpec) -> Arrivals:
 Item = TypeVar("Item", bound=np.generic)
 
 
-def _joined(parts: list[NDArray[Item]]) -> NDArray[Item]:
+def _joined(parts: Sequence[NDArray[Item]]) -> NDArray[Item]:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)

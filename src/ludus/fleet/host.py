@@ -15,7 +15,7 @@ from ludus.errors import HostRefused, ProtocolError
 from ludus.fleet.process import HostProcess
 from ludus.fleet.replay import Replay
 from ludus.fleet.standing import NONE, HostStanding, chosen, joined, nothing_came
-from ludus.fleet.supervisor import STRAYED, Event, Failed, Finished, Greeted, Played, Settled, Strayed
+from ludus.fleet.supervisor import STRAYED, Event, Failed, Finished, Greeted, Heard, Owing, Played, Settled, Strayed
 from ludus.fleet.transcript import Transcript
 from ludus.hosting.command import HostCommand
 from ludus.spec import GameSpec
@@ -70,6 +70,8 @@ class Host:
         self.endings: list[Ending] = [] if standing is None else list(standing.endings)
         self.voided: Counter[str] = Counter()
         self.log_path = setup.log_dir / f"host-{index}.log"
+        self.owing, self.heard = Owing(index), Heard(index)  # told with every frame, so made once
+        self._settled: list[Event] = [Settled(index)]
         self._setup = setup
         self._share = None if share is None else list(share)
         self._seed = 0
@@ -241,8 +243,8 @@ class Host:
         if ledger.owed:
             return []
         if self._share is not None and not ledger.unplayed:
-            return [Settled(self.index), Finished(self.index)]
-        return [Settled(self.index)]
+            return [*self._settled, Finished(self.index)]
+        return self._settled
 
     def _replayed(self, ledger: Ledger, standing: HostStanding, replay: Replay, came: ArrivalsBody) -> list[Event]:
         """Feed the choices that the matches had, answer by answer, until they stand where they stood."""

@@ -136,9 +136,6 @@ class Supervisor:
         if state.phase not in (Phase.STARTING, Phase.PLAYING):
             return []
         match event:
-            case Greeted():
-                state.phase = Phase.PLAYING
-                state.due_s = now_s + self._config.reply_deadline_s
             case Owing():
                 if state.due_s is None:
                     state.due_s = now_s + self._config.reply_deadline_s
@@ -147,6 +144,9 @@ class Supervisor:
                     state.due_s = now_s + self._config.reply_deadline_s
             case Settled():
                 state.due_s = None
+            case Greeted():
+                state.phase = Phase.PLAYING
+                state.due_s = now_s + self._config.reply_deadline_s
             case Played():
                 state.failures = 0
             case Finished():
