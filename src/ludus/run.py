@@ -136,7 +136,9 @@ class Run:
         opponents = () if alone else config.opponents or tuple(self._game.scripted)
         if not opponents and not alone:
             return ()
+        matches = config.matches if final else config.quick_matches
         self._metrics.set(names.PHASE, "evaluating")
+        self._note(arena.Progress(0, matches * max(len(opponents), 1), opponents[0] if opponents else arena.ALONE))
         self._show(now=True)
         with self._metrics.stage(names.EVALUATE):
             results = arena.play(
@@ -145,11 +147,11 @@ class Run:
                 self._contestants,
                 agent=AGENT,
                 opponents=opponents,
-                matches=config.matches if final else config.quick_matches,
+                matches=matches,
                 seed=config.seed,
                 log_dir=self._run_dir / "logs" / "evaluation",
                 fleet=self._config.fleet,
-                progress=lambda _: self._leave_if_stopped(),
+                progress=self._after_match,
             )
         self._scores = {result.opponent: result.score if alone else result.win_rate for result in results}
         for opponent, rate in self._scores.items():
@@ -178,9 +180,16 @@ class Run:
         self._show()
         return self._stopped()
 
-    def _leave_if_stopped(self) -> None:
+    def _after_match(self, progress: arena.Progress) -> None:
+        """Of an evaluation."""
+        self._note(progress)
         if self._tick():
             raise _StoppedError
+
+    def _note(self, progress: arena.Progress) -> None:
+        self._metrics.set(names.EVALUATED, progress.ended)
+        self._metrics.set(names.EVALUATION_MATCHES, progress.scheduled)
+        self._metrics.set(names.EVALUATION_OPPONENT, progress.opponent)
 
     def _show(self, *, now: bool = False) -> None:
         """Tell the observer, about once a second."""

@@ -51,6 +51,9 @@ MATCHES = "progress/matches"
 UPDATES = "progress/updates"
 PHASE = "progress/phase"
 REPORT_S = "progress/report_s"
+EVALUATED = "evaluation/ended"
+EVALUATION_MATCHES = "evaluation/scheduled"
+EVALUATION_OPPONENT = "evaluation/opponent"
 
 # How fast it is
 DECISIONS_PER_S = "speed/decisions_per_s"
@@ -97,6 +100,9 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric(REPORT_S, "gauge", "s", "time since the report before, which means and shares are of"),
     Metric(ETA_S, "gauge", "s", "training time left if the budget is used up at this speed"),
+    Metric(EVALUATED, "gauge", "matches", "matches of the latest evaluation that have ended"),
+    Metric(EVALUATION_MATCHES, "gauge", "matches", "matches of the latest evaluation, against all its opponents"),
+    Metric(EVALUATION_OPPONENT, "gauge", "text", "opponent in the match of it that ended last"),
     Metric(DECISIONS, "counter", "decisions", "choices made in training matches, by whichever policy"),
     Metric(LEARNED, "counter", "decisions", "choices that went into an update"),
     Metric(MATCHES, "counter", "matches", "training matches that ended, truncated ones included, voided ones not"),

@@ -74,7 +74,7 @@ class Screen:
         shown = Group(
             self._title(),
             _budget(self.numbers),
-            Text(),
+            Text(text.evaluated(self.numbers), style="cyan", justify="right", no_wrap=True, overflow="ellipsis"),
             _columns(("Speed", "Learning", "Matches"), [_pairs(block) for block in blocks]),
             Text(),
             _columns(

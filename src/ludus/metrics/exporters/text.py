@@ -46,6 +46,14 @@ def duration(seconds: float) -> str:
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
 
 
+def evaluated(numbers: Numbers) -> str:
+    """How far an evaluation under way is; empty when there is none."""
+    ended, scheduled = number(numbers, names.EVALUATED), number(numbers, names.EVALUATION_MATCHES)
+    if numbers.get(names.PHASE) != "evaluating" or math.isnan(ended + scheduled):
+        return ""
+    return f"{ended:.0f}/{scheduled:.0f} against {numbers.get(names.EVALUATION_OPPONENT, '-')}"
+
+
 def held(before: Numbers, now: Numbers) -> Numbers:
     """What to show a reader: the latest of every number, and shares of time as they were while the run was training."""
     training = now.get(names.PHASE, "training") == "training" or not before
@@ -59,7 +67,7 @@ def line(numbers: Numbers) -> str:
         return number(numbers, name)
 
     parts = [
-        f"{percent(get(names.PROGRESS))} {numbers.get(names.PHASE, '')}".strip(),
+        f"{percent(get(names.PROGRESS))} {numbers.get(names.PHASE, '')} {evaluated(numbers)}".strip(),
         f"{duration(get(names.TRAINING_S))} trained, {duration(get(names.ETA_S))} left",
         f"{count(get(names.DECISIONS_PER_S))} decisions/s",
         f"{count(get(names.MATCHES_PER_HOUR))} matches/h",

@@ -14,6 +14,9 @@ from ludus.metrics.observer import Result
 NUMBERS: dict[str, float | str] = {
     names.PROGRESS: 0.38,
     names.PHASE: "evaluating",
+    names.EVALUATED: 120,
+    names.EVALUATION_MATCHES: 400,
+    names.EVALUATION_OPPONENT: "max_damage",
     names.TRAINING_S: 3228.0,
     names.ETA_S: 5372.0,
     names.DECISIONS: 941_234_500,
@@ -69,6 +72,13 @@ def test_everything_a_user_asks_for_is_on_a_screen_of_80_by_24() -> None:
     assert "voluntary switches     12%" in page
     for words in ("heuristic", "83-94", "actor policies", "learner update", "entropy", "KL"):
         assert words in page
+
+
+def test_an_evaluation_is_followed_match_by_match_and_no_line_moves_when_it_ends() -> None:
+    during, after = drawn(80, 24, NUMBERS), drawn(80, 24, {**NUMBERS, names.PHASE: "training"})
+    assert during[2].endswith("120/400 against max_damage")
+    assert after[2].strip() == ""
+    assert len(during) == len(after)
 
 
 def test_a_run_without_numbers_yet_shows_dashes() -> None:

@@ -36,3 +36,15 @@ def test_a_log_line_names_what_went_wrong_only_when_it_did() -> None:
     assert quiet.startswith("50% training | ")
     assert "voided" not in quiet
     assert "voided 32" in loud
+
+
+def test_a_log_line_says_how_far_an_evaluation_is_while_it_lasts() -> None:
+    numbers: dict[str, float | str] = {
+        names.PROGRESS: 0.5,
+        names.EVALUATED: 120,
+        names.EVALUATION_MATCHES: 400,
+        names.EVALUATION_OPPONENT: "max_damage",
+    }
+    during = text.line({**numbers, names.PHASE: "evaluating"})
+    assert during.startswith("50% evaluating 120/400 against max_damage | ")
+    assert text.line({**numbers, names.PHASE: "training"}).startswith("50% training | ")

@@ -1,0 +1,47 @@
+"""Whoever watches a run sees an evaluation advance, match by match."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from ludus import run
+from ludus.config.schema import BudgetConfig, EvaluationConfig, FleetConfig, LearnerConfig, PolicyConfig, RunConfig
+from ludus.metrics import names
+from ludus.metrics.observer import Numbers, Result
+
+
+class Watcher:
+    def __init__(self) -> None:
+        self.seen: list[tuple[float | str, ...]] = []
+
+    def on_progress(self, numbers: Numbers) -> None:
+        if numbers.get(names.PHASE) == "evaluating":
+            shown = (names.EVALUATED, names.EVALUATION_MATCHES, names.EVALUATION_OPPONENT)
+            self.seen.append(tuple(numbers[name] for name in shown))
+
+    def on_evaluation(self, results: Sequence[Result], *, final: bool = False) -> None: ...
+
+
+def test_every_match_of_an_evaluation_is_counted_with_its_opponent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "PROGRESS_S", 0.0)
+    config = RunConfig(
+        game="toy",
+        options={"game": "nim"},
+        mode="serial",
+        device="cpu",
+        fleet=FleetConfig(hosts=1, matches=2),
+        policy=PolicyConfig(width=16),
+        learner=LearnerConfig(decisions=64, minibatch=64),
+        evaluation=EvaluationConfig(matches=4, opponents=("random", "perfect"), every_updates=1_000_000),
+        budget=BudgetConfig(minutes=0, updates=1),
+    )
+    watcher = Watcher()
+    run.train(config, tmp_path, observer=watcher)
+    assert [ended for ended, _, _ in watcher.seen] == list(range(9))
+    assert {scheduled for _, scheduled, _ in watcher.seen} == {8}
+    assert [watcher.seen[0][2], watcher.seen[-1][2]] == ["random", "perfect"]
