@@ -34,7 +34,8 @@ def pairs(legal: Tensor, repeats: int) -> Pairs:
     first = torch.randn(ROWS, CHOICES + more, generator=drawn).repeat(repeats, 1)
     second = torch.randn(ROWS, CHOICES, generator=drawn).repeat(repeats, 1)
     left, right = (torch.randn(ROWS, CHOICES, RANK, generator=drawn).repeat(repeats, 1, 1) for _ in range(2))
-    return Pairs(first, second, left, right, legal.repeat(repeats, 1))
+    legal = legal.repeat(repeats, 1)
+    return Pairs(first, second, left, right, legal, Pairs.choices(legal, CHOICES)[:, 0])
 
 
 def every_log_prob(distribution: Distribution, actions: int) -> Tensor:
@@ -98,7 +99,7 @@ def test_gradients_are_finite_where_one_action_is_legal() -> None:
     legal[:, 7] = True
     scores = torch.randn(ROWS, CHOICES, generator=generator(), requires_grad=True)
     bond = torch.randn(ROWS, CHOICES, RANK, generator=generator(), requires_grad=True)
-    distribution = Pairs(scores, scores, bond, bond, legal)
+    distribution = Pairs(scores, scores, bond, bond, legal, Pairs.choices(legal, CHOICES)[:, 0])
     action = distribution.sample(generator())
     total = (distribution.log_prob(action) + distribution.entropy(action)).sum()
     total.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped

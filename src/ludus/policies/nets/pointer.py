@@ -1,6 +1,6 @@
 """A pointer net for Showdown: Pokemon and moves share encoders, each action is scored by its features and the context.
 
-Axes: B rows, P = 12 Pokemon (6 own, 6 foe), S active slots a side, V variants, T targets, D width, H = D/2, C context.
+Axes: B rows, 6 Pokemon a side, S active slots a side, V variants, T targets, D width, H = D/2, C context.
 
 What is constant about a move or a species is encoded once a forward for the whole table and then looked up by id:
 a batch of 500 rows names 24,000 moves, the table has 165 to 950.
@@ -13,18 +13,32 @@ from typing import cast
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import embedding, embedding_bag, pad
+from torch.nn import functional
+from torch.nn.functional import embedding, relu
 
 from ludus.config.schema import PolicyConfig
 from ludus.errors import ConfigError
 from ludus.policies.distributions import Categorical, Distribution, Pairs
-from ludus.policies.nets.layers import linear
+from ludus.policies.nets.layers import linear, stacked
+from ludus.policies.nets.pooling import pool
+from ludus.policies.nets.sums import sum_rows
 from ludus.spec import GameSpec
 
 SIDE = 6  # Pokemon a side
+MOVES = 4  # of a Pokemon
 PAIRING = 8  # rank of what two slots' actions say about each other in a joint action
-NAMES = ("species", "ability", "item", "types", "moves")
-LEAVES = (*NAMES, "pokemon", "move_state", "boosts", "volatiles", "field")
+LEAVES = (
+    "species",
+    "ability",
+    "item",
+    "types",
+    "moves",
+    "pokemon",
+    "move_state",
+    "boosts",
+    "volatiles",
+    "field",
+)
 
 
 class PointerNet(nn.Module):
@@ -39,135 +53,174 @@ class PointerNet(nn.Module):
                 f"policy.net: pointer needs the leaves {', '.join(missing)}, which {spec.name} does not have"
             )
         D, H, C = config.width, config.width // 2, config.context
-        self.slots = shapes["boosts"][0] // 2
+        self.width, self.hidden = D, H
+        self.slots = S = shapes["boosts"][0] // 2
         self.full = "matchup" in shapes
         self.targets, self.variants = (
             int(cast(int, spec.layout["targets"])),
             len(cast(list[str], spec.layout["variants"])),
         )
-        self.names = Names(spec, D)
-        self.pokemon_in = linear(self.features_size(shapes), D)
-        self.side = nn.Parameter(torch.randn(2, 1, D) * 0.1)
+        self.names = Names(spec, D, H)
+
+        columns = shapes["matchup"][-1] if self.full else 0
+        common = shapes["pokemon"][1] + shapes["move_state"][2] + shapes["boosts"][1] + shapes["volatiles"][1]
+        self.own_only = S * (4 * columns + shapes["typing"][2]) if self.full else 0
+        self.own_size, foe_only = self.own_only + common, 2 * S * columns
+        self.pokemon_in = linear(self.own_size + foe_only, D, bias=False)
         self.pokemon_out = linear(D, D)
 
-        self.context_in = linear((2 * self.slots + 4) * D + shapes["field"][0], C)
+        self.context_in = linear(2 * (S + 2) * D + shapes["field"][0], C)
         self.context_out = linear(C, C)
-        self.value_in = linear(C, D)
+        self.heads = stacked(C, (H, H, D))  # for moves, for switches, for the value
         self.value_out = linear(D, 1, gain=0.1)
 
-        hit = shapes["matchup"][-1] if self.full else 0
-        self.move_name = linear(D, H)
-        self.move_state = linear(shapes["move_state"][-1] + (hit if self.targets == 1 else 0), H)
-        self.move_hit = linear(hit, H) if self.full and self.targets > 1 else None
-        self.move_context = linear(C, H)
-        self.move_actor = linear(D, H)
-        self.move_target = linear(D, H)
-        self.no_target = nn.Parameter(torch.zeros(1, 1, H))
-        self.variant = nn.Parameter(torch.randn(self.variants, 1, 1, H) * 0.1)
+        aimed = columns if self.targets > 1 else 0
+        self.move_state = linear(shapes["move_state"][-1] + columns - aimed, H, bias=False)
+        self.move_actor = linear(D, H, bias=False)
+        self.move_target = linear(D, H, bias=False)
+        self.variant = nn.Parameter(torch.randn(self.variants, H) * 0.1)
         self.move_out = linear(H, 1, gain=0.01)
 
-        self.switch_in = linear(D, H)
-        self.switch_context = linear(C, H)
+        self.switch_in = linear(D, H, bias=False)
         self.switch_out = linear(H, 1, gain=0.01)
 
-        self.joint = self.slots > 1
+        self.joint = S > 1
         if self.joint:
+            self.move_hit = linear(aimed, H, bias=False) if aimed else None
+            self.no_target = nn.Parameter(torch.zeros(1, 1, H))
             self.stay = nn.Parameter(torch.zeros(1, 1, H))
             self.pair_left = linear(H, PAIRING, gain=0.1)
             self.pair_right = linear(H, PAIRING, gain=0.1)
-        preview = spec.tables.get("preview")
         self.picks: Tensor
+        preview = spec.tables.get("preview")
         self.register_buffer("picks", torch.zeros(0, 1) if preview is None else torch.from_numpy(preview.copy()))
         if preview is not None:
             self.preview_out = linear(D, 2, gain=0.01)  # as one of the leads, as one of the rest
 
     def forward(self, obs: Mapping[str, Tensor], legal: Tensor) -> tuple[Distribution, Tensor]:
-        names = self.names.table()
-        pokemon = self.encode_pokemon(obs, names)  # [B, 12, D]
-        S = self.slots
-        own, bench, foe, unseen = torch.split(pokemon, [S, SIDE - S, S, SIDE - S], dim=1)
-        context = self.encode_context((own, bench, foe, unseen), obs["field"])  # [B, C]
-        value = self.value_out(torch.relu(self.value_in(context))).squeeze(-1)
+        return self.judge(self.prepare(obs, legal), legal)
 
-        moves = self.move_hidden(obs, names, own, foe, context)  # [B, S, V*T*4, H]
-        switches = self.switch_hidden(own, bench, context)  # [B, 6 or 7, H]
-        by_switch = self.switch_out(switches).transpose(1, 2).expand(-1, S, -1)
-        scores = torch.cat((self.move_out(moves).squeeze(-1), by_switch), dim=2)  # [B, S, slot actions]
-        first = scores[:, 0]
+    def prepare(self, obs: Mapping[str, Tensor], legal: Tensor) -> dict[str, Tensor]:
+        """What the net reads, none of which depends on weights. The first axis of all is the rows'.
+
+        Moves enter by their best and their mean, so that their order does not matter. Own Pokemon have columns about
+        what they can do to the active foes and suffer from them, then those both sides have; foes' begin with these.
+        """
+        S = self.slots
+        pokemon, moves = obs["pokemon"], obs["move_state"].mean(2)
+        live = torch.cat((obs["boosts"] * (1 / 6), obs["volatiles"].float()), dim=2)
+        own, foe, foe_live = [pokemon[:, :SIDE], moves[:, :SIDE]], [pokemon[:, SIDE:], moves[:, SIDE:]], live[:, S:]
+        state = obs["move_state"][:, :S]
+        inputs = {"names": self.names.ids(obs), "field": obs["field"]}
+        if self.full:
+            gives, takes = obs["matchup"], obs["threat"].permute(0, 3, 2, 1, 4)  # both [B, 6, moves, S, columns]
+            worst, usual = takes.amax(2), takes.mean(2)
+            summary = [part.flatten(2) for part in (gives.amax(2), gives.mean(2), worst, usual, obs["typing"])]
+            own = summary + own
+            threat = [part[:, :S].transpose(1, 2).flatten(2) for part in (worst, usual)]
+            foe_live = torch.cat((foe_live, *threat), dim=2)
+            if self.joint:
+                hit = gives[:, :S].transpose(2, 3)  # [B, S, foe slots, 4, columns]
+                spread = hit.mean(2, keepdim=True)  # a move without a chosen target may strike both
+                inputs["hit"] = torch.cat((spread, hit, torch.zeros_like(hit)), dim=2)  # [B, S, T, 4, columns]
+            else:
+                state = torch.cat((state, gives[:, :S, :, 0]), dim=3)
+        inputs["own"], inputs["foe"] = with_active(own, live[:, :S]), with_active(foe, foe_live)
+        inputs["state"] = state
+        if self.joint:
+            inputs["choices"] = Pairs.choices(legal, self.slot_actions)
+        return inputs
+
+    def judge(self, inputs: Mapping[str, Tensor], legal: Tensor) -> tuple[Distribution, Tensor]:
+        S, D, H = self.slots, self.width, self.hidden
+        names, moves = self.names.tables()
+        weight, ids = self.pokemon_in.weight, inputs["names"]
+        own = self.encode_pokemon(inputs["own"], ids[:, :SIDE], names, weight[:, : self.own_size])  # [B, 6, D]
+        foe = self.encode_pokemon(inputs["foe"], ids[:, SIDE:], names, weight[:, self.own_only :])
+        seen, met = pool(own, S), pool(foe, S)
+        hidden = relu(self.context_in(torch.cat((seen, met, inputs["field"]), dim=1)), inplace=True)
+        context = relu(self.context_out(hidden), inplace=True)  # [B, C]
+        user, switch, worth = torch.split(self.heads(context), [H, H, D], dim=1)
+        value = self.value_out(relu(worth)).squeeze(1)
+
+        known = embedding(ids[:, :S, :MOVES], moves)
+        state = inputs["state"]
+        move = torch.addmm(known.flatten(0, 2), state.flatten(0, 2), self.move_state.weight.t())  # [B*S*4, H]
+        into = self.switch_in(own)
+        if self.joint:
+            into = torch.cat((into, self.stay.expand(len(into), -1, -1)), dim=1)
+        switches = relu(into.add_(switch[:, None]), inplace=True)  # [B, 6 or 7, H]
+        active, facing = seen[:, : S * D], met[:, : S * D]
+        if self.joint:
+            user = self.move_actor(active.reshape(-1, S, D)) + user[:, None]
+            move = move.view(-1, S, MOVES, H) + user[:, :, None]
+            scores = self.joint_scores(inputs, move, self.aims(active, facing), switches)
+            first, second = scores[0, ..., 0], scores[1, ..., 0]
+        else:
+            user = torch.addmm(user, active, self.move_actor.weight.t())
+            user = torch.addmm(user, facing, self.move_target.weight.t())
+            move = move.view(-1, 1, MOVES, H) + (user[:, None] + self.variant)[:, :, None]
+            by_move = self.move_out(relu(move, inplace=True)).flatten(1)  # [B, V*4]
+            first = torch.cat((by_move, self.switch_out(switches).squeeze(2)), dim=1)
         if len(self.picks):
-            first = torch.cat((first, self.preview_scores(torch.cat((own, bench), dim=1))), dim=1)
+            first = torch.cat((first, self.preview_scores(own)), dim=1)
         if not self.joint:
             return Categorical(first, legal), value
-        left, right = torch.cat((moves, switches[:, None].expand(-1, S, -1, -1)), dim=2).unbind(1)
-        return Pairs(first, scores[:, 1], self.pair_left(left), self.pair_right(right), legal), value
+        return Pairs(first, second, scores[0, ..., 1:], scores[1, ..., 1:], legal, inputs["choices"][:, 0]), value
+
+    @property
+    def slot_actions(self) -> int:
+        return self.variants * self.targets * MOVES + SIDE + self.joint
 
     def freeze_tables(self) -> None:
         """Encode the tables now, for every forward without gradients; call it again when weights have changed."""
         self.names.freeze()
 
-    def features_size(self, shapes: Mapping[str, tuple[int, ...]]) -> int:
-        size = shapes["pokemon"][1] + shapes["move_state"][2] + shapes["boosts"][1] + shapes["volatiles"][1]
-        if self.full:
-            slots, columns = shapes["matchup"][2:]
-            size += slots * (4 * columns + shapes["typing"][2]) + 2 * slots * columns
-        return size
+    def encode_pokemon(self, features: Tensor, ids: Tensor, names: Tensor, weight: Tensor) -> Tensor:
+        """[B, 6, D]"""
+        known = sum_rows(names, ids.flatten(0, 1))
+        hidden = relu(torch.addmm(known, features.flatten(0, 1), weight.t()), inplace=True)
+        return relu(self.pokemon_out(hidden), inplace=True).view(*ids.shape[:2], -1)
 
-    def features(self, obs: Mapping[str, Tensor]) -> Tensor:
-        """The state of each Pokemon [B, 12, ...]; what only actives, or only one side, has is zero for the others.
+    def aims(self, active: Tensor, facing: Tensor) -> Tensor:
+        """What each target means to a move: none, the foes, the own [B, T, H]."""
+        both = torch.cat((facing, active), dim=1).view(len(active), -1, self.width)
+        return torch.cat((self.no_target.expand(len(both), -1, -1), self.move_target(both)), dim=1)
 
-        Moves enter by their best and their mean, so that their order does not matter.
+    def joint_scores(self, inputs: Mapping[str, Tensor], move: Tensor, aim: Tensor, switches: Tensor) -> Tensor:
+        """For each slot's choices a score, then what it says about the other slot's [2, B, slot actions, 1 + r].
+
+        Of 40 ways to use a move about 7 are legal: only those are looked at, the others' scores are 0.
         """
-        bench = SIDE - self.slots
-        active = torch.cat((obs["boosts"].float() / 6, obs["volatiles"].float()), dim=2)
-        own, foe = (pad(half, (0, 0, 0, bench)) for half in active.chunk(2, dim=1))
-        parts = [obs["pokemon"], obs["move_state"].mean(2), torch.cat((own, foe), dim=1)]
-        if self.full:
-            gives, takes = obs["matchup"], obs["threat"].permute(0, 3, 2, 1, 4)  # both [B, 6, moves, S, columns]
-            summary = (gives.amax(2), gives.mean(2), takes.amax(2), takes.mean(2), obs["typing"])
-            parts.append(pad(torch.cat([part.flatten(2) for part in summary], dim=2), (0, 0, 0, SIDE)))
-            threat = obs["threat"][:, :, :, : self.slots].flatten(3)  # [B, S, moves, own slots * columns]
-            parts.append(pad(torch.cat((threat.amax(2), threat.mean(2)), dim=2), (0, 0, SIDE, bench)))
-        return torch.cat(parts, dim=2)
+        B, S, T, k = len(move), self.slots, self.targets, self.slot_actions - SIDE - 1
+        legal = inputs["choices"][:, :, :k].transpose(0, 1).reshape(S, B * k)
+        ways = [slot.nonzero().squeeze(1) for slot in legal]
+        row, way = torch.cat(ways), torch.cat([torch.full_like(way, slot) for slot, way in enumerate(ways)])
+        row, slot, way = row // k, way, row % k
+        user, target, variant = row * S + slot, way // MOVES % T, way // (T * MOVES)
+        parts = torch.cat((move.flatten(0, 2), aim.flatten(0, 1), self.variant))
+        aims, variants = B * S * MOVES, B * S * MOVES + B * T  # where these begin
+        ids = torch.stack((user * MOVES + way % MOVES, aims + row * T + target, variants + variant), dim=1)
+        hidden = sum_rows(parts, ids)
+        if self.move_hit is not None:
+            hit = inputs["hit"].flatten(0, 3)[user * (T * MOVES) + way % (T * MOVES)]
+            hidden = torch.addmm(hidden, hit, self.move_hit.weight.t())
+        hidden = relu(hidden, inplace=True)
+        scores = []
+        for at, of_slot, pair in zip(ways, torch.split(hidden, [len(at) for at in ways]), self.pairs, strict=True):
+            by_move = self.scored(self.move_out, pair, of_slot)
+            scattered = by_move.new_zeros(B * k, 1 + PAIRING).index_copy(0, at, by_move)
+            scores.append(torch.cat((scattered.view(B, k, -1), self.scored(self.switch_out, pair, switches)), dim=1))
+        return torch.stack(scores)
 
-    def encode_pokemon(self, obs: Mapping[str, Tensor], names: Tensor) -> Tensor:
-        known = self.names.look_up(obs, names)  # [B, 12, D]
-        sides = self.side.expand(2, SIDE, -1).flatten(0, 1)
-        return torch.relu(self.pokemon_out(torch.relu(self.pokemon_in(self.features(obs)) + known + sides)))
+    @property
+    def pairs(self) -> tuple[nn.Linear, nn.Linear]:
+        return self.pair_left, self.pair_right
 
-    def encode_context(self, groups: tuple[Tensor, Tensor, Tensor, Tensor], field: Tensor) -> Tensor:
-        own, bench, foe, unseen = groups
-        seen = (own.flatten(1), foe.flatten(1), bench.mean(1), bench.amax(1), unseen.mean(1), unseen.amax(1), field)
-        return torch.relu(self.context_out(torch.relu(self.context_in(torch.cat(seen, dim=1)))))
-
-    def move_hidden(
-        self, obs: Mapping[str, Tensor], names: Tensor, own: Tensor, foe: Tensor, context: Tensor
-    ) -> Tensor:
-        """One vector for each way to use a move [B, S, V*T*4, H]."""
-        S = self.slots
-        known = embedding(obs["moves"][:, :S].long(), self.names.moves(names))
-        state = obs["move_state"][:, :S]
-        if self.full and self.targets == 1:
-            state = torch.cat((state, obs["matchup"][:, :S, :, 0]), dim=3)
-        user = self.move_actor(own) + self.move_context(context)[:, None]
-        move = self.move_name(known) + self.move_state(state) + user[:, :, None]  # [B, S, 4, H]
-        if self.targets == 1:
-            aimed = (move + self.move_target(foe)[:, :, None])[:, :, None]  # [B, S, T=1, 4, H]
-        else:
-            aim = self.move_target(torch.cat((foe, own), dim=1))
-            aim = torch.cat((self.no_target.expand(len(aim), -1, -1), aim), dim=1)  # [B, T=5, H]
-            aimed = move[:, :, None] + aim[:, None, :, None]  # [B, S, T, 4, H]
-            if self.move_hit is not None:
-                hit = obs["matchup"][:, :S].transpose(2, 3)  # [B, S, foe slots, 4, columns]
-                spread = hit.mean(2, keepdim=True)  # a move without a chosen target may strike both
-                aimed = aimed + self.move_hit(torch.cat((spread, hit, torch.zeros_like(hit)), dim=2))
-        return torch.relu(aimed[:, :, None] + self.variant).flatten(2, 4)
-
-    def switch_hidden(self, own: Tensor, bench: Tensor, context: Tensor) -> Tensor:
-        """One vector for each Pokemon to switch to, and for passing where two slots choose [B, 6 or 7, H]."""
-        into = self.switch_in(torch.cat((own, bench), dim=1))
-        if self.joint:
-            into = torch.cat((into, self.stay.expand(len(into), -1, -1)), dim=1)
-        return torch.relu(into + self.switch_context(context)[:, None])
+    @staticmethod
+    def scored(score: nn.Linear, pair: nn.Linear, hidden: Tensor) -> Tensor:
+        weight, bias = torch.cat((score.weight, pair.weight)), torch.cat((score.bias, pair.bias))
+        return functional.linear(hidden, weight, bias)
 
     def preview_scores(self, team: Tensor) -> Tensor:
         scores: Tensor = self.preview_out(team)  # [B, 6, lead or rest]
@@ -175,52 +228,60 @@ class PointerNet(nn.Module):
         return scores[:, leads, 0].sum(2) + scores[:, rest, 1].sum(2)
 
 
+def with_active(parts: list[Tensor], active: Tensor) -> Tensor:
+    """Columns of a whole side, then those only its active Pokemon have [B, S, ...], zero for the others."""
+    B, S, columns = active.shape
+    joined = torch.cat((*parts, active.new_zeros(()).expand(B, SIDE, columns)), dim=2)
+    joined[:, :S, -columns:] = active
+    return joined
+
+
 class Names(nn.Module):
-    """A vector for every move, species, item, ability and type in one table: one look-up sums a Pokemon's names."""
+    """A vector for every move, species, item, ability, type and side in one table: one sum of a Pokemon's names."""
 
     move_features: Tensor
     species_features: Tensor
+    first: Tensor
 
-    def __init__(self, spec: GameSpec, width: int) -> None:
+    def __init__(self, spec: GameSpec, width: int, hidden: int) -> None:
         super().__init__()
         tables = spec.tables
         self.register_buffer("move_features", torch.from_numpy(tables["move"].copy()))
         self.register_buffer("species_features", torch.from_numpy(tables["species"].copy()))
         self.move = linear(tables["move"].shape[1], width)
         self.species = linear(tables["species"].shape[1], width)
-        sizes = {
-            "moves": len(tables["move"]),
-            "species": len(tables["species"]),
-            "item": len(tables["item"]),
-            "ability": len(tables["ability"]),
-            "types": len(tables["effectiveness"]),
-        }
-        self.first, total = {}, 0  # the row of each kind's id 0
-        for kind, size in sizes.items():
-            self.first[kind] = total
-            total += size
-        self.described = self.first["item"]  # the rows before this have features besides their id
-        self.own = nn.Parameter(torch.randn(total, width) * 0.05)
-        self.frozen: Tensor | None = None
+        self.move_name = linear(width, hidden, bias=False)  # as a choice
+        self.moves = len(tables["move"])
+        self.described = self.moves + len(tables["species"])  # the rows before this have features besides their id
+        item = self.described
+        ability = item + len(tables["item"])
+        types = ability + len(tables["ability"])
+        own_side = types + len(tables["effectiveness"])
+        first = [0] * MOVES + [self.moves, item, ability] + [types] * 3  # the row of each kind's id 0
+        sides = [[*first, own_side]] * SIDE + [[*first, own_side + 1]] * SIDE
+        self.register_buffer("first", torch.tensor(sides, dtype=torch.int32), persistent=False)
+        self.own = nn.Parameter(torch.randn(own_side + 2, width) * 0.05)
+        self.frozen: tuple[Tensor, Tensor] | None = None
 
-    def table(self) -> Tensor:
-        """[names, D]"""
+    def ids(self, obs: Mapping[str, Tensor]) -> Tensor:
+        """The rows of the table that name each Pokemon [B, 12, 11]."""
+        ids = torch.zeros(len(obs["moves"]), *self.first.shape, dtype=torch.int32, device=self.first.device)
+        ids[:, :, :MOVES] = obs["moves"]
+        for column, kind in enumerate(("species", "item", "ability"), MOVES):
+            ids[:, :, column] = obs[kind]
+        ids[:, :, MOVES + 3 : -1] = obs["types"]
+        return ids.add_(self.first)
+
+    def tables(self) -> tuple[Tensor, Tensor]:
+        """All names [names, D], and the moves as choices [moves, H]."""
         if self.frozen is not None and not torch.is_grad_enabled():
             return self.frozen
         described, by_id = torch.split(self.own, [self.described, len(self.own) - self.described])
         features = torch.cat((self.move(self.move_features), self.species(self.species_features)))
-        return torch.cat((torch.relu(features + described), by_id))
-
-    def moves(self, table: Tensor) -> Tensor:
-        return table[: self.first["species"]]
-
-    def look_up(self, obs: Mapping[str, Tensor], table: Tensor) -> Tensor:
-        """The sum of what each Pokemon's names mean [B, 12, D]."""
-        single = torch.stack([obs[kind].long() + self.first[kind] for kind in ("species", "item", "ability")], dim=2)
-        ids = torch.cat((obs["moves"].long(), single, obs["types"].long() + self.first["types"]), dim=2)
-        return embedding_bag(ids.flatten(0, 1), table, mode="sum").reshape(*ids.shape[:2], -1)
+        table = torch.cat((relu(features + described), by_id))
+        return table, self.move_name(table[: self.moves])
 
     def freeze(self) -> None:
         self.frozen = None
         with torch.no_grad():
-            self.frozen = self.table()
+            self.frozen = self.tables()

@@ -1,0 +1,38 @@
+"""Rows of a table summed by ids, with a gradient that is as cheap as the sum itself.
+
+What torch's `embedding_bag` does for a gradient takes 25 times as long as its sum. But the gradient of a table's row
+is the sum of the gradients of the bags that name it: a bag again, over the ids in sorted order.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+from torch.nn.functional import embedding_bag
+
+
+def sum_rows(table: Tensor, ids: Tensor) -> Tensor:
+    """The sum [n, D] of the rows of a table [names, D] that ids [n, k], int32 or int64, name."""
+    if torch.is_grad_enabled():
+        return cast(Tensor, _Sum.apply(table, ids))  # type: ignore[no-untyped-call]  # torch leaves it untyped
+    return embedding_bag(ids, table, mode="sum")
+
+
+class _Sum(Function):
+    @staticmethod
+    def forward(ctx: Any, table: Tensor, ids: Tensor) -> Tensor:  # Any: torch's own
+        ctx.save_for_backward(ids)
+        ctx.names = len(table)
+        return embedding_bag(ids, table, mode="sum")
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:  # Any: torch's own
+        (ids,) = ctx.saved_tensors
+        short = torch.int16 if ctx.names < 2**15 else torch.int32  # what is sorted: fewer bytes, fewer passes
+        named, place = ids.flatten().to(short).sort(stable=True)
+        first = torch.searchsorted(named, torch.arange(ctx.names, dtype=short, device=ids.device))
+        bag = place.div_(ids.shape[1], rounding_mode="floor")
+        return embedding_bag(bag, gradients[0].contiguous(), first, mode="sum"), None
