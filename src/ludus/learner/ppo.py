@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from ludus.config.schema import LearnerConfig
 from ludus.learner.returns import gae
 from ludus.metrics import names
-from ludus.policies.nets import evaluate
+from ludus.policies.nets import judge, prepare
 from ludus.policies.network import Staging
 from ludus.policies.weights import FlatWeights
 from ludus.spec import GameSpec
@@ -57,9 +57,10 @@ class Ppo:
                 gae_lambda=config.gae_lambda,
             )
             normalised = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
+        inputs, legal = self._prepared(batch)
         data = Flat(
-            obs=batch.obs.reshape(batch.decisions, -1),
-            legal=batch.legal.reshape(batch.decisions, -1),
+            inputs=inputs,
+            legal=legal,
             action=self._tensor(batch.action.astype(np.int64)),
             logp=self._tensor(batch.logp),
             advantage=self._tensor(normalised),
@@ -89,9 +90,9 @@ class Ppo:
     def _minibatch(self, data: Flat, index: Tensor) -> Tensor:
         """One optimiser step; the numbers of REPORTED."""
         config = self._config
-        obs, legal = self._staging.gather(data.obs, data.legal, index.numpy())
         at = index.to(self._device)
-        said, value = evaluate(self.net, obs, legal)
+        inputs = {name: leaf.index_select(0, at) for name, leaf in data.inputs.items()}
+        said, value = judge(self.net, inputs, data.legal.index_select(0, at))
         action, advantage = data.action[at], data.advantage[at]
         log_ratio = said.log_prob(action) - data.logp[at]
         ratio = log_ratio.exp()
@@ -111,6 +112,22 @@ class Ppo:
             kl = (ratio - 1 - log_ratio).mean()  # never negative, little variance (Schulman, approximating KL)
             clip_share = ((ratio - 1).abs() > config.clip).float().mean()
             return torch.stack((loss, policy_loss, value_loss, entropy, kl, clip_share, norm)).detach()
+
+    def _prepared(self, batch: SegmentBatch) -> tuple[dict[str, Tensor], Tensor]:
+        """What the net reads of all decisions, and what was legal [N, A]: it is the same in every epoch."""
+        N, rows = batch.decisions, self._config.minibatch
+        obs, legal = batch.obs.reshape(N, -1), batch.legal.reshape(N, -1)
+        inputs: dict[str, Tensor] = {}
+        all_legal = torch.empty(N, legal.shape[1], dtype=torch.bool, device=self._device)
+        for begin in range(0, N, rows):
+            part = slice(begin, begin + rows)
+            leaves, all_legal[part] = self._staging.put(obs[part], legal[part])
+            with torch.no_grad():
+                for name, leaf in prepare(self.net, leaves, all_legal[part]).items():
+                    if name not in inputs:
+                        inputs[name] = leaf.new_empty(N, *leaf.shape[1:])
+                    inputs[name][part] = leaf
+        return inputs, all_legal
 
     def _shuffled(self, decisions: int) -> tuple[Tensor, ...]:
         order = torch.randperm(decisions, generator=self.generator)
@@ -154,8 +171,8 @@ class Ppo:
 class Flat(NamedTuple):
     """A batch without its time axis; N decisions."""
 
-    obs: NDArray[np.uint8]  # [N, nbytes]
-    legal: NDArray[np.bool_]  # [N, A]
+    inputs: Mapping[str, Tensor]  # [N, ...] each
+    legal: Tensor  # [N, A]
     action: Tensor  # [N]
     logp: Tensor  # [N]
     advantage: Tensor  # [N]

@@ -62,7 +62,7 @@ class NetPolicy:
 class Staging:
     """Tensors over one reused buffer: rows are copied in once, leaves are slices of ready-made views.
 
-    What `put` and `gather` return is overwritten by the next call.
+    What `put` returns is overwritten by the next call.
     """
 
     def __init__(self, spec: GameSpec, device: torch.device | None = None) -> None:
@@ -76,17 +76,6 @@ class Staging:
             self._grow(rows)
         np.copyto(self._obs[:rows], obs)
         np.copyto(self._legal[:rows], legal)
-        return self._first(rows)
-
-    def gather(
-        self, obs: NDArray[np.uint8], legal: NDArray[np.bool_], index: NDArray[np.int64]
-    ) -> tuple[dict[str, Tensor], Tensor]:
-        """The chosen rows of [N, nbytes] and [N, A]."""
-        rows = len(index)
-        if rows > len(self._obs):
-            self._grow(rows)
-        np.take(obs, index, axis=0, out=self._obs[:rows], mode="clip")  # any other mode copies twice
-        np.take(legal, index, axis=0, out=self._legal[:rows], mode="clip")
         return self._first(rows)
 
     def _first(self, rows: int) -> tuple[dict[str, Tensor], Tensor]:

@@ -73,13 +73,12 @@ def test_adopted_weights_change_what_is_played() -> None:
     assert before.value.any()
 
 
-def test_staging_gathers_chosen_rows_of_leaves_in_their_own_types() -> None:
+def test_staging_keeps_leaves_in_their_own_types() -> None:
     came, staging = arrivals(100), Staging(SPEC)
-    index = np.array([5, 5, 99])
-    leaves, legal = staging.gather(came.obs, came.legal, index)
+    leaves, legal = staging.put(came.obs, came.legal)
     for name, leaf in SPEC.obs.view(came.obs).items():
-        np.testing.assert_array_equal(leaves[name].numpy(), leaf[index])
-    np.testing.assert_array_equal(legal.numpy(), came.legal[index])
+        np.testing.assert_array_equal(leaves[name].numpy(), leaf)
+    np.testing.assert_array_equal(legal.numpy(), came.legal)
 
 
 def test_same_seed_builds_the_same_net_without_touching_the_global_generator() -> None:

@@ -1,7 +1,10 @@
 """Nets map observation leaves and a mask to a distribution over the legal actions and values.
 
 A net is a torch module with `forward(obs: Mapping[str, Tensor], legal: bool [n, A]) -> (Distribution, value [n])`;
-leaves come in the spec's dtypes. It may have `freeze_tables()`, called whenever weights for playing have changed.
+leaves come in the spec's dtypes. It may have
+- `prepare(obs, legal) -> Mapping[str, Tensor]`, what it reads whatever its weights are, the first axis the rows', and
+  `judge(inputs, legal)`, the rest of `forward`: then learning prepares once an update and not once a minibatch;
+- `freeze_tables()`, called whenever weights for playing have changed.
 """
 
 from __future__ import annotations
@@ -34,5 +37,15 @@ def build(spec: GameSpec, config: PolicyConfig, prefers: str, seed: int = 0) -> 
 
 def evaluate(net: nn.Module, obs: Mapping[str, Tensor], legal: Tensor) -> tuple[Distribution, Tensor]:
     """What the net says of n rows. One that gives plain logits [n, A] means a softmax over the legal ones."""
-    said, value = cast(tuple[Distribution | Tensor, Tensor], net(obs, legal))
+    return judge(net, prepare(net, obs, legal), legal)
+
+
+def prepare(net: nn.Module, obs: Mapping[str, Tensor], legal: Tensor) -> Mapping[str, Tensor]:
+    """What `judge` needs of n rows, none of it dependent on weights."""
+    prepared = getattr(net, "prepare", None)
+    return obs if prepared is None else cast(Mapping[str, Tensor], prepared(obs, legal))
+
+
+def judge(net: nn.Module, inputs: Mapping[str, Tensor], legal: Tensor) -> tuple[Distribution, Tensor]:
+    said, value = cast(tuple[Distribution | Tensor, Tensor], getattr(net, "judge", net)(inputs, legal))
     return Categorical(said, legal) if isinstance(said, Tensor) else said, value

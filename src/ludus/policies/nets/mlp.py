@@ -28,9 +28,15 @@ class MlpNet(nn.Module):
         self.value = linear(hidden, 1, gain=0.1)
 
     def forward(self, obs: Mapping[str, Tensor], legal: Tensor) -> tuple[Categorical, Tensor]:
+        return self.judge(self.prepare(obs, legal), legal)
+
+    def prepare(self, obs: Mapping[str, Tensor], legal: Tensor) -> dict[str, Tensor]:
         leaves = [obs[name].flatten(1) for name in self.floats]
         if self.integers:
             whole = torch.cat([obs[name].to(torch.float32).flatten(1) for name in self.integers], dim=1)
             leaves.append(whole.abs().log1p() * whole.sign())
-        hidden = self.body(torch.cat(leaves, dim=1))
+        return {"leaves": torch.cat(leaves, dim=1)}
+
+    def judge(self, inputs: Mapping[str, Tensor], legal: Tensor) -> tuple[Categorical, Tensor]:
+        hidden = self.body(inputs["leaves"])
         return Categorical(self.policy(hidden), legal), self.value(hidden).squeeze(1)
