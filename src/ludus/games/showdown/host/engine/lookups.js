@@ -9,7 +9,7 @@
 const FOUND = Symbol('ludus.found');
 
 module.exports = function patchLookups({
-	replace, Pokemon, DexMoves, DexAbilities, DexItems, DexSpecies, DexTypes, DexConditions, toID,
+	replace, Pokemon, DexMoves, DexAbilities, DexItems, DexSpecies, DexTypes, DexNatures, DexConditions, toID,
 }) {
 	const ids = new Map();
 
@@ -44,6 +44,7 @@ module.exports = function patchLookups({
 	replace(DexSpecies.prototype, 'get', '1ae58b7d6616', remember);
 	replace(DexTypes.prototype, 'get', '9c68e0ee6668', remember);
 
+	replace(DexNatures.prototype, 'get', '9c68e0ee6668', remember);
 	replace(DexConditions.prototype, 'get', '54f6826d39af', remember);
 
 	replace(Pokemon.prototype, 'hasAbility', '3fe58be6292c', () => function (ability) {

@@ -7,6 +7,8 @@
  * moves share one layout; keys that the move lacks are undefined, which nothing in the simulator tells from absent.
  */
 
+const {createCopy} = require('./copies');
+
 /** Set on active moves while they run; named here so that setting them does not change the layout. */
 const RUN_TIME_KEYS = ['hit', 'moveHitData', 'totalDamage', 'lastHit', 'isExternal', 'hasBounced', 'sourceEffect'];
 
@@ -29,19 +31,29 @@ function createCopier(dex, DataMove) {
 	for (const key of RUN_TIME_KEYS) keys.add(key);
 	const ActiveMove = createClass([...keys], DataMove);
 	const origins = new WeakMap();
+	const isKnown = move => Object.getPrototypeOf(move) === DataMove.prototype && Object.keys(move).every(key => keys.has(key));
 	return move => {
 		let origin = origins.get(move);
 		if (origin === undefined) {
-			const isKnown = Object.getPrototypeOf(move) === DataMove.prototype && Object.keys(move).every(key => keys.has(key));
-			origin = isKnown ? {move: new ActiveMove(move), nested: nestedKeys(move)} : null;
+			origin = isKnown(move) ? new Origin(new ActiveMove(move), dex) : null;
 			origins.set(move, origin);
 		}
 		if (origin === null) return null;
 		const copy = new ActiveMove(origin.move);
-		for (const key of origin.nested) copy[key] = dex.deepClone(copy[key]);
+		const {keys: nested, copies} = origin;
+		for (let i = 0; i < nested.length; i++) copy[nested[i]] = copies[i]();
 		copy.hit = 0;
 		return copy;
 	};
+}
+
+/** A move to copy, and how to copy the tables in it. */
+class Origin {
+	constructor(move, dex) {
+		this.move = move;
+		this.keys = Object.keys(move).filter(key => typeof move[key] === 'object' && move[key] !== null);
+		this.copies = this.keys.map(key => createCopy(move[key], dex.deepClone));
+	}
 }
 
 /** A constructor spelled out key by key is what gives all copies the same layout from the start. */
@@ -50,8 +62,4 @@ function createClass(keys, DataMove) {
 	const ActiveMove = new Function('move', assignments.join('\n'));
 	ActiveMove.prototype = DataMove.prototype;
 	return ActiveMove;
-}
-
-function nestedKeys(move) {
-	return Object.keys(move).filter(key => typeof move[key] === 'object' && move[key] !== null);
 }

@@ -72,7 +72,21 @@ function isBenched(pokemon) {
 	return !pokemon.isActive && !isInActiveSlot(pokemon);
 }
 
-module.exports = function patchRequests({replace, Battle, Pokemon}) {
+module.exports = function patchRequests({replace, Battle, Pokemon, Side}) {
+	replace(Side.prototype, 'getRequestData', '79c828d2829d', () => function (forAlly) {
+		const {name, id, pokemon} = this;
+		const entries = new Array(pokemon.length);
+		for (let i = 0; i < entries.length; i++) entries[i] = pokemon[i].getSwitchRequestData(forAlly);
+		return {name, id, pokemon: entries};
+	});
+
+	replace(Side.prototype, 'allies', '86991c550e97', () => function (all) {
+		const team = this.activeTeam();
+		const allies = [];
+		for (let i = 0; i < team.length; i++) if (team[i] && (all || team[i].hp)) allies.push(team[i]);
+		return allies;
+	});
+
 	replace(Pokemon.prototype, 'getSwitchRequestData', '03788dfb5fa9', stock => function (forAlly) {
 		if (forAlly) return stock.call(this, forAlly);
 		const kept = this[ENTRY];

@@ -22,6 +22,15 @@ module.exports = function patchSpeeds({replace, Battle, Pokemon}) {
 
 	replace(Battle.prototype, 'getAllActive', '5a9b0e6fd2c5', () => function (includeFainted) {
 		const {sides} = this;
+		if (sides.length === 2 && sides[0].active.length === 1 && sides[1].active.length === 1) {
+			const first = sides[0].active[0];
+			const second = sides[1].active[0];
+			const hasFirst = first && (includeFainted || !first.fainted);
+			const hasSecond = second && (includeFainted || !second.fainted);
+			// a literal takes the room of its items, a list that grows the room of seventeen
+			if (hasFirst) return hasSecond ? [first, second] : [first];
+			return hasSecond ? [second] : [];
+		}
 		const found = [];
 		for (let i = 0; i < sides.length; i++) {
 			const {active} = sides[i];
@@ -31,6 +40,11 @@ module.exports = function patchSpeeds({replace, Battle, Pokemon}) {
 			}
 		}
 		return found;
+	});
+
+	replace(Battle.prototype, 'updateSpeed', '3dc9a9eb6c45', () => function () {
+		const actives = this.getAllActive();
+		for (let i = 0; i < actives.length; i++) actives[i].updateSpeed();
 	});
 
 	replace(Pokemon.prototype, 'getActionSpeed', 'f600786ab3f3', () => function () {

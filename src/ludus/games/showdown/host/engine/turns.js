@@ -114,7 +114,9 @@ function disableMoves(battle, pokemon) {
 		moveSlot.disabledSource = '';
 	}
 	battle.runEvent('DisableMove', pokemon);
+	const disabling = disablingMoves(battle.dex);
 	for (const moveSlot of pokemon.moveSlots) {
+		if (!disabling.has(moveSlot.id)) continue;
 		const move = battle.dex.moves.getByID(moveSlot.id);
 		if (move.onDisableMove !== undefined) {
 			battle.singleEvent('DisableMove', battle.dex.getActiveMove(move.id), null, pokemon);
@@ -123,6 +125,19 @@ function disableMoves(battle, pokemon) {
 			pokemon.disableMove(pokemon.lastMove.id);
 		}
 	}
+}
+
+const disablingByDex = new WeakMap();
+
+/** The ids of moves that can be disabled by what they are. */
+function disablingMoves(dex) {
+	let ids = disablingByDex.get(dex);
+	if (ids === undefined) {
+		const {Moves} = dex.data;
+		ids = new Set(Object.keys(Moves).filter(id => Moves[id].onDisableMove || Moves[id].flags?.cantusetwice));
+		disablingByDex.set(dex, ids);
+	}
+	return ids;
 }
 
 function forgetAttacks(pokemon) {
@@ -148,7 +163,8 @@ function showType(battle, pokemon) {
 /** Marks the Pokemon as maybe trapped by abilities its foes could have, as a player would have to assume. */
 function guessTrapping(battle, pokemon) {
 	const {dex, ruleTable} = battle;
-	// asking for immunity runs the Type event, whose listeners could tie and draw from the generator; in debug mode every question is logged
+	// asking for immunity runs the Type event, whose listeners could tie and draw from the generator; in debug mode
+	// every question is logged
 	const mustAsk = battle.debugMode || mayBeHeard(battle, 'Type', pokemon);
 	for (const source of pokemon.foes()) {
 		const {species} = source.illusion || source;
