@@ -59,7 +59,8 @@ class ActionSet {
 
 	/** Write the legal actions of a request as bits into `out` [maskBytes] and return how many there are. */
 	mask(request, out) {
-		out.fill(0);
+		if (this.slots === 1) for (let i = 0; i < out.length; i++) out[i] = 0; // so few that a call takes longer
+		else out.fill(0);
 		if (request.wait) return 0;
 		if (request.teamPreview) return this.maskPreview(request, out);
 		if (this.slots === 1) return request.forceSwitch ? this.maskSwitch(request, out) : this.maskMove(request, out);

@@ -1,7 +1,7 @@
 'use strict';
 /** Names of the columns of every float leaf, in order; what a column means is in docs/games/showdown.md. */
 
-const {STATUSES} = require('./tables');
+const {BOOSTS, STATUSES} = require('./tables');
 
 const MOVE_STATE = ['known', 'pp', 'disabled', 'last_used'];
 const MATCHUP = ['effectiveness', 'stab', 'damage', 'kills'];
@@ -40,10 +40,27 @@ function fieldColumns(effects, slots, variants) {
 	];
 }
 
+// The arrays' own `fill` and `set` leave compiled code, which takes longer than these few numbers. One function for
+// each type of array: a function that meets several is compiled to look at the type every time.
+
+function clearFloats(array, from, to) {
+	for (let i = from; i < to; i++) array[i] = 0;
+}
+
+function clearBoosts(boosts, at) {
+	for (let i = 0; i < BOOSTS.length; i++) boosts[at + i] = 0;
+}
+
+function copyBoosts(source, target, at) {
+	for (let i = 0; i < BOOSTS.length; i++) target[at + i] = source[i];
+}
+
 /** Turns since `then` as a column: 8 and more are 1. */
 function lasted(turn, then) {
 	const share = (turn - then) / 8;
 	return share > 1 ? 1 : share;
 }
 
-module.exports = {COLUMN, pokemonColumns, fieldColumns, MOVE_STATE, MATCHUP, TYPING, lasted};
+module.exports = {
+	COLUMN, pokemonColumns, fieldColumns, MOVE_STATE, MATCHUP, TYPING, clearFloats, clearBoosts, copyBoosts, lasted,
+};

@@ -53,6 +53,8 @@ const TYPE_ITEMS = {
 	fairyfeather: 'Fairy',
 };
 
+const NO_BOOSTS = new Int8Array(7);
+
 /** One Pokemon in a damage estimate; the caller fills it. */
 class Fighter {
 	constructor() {
@@ -66,7 +68,7 @@ class Fighter {
 		this.ability = 0;
 		this.item = 0;
 		this.status = 0;
-		this.boosts = new Int8Array(7);
+		this.boosts = NO_BOOSTS; // somebody else's array, not to be written
 		this.dynamaxed = false;
 	}
 }
@@ -170,6 +172,11 @@ class Damage {
 		this.eviolite = of(items, 'eviolite');
 		this.airBalloon = of(items, 'airballoon');
 		this.expertBelt = of(items, 'expertbelt');
+	}
+
+	/** Whether there is nothing to estimate: a status move, or one that is not known. */
+	isHarmless(move) {
+		return this.kind[move] === NO_DAMAGE;
 	}
 
 	/** Whether a move's estimate changes with its user's HP, or its target's. */
@@ -337,4 +344,4 @@ function raised(boosts) {
 	return sum;
 }
 
-module.exports = {Damage, Fighter, Surroundings};
+module.exports = {Damage, Fighter, NO_BOOSTS, Surroundings};

@@ -20,8 +20,8 @@ class Matchups {
 		this.fieldVersion = 0;
 		this.sideVersions = [0, 0];
 		this.around = new Surroundings();
-		this.hits = new Float64Array(TEAM * MOVES * observer.slots);
-		this.threatHits = new Float64Array(TEAM * MOVES * observer.slots);
+		// of each pair the four own hits, then the four foe's: side by side, because they are looked at together
+		this.hits = new Float64Array(TEAM * observer.slots * 2 * MOVES);
 		this.estimated = new Uint8Array(TEAM * observer.slots);
 		this.foeHp = new Float64Array(observer.slots);
 	}
@@ -76,19 +76,31 @@ class Matchups {
 		const mine = own.fighter;
 		const width = MATCHUP.length;
 		const {around, hits} = this;
+		const first = (i * slots + s) * 2 * MOVES;
 		const {matchupLeaf, threatLeaf, movesLeaf} = this.seat;
 		const theirSide = this.seat.foe.index;
 		const mySide = this.seat.mine.index;
 		for (let m = 0; m < MOVES; m++) {
 			const pair = (i * MOVES + m) * slots + s;
 			const move = movesLeaf[i * MOVES + m];
-			damage.estimate(mine, move, foe, around, theirSide);
-			hits[pair] = damage.hit;
-			put(matchupLeaf, pair * width, damage, foe.hp);
-			damage.estimate(foe, movesLeaf[(TEAM + s) * MOVES + m], mine, around, mySide);
+			if (damage.isHarmless(move)) {
+				hits[first + m] = 0;
+				putNothing(matchupLeaf, pair * width);
+			} else {
+				damage.estimate(mine, move, foe, around, theirSide);
+				hits[first + m] = damage.hit;
+				put(matchupLeaf, pair * width, damage, foe.hp);
+			}
+			const answer = movesLeaf[(TEAM + s) * MOVES + m];
 			const threat = (s * MOVES + m) * TEAM + i;
-			this.threatHits[threat] = damage.hit;
-			put(threatLeaf, threat * width, damage, mine.hp);
+			if (damage.isHarmless(answer)) {
+				hits[first + MOVES + m] = 0;
+				putNothing(threatLeaf, threat * width);
+			} else {
+				damage.estimate(foe, answer, mine, around, mySide);
+				hits[first + MOVES + m] = damage.hit;
+				put(threatLeaf, threat * width, damage, mine.hp);
+			}
 		}
 		const t = (i * slots + s) * TYPING.length;
 		this.seat.typingLeaf[t] = bestEffectiveness(data.effectiveness, mine, foe);
@@ -101,15 +113,16 @@ class Matchups {
 		const {slots} = this.observer;
 		for (let m = 0; m < MOVES; m++) {
 			const pair = (i * MOVES + m) * slots + s;
-			const hit = this.hits[pair];
+			const hit = this.hits[(i * slots + s) * 2 * MOVES + m];
 			this.seat.matchupLeaf[pair * MATCHUP.length + 3] = hit > 0 && hit >= hp ? 1 : 0;
 		}
 	}
 
 	#threatKills(i, s, hp) {
+		const {slots} = this.observer;
 		for (let m = 0; m < MOVES; m++) {
 			const threat = (s * MOVES + m) * TEAM + i;
-			const hit = this.threatHits[threat];
+			const hit = this.hits[((i * slots + s) * 2 + 1) * MOVES + m];
 			this.seat.threatLeaf[threat * MATCHUP.length + 3] = hit > 0 && hit >= hp ? 1 : 0;
 		}
 	}
@@ -165,6 +178,10 @@ function put(out, at, damage, hp) {
 	out[at + 1] = damage.stab;
 	out[at + 2] = expected > 2 ? 2 : expected;
 	out[at + 3] = hit > 0 && hit >= hp ? 1 : 0;
+}
+
+function putNothing(out, at) {
+	out[at] = out[at + 1] = out[at + 2] = out[at + 3] = 0;
 }
 
 /** A multiplier as log2 / 2, clipped to -1.5 .. 1; immune is -2. */

@@ -7,7 +7,7 @@
  */
 
 const {Effects} = require('./effects');
-const {Tracker} = require('./tracker');
+const {Rules, Tracker} = require('./tracker');
 const {Seat} = require('./seat');
 const {Damage} = require('./damage');
 const {tablesOf, columns, BOOSTS} = require('./tables');
@@ -36,14 +36,18 @@ class Observer {
 		this.terastallizedAt = this.pokemonColumns.indexOf('terastallized');
 		this.fieldAt = indexOf(this.fieldColumns);
 		this.offsets = {};
+		this.packed = []; // how a seat finds its leaves
 		this.nbytes = 0;
 		for (const [name, dtype, shape] of this.leaves()) {
 			const item = BYTES[dtype];
 			this.nbytes = Math.ceil(this.nbytes / item) * item;
 			this.offsets[name] = this.nbytes;
-			this.nbytes += item * shape.reduce((a, b) => a * b, 1);
+			const size = shape.reduce((a, b) => a * b, 1);
+			this.packed.push({key: `${name}Leaf`, dtype, offset: this.nbytes, size});
+			this.nbytes += item * size;
 		}
 		this.nbytes = Math.ceil(this.nbytes / ROW_ALIGNMENT) * ROW_ALIGNMENT;
+		this.rules = new Rules(this.data);
 	}
 
 	/** [[name, dtype, shape], ...] in the order in which they are packed. */
@@ -101,7 +105,8 @@ class View {
 		this.observer = observer;
 		this.battle = battle;
 		this.cursor = 0;
-		this.tracker = new Tracker(observer.data, observer.slots, observer.effects);
+		this.lead = 0; // of seat 0 over seat 1, after the last read
+		this.tracker = new Tracker(observer.data, observer.slots, observer.effects, observer.rules);
 		this.seats = [new Seat(observer, this.tracker, 0), new Seat(observer, this.tracker, 1)];
 	}
 
@@ -116,6 +121,7 @@ class View {
 			else tracker.line(line);
 		}
 		this.cursor = log.length;
+		this.lead = standing(tracker.sides[0]) - standing(tracker.sides[1]);
 	}
 
 	/** Writes the seat's row into `out` at `offset`, from its own request and the lines read so far. */
@@ -127,7 +133,7 @@ class View {
 
 	/** Shaping potential in [-1, 1]: half HP, half alive, meaned over the team, own less foe; the public state alone. */
 	potential(seat) {
-		return standing(this.tracker.sides[seat]) - standing(this.tracker.sides[1 - seat]);
+		return seat === 0 ? this.lead : 0 - this.lead;
 	}
 }
 

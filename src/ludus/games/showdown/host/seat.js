@@ -2,7 +2,7 @@
 /** One seat's observation: its own team from its requests, the foe's and the field from the public state. */
 
 const {Matchups} = require('./matchups');
-const {MOVE_STATE} = require('./columns');
+const {MOVE_STATE, clearFloats} = require('./columns');
 const {Field} = require('./seat/field');
 const {Foes} = require('./seat/foes');
 const {MOVES} = require('./seat/own');
@@ -20,13 +20,11 @@ class Seat {
 		this.foe = tracker.sides[1 - index];
 		const buffer = new ArrayBuffer(observer.nbytes);
 		this.bytes = new Uint8Array(buffer);
-		for (const [name, dtype, shape] of observer.leaves()) {
-			this[`${name}Leaf`] = new ARRAYS[dtype](buffer, observer.offsets[name], shape.reduce((a, b) => a * b, 1));
-		}
 		this.team = new Team(this);
 		this.foes = new Foes(this);
 		this.field = new Field(this);
 		this.matchups = observer.full ? new Matchups(this) : null;
+		for (const {key, dtype, offset, size} of observer.packed) this[key] = new ARRAYS[dtype](buffer, offset, size);
 	}
 
 	/** Brings the row up to date with the public state and this request. */
@@ -56,10 +54,10 @@ class Seat {
 		const {observer} = this;
 		const width = observer.pokemonColumns.length;
 		this.speciesLeaf[i] = this.abilityLeaf[i] = this.itemLeaf[i] = 0;
-		this.typesLeaf.fill(0, i * 3, i * 3 + 3);
-		this.movesLeaf.fill(0, i * MOVES, (i + 1) * MOVES);
-		this.pokemonLeaf.fill(0, i * width, (i + 1) * width);
-		this.move_stateLeaf.fill(0, i * MOVES * MOVE_STATE.length, (i + 1) * MOVES * MOVE_STATE.length);
+		for (let t = i * 3; t < i * 3 + 3; t++) this.typesLeaf[t] = 0;
+		for (let m = i * MOVES; m < (i + 1) * MOVES; m++) this.movesLeaf[m] = 0;
+		clearFloats(this.pokemonLeaf, i * width, (i + 1) * width);
+		clearFloats(this.move_stateLeaf, i * MOVES * MOVE_STATE.length, (i + 1) * MOVES * MOVE_STATE.length);
 	}
 }
 

@@ -17,8 +17,20 @@ const MAX_FIELDS = 32;
 const LOCKING = ['outrage', 'petaldance', 'thrash', 'ragingfury'];
 const BINDING = ['bind', 'wrap', 'clamp', 'firespin'];
 
+/** Rows of the moves and abilities that the tracker treats apart. */
+class Rules {
+	constructor({moves, abilities}) {
+		this.locking = new Set(LOCKING.map(id => moves.row(id)));
+		this.binding = new Set(BINDING.map(id => moves.row(id)));
+		this.pressure = abilities.row('pressure');
+		this.asOne = new Set(['asoneglastrier', 'asonespectrier'].map(id => abilities.byId.get(id)));
+		this.struggle = moves.row('struggle');
+	}
+}
+
 class Tracker {
-	constructor(tables, slots, effects = new Effects(tables.dex)) {
+	/** `effects` and `rules` can be shared by all battles of a format. */
+	constructor(tables, slots, effects = new Effects(tables.dex), rules = new Rules(tables)) {
 		this.tables = tables;
 		this.gen = tables.gen;
 		this.effects = effects;
@@ -38,11 +50,11 @@ class Tracker {
 		this.text = '';
 		this.bars = new Int32Array(MAX_FIELDS + 1);
 		this.fields = 0;
-		this.locking = new Set(LOCKING.map(id => tables.moves.row(id)));
-		this.binding = new Set(BINDING.map(id => tables.moves.row(id)));
-		this.pressure = tables.abilities.row('pressure');
-		this.asOne = new Set(['asoneglastrier', 'asonespectrier'].map(id => tables.abilities.byId.get(id)));
-		this.struggle = tables.moves.row('struggle');
+		this.locking = rules.locking;
+		this.binding = rules.binding;
+		this.pressure = rules.pressure;
+		this.asOne = rules.asOne;
+		this.struggle = rules.struggle;
 	}
 
 	/** Takes one line. Lines it has no use for are ignored. */
@@ -130,4 +142,4 @@ const PARTS = ['roster', 'moves', 'volatiles', 'belongings', 'body', 'field'];
 const HANDLERS = new Map(PARTS.flatMap(part =>
 	Object.entries(require(`./tracking/${part}`).handlers).map(([name, handle]) => [hashOf(name), handle])));
 
-module.exports = {Tracker};
+module.exports = {Rules, Tracker};

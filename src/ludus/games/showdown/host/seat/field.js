@@ -2,7 +2,7 @@
 /** The active slots' boosts and volatiles, the field, and what the request asks. */
 
 const {BOOSTS} = require('../tables');
-const {lasted} = require('../columns');
+const {clearBoosts, clearFloats, copyBoosts, lasted} = require('../columns');
 const {FAINTED} = require('./own');
 const {TEAM} = require('./team');
 
@@ -26,12 +26,12 @@ class Field {
 			const boosts = s * BOOSTS.length;
 			const volatiles = s * width;
 			if (mon === null) {
-				seat.boostsLeaf.fill(0, boosts, boosts + BOOSTS.length);
+				clearBoosts(seat.boostsLeaf, boosts);
 				seat.volatilesLeaf.fill(0, volatiles, volatiles + width);
 				continue;
 			}
-			seat.boostsLeaf.set(mon.boosts, boosts);
-			seat.volatilesLeaf.set(mon.volatiles, volatiles);
+			copyBoosts(mon.boosts, seat.boostsLeaf, boosts);
+			for (let i = 0; i < width; i++) seat.volatilesLeaf[volatiles + i] = mon.volatiles[i];
 		}
 	}
 
@@ -42,7 +42,7 @@ class Field {
 		const out = seat.fieldLeaf;
 		const at = observer.fieldAt;
 		const {turn} = tracker;
-		out.fill(0);
+		clearFloats(out, 0, out.length);
 		if (tracker.weather >= 0) {
 			out[at.weather + tracker.weather] = 1;
 			out[at.weather_turns] = lasted(turn, tracker.weatherSince);

@@ -116,7 +116,7 @@ class Foes {
 		fighter.item = mon.item;
 		fighter.status = mon.status;
 		fighter.dynamaxed = mon.dynamaxed;
-		fighter.boosts.set(mon.boosts);
+		fighter.boosts = mon.boosts;
 		if (this.combat[i] === mon.combat && this.owners[i] === mon) return;
 		this.combat[i] = mon.combat;
 		this.owners[i] = mon;

@@ -1,7 +1,7 @@
 'use strict';
 /** Stats of a Pokemon whose spread nobody sees. */
 
-/** Neutral nature, all stat experience in gens 1 and 2, later 84 effort points in every stat (random battles' spread). */
+/** Neutral nature; all stat experience in gens 1 and 2, later 84 effort points in each, as in random battles. */
 function estimateStats(data, fighter, species, level) {
 	const {baseStats} = data;
 	const at = species * 6;

@@ -1,8 +1,9 @@
 'use strict';
 /** The rows of a seat's own Pokemon: what its requests tell, and what everybody sees of them. */
 
+const {NO_BOOSTS} = require('../damage');
 const {NONE} = require('../tables');
-const {COLUMN, MOVE_STATE, lasted} = require('../columns');
+const {COLUMN, MOVE_STATE, clearFloats, lasted} = require('../columns');
 const {MOVES, Own} = require('./own');
 const {estimateStats} = require('./stats');
 
@@ -25,7 +26,9 @@ class Team {
 		for (let i = 0; i < count; i++) {
 			const entry = entries[i];
 			let own = this.order[i];
+			if (own !== null && own.entry === entry && own.slot < 0 && own.position === i && isUpToDate(own)) continue;
 			if (own === null || own.ident !== entry.ident || this.#ambiguous(own, entry)) own = this.#find(entry, i);
+			own.entry = entry;
 			const slot = entry.active && !preview ? i : -1;
 			const shown = slot >= 0 ? this.seat.mine.active[slot] : own.shown ?? this.#named(own.name);
 			if (own.position === i && slot < 0 && own.slot < 0 && own.condition === entry.condition &&
@@ -51,8 +54,11 @@ class Team {
 	}
 
 	#find(entry, i) {
-		const key = statsKey(entry);
+		if (this.known.length === TEAM && !this.twins) { // a switch: all are known by name
+			for (const each of this.known) if (each.ident === entry.ident) return this.#place(each, i);
+		}
 		let own = null;
+		const key = statsKey(entry);
 		for (const each of this.known) {
 			if (each.ident !== entry.ident) continue;
 			if (own !== null) this.twins = true;
@@ -65,6 +71,10 @@ class Team {
 			this.known.push(own);
 		}
 		own.stats = key;
+		return this.#place(own, i);
+	}
+
+	#place(own, i) {
 		const before = this.order.indexOf(own);
 		if (before >= 0) this.order[before] = null;
 		this.order[i] = own;
@@ -119,7 +129,7 @@ class Team {
 
 		const row = i * observer.pokemonColumns.length;
 		const out = this.seat.pokemonLeaf;
-		out.fill(0, row, row + observer.pokemonColumns.length);
+		clearFloats(out, row, row + observer.pokemonColumns.length);
 		const alive = own.hp > 0;
 		out[row + COLUMN.hp] = own.hp;
 		out[row + COLUMN.alive] = alive ? 1 : 0;
@@ -169,8 +179,7 @@ class Team {
 			fighter.spd = stats.spd;
 			fighter.spe = stats.spe;
 		}
-		if (slot >= 0 && shown !== null) fighter.boosts.set(shown.boosts);
-		else fighter.boosts.fill(0);
+		fighter.boosts = slot >= 0 && shown !== null ? shown.boosts : NO_BOOSTS;
 		this.#markChanges(own, i, movesChanged);
 	}
 
@@ -180,8 +189,8 @@ class Team {
 		const combat = shown !== null && own.slot >= 0 ? shown.combat : 0;
 		if (!movesChanged && own.matchedAt === i && own.matchedCombat === combat && own.matchedShown === shown &&
 			own.matchedStatus === own.status && own.matchedSpecies === fighter.species &&
-			own.matchedAbility === fighter.ability && own.matchedItem === fighter.item && own.matchedSlot === own.slot && own.matchedTera === fighter.tera &&
-			own.matchedMaxhp === fighter.maxhp) {
+			own.matchedAbility === fighter.ability && own.matchedItem === fighter.item && own.matchedSlot === own.slot &&
+			own.matchedTera === fighter.tera && own.matchedMaxhp === fighter.maxhp) {
 			if (own.matchedHp === own.hp) return;
 			own.matchedHp = own.hp;
 			own.hurt = true;
@@ -225,8 +234,7 @@ class Team {
 			const id = m < moves.length ? moves[m] : '';
 			if (own.moveIds[m] === id) continue;
 			own.moveIds[m] = id;
-			own.moves[m] = id === '' ? 0 : data.moves.row(id);
-			own.pp[m] = -1;
+			own.setMove(m, id === '' ? 0 : data.moves.row(id));
 		}
 		const {shown} = own;
 		const out = this.seat.movesLeaf;
@@ -236,7 +244,7 @@ class Team {
 		const offered = active !== null ? active.moves : null;
 		let movesChanged = false;
 		for (let m = 0; m < MOVES; m++) {
-			let row = own.moves[m];
+			let row = own.move(m);
 			let index = m;
 			let disabled = 0;
 			if (offered !== null) {
@@ -245,7 +253,7 @@ class Team {
 				} else {
 					const move = offered[m];
 					index = own.moveIndex(move.id, m);
-					row = index >= 0 ? own.moves[index] : data.moves.row(move.id);
+					row = index >= 0 ? own.move(index) : data.moves.row(move.id);
 					if (move.disabled) disabled = 1;
 					if (index >= 0 && move.maxpp > 0) own.seePp(index, move);
 				}
@@ -262,6 +270,11 @@ class Team {
 		}
 		return movesChanged;
 	}
+}
+
+/** Whether a Pokemon on the bench, told of by the very entry as before, looks as it did to everybody. */
+function isUpToDate({entry, shown, shownVersion}) {
+	return !entry.active && shown !== null && shownVersion === shown.version;
 }
 
 function statsKey(entry) {

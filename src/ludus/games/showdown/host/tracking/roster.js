@@ -75,8 +75,9 @@ function identify(tracker, side, name, details, slot) {
 	const {species} = tracker.tables;
 	let found = null;
 	for (const mon of side.mons) {
+		if (mon.name !== name) continue;
 		const elsewhere = side.active.indexOf(mon);
-		if (mon.name !== name || (elsewhere >= 0 && elsewhere !== slot)) continue;
+		if (elsewhere >= 0 && elsewhere !== slot) continue;
 		if (mon.details === details) return mon;
 		found ??= mon;
 	}

@@ -2,6 +2,7 @@
 /** The nouns of the tracker, and the changes that several kinds of lines make to them. */
 
 const {STATUSES, NONE} = require('../tables');
+const {clearBoosts} = require('../columns');
 
 const STATUS_INDEX = new Map(STATUSES.map((status, i) => [status, i + 1]));
 
@@ -105,8 +106,9 @@ function resetLooks(tracker, mon) {
 }
 
 function leaveField(tracker, mon) {
-	mon.boosts.fill(0);
-	mon.volatiles.fill(0);
+	clearBoosts(mon.boosts, 0);
+	const {volatiles} = mon;
+	for (let i = 0; i < volatiles.length; i++) volatiles[i] = 0;
 	mon.dynamaxed = false;
 	mon.lastMove = 0;
 	mon.disabledMove = 0;
