@@ -100,6 +100,7 @@ class Shift:
         self._report_at = time.monotonic() + REPORT_S
 
     def work(self) -> None:
+        self._load_weights()
         while not self._stopped:
             with self._actor.metrics.stage(names.HAND_OVER):
                 while not self._free and not self._stopped:
@@ -111,14 +112,16 @@ class Shift:
 
     def _between(self) -> bool:
         self._listen(0)
-        board = self._memory.board
-        if board.version != self._actor.version:
-            with self._actor.metrics.stage(names.LOAD_WEIGHTS):
-                newest = board.read()
-                if newest is not None:
-                    self._actor.adopt(*newest)
+        if self._memory.board.version != self._actor.version:
+            self._load_weights()
         self._report()
         return self._stopped
+
+    def _load_weights(self) -> None:
+        with self._actor.metrics.stage(names.LOAD_WEIGHTS):
+            newest = self._memory.board.read()
+            if newest is not None:
+                self._actor.adopt(*newest)
 
     def _listen(self, timeout_s: float) -> None:
         while (message := self._control.receive(timeout_s)) is not None:
