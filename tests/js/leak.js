@@ -155,8 +155,7 @@ class Story {
 function forget(seat) {
 	for (const name of Object.keys(seat.observer.offsets)) seat[`${name}Leaf`].fill(0x5a);
 	seat.foes.shown.fill(undefined);
-	seat.foes.stale.fill(true);
-	seat.foes.owners.fill(null);
+	for (const facing of seat.foes.facing) facing.mon = null, facing.stale = true;
 	seat.matchups.estimated.fill(1);
 	seat.matchups.fieldVersion = 0;
 	for (const own of seat.team.known) own.position = -1;

@@ -23,7 +23,6 @@ class Matchups {
 		// of each pair the four own hits, then the four foe's: side by side, because they are looked at together
 		this.hits = new Float64Array(TEAM * observer.slots * 2 * MOVES);
 		this.estimated = new Uint8Array(TEAM * observer.slots);
-		this.foeHp = new Float64Array(observer.slots);
 	}
 
 	/** Brings the leaves `matchup`, `threat` and `typing` up to date. */
@@ -33,23 +32,24 @@ class Matchups {
 		for (let s = 0; s < slots; s++) {
 			const mon = this.seat.foe.active[s];
 			const facing = mon !== null && !mon.fainted;
-			const {hp} = this.seat.foes.fighters[s];
-			const hurt = facing && this.foeHp[s] !== hp;
-			const foeStale = this.seat.foes.stale[s] || (hurt && this.seat.foes.followsHp[s]);
+			const foe = this.seat.foes.facing[s];
+			const {hp} = foe.fighter;
+			const hurt = facing && foe.matchedHp !== hp;
+			const foeStale = foe.stale || (hurt && foe.followsHp);
 			for (let i = 0; i < TEAM; i++) {
 				const own = this.seat.team.order[i];
 				if (own === null || !facing || own.hp <= 0) {
 					if (this.estimated[i * slots + s]) this.#clearPair(i, s);
 				} else if (foeStale || own.stale || !this.estimated[i * slots + s] || (hurt && own.followsFoesHp) ||
-					(own.hurt && this.seat.foes.halves[s])) {
+					(own.hurt && foe.halves)) {
 					this.#pair(own, i, s);
 				} else {
 					if (hurt) this.#kills(i, s, hp);
 					if (own.hurt) this.#threatKills(i, s, own.hp);
 				}
 			}
-			this.seat.foes.stale[s] = false;
-			this.foeHp[s] = hp;
+			foe.stale = false;
+			foe.matchedHp = hp;
 		}
 		for (let i = 0; i < TEAM; i++) {
 			const own = this.seat.team.order[i];
@@ -72,7 +72,7 @@ class Matchups {
 
 	#pair(own, i, s) {
 		const {slots, damage, data} = this.observer;
-		const foe = this.seat.foes.fighters[s];
+		const foe = this.seat.foes.facing[s].fighter;
 		const mine = own.fighter;
 		const width = MATCHUP.length;
 		const {around, hits} = this;
@@ -152,7 +152,7 @@ class Matchups {
 			around.physical[side.index] = physical ? factor : 1;
 			around.special[side.index] = special ? factor : 1;
 		}
-		for (let s = 0; s < slots; s++) this.seat.foes.stale[s] = true;
+		for (let s = 0; s < slots; s++) this.seat.foes.facing[s].stale = true;
 	}
 
 	/** Gen 1's screens stand on the Pokemon, double a defense, and are all that surrounds it. */
@@ -166,7 +166,7 @@ class Matchups {
 			if (onPhysical === physical[side.index] && onSpecial === special[side.index]) continue;
 			physical[side.index] = onPhysical;
 			special[side.index] = onSpecial;
-			this.seat.foes.stale[0] = true;
+			this.seat.foes.facing[0].stale = true;
 		}
 	}
 }

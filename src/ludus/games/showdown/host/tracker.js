@@ -17,7 +17,7 @@ const MAX_FIELDS = 32;
 const LOCKING = ['outrage', 'petaldance', 'thrash', 'ragingfury'];
 const BINDING = ['bind', 'wrap', 'clamp', 'firespin'];
 
-/** Rows of the moves and abilities that the tracker treats apart. */
+/** What all battles of a format share: the rows of moves and abilities that the tracker treats apart, and a scratch. */
 class Rules {
 	constructor({moves, abilities}) {
 		this.locking = new Set(LOCKING.map(id => moves.row(id)));
@@ -25,6 +25,7 @@ class Rules {
 		this.pressure = abilities.row('pressure');
 		this.asOne = new Set(['asoneglastrier', 'asonespectrier'].map(id => abilities.byId.get(id)));
 		this.struggle = moves.row('struggle');
+		this.bars = new Int32Array(MAX_FIELDS + 1); // where the fields of the line in hand begin
 	}
 }
 
@@ -48,7 +49,7 @@ class Tracker {
 		this.fieldVersion = 1;
 		this.mover = null;
 		this.text = '';
-		this.bars = new Int32Array(MAX_FIELDS + 1);
+		this.bars = rules.bars;
 		this.fields = 0;
 		this.locking = rules.locking;
 		this.binding = rules.binding;

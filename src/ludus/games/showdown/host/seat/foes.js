@@ -7,21 +7,27 @@ const {MOVES} = require('./own');
 const {estimateHp, estimateStats} = require('./stats');
 const {TEAM} = require('./team');
 
+/** The foe in one slot, as the match-ups meet it. */
+class Facing {
+	constructor() {
+		this.mon = null;
+		this.combat = 0; // the Pokemon's count of changes when this was filled
+		this.stale = true; // match-ups must be estimated again
+		this.followsHp = false; // has a move like Eruption, or Multiscale
+		this.halves = false; // has a move like Super Fang
+		this.matchedHp = 0; // what the match-ups in the row were held against
+		this.fighter = new Fighter();
+	}
+}
+
 class Foes {
 	constructor(seat) {
-		const {slots} = seat.observer;
 		this.seat = seat;
 		this.observer = seat.observer;
 		this.shown = new Array(TEAM).fill(undefined); // whom each row shows now
-		this.versions = new Int32Array(TEAM);
+		this.versions = new Array(TEAM).fill(0);
 		this.unseen = TEAM;
-		// of the active ones, by slot
-		this.fighters = Array.from({length: slots}, () => new Fighter());
-		this.combat = new Int32Array(slots);
-		this.owners = new Array(slots).fill(null);
-		this.stale = new Array(slots).fill(true); // match-ups must be estimated again
-		this.followsHp = new Array(slots).fill(false);
-		this.halves = new Array(slots).fill(false); // has a move like Super Fang
+		this.facing = Array.from({length: seat.observer.slots}, () => new Facing());
 	}
 
 	update() {
@@ -61,7 +67,7 @@ class Foes {
 		const out = this.seat.pokemonLeaf;
 		if (mon === null) {
 			if (hidden) out[row + COLUMN.hp] = out[row + COLUMN.alive] = out[row + COLUMN.present] = 1;
-			if (i < observer.slots) this.combat[i] = -1, this.stale[i] = true;
+			if (i < observer.slots) this.facing[i].combat = -1, this.facing[i].stale = true;
 			return;
 		}
 		const {data} = observer;
@@ -70,7 +76,8 @@ class Foes {
 		this.seat.speciesLeaf[p] = mon.shown;
 		this.seat.abilityLeaf[p] = mon.ability;
 		this.seat.itemLeaf[p] = mon.item;
-		const fighter = i < observer.slots && active ? this.fighters[i] : scratch;
+		const facing = i < observer.slots && active ? this.facing[i] : null;
+		const fighter = facing !== null ? facing.fighter : scratch;
 		this.seat.types(p, fighter, mon.type1, mon.type2, mon.addedType, mon.tera, mon.terastallized);
 		const alive = !mon.fainted;
 		out[row + COLUMN.hp] = alive ? mon.hp : 0;
@@ -107,7 +114,7 @@ class Foes {
 			this.seat.move_stateLeaf[state + 2] = move === mon.disabledMove ? 1 : 0;
 			this.seat.move_stateLeaf[state + 3] = active && move === mon.lastMove ? 1 : 0;
 		}
-		if (fighter === scratch) return;
+		if (facing === null) return;
 		fighter.hp = alive ? mon.hp : 0;
 		if (mon.transformed) estimateHp(data, fighter, mon.species, mon.level);
 		fighter.species = mon.shown;
@@ -117,15 +124,15 @@ class Foes {
 		fighter.status = mon.status;
 		fighter.dynamaxed = mon.dynamaxed;
 		fighter.boosts = mon.boosts;
-		if (this.combat[i] === mon.combat && this.owners[i] === mon) return;
-		this.combat[i] = mon.combat;
-		this.owners[i] = mon;
-		this.stale[i] = true;
-		this.followsHp[i] = observer.damage.scaled.has(mon.ability);
-		this.halves[i] = false;
+		if (facing.combat === mon.combat && facing.mon === mon) return;
+		facing.combat = mon.combat;
+		facing.mon = mon;
+		facing.stale = true;
+		facing.followsHp = observer.damage.scaled.has(mon.ability);
+		facing.halves = false;
 		for (let m = 0; m < mon.moveCount; m++) {
-			if (observer.damage.followsUsersHp(mon.moves[m])) this.followsHp[i] = true;
-			if (observer.damage.followsTargetsHp(mon.moves[m])) this.halves[i] = true;
+			if (observer.damage.followsUsersHp(mon.moves[m])) facing.followsHp = true;
+			if (observer.damage.followsTargetsHp(mon.moves[m])) facing.halves = true;
 		}
 	}
 }
