@@ -44,6 +44,8 @@ RATIOS = {  # name: (ours, the peer or the ceiling)
     "train_vs_random": ("train", "random"),
 }
 FACTS = ("concurrency", "server_processes", "rows", "host_rss_mib")  # that drivers add to their answers
+PEER = ("8,16,32", "0,1")  # what its driver tries: battles at a time, kinds of servers
+QUICK_PEER = ("16", "0")
 QUIET = 0.9  # share of the cores that the bare engine gets on a machine with nothing else to do
 MEMORY_MATCHES = 16  # the number that the host's memory is promised for
 
@@ -76,13 +78,13 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--format", default="gen1randombattle", help="a random-battle format")
     parser.add_argument("--quick", action="store_true", help="coarser, in under a minute")
     parser.add_argument("--repeats", type=int, help="how often each is measured (5; quick: 2)")
-    parser.add_argument("--seconds", type=float, help="of one measurement (8; quick: 1.2)")
-    parser.add_argument("--warm-up", type=float, help="seconds before the first (20; quick: 1.5)")
+    parser.add_argument("--seconds", type=float, help="of one measurement (8; quick: 1)")
+    parser.add_argument("--warm-up", type=float, help="seconds before the first (20; quick: 1.2)")
     parser.add_argument("--hosts", type=int, default=contest.machine()["cores"], help="processes (one per core)")
     parser.add_argument("--matches", type=int, default=32, help="per host")
     parser.add_argument("--save", action="store_true", help=f"append the result to {RESULTS.relative_to(ROOT)}")
     chosen = parser.parse_args()
-    for name, usual, quick in (("repeats", 5, 2), ("seconds", 8.0, 1.2), ("warm_up", 20.0, 1.5)):
+    for name, usual, quick in (("repeats", 5, 2), ("seconds", 8.0, 1.0), ("warm_up", 20.0, 1.2)):
         if getattr(chosen, name) is None:
             setattr(chosen, name, quick if chosen.quick else usual)
     return chosen
@@ -98,7 +100,7 @@ def _contestants(chosen: argparse.Namespace) -> dict[str, Contestant]:
         return Contestant(mode, [command] * chosen.hosts)
 
     return {
-        "peer": Contestant("peer", [_python("peer", chosen.format, *(["16"] if chosen.quick else ["8,16,32", "0,1"]))]),
+        "peer": Contestant("peer", [_python("peer", chosen.format, *(QUICK_PEER if chosen.quick else PEER))]),
         "stock": engine("stock"),
         "bare": engine("bare"),
         "ceiling": engine("ceiling"),

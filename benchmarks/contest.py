@@ -72,13 +72,17 @@ class Contestant:
             process.stdin.flush()
         return [self._answer(i, ANSWER_DEADLINE_S) for i in range(len(self._processes))]
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def leave(self) -> None:
+        """Ask the processes to end, and do not wait for them."""
         self._wake()
         for process in self._processes:
             assert process.stdin is not None
             process.stdin.close()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.leave()
         for process in self._processes:
             try:
                 process.wait(LEAVE_DEADLINE_S)
@@ -144,12 +148,12 @@ def tied(command: Sequence[str]) -> list[str]:
 
 
 def start(contestants: Iterable[Contestant], running: ExitStack) -> None:
-    """Start all; those that never rest by themselves come last, so that they disturb nobody's start."""
-    contestants = list(contestants)
-    for pausing in (True, False):
-        started = [running.enter_context(each) for each in contestants if each.pausing is pausing]
-        for contestant in started:
-            contestant.wait_until_ready()
+    """Start all at once, and let all leave at once; those that never rest by themselves are stopped when ready."""
+    started = [running.enter_context(each) for each in contestants]
+    for contestant in started:
+        running.callback(contestant.leave)
+    for contestant in sorted(started, key=lambda each: each.pausing):
+        contestant.wait_until_ready()
 
 
 def run_interleaved(contestants: Iterable[Contestant], *, repeats: int, warm_up_s: float, seconds: float) -> None:

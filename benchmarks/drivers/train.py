@@ -103,7 +103,7 @@ def _config(battle_format: str, sets: Sequence[str]) -> RunConfig:
 
 
 def _answer_until_told_to_leave(watcher: Watcher) -> None:
-    watcher.wait_for_updates(2)  # the rest of the way to a steady lag is the warm-up's
+    watcher.wait_for_updates(1)  # the rest of the way to a steady lag is the warm-up's
     answer_requests(watcher.measure)
     os.kill(os.getpid(), signal.SIGTERM)
 

@@ -49,6 +49,20 @@ def test_everybody_is_measured_once_a_repeat_after_a_warm_up_that_does_not_count
     assert [len(each.cores) for each in both] == [3, 3]
 
 
+def test_all_are_asked_to_leave_before_one_is_waited_for() -> None:
+    asked: list[str] = []
+
+    class Leaving(Contestant):
+        def leave(self) -> None:
+            asked.append(self.name)
+            super().leave()
+
+    both = [Leaving(name, [[sys.executable, "-c", OBEDIENT]]) for name in ("a", "b")]
+    with ExitStack() as running:
+        contest.start(both, running)
+    assert set(asked[:2]) == {"a", "b"}
+
+
 def test_one_that_never_rests_is_stopped_between_its_measurements_and_ended_all_the_same() -> None:
     with contestant("restless", pausing=False) as restless:
         restless.wait_until_ready()
