@@ -19,6 +19,7 @@ module.exports = function patchLayout({replace, Side}) {
 			pokemon.lastMoveTargetLoc = undefined;
 			pokemon.staleness = undefined;
 			pokemon.pendingStaleness = undefined;
+			pokemon.terastallized = undefined;
 		}
 		return pokemon;
 	});

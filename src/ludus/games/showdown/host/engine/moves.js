@@ -10,7 +10,12 @@
 const {createCopy} = require('./copies');
 
 /** Set on active moves while they run; named here so that setting them does not change the layout. */
-const RUN_TIME_KEYS = ['hit', 'moveHitData', 'totalDamage', 'lastHit', 'isExternal', 'hasBounced', 'sourceEffect'];
+const RUN_TIME_KEYS = [
+	'hit', 'moveHitData', 'totalDamage', 'lastHit', 'isExternal', 'hasBounced', 'sourceEffect', 'selfDropped',
+	'infiltrates', 'hitTargets', 'allies', 'statusRoll', 'magnitude', 'multihitType', 'hasSheerForce', 'hasAuraBreak',
+	'auraBooster', 'pranksterBoosted', 'typeChangerBoosted', 'stellarBoosted', 'causedCrashDamage', 'ruinedAtk',
+	'ruinedDef', 'ruinedSpA', 'ruinedSpD',
+];
 
 module.exports = function patchMoves({replace, ModdedDex, DataMove}) {
 	const copiers = new WeakMap();
