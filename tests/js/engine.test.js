@@ -1,0 +1,60 @@
+'use strict';
+// Parts of the engine speed-up that a comparison of whole battles would not single out.
+
+const assert = require('node:assert/strict');
+const path = require('node:path');
+const { test } = require('node:test');
+const { HOST, SplitMix, sim, startBattle } = require('./simulator.js');
+const { createCopy } = require(path.join(HOST, 'engine/copies.js'));
+
+require(path.join(HOST, 'engine.js')).speedUp(process.env.LUDUS_TEST_SIMULATOR);
+
+test('a copy of a move table equals a deep clone and shares nothing with it', () => {
+	const dex = sim.Dex.mod('gen9');
+	for (const move of dex.moves.all()) {
+		for (const key of Object.keys(move)) {
+			if (typeof move[key] !== 'object' || move[key] === null) continue;
+			const copy = createCopy(move[key], dex.deepClone);
+			const first = copy();
+			assert.deepStrictEqual(first, dex.deepClone(move[key]), `${move.id}.${key}`);
+			assert.notEqual(first, copy(), `${move.id}.${key}`);
+			assert.notEqual(first, move[key], `${move.id}.${key}`);
+		}
+	}
+});
+
+test('requests share the entry of an unchanged Pokemon and describe a changed one anew', () => {
+	const { sides: [side] } = startBattle('gen9randombattle', new SplitMix(1));
+	const [active, benched] = side.pokemon;
+	const before = side.getRequestData().pokemon;
+	assert.equal(side.getRequestData().pokemon[1], before[1]);
+	const told = JSON.stringify(before[1]);
+	benched.hp--;
+	benched.status = 'par';
+	active.moveSlots[0] = { ...active.moveSlots[0], id: 'splash' };
+	const after = side.getRequestData().pokemon;
+	assert.equal(after[1].condition, `${benched.hp}/${benched.maxhp} par`);
+	assert.equal(after[0].moves[0], 'splash');
+	assert.equal(JSON.stringify(before[1]), told);
+	assert.equal(after[2], before[2]);
+});
+
+test('a move that is out of PP is refused, one that is not is chosen', () => {
+	const { sides: [side] } = startBattle('gen1randombattle', new SplitMix(2));
+	side.active[0].moveSlots[0].pp = 0;
+	assert.equal(side.choose('move 1'), false);
+	assert.match(side.choice.error, /is disabled/);
+	assert.equal(side.choose('move 2'), true);
+	assert.equal(side.choice.actions[0].moveid, side.active[0].moveSlots[1].id);
+});
+
+test('a Pokemon that faints after Terastallizing is told apart by nothing', () => {
+	const battle = startBattle('gen9randombattle', new SplitMix(3));
+	const [pokemon] = battle.sides[0].active;
+	battle.actions.terastallize(pokemon);
+	assert.ok(battle.sides[0].getRequestData().pokemon[0].terastallized);
+	pokemon.faint();
+	battle.faintMessages();
+	assert.equal(pokemon.terastallized, undefined);
+	assert.equal('terastallized' in JSON.parse(JSON.stringify(battle.toJSON())).sides[0].pokemon[0], false);
+});
