@@ -19,7 +19,7 @@ import torch
 
 from ludus.config.check import check
 from ludus.config.schema import RunConfig
-from ludus.errors import CheckpointError, ConfigError, EvaluationError, FleetError
+from ludus.errors import CheckpointError, ConfigError, EvaluationError, FleetError, LudusError
 from ludus.evaluation import arena
 from ludus.evaluation.arena import MatchupResult
 from ludus.games import registry
@@ -35,8 +35,10 @@ from ludus.policies import checkpoint, nets
 from ludus.policies.checkpoint import Checkpoints, State
 from ludus.policies.network import NetPolicy
 from ludus.policies.weights import read_tensors
-from ludus.scale.actor import Actor, ActorState, open_fleet
+from ludus.scale import underway
+from ludus.scale.actor import open_actor
 from ludus.scale.local import OverlappedSource, SerialSource
+from ludus.scale.underway import ActorState, Underway
 from ludus.seeds import derive
 from ludus.spec import GameSpec
 from ludus.types import Policy
@@ -111,6 +113,7 @@ class Run:
         generator = torch.Generator().manual_seed(derive(config.seed, "minibatches"))
         self.algorithm = Ppo(net, self._spec, config.learner, generator, _device(config.device))
         self.learner = Learner(source, self.algorithm, config.learner, config.budget, metrics)
+        self._playing = False
         if saved is not None:
             self._restore(saved)
         self._saved_at = self._shown_at = time.monotonic()
@@ -120,6 +123,7 @@ class Run:
         """Until the budget is used up: True. False when `stopped`. A checkpoint is written in either case."""
         self._stopped = stopped
         self._source.start(self.algorithm.weights.numpy(), self.learner.version)
+        self._playing = True
         self._metrics.set(names.PHASE, "training")
         try:
             finished = self.learner.run(self._tick, self._after_update)
@@ -127,6 +131,7 @@ class Run:
             finished = False
         finally:
             self._save()
+            self._playing = False
         self._show(now=True)
         return finished
 
@@ -236,11 +241,29 @@ class Run:
         self._metrics.set(names.POOL, len(versions))
 
     def _save(self) -> Path | None:
-        """A checkpoint of this version. A full disk is counted and shown, and training goes on."""
+        """A checkpoint of this version and what is under way. A full disk is counted and shown; training goes on."""
         self._saved_at = time.monotonic()
         with self._metrics.stage(names.CHECKPOINT):
             model = {**checkpoint.net_tensors(self.algorithm.net), **checkpoint.table_tensors(self._spec)}
-            return self._attempt(lambda: self._checkpoints.save(self._state(), model, self.algorithm.optimiser_state()))
+            optimiser = self.algorithm.optimiser_state()
+            matches = self._attempt(self._write_matches)  # before the state: what the actor counted comes with it
+            path = self._attempt(lambda: self._checkpoints.save(self._state(), model, optimiser, matches))
+        if path is not None:
+            self._attempt(self._pool.sweep)
+        return path
+
+    def _write_matches(self) -> Path | None:
+        """A checkpoint without them is better than none: the matches of the resumed run then begin anew."""
+        if not self._playing:
+            return None
+        path, trouble = self._checkpoints.staged(), "the actor does not say how they stand"
+        try:
+            if self._source.save(path):
+                return path
+        except LudusError as error:
+            trouble = str(error)
+        log.warning("update %d is saved without the matches under way: %s", self.learner.version, trouble)
+        return None
 
     def _attempt(self, write: Callable[[], Written]) -> Written | None:
         try:
@@ -272,7 +295,10 @@ class Run:
         checkpoint.load_net(self.algorithm.net, read_tensors(path / checkpoint.MODEL), path)
         self.algorithm.load_optimiser_state(read_tensors(path / checkpoint.OPTIMISER))
         checkpoint.restore_generator(self.algorithm.generator, state.generators["minibatches"])
+        anew = self._metrics.counter(names.BEGUN_ANEW)  # counted when the source was opened
         self._metrics.restore(state.counters)
+        if anew:
+            self._metrics.add(names.BEGUN_ANEW, anew)
         self.learner.version, self.learner.training_s = state.version, state.training_s
         self._scores = dict(state.scores)
 
@@ -286,23 +312,33 @@ def _source(
     config: RunConfig, run_dir: Path, game: Game, saved: Path | None, metrics: Metrics
 ) -> Iterator[SerialSource | OverlappedSource]:
     pool = Pool(run_dir / "pool", config.opponents.pool)
-    version, state = 0, None
+    version, state, found = 0, None, None
     if saved is not None:
+        found = _under_way(saved / checkpoint.MATCHES, config, metrics)
         note = checkpoint.read_state(saved)
         version, state = note.version, None if note.actor is None else msgspec.convert(note.actor, ActorState)
         pool.retain(note.pool)  # what came after the checkpoint never was; what was thinned since is gone
     if config.mode == "overlapped":
+        matches = None if saved is None or found is None else saved / checkpoint.MATCHES
         with OverlappedSource(
-            config, run_dir, metrics, version=version, pool=pool.versions(), state=state
+            config, run_dir, metrics, version=version, pool=pool.versions(), state=state, matches=matches
         ) as overlapped:
             yield overlapped
         return
-    with open_fleet(config, game, run_dir / "logs", version) as fleet:
-        actor = Actor(fleet, config, prefers=game.net, scripted=game.scripted, pool=pool, version=version)
-        actor.set_past(pool.versions())
-        if state is not None:
-            actor.restore(state)
+    with open_actor(
+        config, game, run_dir / "logs", pool, version=version, past=pool.versions(), state=state, found=found
+    ) as actor:
         yield SerialSource(actor, metrics)
+
+
+def _under_way(path: Path, config: RunConfig, metrics: Metrics) -> Underway | None:
+    """None, counted and logged: the matches begin anew."""
+    try:
+        return underway.read(path, config)
+    except CheckpointError as error:
+        metrics.add(names.BEGUN_ANEW)
+        log.warning("%s; matches begin anew", error)
+        return None
 
 
 def _saved(run_dir: Path, resume: bool) -> Path | None:

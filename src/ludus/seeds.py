@@ -8,6 +8,6 @@ import numpy as np
 
 
 def derive(seed: int, purpose: str, version: int = 0) -> int:
-    """A seed below 2^53 for this purpose. `version` gives a resumed run seeds that its first part did not use."""
+    """A seed below 2^53 for this purpose. `version` gives a run resumed without its matches seeds it did not use."""
     sequence = np.random.SeedSequence([seed, zlib.crc32(purpose.encode()), version])
     return int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(11))

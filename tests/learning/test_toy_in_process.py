@@ -31,8 +31,9 @@ from ludus.metrics.observer import Numbers, Result
 from ludus.policies import checkpoint
 from ludus.policies.checkpoint import load_agent
 from ludus.run import Run
-from ludus.scale.actor import Actor, ActorState
+from ludus.scale.actor import Actor
 from ludus.scale.local import SerialSource
+from ludus.scale.underway import ActorState
 from ludus.types import Arrivals
 
 CONFIG = RunConfig(

@@ -80,6 +80,9 @@ class InProcessFleet:
         """Lose the match in this slot, as if its host had died, and begin another."""
         self._end(index, void=reason)
 
+    def standing(self) -> None:
+        """Another fleet cannot go on from here."""
+
     def close(self) -> None:
         pass
 

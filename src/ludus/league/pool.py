@@ -27,15 +27,19 @@ class Pool:
     def __init__(self, folder: Path, keep: int) -> None:
         self._folder = folder
         self._keep = keep
+        self._dropped: set[int] = set()
 
     def versions(self) -> list[int]:
-        return sorted(int(path.stem[1:]) for path in self._folder.glob("v*.safetensors"))
+        return sorted({int(path.stem[1:]) for path in self._folder.glob("v*.safetensors")} - self._dropped)
 
     def path(self, version: int) -> Path:
         return self._folder / f"v{version:08d}.safetensors"
 
     def add(self, version: int, tensors: Mapping[str, Tensor]) -> None:
-        """Write a snapshot, whole or not at all, then thin. Raises OSError, with the pool as it was."""
+        """Write a snapshot, whole or not at all, then thin. Raises OSError, with the pool as it was.
+
+        The files of those that were thinned stay until `sweep`: the latest checkpoint may name them.
+        """
         self._folder.mkdir(parents=True, exist_ok=True)
         unfinished = self.path(version).with_suffix(".tmp")
         try:
@@ -44,9 +48,15 @@ class Pool:
         except OSError:
             unfinished.unlink(missing_ok=True)
             raise
-        self.retain(thinned(self.versions(), self._keep))
+        versions = self.versions()
+        self._dropped.update(set(versions) - set(thinned(versions, self._keep)))
+
+    def sweep(self) -> None:
+        """A checkpoint that names the pool as it is was written: remove the files of others."""
+        self.retain(self.versions())
+        self._dropped.clear()
 
     def retain(self, versions: Sequence[int]) -> None:
         """Remove all others: a resumed run forgets what came after its checkpoint."""
-        for version in set(self.versions()) - set(versions):
+        for version in (set(self.versions()) | self._dropped) - set(versions):
             self.path(version).unlink(missing_ok=True)

@@ -84,6 +84,7 @@ REWARD = "match/reward"
 LENGTH = "match/decisions"
 TRUNCATED = "match/truncated"
 VOIDED = "match/voided"
+BEGUN_ANEW = "match/begun_anew"
 HOSTS_ALIVE = "hosts/alive"
 HOSTS_TOTAL = "hosts/total"
 HOSTS_RESTARTS = "hosts/restarts"
@@ -131,6 +132,7 @@ METRICS: tuple[Metric, ...] = (
     Metric(LENGTH, "mean", "decisions", "decisions in a match, all seats together"),
     Metric(TRUNCATED, "counter", "matches", "matches that were cut off at the game's limit"),
     Metric(VOIDED, "counter", "matches", "matches that were lost with their host"),
+    Metric(BEGUN_ANEW, "counter", "resumes", "resumes after which the matches under way began anew; the log says why"),
     Metric(HOSTS_ALIVE, "gauge", "hosts", "hosts that play now"),
     Metric(HOSTS_TOTAL, "gauge", "hosts", "hosts the run began with"),
     Metric(HOSTS_RESTARTS, "gauge", "restarts", "times a host was started again"),
@@ -170,6 +172,7 @@ POLICIES = "actor/policies"
 SEND = "actor/send"
 HAND_OVER = "actor/hand_over"
 LOAD_WEIGHTS = "actor/load_weights"
+SAVE = "actor/save"
 WAIT_BATCH = "learner/wait_batch"
 RETURNS = "learner/returns"
 UPDATE = "learner/update"
@@ -184,6 +187,7 @@ STAGES: tuple[Stage, ...] = (
     Stage(SEND, "sending the choices to the hosts"),
     Stage(HAND_OVER, "handing batches to the learner, waiting included when its queue is full"),
     Stage(LOAD_WEIGHTS, "taking over published weights"),
+    Stage(SAVE, "writing what is under way into a checkpoint"),
     Stage(WAIT_BATCH, "waiting for a batch"),
     Stage(RETURNS, "advantages and returns"),
     Stage(UPDATE, "forward, backward and optimiser"),

@@ -2,6 +2,7 @@
 
 <run>/checkpoints/u00000120/model.safetensors      the net's tensors (net.*) and the game's tables (table.*)
                             optimiser.safetensors  Adam's moments by parameter
+                            matches.safetensors    matches under way and what is recorded of them (scale/underway.py)
                             state.json             counters, generators, what game, what net
 <run>/checkpoints/best.json                        which of them evaluated best
 """
@@ -31,6 +32,7 @@ from ludus.policies.weights import read_tensors, write_bytes, write_tensors
 from ludus.spec import GameSpec, ObsSpec
 
 MODEL, OPTIMISER, STATE, BEST = "model.safetensors", "optimiser.safetensors", "state.json", "best.json"
+MATCHES = "matches.safetensors"
 UNFINISHED = ".unfinished-"
 
 
@@ -74,10 +76,22 @@ class Checkpoints:
         self.folder = run_dir / "checkpoints"
         self._keep = keep
 
-    def save(self, state: State, model: Mapping[str, Tensor], optimiser: Mapping[str, Tensor]) -> Path:
-        """Write one, then remove what is not kept. Raises CheckpointError; what was there before stays valid."""
+    def save(
+        self,
+        state: State,
+        model: Mapping[str, Tensor],
+        optimiser: Mapping[str, Tensor],
+        matches: Path | None = None,
+    ) -> Path:
+        """Write one, then remove what is not kept. Raises CheckpointError; what was there before stays valid.
+
+        `matches` is a file with what is under way, written at `staged`; it is taken over. Where this version was saved
+        before, it replaces the one there, and so does the state.
+        """
         final = self.folder / f"u{state.version:08d}"
         if final.exists():
+            if matches is not None:
+                self._renew(final, state, matches)
             return final
         unfinished = self.folder / f"{UNFINISHED}{final.name}"
         try:
@@ -85,7 +99,9 @@ class Checkpoints:
             unfinished.mkdir(parents=True)
             write_tensors(unfinished / MODEL, model)
             write_tensors(unfinished / OPTIMISER, optimiser)
-            write_bytes(unfinished / STATE, msgspec.json.format(msgspec.json.encode(state)))
+            if matches is not None:
+                matches.rename(unfinished / MATCHES)
+            write_bytes(unfinished / STATE, _encoded(state))
             _sync_folder(unfinished)
             unfinished.rename(final)
             _sync_folder(self.folder)
@@ -94,6 +110,11 @@ class Checkpoints:
             raise CheckpointError(_failure(final, error, self.names())) from error
         self._remove_old()
         return final
+
+    def staged(self) -> Path:
+        """Where to write the file with what is under way before `save`. Raises OSError."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        return self.folder / f"{UNFINISHED}{MATCHES}"
 
     def names(self) -> list[str]:
         """Whole checkpoints, oldest first."""
@@ -124,6 +145,17 @@ class Checkpoints:
             raise CheckpointError(_failure(self.folder / BEST, error, self.names())) from error
         self._remove_old()
         return True
+
+    def _renew(self, final: Path, state: State, matches: Path) -> None:
+        note = final / f"{UNFINISHED}{STATE}"
+        try:
+            write_bytes(note, _encoded(state))
+            matches.replace(final / MATCHES)
+            note.replace(final / STATE)
+            _sync_folder(final)
+        except OSError as error:
+            note.unlink(missing_ok=True)
+            raise CheckpointError(_failure(final, error, self.names())) from error
 
     def _remove_old(self) -> None:
         best = self.best()
@@ -225,6 +257,10 @@ def encode_generator(generator: torch.Generator) -> str:
 
 def restore_generator(generator: torch.Generator, encoded: str) -> None:
     generator.set_state(torch.frombuffer(bytearray(base64.b64decode(encoded)), dtype=torch.uint8))
+
+
+def _encoded(state: State) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(state))
 
 
 def _failure(path: Path, error: OSError, names: Sequence[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -57,9 +57,9 @@ class Rollout:
             self._once()
         return True
 
-    def state(self) -> dict[str, NDArray[Any]]:
-        """What is recorded of running matches and not handed over. Any: columns of several types."""
-        parts = {"segments": self._segments.state(), "tally": self._tally.state()}
+    def state(self, handed: Sequence[SegmentBatch] = ()) -> dict[str, NDArray[Any]]:
+        """What is recorded, and in batches that were `handed` over and come back. Any: columns of several types."""
+        parts = {"segments": self._segments.state(handed), "tally": self._tally.state()}
         return {f"{part}.{name}": array for part, arrays in parts.items() for name, array in arrays.items()}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:

@@ -7,7 +7,7 @@ records nothing; its segment goes on in the row's next match. Nothing is thrown 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import prod
 from typing import Any
@@ -96,17 +96,19 @@ class Segments:
             _copy(self._waiting, np.arange(moved, self._waits), self._waiting, 0)
         self._filled, self._waits = moved, left
 
-    def state(self) -> dict[str, NDArray[Any]]:
-        """What is recorded and not handed over, as plain arrays: open segments as far as they go, and complete ones. A
-        full batch belongs to whoever asked for it. Masks are packed. Any: columns of several types."""
+    def state(self, handed: Sequence[SegmentBatch] = ()) -> dict[str, NDArray[Any]]:
+        """What is recorded, as plain arrays: open segments as far as they go, and complete ones, first those of batches
+        that were `handed` over and come back. Any other full batch belongs to whoever asked for it. Masks are packed.
+        Any: columns of several types."""
         filled = 0 if self._batch is None or self.full else self._filled
         recorded = np.arange(self._length) < self._position[:, None]  # [rows, T]
         state: dict[str, NDArray[Any]] = {"position": self._position, "began": self._began, "live": self._live}
         for name in SegmentBatch.__slots__:
-            waiting = getattr(self._waiting, name)[: self._waits]
-            if self._batch is not None and filled:
-                waiting = np.concatenate((getattr(self._batch, name)[:filled], waiting))
-            state[f"complete.{name}"] = _packed(name, waiting)
+            complete = [getattr(batch, name) for batch in handed]
+            if self._batch is not None:
+                complete.append(getattr(self._batch, name)[:filled])
+            complete.append(getattr(self._waiting, name)[: self._waits])
+            state[f"complete.{name}"] = _packed(name, np.concatenate(complete))
             if name != "next_value":
                 state[f"open.{name}"] = _packed(name, getattr(self._open, name)[recorded])
         return {name: array.copy() for name, array in state.items()}

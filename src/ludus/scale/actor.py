@@ -2,42 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
 import msgspec
 import numpy as np
 import torch
-from msgspec import Struct
 from numpy.typing import NDArray
 
 from ludus.config.check import check
 from ludus.config.schema import RunConfig
 from ludus.errors import CheckpointError
+from ludus.fleet import standing
 from ludus.fleet.fleet import HostFleet
+from ludus.fleet.standing import FleetStanding
 from ludus.games.registry import Game
-from ludus.league.matchmaking import PAST, SCRIPTED, MatchmakerState, SharedMatchmaker
+from ludus.league.matchmaking import PAST, SCRIPTED, SharedMatchmaker
 from ludus.league.pool import Pool
 from ludus.metrics import names
 from ludus.metrics.core import Delta, Metrics
 from ludus.policies import nets
-from ludus.policies.bank import PolicyBank
-from ludus.policies.checkpoint import encode_generator, load_net, restore_generator
+from ludus.policies.bank import LEARNER, PolicyBank
+from ludus.policies.checkpoint import MATCHES, encode_generator, load_net, restore_generator
 from ludus.policies.network import NetPolicy
 from ludus.policies.weights import read_tensors
 from ludus.rollout.loop import Rollout, WaitingFleet
 from ludus.rollout.segments import SegmentLayout, Segments
+from ludus.scale import underway
+from ludus.scale.underway import ActorState, Note, Underway
 from ludus.seeds import derive
 from ludus.spec import GameSpec
-from ludus.types import Policy, SegmentBatch
-
-
-class ActorState(Struct, frozen=True):
-    """What a resumed run needs to go on: everything drawn so far, and how matches ended."""
-
-    sampling: str
-    matchmaker: MatchmakerState
+from ludus.types import Policy, Resumable, SegmentBatch
 
 
 class Health(Protocol):
@@ -54,9 +51,12 @@ class ActorFleet(WaitingFleet, Protocol):
     @property
     def health(self) -> Health: ...
 
+    def standing(self) -> FleetStanding | None: ...
+
 
 class Actor:
-    """Plays on a fleet that somebody else opens and closes. `version` > 0: that of the checkpoint it goes on from."""
+    """Plays on a fleet that somebody else opens and closes. Generators are seeded for `version`: 0, or that of the
+    checkpoint from which the run goes on with other matches."""
 
     def __init__(
         self,
@@ -75,6 +75,8 @@ class Actor:
         self._config = config
         self._prefers = prefers
         self._pool = pool
+        self._scripted = scripted
+        self._seeded = version
         self._generator = torch.Generator().manual_seed(derive(config.seed, "sampling", version))
         learner = NetPolicy(
             nets.build(fleet.spec, config.policy, prefers), fleet.spec, version=version, generator=self._generator
@@ -85,10 +87,10 @@ class Actor:
             scripted=tuple(scripted),
             seed=derive(config.seed, "matchmaking", version),
         )
+        self._past: dict[str, int] = {}  # past selves that may play, by name
         self._bank = PolicyBank(learner, self._matchmaker, rows=fleet.rows, seats=fleet.spec.seats)
         for name in self._matchmaker.scripted:
-            policy = scripted[name](fleet.spec, derive(config.seed, name, version))
-            self._bank.enter(SCRIPTED + name, policy)
+            self._bank.enter(SCRIPTED + name, self._script(name))
         segments = Segments(fleet.spec, fleet.rows, config.rollout.segment)
         self._rollout = Rollout(fleet, self._bank, segments, self.metrics, lockstep=config.mode == "serial")
 
@@ -116,11 +118,8 @@ class Actor:
 
     def set_past(self, versions: Sequence[int]) -> None:
         """Load the past selves that are new, let the matchmaker choose among them, forget the others."""
-        wanted = {f"{PAST}{version}": version for version in versions}
-        for name in wanted.keys() - set(self._bank.names):
-            self._bank.enter(name, self._load(wanted[name]))
-        self._matchmaker.set_past(wanted.values())
-        self._bank.retire(name for name in self._bank.names if name.startswith(PAST) and name not in wanted)
+        self._enter_past(versions)
+        self._bank.retire(name for name in self._bank.names if name.startswith(PAST) and name not in self._past)
 
     def state(self) -> ActorState:
         return ActorState(encode_generator(self._generator), self._matchmaker.state())
@@ -129,6 +128,57 @@ class Actor:
         """Call after `set_past`."""
         restore_generator(self._generator, state.sampling)
         self._matchmaker.restore(state.matchmaker)
+
+    def save(self, path: Path, handed: Sequence[SegmentBatch] = ()) -> bool:
+        """Write all that is under way into a file, with batches that were `handed` over and nobody has learned from.
+        False: the fleet cannot say how it stands. Raises OSError."""
+        found = self.underway(handed)
+        if found is not None:
+            underway.write(path, found)
+        return found is not None
+
+    def underway(self, handed: Sequence[SegmentBatch] = ()) -> Underway | None:
+        """All that is needed to go on exactly; nothing changes by asking."""
+        fleet = self._fleet.standing()
+        if fleet is None:
+            return None
+        fleet_note, fleet_arrays = standing.pack(fleet)
+        policies = {name: self._bank.policy(name) for name in self._bank.names}
+        note = Note(
+            self._seeded,
+            self.spec.fingerprint,
+            self._config.rollout.segment,
+            self.state(),
+            {name: policy.state() for name, policy in policies.items() if isinstance(policy, Resumable)},
+            self._bank.state(),
+            fleet_note,
+        )
+        left = {
+            name.replace(":", "."): policy.weights.vector.numpy()
+            for name, policy in policies.items()
+            if name.startswith(PAST) and name not in self._past and isinstance(policy, NetPolicy)
+        }
+        arrays = {f"fleet.{name}": array for name, array in fleet_arrays.items()}
+        arrays |= {f"rollout.{name}": array for name, array in self._rollout.state(handed).items()}
+        return Underway(note, {**arrays, **left})
+
+    def resume(self, found: Underway, versions: Sequence[int]) -> None:
+        """Instead of `set_past` and `restore`, on a fleet that was opened with its standing: go on exactly."""
+        note = found.note
+        policies = {
+            name: self._revive(name, found) for name in note.bank.policies if name is not None and name != LEARNER
+        }
+        for name, drawn in note.scripted.items():
+            policy = policies.get(name)
+            if isinstance(policy, Resumable):
+                policy.restore(drawn)
+        self._bank.restore(note.bank, policies)
+        for name in self._matchmaker.scripted:
+            if SCRIPTED + name not in policies:
+                self._bank.enter(SCRIPTED + name, self._script(name))
+        self._enter_past(versions)
+        self.restore(note.actor)
+        self._rollout.restore(found.part("rollout."))
 
     def drain(self) -> Delta:
         """What happened since the last call."""
@@ -140,6 +190,28 @@ class Actor:
             self.metrics.set(names.TRAIN_WIN_RATE(opponent), rate.score)
         return self.metrics.drain()
 
+    def _enter_past(self, versions: Sequence[int]) -> None:
+        self._past = {f"{PAST}{version}": version for version in versions}
+        for name, version in self._past.items():
+            if name not in self._bank.names:
+                self._bank.enter(name, self._load(version))
+        self._matchmaker.set_past(versions)
+
+    def _revive(self, name: str, found: Underway) -> Policy:
+        if name.startswith(SCRIPTED):
+            return self._script(name.removeprefix(SCRIPTED))
+        version = int(name.removeprefix(PAST))
+        weights = found.arrays.get(name.replace(":", "."))
+        if weights is None:
+            return self._load(version)
+        net = nets.build(self.spec, self._config.policy, self._prefers)
+        policy = NetPolicy(net, self.spec, version=version, generator=self._generator)
+        policy.adopt(weights, version)
+        return policy
+
+    def _script(self, name: str) -> Policy:
+        return self._scripted[name](self.spec, derive(self._config.seed, name, self._seeded))
+
     def _load(self, version: int) -> NetPolicy:
         path = self._pool.path(version)
         if not path.exists():
@@ -149,8 +221,43 @@ class Actor:
         return NetPolicy(net, self.spec, version=version, generator=self._generator)
 
 
-def open_fleet(config: RunConfig, game: Game, log_dir: Path, version: int) -> HostFleet:
-    """The hosts of a run; a resumed run plays matches that its first part did not."""
+@contextmanager
+def open_actor(
+    config: RunConfig,
+    game: Game,
+    log_dir: Path,
+    pool: Pool,
+    *,
+    version: int,
+    past: Sequence[int],
+    state: ActorState | None,
+    found: Underway | None,
+) -> Iterator[Actor]:
+    """An actor on hosts of its own that goes on from what was `found` under way; else from the `state`, where there is
+    one, with matches that no earlier part of the run has played."""
+    seeded = version if found is None else found.note.seeded
+    with open_fleet(config, game, log_dir, seeded, None if found is None else found.standing()) as fleet:
+        actor = Actor(fleet, config, prefers=game.net, scripted=game.scripted, pool=pool, version=seeded)
+        if found is None or found.note.game != actor.spec.fingerprint:  # whoever restores the net refuses the latter
+            actor.set_past(past)
+            if state is not None:
+                actor.restore(state)
+        else:
+            try:
+                actor.resume(found, past)
+            except (KeyError, IndexError, ValueError, RuntimeError) as error:
+                raise CheckpointError(
+                    f"what was under way does not fit this run ({error}); without {MATCHES} in the checkpoint its "
+                    "matches begin anew"
+                ) from error
+        yield actor
+
+
+def open_fleet(
+    config: RunConfig, game: Game, log_dir: Path, version: int, standing: FleetStanding | None = None
+) -> HostFleet:
+    """The hosts of a run. A resumed run goes on from the `standing`; without one, it plays matches that its first part
+    did not."""
     options = check(config.options, game.options, "options")
     return HostFleet(
         game.command(options),
@@ -158,4 +265,5 @@ def open_fleet(config: RunConfig, game: Game, log_dir: Path, version: int) -> Ho
         options=msgspec.to_builtins(options),
         seed=derive(config.seed, "fleet", version),
         log_dir=log_dir,
+        standing=standing,
     )

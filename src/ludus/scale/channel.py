@@ -12,7 +12,7 @@ from msgspec import Struct
 from ludus.errors import TrainingError
 from ludus.metrics.core import Delta
 from ludus.policies.checkpoint import GameNote
-from ludus.scale.actor import ActorState
+from ludus.scale.underway import ActorState
 
 LENGTH = struct.Struct("<I")
 
@@ -29,6 +29,7 @@ class Begin(Message, frozen=True):
     version: int
     pool: list[int]
     state: ActorState | None
+    matches: str | None  # the file to go on from
 
 
 class Hello(Message, frozen=True):
@@ -64,6 +65,20 @@ class PastSelves(Message, frozen=True):
     versions: list[int]
 
 
+class Save(Message, frozen=True):
+    """Learner to actor: write all that is under way into this file, and say so."""
+
+    path: str
+
+
+class Saved(Message, frozen=True):
+    """Actor to learner: the file is written; or why not."""
+
+    path: str
+    errno: int = 0
+    error: str = ""
+
+
 class Report(Message, frozen=True):
     """Actor to learner, about once a second."""
 
@@ -81,7 +96,7 @@ class Stop(Message, frozen=True):
     """Learner to actor, last."""
 
 
-Any = Begin | Hello | Attach | Filled | Release | PastSelves | Report | Failed | Stop
+Any = Begin | Hello | Attach | Filled | Release | PastSelves | Save | Saved | Report | Failed | Stop
 
 
 class ClosedError(Exception):

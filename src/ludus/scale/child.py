@@ -24,7 +24,8 @@ from ludus.games import registry
 from ludus.league.pool import Pool
 from ludus.metrics import names
 from ludus.policies.checkpoint import note_game
-from ludus.scale.actor import Actor, open_fleet
+from ludus.scale import underway
+from ludus.scale.actor import Actor, open_actor
 from ludus.scale.channel import (
     Attach,
     Begin,
@@ -36,6 +37,8 @@ from ludus.scale.channel import (
     PastSelves,
     Release,
     Report,
+    Save,
+    Saved,
     Stop,
 )
 from ludus.scale.memory import SharedMemory
@@ -71,12 +74,11 @@ def _serve(control: Channel, memory_fd: int) -> None:
     config = msgspec.json.decode(begin.config, type=RunConfig)
     run_dir = Path(begin.run_dir)
     game = registry.load(config.game)
-    with open_fleet(config, game, run_dir / "logs", begin.version) as fleet:
-        pool = Pool(run_dir / "pool", config.opponents.pool)
-        actor = Actor(fleet, config, prefers=game.net, scripted=game.scripted, pool=pool, version=begin.version)
-        actor.set_past(begin.pool)
-        if begin.state is not None:
-            actor.restore(begin.state)
+    found = None if begin.matches is None else underway.read(Path(begin.matches), config)
+    pool = Pool(run_dir / "pool", config.opponents.pool)
+    with open_actor(
+        config, game, run_dir / "logs", pool, version=begin.version, past=begin.pool, state=begin.state, found=found
+    ) as actor:
         tables = {
             name: (list(table.shape), table.astype(np.float32).tobytes()) for name, table in actor.spec.tables.items()
         }
@@ -96,6 +98,7 @@ class Shift:
         self._memory = memory
         self._control = control
         self._free = deque(range(len(memory.slabs)))
+        self._handed: deque[int] = deque()  # slabs that the learner has, the oldest first
         self._stopped = False
         self._report_at = time.monotonic() + REPORT_S
 
@@ -108,7 +111,9 @@ class Shift:
                     self._report()
             if self._stopped or not self._actor.play(self._memory.slabs[self._free[0]], self._between):
                 return
-            self._control.send(Filled(self._free.popleft(), self._actor.state()))
+            slab = self._free.popleft()
+            self._handed.append(slab)
+            self._control.send(Filled(slab, self._actor.state()))
 
     def _between(self) -> bool:
         self._listen(0)
@@ -127,11 +132,24 @@ class Shift:
         while (message := self._control.receive(timeout_s)) is not None:
             timeout_s = 0
             if isinstance(message, Release):
+                self._handed.remove(message.slab)
                 self._free.append(message.slab)
+            elif isinstance(message, Save):
+                self._control.send(self._save(Path(message.path)))
             elif isinstance(message, PastSelves):
                 self._actor.set_past(message.versions)
             elif isinstance(message, Stop):
                 self._stopped = True
+
+    def _save(self, path: Path) -> Saved:
+        """The batches that the learner has not learned from are among what is under way."""
+        with self._actor.metrics.stage(names.SAVE):
+            try:
+                self._actor.save(path, [self._memory.slabs[slab] for slab in self._handed])
+            except OSError as error:
+                return Saved(str(path), error.errno or 0, str(error))
+        self._control.send(Report(self._actor.drain()))  # what was counted belongs to the same checkpoint
+        return Saved(str(path))
 
     def _report(self) -> None:
         now = time.monotonic()

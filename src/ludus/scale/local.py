@@ -25,7 +25,7 @@ from ludus.metrics import names
 from ludus.metrics.core import Metrics
 from ludus.policies.checkpoint import rebuild_game
 from ludus.rollout.segments import SegmentLayout
-from ludus.scale.actor import Actor, ActorState
+from ludus.scale.actor import Actor
 from ludus.scale.channel import (
     Any,
     Attach,
@@ -38,9 +38,12 @@ from ludus.scale.channel import (
     PastSelves,
     Release,
     Report,
+    Save,
+    Saved,
     Stop,
 )
 from ludus.scale.memory import SharedMemory, anonymous_file
+from ludus.scale.underway import ActorState
 from ludus.spec import GameSpec
 from ludus.types import SegmentBatch
 
@@ -78,6 +81,10 @@ class SerialSource:
     def state(self) -> ActorState:
         return self._actor.state()
 
+    def save(self, path: Path) -> bool:
+        """Write all that is under way into a file; False when that cannot be said. Raises OSError."""
+        return self._actor.save(path)
+
 
 class OverlappedSource:
     """An actor in a process of its own plays while this one learns.
@@ -95,11 +102,13 @@ class OverlappedSource:
         version: int,
         pool: Sequence[int],
         state: ActorState | None,
+        matches: Path | None = None,
     ) -> None:
         self._config = config
         self._log = run_dir / "logs" / "actor.log"
         self._metrics = metrics
-        self._begin = Begin(msgspec.json.encode(config), str(run_dir.resolve()), version, list(pool), state)
+        file = None if matches is None else str(matches.resolve())
+        self._begin = Begin(msgspec.json.encode(config), str(run_dir.resolve()), version, list(pool), state, file)
         self._state = state
         self._queue: deque[Filled] = deque()
         self._taken: int | None = None  # the slab the learner works on
@@ -177,6 +186,21 @@ class OverlappedSource:
     def state(self) -> ActorState | None:
         """As it was when the batch that was last taken was full; None before the first."""
         return self._state
+
+    def save(self, path: Path) -> bool:
+        """Let the actor write all that is under way into a file, batches that wait here included; False when it says
+        nothing for too long. Raises OSError, and what a failed actor raises."""
+        self._send(Save(str(path.resolve())))
+        until = time.monotonic() + SILENCE_S
+        while (left_s := until - time.monotonic()) > 0:
+            message = self._receive(left_s)
+            if isinstance(message, Saved) and message.path == str(path.resolve()):
+                if message.error:
+                    raise OSError(message.errno, message.error)
+                return True
+            if message is not None:
+                self._take_in(message)
+        return False
 
     def _take_in(self, message: Any) -> None:
         if isinstance(message, Filled):

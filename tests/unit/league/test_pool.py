@@ -43,6 +43,21 @@ def test_pool_holds_what_was_added_and_forgets_what_is_not_retained(tmp_path: Pa
     assert pool.versions() == [40]
 
 
+def test_what_was_thinned_stays_on_the_disk_until_a_checkpoint_names_the_pool_without_it(tmp_path: Path) -> None:
+    pool = Pool(tmp_path / "pool", 2)
+    for version in (10, 20, 30):
+        pool.add(version, {"net.weight": torch.ones(2)})
+    assert pool.versions() == [10, 30]
+    assert pool.path(20).exists()
+    killed = Pool(tmp_path / "pool", 2)
+    killed.retain([10, 20])
+    assert killed.versions() == [10, 20]
+    pool.add(30, {"net.weight": torch.ones(2)})
+    pool.sweep()
+    assert pool.versions() == [10, 30]
+    assert not pool.path(20).exists()
+
+
 def test_snapshot_that_cannot_be_written_leaves_the_pool_as_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -151,3 +151,17 @@ def test_net_of_another_shape_is_refused(tmp_path: Path) -> None:
     other = build(SPEC, PolicyConfig(width=16), "mlp")
     with pytest.raises(CheckpointError, match="another net"):
         checkpoint.load_net(other, read_tensors(path / "model.safetensors"), path)
+
+
+def test_saving_a_version_again_renews_what_is_under_way_and_the_state(tmp_path: Path) -> None:
+    checkpoints = Checkpoints(tmp_path, 3)
+    for training_s, matches in ((1.0, b"first"), (2.0, b"second"), (3.0, None)):
+        if matches is not None:
+            checkpoints.staged().write_bytes(matches)
+        noted = msgspec.structs.replace(state(5), training_s=training_s)
+        saved = checkpoints.save(noted, model(), {}, None if matches is None else checkpoints.staged())
+    assert (saved / checkpoint.MATCHES).read_bytes() == b"second"
+    assert checkpoint.read_state(saved).training_s == 2.0
+    assert sorted(path.name for path in saved.iterdir()) == sorted(
+        (checkpoint.MODEL, checkpoint.OPTIMISER, checkpoint.STATE, checkpoint.MATCHES)
+    )

@@ -1,0 +1,83 @@
+"""What was under way when a run was saved, in one file: running matches, who plays them, and what is recorded of them.
+
+<checkpoint>/matches.safetensors   metadata `note`: JSON of Note; tensors fleet.*, rollout.*, and past.N: the weights of
+                                   past selves that still play but have left the pool
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from ludus.config.schema import RunConfig
+from ludus.errors import CheckpointError
+from ludus.fleet import standing
+from ludus.fleet.fleet import cores
+from ludus.fleet.standing import FleetNote, FleetStanding
+from ludus.league.matchmaking import MatchmakerState
+from ludus.policies.bank import BankState
+from ludus.policies.weights import write_bytes
+
+
+class ActorState(Struct, frozen=True):
+    """Everything drawn so far, and how matches ended: small, and enough to go on with other matches."""
+
+    sampling: str
+    matchmaker: MatchmakerState
+
+
+class Note(Struct, frozen=True):
+    """What is not an array."""
+
+    seeded: int  # the version that the seeds of fleet and policies were derived with
+    game: str  # fingerprint
+    segment: int  # decisions
+    actor: ActorState
+    scripted: dict[str, str]  # by name, of those that draw
+    bank: BankState
+    fleet: FleetNote
+
+
+@dataclass(frozen=True, slots=True)
+class Underway:
+    note: Note
+    arrays: Mapping[str, NDArray[Any]]  # Any: columns of several types
+
+    def part(self, prefix: str) -> dict[str, NDArray[Any]]:
+        return {name.removeprefix(prefix): array for name, array in self.arrays.items() if name.startswith(prefix)}
+
+    def standing(self) -> FleetStanding:
+        return standing.unpack(self.note.fleet, self.part("fleet."))
+
+
+def write(path: Path, underway: Underway) -> None:
+    """The file is on the disk when this returns. Raises OSError."""
+    arrays = {name: np.ascontiguousarray(array) for name, array in underway.arrays.items()}
+    write_bytes(path, save(arrays, {"note": msgspec.json.encode(underway.note).decode()}))
+
+
+def read(path: Path, config: RunConfig) -> Underway:
+    """Raises CheckpointError when it is missing, damaged, or of a run with other hosts, matches or segments."""
+    try:
+        with safe_open(path, "np") as file:
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  it is no mapping
+            note = msgspec.json.decode((file.metadata() or {})["note"], type=Note)
+        underway = Underway(note, arrays)
+        underway.standing()
+    except (OSError, SafetensorError, msgspec.MsgspecError, KeyError, IndexError, ValueError, StopIteration) as error:
+        raise CheckpointError(f"cannot read {path}: {error or type(error).__name__}") from error
+    saved = (len(note.fleet.hosts), note.fleet.matches, note.segment)
+    now = (config.fleet.hosts or cores(), config.fleet.matches, config.rollout.segment)
+    if saved != now:
+        words = "{} hosts of {} matches and segments of {}"
+        raise CheckpointError(f"{path} has {words.format(*saved)}, the run now has {words.format(*now)}")
+    return underway

@@ -1,0 +1,52 @@
+"""A run on real Showdown hosts that is stopped and resumed ends with the weights it would have had."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.learning.test_resume import Silent, assert_equal_runs, counters
+
+from ludus.config.schema import (
+    BudgetConfig,
+    EvaluationConfig,
+    FleetConfig,
+    LearnerConfig,
+    OpponentsConfig,
+    PolicyConfig,
+    RolloutConfig,
+    RunConfig,
+)
+from ludus.metrics import names
+from ludus.run import train
+
+
+def config(updates: int, format_id: str) -> RunConfig:
+    """Battles last for several updates."""
+    return RunConfig(
+        game="showdown",
+        options={"format": format_id},
+        mode="serial",
+        device="cpu",
+        fleet=FleetConfig(hosts=2, matches=6),
+        policy=PolicyConfig(width=16, context=32),
+        rollout=RolloutConfig(segment=8),
+        learner=LearnerConfig(decisions=192, minibatch=96, lr_schedule="constant"),
+        opponents=OpponentsConfig(
+            past=0.3, scripted=0.4, scripted_names=("random", "max_power", "heuristic"), snapshot_every=1, pool=2
+        ),
+        evaluation=EvaluationConfig(("random",), matches=2, quick_matches=2, every_updates=10_000),
+        budget=BudgetConfig(minutes=0, updates=updates),
+    )
+
+
+@pytest.mark.parametrize(
+    "format_id", ["gen1randombattle", pytest.param("gen9randomdoublesbattle", marks=pytest.mark.slow)]
+)
+def test_three_updates_and_three_more_are_six(tmp_path: Path, format_id: str) -> None:
+    whole = train(config(6, format_id), tmp_path / "whole", observer=Silent())
+    half = train(config(3, format_id), tmp_path / "parts", observer=Silent())
+    parts = train(config(6, format_id), tmp_path / "parts", resume=True, observer=Silent())
+    assert_equal_runs(whole, parts)
+    assert counters(parts)[names.MATCHES] > counters(half).get(names.MATCHES, 0)
+    assert names.VOIDED not in counters(parts)
