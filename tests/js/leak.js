@@ -153,7 +153,11 @@ class Story {
 }
 
 function forget(seat) {
-	for (const name of Object.keys(seat.observer.offsets)) seat[`${name}Leaf`].fill(0x5a);
+	const {observer, bytes} = seat;
+	for (const [name, dtype, shape] of observer.leaves()) {
+		const size = {uint8: 1, int8: 1, uint16: 2, float32: 4}[dtype] * shape.reduce((a, b) => a * b, 1);
+		bytes.fill(0x5a, observer.offsets[name], observer.offsets[name] + size); // what is between leaves stays 0
+	}
 	seat.foes.shown.fill(undefined);
 	for (const facing of seat.foes.facing) facing.mon = null, facing.stale = true;
 	seat.matchups.estimated.fill(1);

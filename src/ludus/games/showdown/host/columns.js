@@ -43,8 +43,8 @@ function fieldColumns(effects, slots, variants) {
 // The arrays' own `fill` and `set` leave compiled code, which takes longer than these few numbers. One function for
 // each type of array: a function that meets several is compiled to look at the type every time.
 
-function clearFloats(array, from, to) {
-	for (let i = from; i < to; i++) array[i] = 0;
+function clearFloats(floats, at, count) {
+	for (let i = 0; i < count; i++) floats[at + i] = 0;
 }
 
 function clearBoosts(boosts, at) {

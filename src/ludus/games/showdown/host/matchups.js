@@ -58,72 +58,72 @@ class Matchups {
 	}
 
 	#clearPair(i, s) {
-		const {slots} = this.observer;
+		const {slots, at} = this.observer;
+		const {floats} = this.seat;
 		const width = MATCHUP.length;
 		for (let m = 0; m < MOVES; m++) {
-			const a = ((i * MOVES + m) * slots + s) * width;
-			const b = ((s * MOVES + m) * TEAM + i) * width;
-			for (let c = 0; c < width; c++) this.seat.matchupLeaf[a + c] = this.seat.threatLeaf[b + c] = 0;
+			putNothing(floats, at.matchup + ((i * MOVES + m) * slots + s) * width);
+			putNothing(floats, at.threat + ((s * MOVES + m) * TEAM + i) * width);
 		}
-		const t = (i * slots + s) * TYPING.length;
-		this.seat.typingLeaf[t] = this.seat.typingLeaf[t + 1] = 0;
+		const typing = at.typing + (i * slots + s) * TYPING.length;
+		floats[typing] = floats[typing + 1] = 0;
 		this.estimated[i * slots + s] = 0;
 	}
 
 	#pair(own, i, s) {
-		const {slots, damage, data} = this.observer;
+		const {slots, damage, data, at} = this.observer;
 		const foe = this.seat.foes.facing[s].fighter;
 		const mine = own.fighter;
 		const width = MATCHUP.length;
 		const {around, hits} = this;
 		const first = (i * slots + s) * 2 * MOVES;
-		const {matchupLeaf, threatLeaf, movesLeaf} = this.seat;
+		const {words, floats} = this.seat;
 		const theirSide = this.seat.foe.index;
 		const mySide = this.seat.mine.index;
 		for (let m = 0; m < MOVES; m++) {
-			const pair = (i * MOVES + m) * slots + s;
-			const move = movesLeaf[i * MOVES + m];
+			const pair = at.matchup + ((i * MOVES + m) * slots + s) * width;
+			const move = words[at.moves + i * MOVES + m];
 			if (damage.isHarmless(move)) {
 				hits[first + m] = 0;
-				putNothing(matchupLeaf, pair * width);
+				putNothing(floats, pair);
 			} else {
 				damage.estimate(mine, move, foe, around, theirSide);
 				hits[first + m] = damage.hit;
-				put(matchupLeaf, pair * width, damage, foe.hp);
+				put(floats, pair, damage, foe.hp);
 			}
-			const answer = movesLeaf[(TEAM + s) * MOVES + m];
-			const threat = (s * MOVES + m) * TEAM + i;
+			const answer = words[at.moves + (TEAM + s) * MOVES + m];
+			const threat = at.threat + ((s * MOVES + m) * TEAM + i) * width;
 			if (damage.isHarmless(answer)) {
 				hits[first + MOVES + m] = 0;
-				putNothing(threatLeaf, threat * width);
+				putNothing(floats, threat);
 			} else {
 				damage.estimate(foe, answer, mine, around, mySide);
 				hits[first + MOVES + m] = damage.hit;
-				put(threatLeaf, threat * width, damage, mine.hp);
+				put(floats, threat, damage, mine.hp);
 			}
 		}
-		const t = (i * slots + s) * TYPING.length;
-		this.seat.typingLeaf[t] = bestEffectiveness(data.effectiveness, mine, foe);
-		this.seat.typingLeaf[t + 1] = bestEffectiveness(data.effectiveness, foe, mine);
+		const typing = at.typing + (i * slots + s) * TYPING.length;
+		floats[typing] = bestEffectiveness(data.effectiveness, mine, foe);
+		floats[typing + 1] = bestEffectiveness(data.effectiveness, foe, mine);
 		this.estimated[i * slots + s] = 1;
 	}
 
 	/** Only the target's HP has changed: the same hits, held against it. */
 	#kills(i, s, hp) {
-		const {slots} = this.observer;
+		const {slots, at} = this.observer;
 		for (let m = 0; m < MOVES; m++) {
 			const pair = (i * MOVES + m) * slots + s;
 			const hit = this.hits[(i * slots + s) * 2 * MOVES + m];
-			this.seat.matchupLeaf[pair * MATCHUP.length + 3] = hit > 0 && hit >= hp ? 1 : 0;
+			this.seat.floats[at.matchup + pair * MATCHUP.length + 3] = hit > 0 && hit >= hp ? 1 : 0;
 		}
 	}
 
 	#threatKills(i, s, hp) {
-		const {slots} = this.observer;
+		const {slots, at} = this.observer;
 		for (let m = 0; m < MOVES; m++) {
 			const threat = (s * MOVES + m) * TEAM + i;
 			const hit = this.hits[((i * slots + s) * 2 + 1) * MOVES + m];
-			this.seat.threatLeaf[threat * MATCHUP.length + 3] = hit > 0 && hit >= hp ? 1 : 0;
+			this.seat.floats[at.threat + threat * MATCHUP.length + 3] = hit > 0 && hit >= hp ? 1 : 0;
 		}
 	}
 

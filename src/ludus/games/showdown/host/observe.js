@@ -34,18 +34,17 @@ class Observer {
 		this.fieldColumns = fieldColumns(this.effects, this.slots, this.variants);
 		this.dynamaxedAt = this.pokemonColumns.indexOf('dynamaxed'); // -1 where there is none
 		this.terastallizedAt = this.pokemonColumns.indexOf('terastallized');
-		this.fieldAt = indexOf(this.fieldColumns);
 		this.offsets = {};
-		this.packed = []; // how a seat finds its leaves
+		this.at = {}; // the same in items of the leaf's type
 		this.nbytes = 0;
 		for (const [name, dtype, shape] of this.leaves()) {
 			const item = BYTES[dtype];
 			this.nbytes = Math.ceil(this.nbytes / item) * item;
 			this.offsets[name] = this.nbytes;
-			const size = shape.reduce((a, b) => a * b, 1);
-			this.packed.push({key: `${name}Leaf`, dtype, offset: this.nbytes, size});
-			this.nbytes += item * size;
+			this.at[name] = this.nbytes / item;
+			this.nbytes += item * shape.reduce((a, b) => a * b, 1);
 		}
+		this.fieldAt = indexOf(this.fieldColumns, this.at.field);
 		this.nbytes = Math.ceil(this.nbytes / ROW_ALIGNMENT) * ROW_ALIGNMENT;
 		this.rules = new Rules(this.data);
 	}
@@ -146,7 +145,8 @@ function standing(side) {
 	return Math.max(0, sum) / side.size;
 }
 
-function indexOf(names) {
+/** Where the columns of a leaf that begins at `start` are, and where groups of them begin. */
+function indexOf(names, start) {
 	const at = {};
 	names.forEach((name, i) => { at[name] = i; });
 	const first = prefix => names.findIndex(name => name.startsWith(prefix));
@@ -158,6 +158,7 @@ function indexOf(names) {
 	at.force = first('force_');
 	at.can = first('can_');
 	at.spent = first('foe_spent_');
+	for (const name of Object.keys(at)) at[name] += start;
 	return at;
 }
 

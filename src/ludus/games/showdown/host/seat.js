@@ -9,9 +9,10 @@ const {MOVES} = require('./seat/own');
 const {Team} = require('./seat/team');
 const {TYPE_COUNT} = require('./tables');
 
-const ARRAYS = {uint8: Uint8Array, int8: Int8Array, uint16: Uint16Array, float32: Float32Array};
-
-/** One seat's row, kept from decision to decision: only what changed is written again. */
+/**
+ * One seat's row, kept from decision to decision: only what changed is written again. `observer.at` says where each leaf
+ * begins in the view of its type.
+ */
 class Seat {
 	constructor(observer, tracker, index) {
 		this.observer = observer;
@@ -20,11 +21,13 @@ class Seat {
 		this.foe = tracker.sides[1 - index];
 		const buffer = new ArrayBuffer(observer.nbytes);
 		this.bytes = new Uint8Array(buffer);
+		this.signed = new Int8Array(buffer);
+		this.words = new Uint16Array(buffer);
+		this.floats = new Float32Array(buffer);
 		this.team = new Team(this);
 		this.foes = new Foes(this);
 		this.field = new Field(this);
 		this.matchups = observer.full ? new Matchups(this) : null;
-		for (const {key, dtype, offset, size} of observer.packed) this[key] = new ARRAYS[dtype](buffer, offset, size);
 	}
 
 	/** Brings the row up to date with the public state and this request. */
@@ -45,19 +48,20 @@ class Seat {
 		fighter.type2 = retyped ? 0 : type2;
 		fighter.addedType = retyped ? 0 : added;
 		fighter.tera = terastallized ? tera : 0;
-		this.typesLeaf[i * 3] = fighter.type1;
-		this.typesLeaf[i * 3 + 1] = fighter.type2 || fighter.addedType;
-		this.typesLeaf[i * 3 + 2] = tera;
+		const at = this.observer.at.types + i * 3;
+		this.bytes[at] = fighter.type1;
+		this.bytes[at + 1] = fighter.type2 || fighter.addedType;
+		this.bytes[at + 2] = tera;
 	}
 
 	clearMon(i) {
-		const {observer} = this;
-		const width = observer.pokemonColumns.length;
-		this.speciesLeaf[i] = this.abilityLeaf[i] = this.itemLeaf[i] = 0;
-		for (let t = i * 3; t < i * 3 + 3; t++) this.typesLeaf[t] = 0;
-		for (let m = i * MOVES; m < (i + 1) * MOVES; m++) this.movesLeaf[m] = 0;
-		clearFloats(this.pokemonLeaf, i * width, (i + 1) * width);
-		clearFloats(this.move_stateLeaf, i * MOVES * MOVE_STATE.length, (i + 1) * MOVES * MOVE_STATE.length);
+		const {bytes, words} = this;
+		const {at, pokemonColumns} = this.observer;
+		words[at.species + i] = words[at.ability + i] = words[at.item + i] = 0;
+		for (let t = 0; t < 3; t++) bytes[at.types + i * 3 + t] = 0;
+		for (let m = 0; m < MOVES; m++) words[at.moves + i * MOVES + m] = 0;
+		clearFloats(this.floats, at.pokemon + i * pokemonColumns.length, pokemonColumns.length);
+		clearFloats(this.floats, at.move_state + i * MOVES * MOVE_STATE.length, MOVES * MOVE_STATE.length);
 	}
 }
 

@@ -19,19 +19,19 @@ class Field {
 
 	#slots() {
 		const {seat} = this;
-		const {slots, effects} = this.observer;
+		const {slots, effects, at} = this.observer;
 		const width = effects.volatiles.length;
 		for (let s = 0; s < 2 * slots; s++) {
 			const mon = s < slots ? seat.mine.active[s] : seat.foe.active[s - slots];
-			const boosts = s * BOOSTS.length;
-			const volatiles = s * width;
+			const boosts = at.boosts + s * BOOSTS.length;
+			const volatiles = at.volatiles + s * width;
 			if (mon === null) {
-				clearBoosts(seat.boostsLeaf, boosts);
-				seat.volatilesLeaf.fill(0, volatiles, volatiles + width);
+				clearBoosts(seat.signed, boosts);
+				seat.bytes.fill(0, volatiles, volatiles + width);
 				continue;
 			}
-			copyBoosts(mon.boosts, seat.boostsLeaf, boosts);
-			for (let i = 0; i < width; i++) seat.volatilesLeaf[volatiles + i] = mon.volatiles[i];
+			copyBoosts(mon.boosts, seat.signed, boosts);
+			for (let i = 0; i < width; i++) seat.bytes[volatiles + i] = mon.volatiles[i];
 		}
 	}
 
@@ -39,10 +39,10 @@ class Field {
 		const {seat, observer} = this;
 		const {tracker, mine, foe} = seat;
 		const {slots, variants} = observer;
-		const out = seat.fieldLeaf;
+		const out = seat.floats;
 		const at = observer.fieldAt;
 		const {turn} = tracker;
-		clearFloats(out, 0, out.length);
+		clearFloats(out, observer.at.field, observer.fieldColumns.length);
 		if (tracker.weather >= 0) {
 			out[at.weather + tracker.weather] = 1;
 			out[at.weather_turns] = lasted(turn, tracker.weatherSince);
@@ -87,8 +87,8 @@ class Field {
 		for (let i = 0; i < conditions.length; i++) {
 			if (conditions[i] === 0) continue;
 			const column = at + sideColumn[i];
-			this.seat.fieldLeaf[column] = conditions[i] / sideLayers[i];
-			if (sideTimed[i]) this.seat.fieldLeaf[column + 1] = lasted(this.seat.tracker.turn, side.since[i]);
+			this.seat.floats[column] = conditions[i] / sideLayers[i];
+			if (sideTimed[i]) this.seat.floats[column + 1] = lasted(this.seat.tracker.turn, side.since[i]);
 		}
 	}
 }

@@ -63,8 +63,9 @@ class Foes {
 		this.versions[i] = version;
 		this.seat.clearMon(TEAM + i);
 		const {observer} = this;
-		const row = (TEAM + i) * observer.pokemonColumns.length;
-		const out = this.seat.pokemonLeaf;
+		const {at} = observer;
+		const {words, floats: out} = this.seat;
+		const row = at.pokemon + (TEAM + i) * observer.pokemonColumns.length;
 		if (mon === null) {
 			if (hidden) out[row + COLUMN.hp] = out[row + COLUMN.alive] = out[row + COLUMN.present] = 1;
 			if (i < observer.slots) this.facing[i].combat = -1, this.facing[i].stale = true;
@@ -73,9 +74,9 @@ class Foes {
 		const {data} = observer;
 		const active = standsIn(this.seat.foe, mon);
 		const p = TEAM + i;
-		this.seat.speciesLeaf[p] = mon.shown;
-		this.seat.abilityLeaf[p] = mon.ability;
-		this.seat.itemLeaf[p] = mon.item;
+		words[at.species + p] = mon.shown;
+		words[at.ability + p] = mon.ability;
+		words[at.item + p] = mon.item;
 		const facing = i < observer.slots && active ? this.facing[i] : null;
 		const fighter = facing !== null ? facing.fighter : scratch;
 		this.seat.types(p, fighter, mon.type1, mon.type2, mon.addedType, mon.tera, mon.terastallized);
@@ -106,13 +107,13 @@ class Foes {
 		const width = MOVE_STATE.length;
 		for (let m = 0; m < mon.moveCount; m++) {
 			const move = mon.moves[m];
-			const state = (p * MOVES + m) * width;
+			const state = at.move_state + (p * MOVES + m) * width;
 			const pp = mon.transformed ? Math.min(5, data.movePp[move]) : data.movePp[move];
-			this.seat.movesLeaf[p * MOVES + m] = move;
-			this.seat.move_stateLeaf[state] = 1;
-			this.seat.move_stateLeaf[state + 1] = pp > 0 ? Math.max(0, 1 - mon.uses[m] / pp) : 0;
-			this.seat.move_stateLeaf[state + 2] = move === mon.disabledMove ? 1 : 0;
-			this.seat.move_stateLeaf[state + 3] = active && move === mon.lastMove ? 1 : 0;
+			words[at.moves + p * MOVES + m] = move;
+			out[state] = 1;
+			out[state + 1] = pp > 0 ? Math.max(0, 1 - mon.uses[m] / pp) : 0;
+			out[state + 2] = move === mon.disabledMove ? 1 : 0;
+			out[state + 3] = active && move === mon.lastMove ? 1 : 0;
 		}
 		if (facing === null) return;
 		fighter.hp = alive ? mon.hp : 0;

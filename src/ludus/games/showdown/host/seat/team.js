@@ -117,9 +117,12 @@ class Team {
 		const species = looks ? shown.shown : own.species;
 		const terastallized = !!entry.terastallized;
 		this.filled[i] = 1;
-		this.seat.speciesLeaf[i] = species;
-		this.seat.abilityLeaf[i] = this.#ability(own, shown);
-		this.seat.itemLeaf[i] = own.item;
+		const {at} = observer;
+		const {words, floats: out} = this.seat;
+		const ability = this.#ability(own, shown);
+		words[at.species + i] = species;
+		words[at.ability + i] = ability;
+		words[at.item + i] = own.item;
 		const changedTypes = slot >= 0 && shown !== null && (looks || shown.addedType > 0 ||
 			shown.volatiles[observer.effects.volatile.typechange] > 0);
 		const type1 = changedTypes ? shown.type1 : data.speciesType1[species];
@@ -127,9 +130,8 @@ class Team {
 		const added = changedTypes ? shown.addedType : 0;
 		this.seat.types(i, fighter, type1, type2, added, own.tera, terastallized);
 
-		const row = i * observer.pokemonColumns.length;
-		const out = this.seat.pokemonLeaf;
-		clearFloats(out, row, row + observer.pokemonColumns.length);
+		const row = at.pokemon + i * observer.pokemonColumns.length;
+		clearFloats(out, row, observer.pokemonColumns.length);
 		const alive = own.hp > 0;
 		out[row + COLUMN.hp] = own.hp;
 		out[row + COLUMN.alive] = alive ? 1 : 0;
@@ -165,8 +167,8 @@ class Team {
 		fighter.level = own.level;
 		fighter.hp = own.hp;
 		fighter.status = own.status;
-		fighter.ability = this.seat.abilityLeaf[i];
-		fighter.item = this.seat.itemLeaf[i];
+		fighter.ability = ability;
+		fighter.item = own.item;
 		fighter.dynamaxed = slot >= 0 && shown !== null && shown.dynamaxed;
 		if (looks && shown.transformed) {
 			const {maxhp} = fighter;
@@ -213,7 +215,7 @@ class Team {
 		own.followsFoesHp = false;
 		own.followsOwnHp = damage.scaled.has(fighter.ability);
 		for (let m = 0; m < MOVES; m++) {
-			const move = this.seat.movesLeaf[i * MOVES + m];
+			const move = this.seat.words[this.observer.at.moves + i * MOVES + m];
 			if (damage.followsTargetsHp(move)) own.followsFoesHp = true;
 			if (damage.followsUsersHp(move)) own.followsOwnHp = true;
 		}
@@ -228,7 +230,7 @@ class Team {
 
 	/** Writes the moves and returns whether they are others than before. */
 	#moves(own, entry, i, active) {
-		const {data} = this.observer;
+		const {data, at} = this.observer;
 		const {moves} = entry;
 		for (let m = 0; m < MOVES; m++) {
 			const id = m < moves.length ? moves[m] : '';
@@ -237,8 +239,7 @@ class Team {
 			own.setMove(m, id === '' ? 0 : data.moves.row(id));
 		}
 		const {shown} = own;
-		const out = this.seat.movesLeaf;
-		const state = this.seat.move_stateLeaf;
+		const {words, floats} = this.seat;
 		const width = MOVE_STATE.length;
 		const last = own.slot >= 0 && shown !== null ? shown.lastMove : 0;
 		const offered = active !== null ? active.moves : null;
@@ -258,15 +259,16 @@ class Team {
 					if (index >= 0 && move.maxpp > 0) own.seePp(index, move);
 				}
 			}
-			const at = (i * MOVES + m) * width;
-			if (out[i * MOVES + m] !== row) {
-				out[i * MOVES + m] = row;
+			const place = at.moves + i * MOVES + m;
+			const state = at.move_state + (i * MOVES + m) * width;
+			if (words[place] !== row) {
+				words[place] = row;
 				movesChanged = true;
 			}
-			state[at] = row > 0 ? 1 : 0;
-			state[at + 1] = row > 0 && index >= 0 ? own.ppLeft(index, data) : row > 0 ? 1 : 0;
-			state[at + 2] = disabled;
-			state[at + 3] = row > 0 && row === last ? 1 : 0;
+			floats[state] = row > 0 ? 1 : 0;
+			floats[state + 1] = row > 0 && index >= 0 ? own.ppLeft(index, data) : row > 0 ? 1 : 0;
+			floats[state + 2] = disabled;
+			floats[state + 3] = row > 0 && row === last ? 1 : 0;
 		}
 		return movesChanged;
 	}
