@@ -134,10 +134,9 @@ class PointerNet(nn.Module):
     def judge(self, inputs: Mapping[str, Tensor], legal: Tensor) -> tuple[Distribution, Tensor]:
         S, D, H = self.slots, self.width, self.hidden
         names, moves = self.names.tables()
-        weight, ids = self.pokemon_in.weight, inputs["names"]
-        own = self.encode_pokemon(inputs["own"], ids[:, :SIDE], names, weight[:, : self.own_size])  # [B, 6, D]
-        foe = self.encode_pokemon(inputs["foe"], ids[:, SIDE:], names, weight[:, self.own_only :])
-        seen, met = pool(own, S), pool(foe, S)
+        B, ids = len(legal), inputs["names"]
+        pokemon = self.encode_pokemon(inputs, names)  # own, then foes' [2B, 6, D]
+        own, (seen, met) = pokemon[:B], torch.split(pool(pokemon, S), B)
         hidden = relu(self.context_in(torch.cat((seen, met, inputs["field"]), dim=1)), inplace=True)
         context = relu(self.context_out(hidden), inplace=True)  # [B, C]
         user, switch, worth = torch.split(self.heads(context), [H, H, D], dim=1)
@@ -176,11 +175,20 @@ class PointerNet(nn.Module):
         """Encode the tables now, for every forward without gradients; call it again when weights have changed."""
         self.names.freeze()
 
-    def encode_pokemon(self, features: Tensor, ids: Tensor, names: Tensor, weight: Tensor) -> Tensor:
-        """[B, 6, D]"""
-        known = sum_rows(names, ids.flatten(0, 1))
-        hidden = relu(torch.addmm(known, features.flatten(0, 1), weight.t()), inplace=True)
-        return relu(self.pokemon_out(hidden), inplace=True).view(*ids.shape[:2], -1)
+    def encode_pokemon(self, inputs: Mapping[str, Tensor], names: Tensor) -> Tensor:
+        """Those of the own sides, then those of the foes' [2B, 6, D]."""
+        B = len(inputs["names"])
+        ids = inputs["names"].view(B, 2, SIDE, -1).transpose(0, 1).reshape(2 * B * SIDE, -1)
+        own, foe = inputs["own"].flatten(0, 1), inputs["foe"].flatten(0, 1)
+        known = torch.split(sum_rows(names, ids), B * SIDE)
+        weight = self.pokemon_in.weight
+        hidden = torch.cat(
+            (
+                torch.addmm(known[0], own, weight[:, : self.own_size].t()),
+                torch.addmm(known[1], foe, weight[:, self.own_only :].t()),
+            )
+        )
+        return relu(self.pokemon_out(relu(hidden, inplace=True)), inplace=True).view(2 * B, SIDE, -1)
 
     def aims(self, active: Tensor, facing: Tensor) -> Tensor:
         """What each target means to a move: none, the foes, the own [B, T, H]."""
