@@ -19,13 +19,12 @@ from torch.nn.functional import embedding, relu
 from ludus.config.schema import PolicyConfig
 from ludus.errors import ConfigError
 from ludus.policies.distributions import Categorical, Distribution, Pairs
+from ludus.policies.nets.columns import MOVES, SIDE, Columns
 from ludus.policies.nets.layers import linear, stacked
 from ludus.policies.nets.pooling import pool
 from ludus.policies.nets.sums import sum_rows
 from ludus.spec import GameSpec
 
-SIDE = 6  # Pokemon a side
-MOVES = 4  # of a Pokemon
 PAIRING = 8  # rank of what two slots' actions say about each other in a joint action
 LEAVES = (
     "species",
@@ -62,11 +61,9 @@ class PointerNet(nn.Module):
         )
         self.names = Names(spec, D, H)
 
-        columns = shapes["matchup"][-1] if self.full else 0
-        common = shapes["pokemon"][1] + shapes["move_state"][2] + shapes["boosts"][1] + shapes["volatiles"][1]
-        self.own_only = S * (4 * columns + shapes["typing"][2]) if self.full else 0
-        self.own_size, foe_only = self.own_only + common, 2 * S * columns
-        self.pokemon_in = linear(self.own_size + foe_only, D, bias=False)
+        self.columns = Columns(shapes)
+        self.own_size, self.own_only = self.columns.own.shape[1], self.columns.own_only
+        self.pokemon_in = linear(self.own_only + self.columns.foe.shape[1], D, bias=False)
         self.pokemon_out = linear(D, D)
 
         self.context_in = linear(2 * (S + 2) * D + shapes["field"][0], C)
@@ -74,8 +71,7 @@ class PointerNet(nn.Module):
         self.heads = stacked(C, (H, H, D))  # for moves, for switches, for the value
         self.value_out = linear(D, 1, gain=0.1)
 
-        aimed = columns if self.targets > 1 else 0
-        self.move_state = linear(shapes["move_state"][-1] + columns - aimed, H, bias=False)
+        self.move_state = linear(self.columns.state.shape[2], H, bias=False)
         self.move_actor = linear(D, H, bias=False)
         self.move_target = linear(D, H, bias=False)
         self.variant = nn.Parameter(torch.randn(self.variants, H) * 0.1)
@@ -86,7 +82,7 @@ class PointerNet(nn.Module):
 
         self.joint = S > 1
         if self.joint:
-            self.move_hit = linear(aimed, H, bias=False) if aimed else None
+            self.move_hit = linear(shapes["matchup"][-1], H, bias=False) if self.full else None
             self.no_target = nn.Parameter(torch.zeros(1, 1, H))
             self.stay = nn.Parameter(torch.zeros(1, 1, H))
             self.pair_left = linear(H, PAIRING, gain=0.1)
@@ -101,34 +97,14 @@ class PointerNet(nn.Module):
         return self.judge(self.prepare(obs, legal), legal)
 
     def prepare(self, obs: Mapping[str, Tensor], legal: Tensor) -> dict[str, Tensor]:
-        """What the net reads, none of which depends on weights. The first axis of all is the rows'.
-
-        Moves enter by their best and their mean, so that their order does not matter. Own Pokemon have columns about
-        what they can do to the active foes and suffer from them, then those both sides have; foes' begin with these.
-        """
-        S = self.slots
-        pokemon, moves = obs["pokemon"], obs["move_state"].mean(2)
-        live = torch.cat((obs["boosts"] * (1 / 6), obs["volatiles"].float()), dim=2)
-        own, foe, foe_live = [pokemon[:, :SIDE], moves[:, :SIDE]], [pokemon[:, SIDE:], moves[:, SIDE:]], live[:, S:]
-        state = obs["move_state"][:, :S]
-        inputs = {"names": self.names.ids(obs), "field": obs["field"]}
-        if self.full:
-            gives, takes = obs["matchup"], obs["threat"].permute(0, 3, 2, 1, 4)  # both [B, 6, moves, S, columns]
-            worst, usual = takes.amax(2), takes.mean(2)
-            summary = [part.flatten(2) for part in (gives.amax(2), gives.mean(2), worst, usual, obs["typing"])]
-            own = summary + own
-            threat = [part[:, :S].transpose(1, 2).flatten(2) for part in (worst, usual)]
-            foe_live = torch.cat((foe_live, *threat), dim=2)
-            if self.joint:
-                hit = gives[:, :S].transpose(2, 3)  # [B, S, foe slots, 4, columns]
-                spread = hit.mean(2, keepdim=True)  # a move without a chosen target may strike both
-                inputs["hit"] = torch.cat((spread, hit, torch.zeros_like(hit)), dim=2)  # [B, S, T, 4, columns]
-            else:
-                state = torch.cat((state, gives[:, :S, :, 0]), dim=3)
-        inputs["own"], inputs["foe"] = with_active(own, live[:, :S]), with_active(foe, foe_live)
-        inputs["state"] = state
+        """What the net reads, none of which depends on weights. The first axis of all is the rows'."""
+        inputs: dict[str, Tensor] = {**self.columns(obs), "names": self.names.ids(obs), "field": obs["field"]}
         if self.joint:
             inputs["choices"] = Pairs.choices(legal, self.slot_actions)
+        if self.joint and self.full:
+            hit = obs["matchup"][:, : self.slots].transpose(2, 3)  # [B, S, foe slots, 4, columns]
+            spread = hit.mean(2, keepdim=True)  # a move without a chosen target may strike both
+            inputs["hit"] = torch.cat((spread, hit, torch.zeros_like(hit)), dim=2)  # [B, S, T, 4, columns]
         return inputs
 
     def judge(self, inputs: Mapping[str, Tensor], legal: Tensor) -> tuple[Distribution, Tensor]:
@@ -234,14 +210,6 @@ class PointerNet(nn.Module):
         scores: Tensor = self.preview_out(team)  # [B, 6, lead or rest]
         leads, rest = self.picks[:, : self.slots].long(), self.picks[:, self.slots :].long()
         return scores[:, leads, 0].sum(2) + scores[:, rest, 1].sum(2)
-
-
-def with_active(parts: list[Tensor], active: Tensor) -> Tensor:
-    """Columns of a whole side, then those only its active Pokemon have [B, S, ...], zero for the others."""
-    B, S, columns = active.shape
-    joined = torch.cat((*parts, active.new_zeros(()).expand(B, SIDE, columns)), dim=2)
-    joined[:, :S, -columns:] = active
-    return joined
 
 
 class Names(nn.Module):

@@ -1,0 +1,51 @@
+"""Columns taken by place, against slicing and joining the leaves."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from ludus.policies.nets.columns import Columns
+
+ROWS = 3
+
+
+@pytest.mark.parametrize("slots", [1, 2])
+@pytest.mark.parametrize("full", [False, True])
+def test_features_are_those_of_the_leaves(slots: int, full: bool) -> None:
+    shapes: dict[str, tuple[int, ...]] = {
+        "pokemon": (12, 9),
+        "move_state": (12, 4, 3),
+        "boosts": (2 * slots, 7),
+        "volatiles": (2 * slots, 5),
+    }
+    if full:
+        shapes |= {"matchup": (6, 4, slots, 4), "threat": (slots, 4, 6, 4), "typing": (6, slots, 2)}
+    drawn = torch.Generator().manual_seed(0)
+    obs = {name: torch.rand(ROWS, *shape, generator=drawn) for name, shape in shapes.items()}
+    obs["boosts"] = (obs["boosts"] * 6).to(torch.int8)
+    obs["volatiles"] = (obs["volatiles"] * 2).to(torch.uint8)
+    columns = Columns(shapes)
+    found = columns(obs)
+
+    common = torch.cat((obs["pokemon"], obs["move_state"].mean(2)), dim=2)
+    live = torch.cat((obs["boosts"] / 6, obs["volatiles"].float()), dim=2)
+    own, foe, foe_live = [common[:, :6]], [common[:, 6:]], [live[:, slots:]]
+    state = obs["move_state"][:, :slots]
+    if full:
+        gives, takes = obs["matchup"], obs["threat"].permute(0, 3, 2, 1, 4)
+        summary = (gives.amax(2), gives.mean(2), takes.amax(2), takes.mean(2), obs["typing"])
+        own = [part.flatten(2) for part in summary] + own
+        threat = obs["threat"][:, :, :, :slots].flatten(3)
+        foe_live += [threat.amax(2), threat.mean(2)]
+        if slots == 1:
+            state = torch.cat((state, gives[:, :slots, :, 0]), dim=3)
+    for name, parts, active in (("own", own, [live[:, :slots]]), ("foe", foe, foe_live)):
+        joined, acting = torch.cat(parts, dim=2), torch.cat(active, dim=2)
+        width = joined.shape[2]
+        torch.testing.assert_close(found[name][:, :, :width], joined)
+        torch.testing.assert_close(found[name][:, :slots, width:], acting)
+        assert not found[name][:, slots:, width:].any()
+        assert found[name].shape == (ROWS, 6, width + acting.shape[2])
+    torch.testing.assert_close(found["state"], state)
+    assert columns.own_only == (found["own"].shape[2] - common.shape[2] - live.shape[2])
