@@ -329,8 +329,7 @@ class FrameReader:
         """Leave the chunk to the bodies that were cut from it, and take what has come of the current frame along."""
         begun = self._chunk[self._start : self._end]
         # np.empty, unlike bytearray, does not touch the memory
-        chunk = np.empty(max(self._usual, HEADER_BYTES + self._size), np.uint8)
-        self._chunk = memoryview(chunk).cast("B")  # type: ignore[arg-type]  # numpy is a buffer
+        self._chunk = np.empty(max(self._usual, HEADER_BYTES + self._size), np.uint8).data
         self._start, self._end = HEADER_BYTES, HEADER_BYTES + len(begun)  # the body begins at 16
         self._chunk[self._start : self._end] = begun
 
