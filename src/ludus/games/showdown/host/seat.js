@@ -10,8 +10,8 @@ const {Team} = require('./seat/team');
 const {TYPE_COUNT} = require('./tables');
 
 /**
- * One seat's row, kept from decision to decision: only what changed is written again. `observer.at` says where each leaf
- * begins in the view of its type.
+ * One seat's row, kept from decision to decision: only what changed is written again. `observer.at` says where each
+ * leaf begins in the view of its type.
  */
 class Seat {
 	constructor(observer, tracker, index) {
