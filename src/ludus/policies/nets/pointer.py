@@ -130,7 +130,8 @@ class PointerNet(nn.Module):
             user = self.move_actor(active.reshape(-1, S, D)) + user[:, None]
             move = move.view(-1, S, MOVES, H) + user[:, :, None]
             scores = self.joint_scores(inputs, move, self.aims(active, facing), switches)
-            first, second = scores[0, ..., 0], scores[1, ..., 0]
+            (one, left), (other, right) = (torch.split(of_slot, [1, PAIRING], dim=2) for of_slot in scores)
+            first, second = one.squeeze(2), other.squeeze(2)
         else:
             user = torch.addmm(user, active, self.move_actor.weight.t())
             user = torch.addmm(user, facing, self.move_target.weight.t())
@@ -141,7 +142,7 @@ class PointerNet(nn.Module):
             first = torch.cat((first, self.preview_scores(own)), dim=1)
         if not self.joint:
             return Categorical(first, legal), value
-        return Pairs(first, second, scores[0, ..., 1:], scores[1, ..., 1:], legal, inputs["choices"][:, 0]), value
+        return Pairs(first, second, left, right, legal, inputs["choices"][:, 0]), value
 
     @property
     def slot_actions(self) -> int:
@@ -171,8 +172,8 @@ class PointerNet(nn.Module):
         both = torch.cat((facing, active), dim=1).view(len(active), -1, self.width)
         return torch.cat((self.no_target.expand(len(both), -1, -1), self.move_target(both)), dim=1)
 
-    def joint_scores(self, inputs: Mapping[str, Tensor], move: Tensor, aim: Tensor, switches: Tensor) -> Tensor:
-        """For each slot's choices a score, then what it says about the other slot's [2, B, slot actions, 1 + r].
+    def joint_scores(self, inputs: Mapping[str, Tensor], move: Tensor, aim: Tensor, switches: Tensor) -> list[Tensor]:
+        """For each slot, its choices' scores, then what they say about the other slot's [B, slot actions, 1 + r].
 
         Of 40 ways to use a move about 7 are legal: only those are looked at, the others' scores are 0.
         """
@@ -195,7 +196,7 @@ class PointerNet(nn.Module):
             by_move = self.scored(self.move_out, pair, of_slot)
             scattered = by_move.new_zeros(B * k, 1 + PAIRING).index_copy(0, at, by_move)
             scores.append(torch.cat((scattered.view(B, k, -1), self.scored(self.switch_out, pair, switches)), dim=1))
-        return torch.stack(scores)
+        return scores
 
     @property
     def pairs(self) -> tuple[nn.Linear, nn.Linear]:
