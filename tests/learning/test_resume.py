@@ -215,3 +215,19 @@ def test_past_selves_that_left_the_pool_while_they_play_are_kept(tmp_path: Path)
     pool = {f"past:{version}" for version in checkpoint.read_state(result.checkpoint).pool}
     assert playing - pool
     assert {name.replace(":", ".") for name in playing - pool} <= found.arrays.keys()
+
+
+@pytest.mark.parametrize("mode", ["serial", "overlapped"])
+def test_a_match_that_strays_is_voided_and_the_run_goes_on(tmp_path: Path, mode: str) -> None:
+    chosen = config(2, mode=mode)
+    first = train(chosen, tmp_path, observer=Silent())
+    assert first.checkpoint is not None
+    file = first.checkpoint / checkpoint.MATCHES
+    found = underway.read(file, chosen)
+    arrays = {name: array.copy() for name, array in found.arrays.items()}
+    arrays["fleet.obs"][0] ^= 255  # as if the simulator were another one by now
+    underway.write(file, underway.Underway(found.note, arrays))
+    again = train(config(6, mode=mode), tmp_path, resume=True, observer=Silent())
+    assert again.version == 6
+    assert counters(again)[names.VOIDED_BY("strayed")] == 1
+    assert counters(again)[names.VOIDED] == 1
