@@ -32,7 +32,7 @@ class Columns(nn.Module):
         super().__init__()
         S = shapes["boosts"][0] // 2
         full = "matchup" in shapes
-        self.leaves = ["pokemon", "move_state", *(("matchup", "threat", "typing") if full else ())]
+        self.leaves = ["pokemon", "move_state", *(("matchup", "threat", "duel") if full else ())]
         total, at = 0, {}
         for name in (*self.leaves, "boosts", "volatiles"):
             size = prod(shapes[name])
@@ -57,12 +57,12 @@ class Columns(nn.Module):
         own, foe, foe_live, state = [common[:SIDE]], [common[SIDE:]], [live[S:]], [at["move_state"][:S]]
         self.own_only = 0
         if full:
-            summary = torch.cat([part.flatten(1) for part in (best[1], mean[1], best[2], mean[2], at["typing"])], dim=1)
+            summary = torch.cat([part.flatten(1) for part in (best[1], mean[1], best[2], mean[2], at["duel"])], dim=1)
             self.own_only = summary.shape[1]
             own.insert(0, summary)
-            foe_live += [part[:S].transpose(0, 1).flatten(1) for part in (best[2], mean[2])]
+            foe_live += [part[:S].transpose(0, 1).flatten(1) for part in (best[2], mean[2], at["duel"])]
             if S == 1:
-                state.append(at["matchup"][:S, :, 0])
+                state += [at["matchup"][:S, :, 0], at["duel"][:S].expand(-1, MOVES, -1)]
         self._keep("own", _with_active(own, live[:S], zero))
         self._keep("foe", _with_active(foe, torch.cat(foe_live, dim=1), zero))
         self._keep("state", torch.cat(state, dim=2))

@@ -20,7 +20,7 @@ def test_features_are_those_of_the_leaves(slots: int, full: bool) -> None:
         "volatiles": (2 * slots, 5),
     }
     if full:
-        shapes |= {"matchup": (6, 4, slots, 4), "threat": (slots, 4, 6, 4), "typing": (6, slots, 2)}
+        shapes |= {"matchup": (6, 4, slots, 5), "threat": (slots, 4, 6, 5), "duel": (6, slots, 4)}
     drawn = torch.Generator().manual_seed(0)
     obs = {name: torch.rand(ROWS, *shape, generator=drawn) for name, shape in shapes.items()}
     obs["boosts"] = (obs["boosts"] * 6).to(torch.int8)
@@ -34,12 +34,12 @@ def test_features_are_those_of_the_leaves(slots: int, full: bool) -> None:
     state = obs["move_state"][:, :slots]
     if full:
         gives, takes = obs["matchup"], obs["threat"].permute(0, 3, 2, 1, 4)
-        summary = (gives.amax(2), gives.mean(2), takes.amax(2), takes.mean(2), obs["typing"])
+        summary = (gives.amax(2), gives.mean(2), takes.amax(2), takes.mean(2), obs["duel"])
         own = [part.flatten(2) for part in summary] + own
         threat = obs["threat"][:, :, :, :slots].flatten(3)
-        foe_live += [threat.amax(2), threat.mean(2)]
+        foe_live += [threat.amax(2), threat.mean(2), obs["duel"][:, :slots].transpose(1, 2).flatten(2)]
         if slots == 1:
-            state = torch.cat((state, gives[:, :slots, :, 0]), dim=3)
+            state = torch.cat((state, gives[:, :1, :, 0], obs["duel"][:, :1].expand(-1, -1, 4, -1)), dim=3)
     for name, parts, active in (("own", own, [live[:, :slots]]), ("foe", foe, foe_live)):
         joined, acting = torch.cat(parts, dim=2), torch.cat(active, dim=2)
         width = joined.shape[2]

@@ -32,9 +32,9 @@ def showdown_spec(slots: int, variants: int, *, full: bool = True, preview: int 
         "field": ("float32", (8,)),
     }
     if full:
-        leaves["matchup"] = ("float32", (6, 4, slots, 4))
-        leaves["threat"] = ("float32", (slots, 4, 6, 4))
-        leaves["typing"] = ("float32", (6, slots, 2))
+        leaves["matchup"] = ("float32", (6, 4, slots, 5))
+        leaves["threat"] = ("float32", (slots, 4, 6, 5))
+        leaves["duel"] = ("float32", (6, slots, 4))
     generator = np.random.default_rng(0)
     tables = {name: generator.random((20, 6), dtype=np.float32) for name in ("move", "species", "item", "ability")}
     tables["effectiveness"] = np.ones((20, 20), np.float32)
@@ -95,7 +95,7 @@ def test_swapping_two_benched_pokemon_swaps_their_switch_logits_and_nothing_else
     swap = torch.arange(12)
     swap[[2, 4]] = swap[[4, 2]]
     swapped = {name: leaf[:, swap] if leaf.shape[1] == 12 else leaf.clone() for name, leaf in obs.items()}
-    for name in ("matchup", "typing"):
+    for name in ("matchup", "duel"):
         swapped[name] = obs[name][:, swap[:6]]
     swapped["threat"] = obs["threat"][:, :, :, swap[:6]]
     before, after = log_probs(net, obs, legal), log_probs(net, swapped, legal)

@@ -4,8 +4,8 @@
 const {BOOSTS, STATUSES} = require('./tables');
 
 const MOVE_STATE = ['known', 'pp', 'disabled', 'last_used'];
-const MATCHUP = ['effectiveness', 'stab', 'damage', 'kills'];
-const TYPING = ['own_on_foe', 'foe_on_own'];
+const MATCHUP = ['effectiveness', 'stab', 'damage', 'share', 'kills'];
+const DUEL = ['own_on_foe', 'foe_on_own', 'faster', 'danger'];
 
 // Columns that every generation has; their places are constants the compiler can fold.
 const COMMON = [
@@ -62,5 +62,5 @@ function lasted(turn, then) {
 }
 
 module.exports = {
-	COLUMN, pokemonColumns, fieldColumns, MOVE_STATE, MATCHUP, TYPING, clearFloats, clearBoosts, copyBoosts, lasted,
+	COLUMN, pokemonColumns, fieldColumns, MOVE_STATE, MATCHUP, DUEL, clearFloats, clearBoosts, copyBoosts, lasted,
 };

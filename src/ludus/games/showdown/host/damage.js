@@ -53,6 +53,8 @@ const TYPE_ITEMS = {
 	fairyfeather: 'Fairy',
 };
 
+const UNKNOWN_POWER = 80; // of a move nobody has seen yet
+
 const NO_BOOSTS = new Int8Array(7);
 
 /** One Pokemon in a damage estimate; the caller fills it. */
@@ -172,6 +174,7 @@ class Damage {
 		this.eviolite = of(items, 'eviolite');
 		this.airBalloon = of(items, 'airballoon');
 		this.expertBelt = of(items, 'expertbelt');
+		this.quickItem = of(items, 'choicescarf');
 	}
 
 	/** Whether there is nothing to estimate: a status move, or one that is not known. */
@@ -221,6 +224,18 @@ class Damage {
 		}
 		this.hit = hit;
 		this.expected = hit * this.#hitChance(move, user, target);
+	}
+
+	/** Mean share of the target's full HP that a move nobody has seen yet may take: its user's best type and stat. */
+	unknown(user, target, multiplier) {
+		const {boostFactor} = this;
+		const {boosts} = user;
+		let physical = user.atk * boostFactor[boosts[0] + 6] / (target.def * boostFactor[target.boosts[1] + 6]);
+		if (user.status === BURN) physical /= 2;
+		const special = user.spa * boostFactor[boosts[2] + 6] /
+			(target.spd * boostFactor[target.boosts[this.gen === 1 ? 2 : 3] + 6]);
+		const ratio = physical > special ? physical : special;
+		return ((0.4 * user.level + 2) * UNKNOWN_POWER * ratio / 50 + 2) * 1.5 * multiplier / target.maxhp;
 	}
 
 	#multiplier(type, kind, move, target) {

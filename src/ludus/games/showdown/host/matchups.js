@@ -3,12 +3,15 @@
 
 const {Surroundings} = require('./damage');
 const {TYPE_COUNT} = require('./tables');
-const {MATCHUP, TYPING} = require('./columns');
+const {MATCHUP, DUEL} = require('./columns');
 
 const TEAM = 6;
 const MOVES = 4;
 const FIRE = 2;
 const WATER = 3;
+const SPEED = 4; // its place among the boosts
+const PARALYSIS = 2;
+const SPEED_LEAD = 25; // points of speed; a lead of these and more is 1
 const TERRAIN_TYPES = {electricterrain: 4, grassyterrain: 5, psychicterrain: 11};
 
 /** A part of a seat's row; estimates again only what has changed since the last decision. */
@@ -22,10 +25,13 @@ class Matchups {
 		this.around = new Surroundings();
 		// of each pair the four own hits, then the four foe's: side by side, because they are looked at together
 		this.hits = new Float64Array(TEAM * observer.slots * 2 * MOVES);
+		this.strikes = new Float64Array(TEAM * observer.slots); // of a move not seen yet, by the foe
 		this.estimated = new Uint8Array(TEAM * observer.slots);
+		this.tailwind = [false, false]; // by side
+		this.reversed = false; // the slower one moves first
 	}
 
-	/** Brings the leaves `matchup`, `threat` and `typing` up to date. */
+	/** Brings the leaves `matchup`, `threat` and `duel` up to date. */
 	update() {
 		const {slots} = this.observer;
 		this.#surroundings();
@@ -44,8 +50,8 @@ class Matchups {
 					(own.hurt && foe.halves)) {
 					this.#pair(own, i, s);
 				} else {
-					if (hurt) this.#kills(i, s, hp);
-					if (own.hurt) this.#threatKills(i, s, own.hp);
+					if (hurt) this.#hurtFoe(i, s, hp);
+					if (own.hurt) this.#hurtOwn(i, s, own.hp);
 				}
 			}
 			foe.stale = false;
@@ -65,8 +71,8 @@ class Matchups {
 			putNothing(floats, at.matchup + ((i * MOVES + m) * slots + s) * width);
 			putNothing(floats, at.threat + ((s * MOVES + m) * TEAM + i) * width);
 		}
-		const typing = at.typing + (i * slots + s) * TYPING.length;
-		floats[typing] = floats[typing + 1] = 0;
+		const duel = at.duel + (i * slots + s) * DUEL.length;
+		floats[duel] = floats[duel + 1] = floats[duel + 2] = floats[duel + 3] = 0;
 		this.estimated[i * slots + s] = 0;
 	}
 
@@ -102,29 +108,43 @@ class Matchups {
 				put(floats, threat, damage, mine.hp);
 			}
 		}
-		const typing = at.typing + (i * slots + s) * TYPING.length;
-		floats[typing] = bestEffectiveness(data.effectiveness, mine, foe);
-		floats[typing + 1] = bestEffectiveness(data.effectiveness, foe, mine);
+		const duel = at.duel + (i * slots + s) * DUEL.length;
+		const best = bestMultiplier(data.effectiveness, foe, mine);
+		const lead = this.#speed(mine, mySide) - this.#speed(foe, theirSide);
+		const strike = damage.unknown(foe, mine, best);
+		this.strikes[i * slots + s] = strike;
+		floats[duel] = logOf(bestMultiplier(data.effectiveness, mine, foe));
+		floats[duel + 1] = logOf(best);
+		floats[duel + 2] = clipped(this.reversed ? -lead / SPEED_LEAD : lead / SPEED_LEAD);
+		floats[duel + 3] = shareOf(strike / 2, mine.hp);
 		this.estimated[i * slots + s] = 1;
 	}
 
+	#speed(fighter, side) {
+		const {boostFactor, gen, quickItem} = this.observer.damage;
+		let speed = fighter.spe * boostFactor[fighter.boosts[SPEED] + 6];
+		if (fighter.status === PARALYSIS) speed *= gen < 7 ? 0.25 : 0.5;
+		if (fighter.item > 1 && fighter.item === quickItem) speed *= 1.5;
+		return this.tailwind[side] ? speed * 2 : speed;
+	}
+
 	/** Only the target's HP has changed: the same hits, held against it. */
-	#kills(i, s, hp) {
+	#hurtFoe(i, s, hp) {
 		const {slots, at} = this.observer;
 		for (let m = 0; m < MOVES; m++) {
 			const pair = (i * MOVES + m) * slots + s;
-			const hit = this.hits[(i * slots + s) * 2 * MOVES + m];
-			this.seat.floats[at.matchup + pair * MATCHUP.length + 3] = hit > 0 && hit >= hp ? 1 : 0;
+			putShare(this.seat.floats, at.matchup + pair * MATCHUP.length, this.hits[(i * slots + s) * 2 * MOVES + m], hp);
 		}
 	}
 
-	#threatKills(i, s, hp) {
+	#hurtOwn(i, s, hp) {
 		const {slots, at} = this.observer;
+		const {floats} = this.seat;
 		for (let m = 0; m < MOVES; m++) {
 			const threat = (s * MOVES + m) * TEAM + i;
-			const hit = this.hits[((i * slots + s) * 2 + 1) * MOVES + m];
-			this.seat.floats[at.threat + threat * MATCHUP.length + 3] = hit > 0 && hit >= hp ? 1 : 0;
+			putShare(floats, at.threat + threat * MATCHUP.length, this.hits[((i * slots + s) * 2 + 1) * MOVES + m], hp);
 		}
+		floats[at.duel + (i * slots + s) * DUEL.length + 3] = shareOf(this.strikes[i * slots + s] / 2, hp);
 	}
 
 	#surroundings() {
@@ -151,7 +171,9 @@ class Matchups {
 			const special = veil || side.conditions[effects.side.get('lightscreen')] > 0;
 			around.physical[side.index] = physical ? factor : 1;
 			around.special[side.index] = special ? factor : 1;
+			this.tailwind[side.index] = side.conditions[effects.side.get('tailwind')] > 0;
 		}
+		this.reversed = tracker.rooms[effects.rooms.indexOf('trickroom')] > 0;
 		for (let s = 0; s < slots; s++) this.seat.foes.facing[s].stale = true;
 	}
 
@@ -177,11 +199,25 @@ function put(out, at, damage, hp) {
 	out[at] = effectiveness === 1 ? 0 : logOf(effectiveness);
 	out[at + 1] = damage.stab;
 	out[at + 2] = expected > 2 ? 2 : expected;
-	out[at + 3] = hit > 0 && hit >= hp ? 1 : 0;
+	putShare(out, at, hit, hp);
+}
+
+/** A hit held against the HP left: what share of it, and whether it is all. */
+function putShare(out, at, hit, hp) {
+	out[at + 3] = shareOf(hit, hp);
+	out[at + 4] = hit > 0 && hit >= hp ? 1 : 0;
+}
+
+function shareOf(hit, hp) {
+	return hit < hp ? hit / hp : hit > 0 ? 1 : 0;
+}
+
+function clipped(value) {
+	return value > 1 ? 1 : value < -1 ? -1 : value;
 }
 
 function putNothing(out, at) {
-	out[at] = out[at + 1] = out[at + 2] = out[at + 3] = 0;
+	out[at] = out[at + 1] = out[at + 2] = out[at + 3] = out[at + 4] = 0;
 }
 
 /** A multiplier as log2 / 2, clipped to -1.5 .. 1; immune is -2. */
@@ -193,7 +229,8 @@ function logOf(multiplier) {
 	return Math.max(-1.5, Math.min(1, Math.log2(multiplier) / 2));
 }
 
-function bestEffectiveness(table, from, to) {
+/** By the types of `from` alone. */
+function bestMultiplier(table, from, to) {
 	let best = 0;
 	for (let k = 0; k < 2; k++) {
 		const type = k === 0 ? from.type1 : from.type2;
@@ -202,7 +239,7 @@ function bestEffectiveness(table, from, to) {
 		const multiplier = table[row + to.type1] * table[row + to.type2] * table[row + to.addedType];
 		if (multiplier > best) best = multiplier;
 	}
-	return logOf(best);
+	return best;
 }
 
 module.exports = {Matchups};

@@ -11,7 +11,7 @@ const {Rules, Tracker} = require('./tracker');
 const {Seat} = require('./seat');
 const {Damage} = require('./damage');
 const {tablesOf, columns, BOOSTS} = require('./tables');
-const {pokemonColumns, fieldColumns, MOVE_STATE, MATCHUP, TYPING} = require('./columns');
+const {pokemonColumns, fieldColumns, MOVE_STATE, MATCHUP, DUEL} = require('./columns');
 
 const TEAM = 6;
 const MOVES = 4;
@@ -68,7 +68,7 @@ class Observer {
 			leaves.push(
 				['matchup', 'float32', [TEAM, MOVES, S, MATCHUP.length]],
 				['threat', 'float32', [S, MOVES, TEAM, MATCHUP.length]],
-				['typing', 'float32', [TEAM, S, TYPING.length]]);
+				['duel', 'float32', [TEAM, S, DUEL.length]]);
 		}
 		return leaves;
 	}
@@ -86,7 +86,7 @@ class Observer {
 			boosts: BOOSTS,
 			volatiles: this.effects.volatiles,
 			field: this.fieldColumns,
-			...(this.full ? {matchup: MATCHUP, threat: MATCHUP, typing: TYPING} : {}),
+			...(this.full ? {matchup: MATCHUP, threat: MATCHUP, duel: DUEL} : {}),
 			types: this.data.types,
 			columns,
 			species_names: this.data.species.names(),

@@ -7,7 +7,7 @@ const { HostError, VERSION } = require('./frames.js');
 const { SEATS } = require('./matches.js');
 const { loadTeams } = require('./teams.js');
 
-const SCHEMA = 1; // grows whenever the meaning of an observation or action changes
+const SCHEMA = 2; // grows whenever the meaning of an observation or action changes
 
 const OPTIONS = {
 	format: { fallback: 'gen1randombattle', valid: value => typeof value === 'string', expected: 'the name of a format' },
