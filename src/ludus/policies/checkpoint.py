@@ -2,7 +2,8 @@
 
 <run>/checkpoints/u00000120/model.safetensors      the net's tensors (net.*) and the game's tables (table.*)
                             optimiser.safetensors  Adam's moments by parameter
-                            matches.safetensors    matches under way and what is recorded of them (scale/underway.py)
+                            matches.safetensors    matches under way and what is recorded of them (scale/underway.py),
+                                                   in the latest checkpoint only
                             state.json             counters, generators, what game, what net
 <run>/checkpoints/best.json                        which of them evaluated best
 """
@@ -10,6 +11,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import errno
 import os
 import shutil
@@ -161,6 +163,9 @@ class Checkpoints:
         best = self.best()
         for name in removable(self.names(), self._keep, best.name if best else None):
             shutil.rmtree(self.folder / name, ignore_errors=True)
+        for name in self.names()[:-1]:  # a run is resumed from its latest, and these files are the largest by far
+            with contextlib.suppress(OSError):
+                (self.folder / name / MATCHES).unlink(missing_ok=True)
 
 
 def removable(names: Sequence[str], keep: int, best: str | None) -> list[str]:
