@@ -11,6 +11,7 @@ from tests.playing import QUICK, both_finished, first_legal, play, toy_fleet, vo
 from tests.unit.fleet.test_standing import same, stood
 
 from ludus.fleet.fleet import HostFleet
+from ludus.fleet.replay import Replay
 from ludus.fleet.standing import NONE, FleetStanding, HostStanding
 from ludus.types import Arrivals
 
@@ -103,6 +104,23 @@ def test_choices_that_cannot_be_right_void_the_matches_and_do_not_hang(tmp_path:
         assert voided(fleet) == {"strayed": 4}
         assert sorted(ending.match for ending in played.voided) == [0, 1, 2, 3]
         assert fleet.health.alive == 2
+
+
+def test_when_matches_stray_again_all_of_that_host_begin_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with toy_fleet(tmp_path / "first", options={"game": "rps", "rounds": 8}) as fleet:
+        standing = stood(fleet, 3)
+
+    def moody(replay: Replay) -> set[int]:
+        """Always one match of those that are left."""
+        return {next(slot for slot, number in enumerate(replay._standing.number) if number != NONE)}
+
+    monkeypatch.setattr(Replay, "strayed", moody)
+    with toy_fleet(tmp_path / "second", options={"game": "rps", "rounds": 8}, standing=standing) as fleet:
+        played = play(fleet, both_finished(fleet))
+        assert voided(fleet) == {"strayed": 8}
+        assert fleet.health.restarts == 4
+        assert len({ending.match for ending in played.endings}) == len(played.endings)
+        assert len(played.voided) == 8
 
 
 def test_a_host_that_dies_in_its_replay_begins_anew(tmp_path: Path) -> None:
