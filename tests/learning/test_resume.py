@@ -162,25 +162,45 @@ train(msgspec.json.decode(sys.argv[1], type=RunConfig), Path(sys.argv[2]), obser
 """
 
 
-def test_a_run_that_is_killed_goes_on_from_its_checkpoint_exactly(tmp_path: Path) -> None:
-    chosen = msgspec.structs.replace(
-        config(1_000_000, slow_s=0.002), checkpoint=CheckpointConfig(every_s=1e-9, keep=1_000_000)
-    )
-    killed = tmp_path / "killed"
+def killed(chosen: RunConfig, run_dir: Path) -> int:
+    """Run it in a process that kills itself after its third checkpoint; the version it can be resumed from."""
     done = subprocess.run(
-        [sys.executable, "-c", KILLED, msgspec.json.encode(chosen).decode(), str(killed)],
+        [sys.executable, "-c", KILLED, msgspec.json.encode(chosen).decode(), str(run_dir)],
         timeout=PATIENCE_S,
         check=False,
         cwd=Path(__file__).parents[2],
     )
     assert done.returncode == -signal.SIGKILL
-    latest = checkpoint.Checkpoints(killed, 1).latest()
+    latest = checkpoint.Checkpoints(run_dir, 1).latest()
     assert latest is not None
-    updates = checkpoint.read_state(latest).version + 2
+    return checkpoint.read_state(latest).version
+
+
+ALWAYS = CheckpointConfig(every_s=1e-9, keep=1_000_000)
+
+
+def test_a_run_that_is_killed_goes_on_from_its_checkpoint_exactly(tmp_path: Path) -> None:
+    chosen = msgspec.structs.replace(config(1_000_000, slow_s=0.002), checkpoint=ALWAYS)
+    updates = killed(chosen, tmp_path / "killed") + 2
     limited = msgspec.structs.replace(chosen, budget=BudgetConfig(minutes=0, updates=updates))
-    parts = train(limited, killed, resume=True, observer=Silent())
+    parts = train(limited, tmp_path / "killed", resume=True, observer=Silent())
     whole = train(limited, tmp_path / "whole", observer=Silent())
     assert_equal_runs(whole, parts)
+
+
+def test_an_overlapped_run_that_is_killed_goes_on_with_what_its_checkpoint_has(tmp_path: Path) -> None:
+    chosen = msgspec.structs.replace(alone(config(1_000_000, mode="overlapped")), checkpoint=ALWAYS)
+    updates = killed(chosen, tmp_path) + 2
+    again = train(
+        msgspec.structs.replace(chosen, budget=BudgetConfig(minutes=0, updates=updates)),
+        tmp_path,
+        resume=True,
+        observer=Silent(),
+    )
+    assert again.version == updates
+    assert counters(again)[names.DECISIONS] == counters(again)[names.LEARNED] + recorded(again)
+    assert names.VOIDED not in counters(again)
+    assert names.BEGUN_ANEW not in counters(again)
 
 
 @pytest.mark.parametrize(
