@@ -54,20 +54,29 @@ def figures(rows: Sequence[Mapping[str, str]]) -> Figures:
     kinds = {metric.name: metric.kind for metric in names.METRICS}
     training_s = 0.0
     counters: dict[str, float] = {}
-    spent_s: dict[str, float] = {}  # by share: the stage's time, and that of the reports which gave it
-    reported_s: dict[str, float] = {}
+    spent_s: dict[str, float] = {}  # by stage, "learner/update"
+    reported_s: dict[str, float] = {}  # by process, "learner": the time of the reports that have any of its stages
     for row in rows:
         numbers = {name: number for name, value in row.items() if (number := _float(value)) is not None}
         training_s = numbers.get(names.TRAINING_S, training_s)
+        window_s = numbers.get(names.REPORT_S, 0.0)
+        processes = set()
         for name, number in numbers.items():
             if kinds.get(name) == "counter" or name == names.HOSTS_RESTARTS:
                 counters[name] = number
-            elif names.SHARE.end(name) is not None:
-                window_s = numbers.get(names.REPORT_S, 0.0)
-                spent_s[name] = spent_s.get(name, 0.0) + number * window_s
-                reported_s[name] = reported_s.get(name, 0.0) + window_s
-    shares = {names.SHARE.end(name) or "": spent_s[name] / (reported_s[name] or 1.0) for name in names.ordered(spent_s)}
-    return Figures(training_s, counters, shares)
+            elif (stage := names.SHARE.end(name)) is not None:
+                spent_s[stage] = spent_s.get(stage, 0.0) + number * window_s
+                processes.add(_process(stage))
+        for process in processes:
+            reported_s[process] = reported_s.get(process, 0.0) + window_s
+    stages = [names.SHARE.end(name) or "" for name in names.ordered(map(names.SHARE, spent_s))]
+    return Figures(
+        training_s, counters, {stage: spent_s[stage] / (reported_s[_process(stage)] or 1.0) for stage in stages}
+    )
+
+
+def _process(stage: str) -> str:
+    return stage.partition("/")[0]
 
 
 def markdown(title: str, found: Sequence[Evaluation], numbers: Figures, command: str) -> str:

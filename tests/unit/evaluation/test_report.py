@@ -34,6 +34,12 @@ def test_figures_take_the_last_counters_and_weigh_shares_by_time(tmp_path: Path)
     assert figures.shares == {names.POLICIES: pytest.approx(0.4)}
 
 
+def test_a_stage_that_few_reports_mention_has_its_share_of_the_whole_run(tmp_path: Path) -> None:
+    update, evaluate = names.SHARE(names.UPDATE), names.SHARE(names.EVALUATE)
+    figures = rows(tmp_path, {update: 0.8, names.REPORT_S: 30.0}, {evaluate: 1.0, names.REPORT_S: 10.0})
+    assert figures.shares == {names.UPDATE: pytest.approx(0.6), names.EVALUATE: pytest.approx(0.25)}
+
+
 def test_the_page_has_the_table_the_figures_and_the_command() -> None:
     score = Score("heuristic", matches=400, wins=340, losses=58, ties=2)
     evaluation = Evaluation(training_s=600.0, updates=900, decisions=4e6, final=True, scores=(score,))
