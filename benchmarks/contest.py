@@ -24,7 +24,7 @@ from typing import Any, Self
 
 import psutil
 
-from ludus.fleet import launch
+from ludus.hosting.launch import tied
 
 START_DEADLINE_S = 120.0
 ANSWER_DEADLINE_S = 600.0
@@ -44,7 +44,8 @@ class Contestant:
 
     def __enter__(self) -> Self:
         self._processes = [
-            subprocess.Popen(tied(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE) for command in self.commands
+            subprocess.Popen(tied(tuple(command)), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            for command in self.commands
         ]
         self._unread = [b"" for _ in self._processes]
         return self
@@ -140,11 +141,6 @@ class Contestant:
                 process.send_signal(number)
             except psutil.NoSuchProcess:
                 continue
-
-
-def tied(command: Sequence[str]) -> list[str]:
-    """The command, killed when this process dies: a stopped one would stay for ever."""
-    return [sys.executable, "-I", "-S", launch.__file__, str(os.getpid()), *command]
 
 
 def start(contestants: Iterable[Contestant], running: ExitStack) -> None:

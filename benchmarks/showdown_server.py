@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from benchmarks.contest import tied
-
 from ludus.games.showdown.install import Installation
+from ludus.hosting.launch import tied
 
 START_DEADLINE_S = 60.0
 OWN_FOLDERS = ("config", "logs", "databases")  # the server writes into these; everything else is linked
@@ -34,7 +33,7 @@ def serve(found: Installation, subprocesses: str) -> Iterator[int]:
         flags = ["--preserve-symlinks", "--preserve-symlinks-main", "--no-flush-bytecode", "--no-memory-reducer"]
         command = [str(found.node), *flags, "pokemon-showdown", "start", "--skip-build", "--no-security", str(port)]
         with (root / "server.log").open("wb") as log:
-            server = subprocess.Popen(tied(command), cwd=root, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            server = subprocess.Popen(tied(tuple(command)), cwd=root, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         try:
             _wait_until_open(port, server, root / "server.log")
             yield port

@@ -6,13 +6,12 @@ import fcntl
 import os
 import signal
 import subprocess
-import sys
 from contextlib import suppress
 from pathlib import Path
 
 from ludus.errors import ProtocolError
-from ludus.fleet import launch
 from ludus.hosting.command import HostCommand
+from ludus.hosting.launch import tied
 from ludus.wire.frames import FrameReader
 
 PIPE_BYTES = 1 << 20  # what Linux grants without privileges; a frame that fits is read in one go
@@ -30,7 +29,7 @@ class HostProcess:
         self.name = Path(command.argv[0]).name
         with log_path.open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", launch.__file__, str(os.getpid()), *command.argv],
+                tied(command.argv),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
