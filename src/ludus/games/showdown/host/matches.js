@@ -1,9 +1,9 @@
 'use strict';
-// One battle between two seats: seeds, asking and choosing, refused choices, rewards and the ending.
+// One battle between two seats on the simulator in this process: seeds, asking and choosing, refused choices.
 
 const { HostError, ProtocolError } = require('./frames.js');
+const { SEATS, Seated } = require('./seated.js');
 
-const SEATS = 2;
 const NONE = -1;
 const MASK_64 = (1n << 64n) - 1n;
 
@@ -47,30 +47,34 @@ function mix(state) {
  * simulator first. `open` and `act` stage the rows that must choose and leave `ending` set when the match is over. They
  * throw when the battle fails; nothing is staged then, and `owed` says whether a seat was asked and has not answered.
  */
-class Match {
-	/** `setup`: {Battle, View, format, actionSet, observer, teams, options, keepLog}, shared by all matches of a host. */
+class Match extends Seated {
+	/** `setup` has besides {Battle, View}. */
 	constructor(setup, slot, number, seed) {
-		this.setup = setup;
-		this.slot = slot;
-		this.number = number;
-		this.seed = seed;
+		super(setup, slot, number, seed);
 		this.battle = null;
 		this.view = null;
-		this.ending = null;
-		this.finalObs = null;
-		this.asked = [false, false]; // the row was sent and no action has come back
 		this.choosing = [false, false]; // the simulator waits for this seat
-		this.met = [false, false]; // asked before in this match
 		this.pending = [NONE, NONE];
-		this.potential = [0, 0];
-		this.decisions = [0, 0];
-		this.moves = [0, 0];
-		this.switches = [0, 0];
-		this.refused = 0;
 	}
 
-	get owed() {
-		return this.asked[0] || this.asked[1];
+	get turn() {
+		return this.battle.turn;
+	}
+
+	requestOf(seat) {
+		return this.battle.sides[seat].activeRequest;
+	}
+
+	encode(seat, request, out, offset) {
+		this.view.encode(seat, request, out, offset);
+	}
+
+	standingOf(seat) {
+		return this.view.potential(seat);
+	}
+
+	record() {
+		return this.battle.log;
 	}
 
 	open(stage) {
@@ -121,19 +125,8 @@ class Match {
 			const detail = `"${choice}" for ${JSON.stringify(request)}`;
 			throw new HostError('match', `the simulator refused a legal choice: ${side.choice.error}`, detail);
 		}
-		this.decisions[seat]++;
-		if (isMove) this.count(seat, action);
+		this.count(seat, action, isMove);
 		return true;
-	}
-
-	/** Moves and voluntary switches, for the report. */
-	count(seat, action) {
-		const { slots, slotActions, moveActions, pass } = this.setup.actionSet;
-		const parts = slots === 1 ? [action] : [(action / slotActions) | 0, action % slotActions];
-		for (const part of parts) {
-			if (part < moveActions) this.moves[seat]++;
-			else if (part < pass) this.switches[seat]++;
-		}
 	}
 
 	/** The simulator has run as far as it can: ask who must choose, or end. */
@@ -142,7 +135,7 @@ class Match {
 		battle.sentLogPos = battle.log.length; // nobody reads updates; the simulator's endless-loop guard counts from here
 		this.view.read();
 		if (battle.ended || battle.turn > this.setup.options.max_turns) {
-			this.end(!battle.ended);
+			this.end(this.winner(), !battle.ended);
 			return;
 		}
 		const before = stage.count;
@@ -161,55 +154,10 @@ class Match {
 		if (stage.count === before) throw new HostError('match', 'the battle goes on and nobody has to choose');
 	}
 
-	ask(seat, stage) {
-		const { actionSet } = this.setup;
-		const request = this.battle.sides[seat].activeRequest;
-		if (actionSet.mask(request, stage.nextMask()) === 0) {
-			throw new HostError('match', 'a request allows no action', JSON.stringify(request));
-		}
-		this.view.encode(seat, request, stage.obs, stage.nextObsOffset());
-		const opens = !this.met[seat];
-		const earned = this.earned(seat);
-		stage.add(this.slot * SEATS + seat, this.number, opens ? 0 : earned, opens);
-		this.met[seat] = true;
-		this.asked[seat] = true;
-	}
-
-	/** The shaped part of the reward since this seat's previous decision. */
-	earned(seat) {
-		const potential = this.view.potential(seat);
-		const change = potential - this.potential[seat];
-		this.potential[seat] = potential;
-		return this.setup.options.reward_shaping * change;
-	}
-
-	end(truncated) {
-		const { battle } = this;
-		const { observer, options, keepLog } = this.setup;
-		const score = [0.5, 0.5];
-		if (!truncated && battle.winner) {
-			const winner = battle.sides[0].name === battle.winner ? 0 : 1;
-			score[winner] = 1;
-			score[1 - winner] = 0;
-		}
-		const reward = score.map((points, seat) => options.reward_win * (2 * points - 1) + this.earned(seat));
-		if (truncated) {
-			this.finalObs = new Uint8Array(SEATS * observer.nbytes);
-			for (let seat = 0; seat < SEATS; seat++) {
-				this.view.encode(seat, battle.sides[seat].activeRequest, this.finalObs, seat * observer.nbytes);
-			}
-		}
-		this.ending = { slot: this.slot, number: this.number, score, reward, truncated, seed: this.seed, facts: this.facts() };
-		if (keepLog) this.ending.log = battle.log.filter(line => !line.startsWith('|t:|')).join('\n'); // |t:| is the clock
-	}
-
-	facts() {
-		const facts = { turns: this.battle.turn, refused: this.refused };
-		for (const name of ['decisions', 'moves', 'switches']) {
-			facts[name] = this[name][0] + this[name][1];
-			for (let seat = 0; seat < SEATS; seat++) facts[`${name}_${seat}`] = this[name][seat];
-		}
-		return facts;
+	winner() {
+		const { ended, winner, sides } = this.battle;
+		if (!ended || !winner) return NONE;
+		return sides[0].name === winner ? 0 : 1;
 	}
 }
 
@@ -219,4 +167,4 @@ function silent() {
 	return '';
 }
 
-module.exports = { Match, SEATS, SplitMix, matchSeed };
+module.exports = { Match, SplitMix, matchSeed };

@@ -4,7 +4,7 @@
 const path = require('node:path');
 const { ActionSet, SWITCHES } = require('./actions.js');
 const { HostError, VERSION } = require('./frames.js');
-const { SEATS } = require('./matches.js');
+const { SEATS } = require('./seated.js');
 const { loadTeams } = require('./teams.js');
 
 const SCHEMA = 2; // grows whenever the meaning of an observation or action changes

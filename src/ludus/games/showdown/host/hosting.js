@@ -1,0 +1,83 @@
+'use strict';
+// What hosts share, wherever their battles are played: slots, the numbers of matches, faults and the frames on their way.
+
+const { ArrivalStage, FrameWriter, HostError, KIND, ProtocolError, decodeActions } = require('./frames.js');
+const { matchSeed } = require('./matches.js');
+const { SEATS } = require('./seated.js');
+const { hello } = require('./setup.js');
+
+const FAULTS_IN_A_ROW = 20; // matches that fail without one that ends between them, before the host gives up
+
+class SlotHost {
+	/** `send(writer)` writes out all bytes collected so far; `log(text)` is for people. */
+	constructor(simRoot, send, log) {
+		this.simRoot = simRoot;
+		this.send = send;
+		this.log = log;
+		this.writer = new FrameWriter();
+		this.slots = null;
+	}
+
+	/** Take a CONFIGURE message in; `setup` is what its options lead to, by `setUp`. */
+	prepare({ matches, seed, schedule, resume }, setup) {
+		this.setup = setup;
+		this.seed = seed;
+		this.schedule = schedule;
+		this.begun = resume ? resume.following : 0;
+		this.faults = 0;
+		this.advanced = 0;
+		this.slots = Array(matches).fill(null);
+		this.stage = new ArrivalStage(matches * SEATS, setup.actionSet.maskBytes, setup.observer.nbytes);
+		this.writer.json(KIND.HELLO, hello(setup));
+		this.flushWriter();
+	}
+
+	/** {rows, actions} of an ACTIONS frame. */
+	choices(body) {
+		if (!this.slots) throw new ProtocolError('ACTIONS came before CONFIGURE');
+		return decodeActions(body);
+	}
+
+	/** The match in a slot whose row has chosen. */
+	matchAt(slot, row, action) {
+		const match = this.slots[slot];
+		if (!match) throw new ProtocolError(`ACTIONS names row ${row}, which was not asked`);
+		if (action < 0 || action >= this.setup.actionSet.size) {
+			throw new ProtocolError(`row ${row} chose action ${action}, there are ${this.setup.actionSet.size}`);
+		}
+		return match;
+	}
+
+	/** Number and seed of the next match, or of the one that is `resumed`; null when the schedule is played. */
+	nextMatch(resumed = null) {
+		if (resumed !== null) return { number: resumed, seed: matchSeed(this.seed, resumed) };
+		if (!this.schedule) {
+			const number = this.begun++;
+			return { number, seed: matchSeed(this.seed, number) };
+		}
+		if (this.begun >= this.schedule.length) return null;
+		const [number, seed] = this.schedule[this.begun++];
+		return { number, seed };
+	}
+
+	reportEnding(match) {
+		this.faults = 0;
+		this.writer.ending(match.ending, match.finalObs);
+	}
+
+	reportFault(slot, match) {
+		const error = match.fault;
+		this.log(`match ${match.number} (seed ${match.seed}) failed: ${error.stack}\n${error.detail || ''}\n`);
+		if (++this.faults > FAULTS_IN_A_ROW) {
+			throw new HostError('internal', `${this.faults} matches in a row failed, the last one: ${error.message}`);
+		}
+		this.writer.json(KIND.ERROR, { message: error.message, kind: 'match', slot, number: match.number });
+	}
+
+	flushWriter() {
+		this.advanced = 0;
+		this.send(this.writer);
+	}
+}
+
+module.exports = { SlotHost };

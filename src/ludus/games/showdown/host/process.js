@@ -1,0 +1,66 @@
+'use strict';
+// A host as a process: its arguments, its stdout, and how it leaves.
+
+const fs = require('node:fs');
+const path = require('node:path');
+const { HostError, KIND } = require('./frames.js');
+
+const RETRY_MS = 1; // when a pipe that was set non-blocking is empty or full
+const EXIT = Object.freeze({ done: 0, failed: 1, refused: 2 });
+
+/** Make the host from the process's arguments; stdout carries its frames and nothing else. */
+function createHost(Host) {
+	globalThis.console = new console.Console(process.stderr, process.stderr);
+	const at = process.argv.indexOf('--sim');
+	const simRoot = at < 0 ? undefined : process.argv[at + 1];
+	const host = new Host(simRoot && path.resolve(simRoot), writeAll, text => process.stderr.write(text));
+	if (!simRoot) leave(host, new HostError('configuration', 'the host needs --sim <folder of the pokemon-showdown package>'));
+	return host;
+}
+
+/** End the process: with an ERROR frame, if there was an error. */
+function leave(host, error = null) {
+	if (error === null || error.code === 'EPIPE') process.exit(EXIT.done); // EPIPE: the other side has left
+	host.log(`${error.stack}\n`);
+	const kind = error instanceof HostError ? error.kind : 'internal';
+	host.writer.json(KIND.ERROR, { message: error.message, kind });
+	try {
+		writeAll(host.writer);
+	} catch {
+		// nobody is left to read it; stderr has it
+	}
+	process.exit(kind === 'configuration' ? EXIT.refused : EXIT.failed);
+}
+
+/** Blocks until something was read from stdin; 0 bytes at its end. */
+function readSome(into) {
+	return persist(() => {
+		try {
+			return fs.readSync(0, into);
+		} catch (error) {
+			if (error.code === 'EOF') return 0;
+			throw error;
+		}
+	});
+}
+
+function writeAll(writer) {
+	let at = 0;
+	while (at < writer.bytes) at += persist(() => fs.writeSync(1, writer.buffer, at, writer.bytes - at));
+	writer.bytes = 0;
+}
+
+function persist(attempt) {
+	for (;;) {
+		try {
+			return attempt();
+		} catch (error) {
+			if (error.code !== 'EAGAIN' && error.code !== 'EINTR') throw error;
+			Atomics.wait(sleeper, 0, 0, RETRY_MS);
+		}
+	}
+}
+
+const sleeper = new Int32Array(new SharedArrayBuffer(4));
+
+module.exports = { createHost, leave, readSome };

@@ -1,0 +1,99 @@
+'use strict';
+// What a match keeps of its two seats, wherever its battle is played: rows, rewards, counts and the ending.
+
+const { HostError } = require('./frames.js');
+
+const SEATS = 2;
+
+/**
+ * Whoever plays the battle extends it with `requestOf(seat)`, `encode(seat, request, out, offset)`, `standingOf(seat)`
+ * (the shaping potential), `turn` and `record()` (the battle's log).
+ */
+class Seated {
+	/** `setup`: {format, actionSet, observer, teams, options, keepLog}, shared by all matches of a host. */
+	constructor(setup, slot, number, seed) {
+		this.setup = setup;
+		this.slot = slot;
+		this.number = number;
+		this.seed = seed;
+		this.ending = null;
+		this.finalObs = null;
+		this.fault = null; // why the match is lost; reported when nobody is waited for
+		this.asked = [false, false]; // the row was sent and no action has come back
+		this.met = [false, false]; // asked before in this match
+		this.potential = [0, 0];
+		this.decisions = [0, 0];
+		this.moves = [0, 0];
+		this.switches = [0, 0];
+		this.refused = 0;
+	}
+
+	get owed() {
+		return this.asked[0] || this.asked[1];
+	}
+
+	/** Stage the row of a seat that must choose. */
+	ask(seat, stage) {
+		const { actionSet } = this.setup;
+		const request = this.requestOf(seat);
+		if (actionSet.mask(request, stage.nextMask()) === 0) {
+			throw new HostError('match', 'a request allows no action', JSON.stringify(request));
+		}
+		this.encode(seat, request, stage.obs, stage.nextObsOffset());
+		const opens = !this.met[seat];
+		const earned = this.earned(seat);
+		stage.add(this.slot * SEATS + seat, this.number, opens ? 0 : earned, opens);
+		this.met[seat] = true;
+		this.asked[seat] = true;
+	}
+
+	/** The shaped part of the reward since this seat's previous decision. */
+	earned(seat) {
+		const potential = this.standingOf(seat);
+		const change = potential - this.potential[seat];
+		this.potential[seat] = potential;
+		return this.setup.options.reward_shaping * change;
+	}
+
+	/** A choice was taken: moves and voluntary switches are counted, for the report. */
+	count(seat, action, isMove) {
+		this.decisions[seat]++;
+		if (!isMove) return;
+		const { slots, slotActions, moveActions, pass } = this.setup.actionSet;
+		const parts = slots === 1 ? [action] : [(action / slotActions) | 0, action % slotActions];
+		for (const part of parts) {
+			if (part < moveActions) this.moves[seat]++;
+			else if (part < pass) this.switches[seat]++;
+		}
+	}
+
+	/** Set `ending`; `winner` is a seat, or -1 for a tie. */
+	end(winner, truncated) {
+		const { observer, options, keepLog } = this.setup;
+		const score = [0.5, 0.5];
+		if (winner >= 0) {
+			score[winner] = 1;
+			score[1 - winner] = 0;
+		}
+		const reward = score.map((points, seat) => options.reward_win * (2 * points - 1) + this.earned(seat));
+		if (truncated) {
+			this.finalObs = new Uint8Array(SEATS * observer.nbytes);
+			for (let seat = 0; seat < SEATS; seat++) {
+				this.encode(seat, this.requestOf(seat), this.finalObs, seat * observer.nbytes);
+			}
+		}
+		this.ending = { slot: this.slot, number: this.number, score, reward, truncated, seed: this.seed, facts: this.facts() };
+		if (keepLog) this.ending.log = this.record().filter(line => !line.startsWith('|t:|')).join('\n'); // |t:| is the clock
+	}
+
+	facts() {
+		const facts = { turns: this.turn, refused: this.refused };
+		for (const name of ['decisions', 'moves', 'switches']) {
+			facts[name] = this[name][0] + this[name][1];
+			for (let seat = 0; seat < SEATS; seat++) facts[`${name}_${seat}`] = this[name][seat];
+		}
+		return facts;
+	}
+}
+
+module.exports = { SEATS, Seated };
