@@ -16,6 +16,7 @@ class SlotHost {
 		this.log = log;
 		this.writer = new FrameWriter();
 		this.slots = null;
+		this.faultsAllowed = FAULTS_IN_A_ROW;
 	}
 
 	/** Take a CONFIGURE message in; `setup` is what its options lead to, by `setUp`. */
@@ -68,7 +69,7 @@ class SlotHost {
 	reportFault(slot, match) {
 		const error = match.fault;
 		this.log(`match ${match.number} (seed ${match.seed}) failed: ${error.stack}\n${error.detail || ''}\n`);
-		if (++this.faults > FAULTS_IN_A_ROW) {
+		if (++this.faults > this.faultsAllowed) {
 			throw new HostError('internal', `${this.faults} matches in a row failed, the last one: ${error.message}`);
 		}
 		this.writer.json(KIND.ERROR, { message: error.message, kind: 'match', slot, number: match.number });

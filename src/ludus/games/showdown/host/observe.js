@@ -136,6 +136,7 @@ class View {
 	}
 }
 
+/** What is left of a side: half its HP, half who is alive, from 0 to 1. */
 function standing(side) {
 	let sum = side.size;
 	for (const mon of side.mons) {
@@ -162,4 +163,4 @@ function indexOf(names, start) {
 	return at;
 }
 
-module.exports = {Observer, View};
+module.exports = {Observer, View, standing};

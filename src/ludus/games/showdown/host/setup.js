@@ -20,10 +20,14 @@ const OPTIONS = {
 	node: { fallback: 'wheel', valid: value => typeof value === 'string', expected: 'a string' }, // for who starts the host
 };
 
-/** Load the simulator and everything that all matches of this host share. */
-function setUp(simRoot, given, keepLog) {
-	const options = checkedOptions(given);
-	if (!options.stock_engine) require('./engine.js').speedUp(simRoot);
+/**
+ * Load the simulator and everything that all matches of this host share. A host whose battles run elsewhere names its
+ * `engine` and the `options` that it has besides.
+ */
+function setUp(simRoot, given, keepLog, elsewhere = null) {
+	const options = checkedOptions(given, elsewhere ? { ...OPTIONS, ...elsewhere.options } : OPTIONS);
+	const engine = elsewhere ? elsewhere.engine : options.stock_engine ? 'stock' : 'patched';
+	if (engine === 'patched') require('./engine.js').speedUp(simRoot);
 	const sim = require(simRoot);
 	const { Observer, View } = require('./observe.js');
 	const format = findFormat(options.format, sim.Dex);
@@ -33,10 +37,10 @@ function setUp(simRoot, given, keepLog) {
 	const teams = teamsFor(format, options, sim);
 	const actionSet = new ActionSet(format, dex.gen, format.gameType, ruleTable);
 	const observer = new Observer(dex, actionSet, { feature_set: options.feature_set, gen: dex.gen, format });
-	return { Battle: sim.Battle, View, format, dex, actionSet, observer, teams, options, keepLog };
+	return { Battle: sim.Battle, View, format, dex, actionSet, observer, teams, options, keepLog, engine };
 }
 
-function hello({ actionSet, dex, format, observer, options, teams }) {
+function hello({ actionSet, dex, engine, format, observer, teams }) {
 	const tables = {};
 	for (const [name, table] of Object.entries(observer.tables())) tables[name] = packTable(table.shape, table.data);
 	if (actionSet.preview.length) {
@@ -51,7 +55,7 @@ function hello({ actionSet, dex, format, observer, options, teams }) {
 		obs: observer.leaves(),
 		layout: { ...(observer.layout ? observer.layout() : {}), ...actionSet.describe() },
 		tables,
-		facts: { format: format.id, engine: options.stock_engine ? 'stock' : 'patched', teams: teams ? teams.length : 0 },
+		facts: { format: format.id, engine, teams: teams ? teams.length : 0 },
 	};
 }
 
@@ -60,13 +64,13 @@ function packTable(shape, data) {
 	return { shape, data: Buffer.from(values.buffer).toString('base64') };
 }
 
-function checkedOptions(given) {
+function checkedOptions(given, known) {
 	for (const name of Object.keys(given)) {
-		if (OPTIONS[name]) continue;
-		throw new HostError('configuration', `unknown option ${name}${suggestion(name, Object.keys(OPTIONS))}`);
+		if (known[name]) continue;
+		throw new HostError('configuration', `unknown option ${name}${suggestion(name, Object.keys(known))}`);
 	}
 	const options = {};
-	for (const [name, { fallback, valid, expected }] of Object.entries(OPTIONS)) {
+	for (const [name, { fallback, valid, expected }] of Object.entries(known)) {
 		options[name] = given[name] === undefined ? fallback : given[name];
 		if (!valid(options[name])) {
 			throw new HostError('configuration', `option ${name} must be ${expected}, seen ${JSON.stringify(options[name])}`);

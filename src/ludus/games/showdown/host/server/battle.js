@@ -1,0 +1,97 @@
+'use strict';
+// One battle as one player sees it: the lines and requests that a server sends to that player, and nothing else.
+
+const { HostError } = require('../frames.js');
+
+/**
+ * Servers send a turn's lines and then the request that follows them; older ones the other way round. Every stop of the
+ * simulator begins with a |t:| line, so a request is complete when one has come since the request before it.
+ */
+class ServedBattle {
+	/** `setup`: {View, observer, actionSet}. */
+	constructor({ View, observer, actionSet }) {
+		this.actionSet = actionSet;
+		this.log = [];
+		this.view = new View(observer, this);
+		this.turn = 0;
+		this.request = null;
+		this.refusals = 0;
+		this.ended = false;
+		this.winner = ''; // a name, '' for a tie
+		this.told = false; // lines have come that no request has followed
+		this.following = false; // a request has come that nobody has looked at
+	}
+
+	/** A request is there with all the lines that belong to it. A corrected one has no lines of its own. */
+	get isAsked() {
+		return this.following && !this.ended && (this.told || this.isCorrected);
+	}
+
+	/** The last choice was refused for a reason that the request did not show. */
+	get isCorrected() {
+		return this.request !== null && !!this.request.update;
+	}
+
+	/** 0 for p1, 1 for p2; -1 before the first request. */
+	get seat() {
+		return this.request === null ? -1 : this.request.side.id.charCodeAt(1) - 49;
+	}
+
+	/** Take the lines of one message; throws HostError when the server says that a choice was wrong. */
+	take(lines) {
+		for (const line of lines) {
+			if (line.startsWith('|request|')) this.#ask(line.slice('|request|'.length));
+			else if (line.startsWith('|error|')) this.#refuse(line.slice('|error|'.length));
+			else this.#tell(line);
+		}
+		this.view.read();
+	}
+
+	#ask(text) {
+		if (text === '' || text === 'null') return;
+		const request = JSON.parse(text);
+		if (this.request !== null && request.rqid <= this.request.rqid) return; // said again to somebody who joined
+		this.request = request;
+		this.following = true;
+	}
+
+	#refuse(why) {
+		if (why.startsWith('[Unavailable choice]')) {
+			this.refusals++;
+			return; // the corrected request is on its way
+		}
+		if (why.startsWith('[Invalid choice]')) {
+			throw new HostError('match', `the server refused a legal choice: ${why}`, JSON.stringify(this.request));
+		}
+	}
+
+	#tell(line) {
+		this.log.push(line);
+		if (line.startsWith('|t:|')) this.told = true;
+		else if (line.startsWith('|turn|')) this.turn = Number(line.slice('|turn|'.length));
+		else if (line.startsWith('|win|')) this.#end(line.slice('|win|'.length));
+		else if (line === '|tie' || line.startsWith('|tie|')) this.#end('');
+	}
+
+	#end(winner) {
+		this.ended = true;
+		this.winner = winner;
+	}
+
+	/** The request was looked at: the next one needs lines of its own. */
+	look() {
+		this.told = false;
+		this.following = false;
+	}
+
+	encode(out, offset) {
+		this.view.encode(this.seat, this.request, out, offset);
+	}
+
+	/** What to say in the battle's room to choose that action. */
+	command(action) {
+		return `/choose ${this.actionSet.choice(this.request, action)}|${this.request.rqid}`;
+	}
+}
+
+module.exports = { ServedBattle };

@@ -1,0 +1,108 @@
+'use strict';
+// One account on one Showdown server, over one WebSocket.
+
+const { HostError } = require('../frames.js');
+
+const LONGEST_NAME = 18;
+const NAMES_TRIED = 5;
+
+/** What a server knows a name by. */
+function userId(name) {
+	return name.toLowerCase().replace(/[^a-z0-9]/g, '');
+}
+
+/** A message as {room, lines}; the room is '' for what belongs to none. */
+function parseMessage(text) {
+	if (!text.startsWith('>')) return { room: '', lines: text.split('\n') };
+	const end = text.indexOf('\n');
+	if (end < 0) return { room: text.slice(1), lines: [] };
+	return { room: text.slice(1, end), lines: text.slice(end + 1).split('\n') };
+}
+
+/** A name that nobody else should have: the wish, cut, and random letters. */
+function inventName(wish) {
+	const letters = Math.random().toString(36).slice(2, 8);
+	return `${wish.slice(0, LONGEST_NAME - letters.length - 1)} ${letters}`;
+}
+
+class Connection {
+	/** `hear({room, lines})` gets every message; `lost(why)` is called once, when an open connection has gone. */
+	constructor(url, { hear, lost }) {
+		this.url = url;
+		this.hear = hear;
+		this.lost = lost;
+		this.socket = null;
+		this.name = '';
+		this.id = '';
+	}
+
+	/** Connect and take a name like `wish`; throws HostError when that does not succeed in `deadlineMs`. */
+	async open(wish, deadlineMs) {
+		const socket = new WebSocket(this.url);
+		this.socket = socket;
+		let timer;
+		try {
+			await new Promise((resolve, reject) => {
+				const refuse = why => reject(new HostError('configuration', `${this.url}: ${why}`));
+				timer = setTimeout(() => refuse(`nobody could log in within ${deadlineMs / 1000} s`), deadlineMs);
+				socket.onerror = () => refuse('no Showdown server answers there; start one, or correct the option servers');
+				socket.onclose = () => refuse('the server closed the connection before anybody could log in');
+				socket.onmessage = event => this.#logIn(event.data, wish, resolve, refuse);
+			});
+		} catch (error) {
+			this.close();
+			throw error;
+		} finally {
+			clearTimeout(timer);
+		}
+		socket.onmessage = event => this.hear(parseMessage(event.data));
+		socket.onerror = null;
+		socket.onclose = event => {
+			this.socket = null;
+			this.lost(`${this.url}: the connection of ${this.name} was lost (${event.code} ${event.reason || 'no reason given'})`);
+		};
+	}
+
+	#logIn(data, wish, resolve, refuse) {
+		if (typeof data !== 'string') {
+			refuse('it does not speak the Showdown protocol');
+			return;
+		}
+		for (const line of parseMessage(data).lines) {
+			const [, kind, first, second] = line.split('|');
+			if (kind === 'challstr') {
+				this.tries = 0;
+				this.#takeName(wish);
+			} else if (kind === 'nametaken') {
+				if (++this.tries < NAMES_TRIED) this.#takeName(wish);
+				else refuse(`the server refused the name ${first}: ${second}`);
+			} else if (kind === 'updateuser' && this.id !== '' && userId(first) === this.id) {
+				resolve();
+				return;
+			}
+		}
+	}
+
+	#takeName(wish) {
+		this.name = inventName(wish);
+		this.id = userId(this.name);
+		this.send('', `/trn ${this.name},0,`);
+	}
+
+	/** Say something in a room; quietly dropped when the connection is gone, `lost` tells of that. */
+	send(room, text) {
+		if (this.socket !== null && this.socket.readyState === WebSocket.OPEN) this.socket.send(`${room}|${text}`);
+	}
+
+	close() {
+		if (this.socket === null) return;
+		this.socket.onclose = this.socket.onmessage = null;
+		this.socket.onerror = ignore;
+		this.socket.close();
+		this.socket = null;
+	}
+}
+
+function ignore() {}
+
+module.exports = { Connection, inventName, parseMessage, userId };

@@ -1,0 +1,173 @@
+'use strict';
+// The Showdown host whose battles run on servers: K matches over WebSockets, frames on stdin and stdout.
+// Usage: node server/host.js --sim <folder of the pokemon-showdown package>
+// Of the package it uses the data and the team validator only; what it knows of a battle is what the server says.
+
+const { FrameReader, KIND, ProtocolError, decodeConfigure } = require('../frames.js');
+const { SlotHost } = require('../hosting.js');
+const { createHost, leave } = require('../process.js');
+const { SEATS } = require('../seated.js');
+const { setUp } = require('../setup.js');
+const { ServerMatch } = require('./match.js');
+const { Pair } = require('./pair.js');
+
+const WATCH_MS = 1000;
+const isSeconds = value => Number.isFinite(value) && value > 0;
+
+const OPTIONS = {
+	servers: {
+		fallback: ['ws://127.0.0.1:8000/showdown/websocket'],
+		valid: value => Array.isArray(value) && value.length > 0 && value.every(url => /^wss?:\/\//.test(url)),
+		expected: 'a list of addresses like ws://127.0.0.1:8000/showdown/websocket',
+	},
+	name: { fallback: 'ludus', valid: value => /^[A-Za-z0-9 ]{1,11}$/.test(value), expected: '1 to 11 letters and digits' },
+	start_deadline_s: { fallback: 15, valid: isSeconds, expected: 'seconds' },
+	silence_deadline_s: { fallback: 20, valid: isSeconds, expected: 'seconds' },
+};
+
+class ServerHost extends SlotHost {
+	/** Connect, then answer CONFIGURE with HELLO; the opening arrivals follow when battles have begun. */
+	async configure(body) {
+		const message = decodeConfigure(body);
+		const setup = setUp(this.simRoot, message.options, message.keepLog, { engine: 'server', options: OPTIONS });
+		const { servers, name } = setup.options;
+		const events = {
+			hear: (match, seat, lines) => this.step(match, () => match.hear(seat, lines, this.stage, Date.now())),
+			fail: (match, error) => this.step(match, () => { match.fault ??= error; }),
+			log: this.log,
+		};
+		this.pairs = servers.map(url => new Pair(url, name, setup.format.id, events));
+		await Promise.all(this.pairs.map(pair => pair.connect()));
+		this.owed = 1; // answers that the fleet waits for: the opening is one
+		this.prepare(message, setup);
+		this.faultsAllowed += 2 * message.matches; // one lost connection takes all its matches
+		for (let slot = 0; slot < message.matches; slot++) this.openNext(slot, message.resume ? message.resume.open[slot] : null);
+		this.watch = setInterval(() => this.guard(() => this.lookAtClock()), WATCH_MS);
+		this.settleSoon();
+	}
+
+	act(body) {
+		const { rows, actions } = this.choices(body);
+		this.owed++;
+		for (let i = 0; i < rows.length; i++) {
+			const slot = Math.floor(rows[i] / SEATS);
+			const match = this.matchAt(slot, rows[i], actions[i]);
+			const seat = rows[i] - slot * SEATS;
+			this.step(match, () => {
+				const text = match.act(seat, actions[i], this.stage, Date.now());
+				if (text !== null) match.pair.say(match, seat, text);
+			});
+		}
+		this.settleSoon();
+	}
+
+	/** Do something with a match and see what became of it. */
+	step(match, act) {
+		this.guard(() => {
+			act();
+			if (this.slots[match.slot] !== match || match.owed) return;
+			if (match.fault) {
+				match.pair.leave(match);
+				this.reportFault(match.slot, match);
+				this.openNext(match.slot);
+			} else if (match.ending) {
+				match.pair.leave(match);
+				this.reportEnding(match);
+				this.openNext(match.slot);
+			}
+		});
+		this.settleSoon();
+	}
+
+	/** Queue the next match for a slot on the server that has the fewest. */
+	openNext(slot, resumed = null) {
+		this.slots[slot] = null;
+		const next = this.nextMatch(resumed);
+		if (!next) return;
+		const match = new ServerMatch(this.setup, slot, next.number, next.seed, Date.now());
+		match.pair = this.pairs.reduce((least, pair) => pair.matches.size < least.matches.size ? pair : least);
+		this.slots[slot] = match;
+		match.pair.start(match);
+	}
+
+	lookAtClock() {
+		const nowMs = Date.now();
+		for (const match of this.slots) {
+			const error = match ? match.overdue(nowMs, this.setup.options) : null;
+			if (error) this.step(match, () => { match.fault = error; });
+		}
+	}
+
+	/** Send what is staged when the events at hand have been dealt with. */
+	settleSoon() {
+		if (this.settling || this.slots === null) return;
+		this.settling = true;
+		setImmediate(() => this.guard(() => {
+			this.settling = false;
+			this.settle();
+		}));
+	}
+
+	/** One answer stays owed for as long as a server works on a match; a host that owes nothing must be silent. */
+	settle() {
+		const kept = this.slots.some(match => match !== null && !match.owed) ? 1 : 0;
+		if (this.stage.count > 0 && this.owed === kept) this.stage.flush(this.writer, false);
+		while (this.owed > kept) {
+			this.stage.flush(this.writer, true);
+			this.owed--;
+		}
+		if (this.writer.bytes > 0) this.flushWriter();
+	}
+
+	guard(act) {
+		try {
+			act();
+		} catch (error) {
+			this.stop();
+			leave(this, error);
+		}
+	}
+
+	stop() {
+		clearInterval(this.watch);
+		for (const pair of this.pairs ?? []) pair.close();
+	}
+}
+
+// -- the process
+
+function main() {
+	const host = createHost(ServerHost);
+	const reader = new FrameReader();
+	process.stdin.on('data', bytes => host.guard(() => {
+		bytes.copy(reader.space(bytes.length));
+		reader.pushed(bytes.length);
+		for (let frame = reader.next(); frame; frame = reader.next()) take(host, frame);
+	}));
+	process.stdin.on('end', () => host.guard(() => {
+		reader.close();
+		finish(host);
+	}));
+}
+
+function take(host, { kind, body }) {
+	if (kind === KIND.STOP) {
+		finish(host);
+	} else if (kind === KIND.ACTIONS) {
+		host.act(body);
+	} else if (kind === KIND.CONFIGURE && !host.isConfigured) {
+		host.isConfigured = true;
+		host.configure(body).catch(error => host.guard(() => { throw error; }));
+	} else {
+		throw new ProtocolError(`a frame of kind ${kind} came at the wrong time`);
+	}
+}
+
+function finish(host) {
+	host.stop();
+	leave(host);
+}
+
+if (require.main === module) main();
+
+module.exports = { ServerHost };

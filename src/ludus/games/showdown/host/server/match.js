@@ -1,0 +1,175 @@
+'use strict';
+// One match on a server between two accounts of this host: seat 0 is p1, seat 1 is p2, each sees its own side only.
+
+const { HostError, ProtocolError } = require('../frames.js');
+const { SplitMix } = require('../matches.js');
+const { standing } = require('../observe.js');
+const { SEATS, Seated } = require('../seated.js');
+const { ServedBattle } = require('./battle.js');
+const { userId } = require('./connection.js');
+
+const NONE = -1;
+
+/** `join`, `hear` and `act` stage the rows that must choose and set `ending` or `fault`. The clock is the caller's. */
+class ServerMatch extends Seated {
+	constructor(setup, slot, number, seed, nowMs) {
+		super(setup, slot, number, seed);
+		const random = new SplitMix(seed);
+		random.nextBattleSeed(); // the battle's own generator is the server's
+		this.teams = Array.from({ length: SEATS }, () => {
+			random.nextBattleSeed();
+			return setup.teams ? setup.teams[random.nextBelow(setup.teams.length)] : 'null';
+		});
+		this.pair = null; // the accounts that play it
+		this.room = null;
+		this.battles = [null, null];
+		this.ids = ['', ''];
+		this.chosen = [NONE, NONE]; // sent, and not known to be accepted
+		this.sentRequests = [null, null];
+		this.sinceMs = nowMs; // the server has been silent since, unless a seat is waited for
+	}
+
+	get began() {
+		return this.battles[0] !== null && this.battles[1] !== null;
+	}
+
+	get turn() {
+		return this.battles[0].turn;
+	}
+
+	requestOf(seat) {
+		return this.battles[seat].request;
+	}
+
+	encode(seat, request, out, offset) {
+		this.battles[seat].encode(out, offset);
+	}
+
+	/** From what is public: each side as the other player sees it. */
+	standingOf(seat) {
+		const lead = standing(this.battles[1].view.tracker.sides[0]) - standing(this.battles[0].view.tracker.sides[1]);
+		return seat === 0 ? lead : 0 - lead;
+	}
+
+	/** As the first player was told it. */
+	record() {
+		return this.battles[0].log;
+	}
+
+	join(seat, room, name) {
+		if (this.room !== null && this.room !== room) {
+			throw new HostError('match', `its players are in two battles, ${this.room} and ${room}`);
+		}
+		this.room = room;
+		this.ids[seat] = userId(name);
+		this.battles[seat] = new ServedBattle(this.setup);
+	}
+
+	/** A message of the battle's room to one of its players; what it leads to is staged. */
+	hear(seat, lines, stage, nowMs) {
+		this.sinceMs = nowMs;
+		if (this.fault || this.ending) return;
+		try {
+			const battle = this.battles[seat];
+			const refusals = battle.refusals;
+			battle.take(lines);
+			if (battle.refusals > refusals) {
+				this.refused++;
+				this.chosen[seat] = NONE;
+			}
+			this.advance(stage);
+		} catch (error) {
+			this.fault = error;
+		}
+	}
+
+	/** What to say in the room for this seat's action; null when nothing is to be said any more. */
+	act(seat, action, stage, nowMs) {
+		if (!this.asked[seat]) throw new ProtocolError(`seat ${seat} of match ${this.number} was not asked, it chose ${action}`);
+		this.asked[seat] = false;
+		this.sinceMs = nowMs;
+		if (this.fault) return null;
+		const battle = this.battles[seat];
+		if (!battle.ended && !battle.isAsked) {
+			this.chosen[seat] = action;
+			this.sentRequests[seat] = battle.request;
+			return battle.command(action);
+		}
+		try {
+			this.advance(stage); // the battle has gone on meanwhile
+		} catch (error) {
+			this.fault = error;
+		}
+		return null;
+	}
+
+	/** Ask who must choose, or end, once both players have been told everything. */
+	advance(stage) {
+		if (!this.began) return;
+		const [first, second] = this.battles;
+		for (let seat = 0; seat < SEATS; seat++) {
+			const battle = this.battles[seat];
+			if (battle.isAsked && battle.isCorrected && !this.asked[seat]) this.put(seat, stage);
+		}
+		if (this.owed) return;
+		if (first.ended && second.ended) {
+			this.accept();
+			if (!this.met[0] && !this.met[1]) throw new HostError('match', 'it was over before anybody could choose');
+			this.end(this.winner(), false);
+		} else if (first.isAsked && second.isAsked) {
+			this.accept();
+			this.begin(stage);
+		}
+	}
+
+	/** A round of requests is complete. */
+	begin(stage) {
+		for (let seat = 0; seat < SEATS; seat++) {
+			if (this.battles[seat].seat !== seat) throw new HostError('match', `seat ${seat} was made p${this.battles[seat].seat + 1}`);
+		}
+		if (this.turn > this.setup.options.max_turns) {
+			this.end(NONE, true);
+			return;
+		}
+		const before = stage.count;
+		try {
+			for (let seat = 0; seat < SEATS; seat++) {
+				if (this.requestOf(seat).wait) this.battles[seat].look();
+				else this.put(seat, stage);
+			}
+		} catch (error) {
+			stage.count = before;
+			this.asked.fill(false);
+			throw error;
+		}
+		if (stage.count === before) throw new HostError('match', 'the battle goes on and nobody has to choose');
+	}
+
+	put(seat, stage) {
+		this.ask(seat, stage);
+		this.battles[seat].look();
+	}
+
+	/** The battle has gone on, so what was chosen has been taken. */
+	accept() {
+		for (let seat = 0; seat < SEATS; seat++) {
+			if (this.chosen[seat] !== NONE) this.count(seat, this.chosen[seat], !!this.sentRequests[seat].active);
+			this.chosen[seat] = NONE;
+		}
+	}
+
+	winner() {
+		const { winner } = this.battles[0];
+		return winner === '' ? NONE : this.ids.indexOf(userId(winner));
+	}
+
+	/** Why the server has been silent for too long, or null. */
+	overdue(nowMs, { start_deadline_s: start, silence_deadline_s: silence }) {
+		if (this.owed || this.fault || this.ending) return null;
+		const waitedS = (nowMs - this.sinceMs) / 1000;
+		if (!this.began) return waitedS > start ? new HostError('match', `no battle began within ${start} s`) : null;
+		return waitedS > silence ? new HostError('match', `the server said nothing for ${silence} s`) : null;
+	}
+}
+
+module.exports = { ServerMatch };

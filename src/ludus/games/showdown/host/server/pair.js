@@ -1,0 +1,196 @@
+'use strict';
+// Two accounts on one server that play each other, many battles at once; one challenge at a time, as servers allow.
+
+const { HostError } = require('../frames.js');
+const { Connection } = require('./connection.js');
+
+const LOGIN_DEADLINE_MS = 15_000;
+const FIRST_PAUSE_MS = 250; // before a challenge is made again, or a lost connection; doubles
+const LONGEST_PAUSE_MS = 15_000;
+// Refusals that pass: throttled, or a challenge or its answer is still on its way.
+const PASSING = /less than 10 seconds|already challenging|already a challenge|pending challenges|was not found|Maybe they accepted|too quickly/;
+
+class Pair {
+	/**
+	 * `events`: `hear(match, seat, lines)` for the lines of a battle, `fail(match, error)` for a match that is lost,
+	 * `log(text)` for people.
+	 */
+	constructor(url, wish, format, events) {
+		this.url = url;
+		this.wish = wish;
+		this.format = format;
+		this.events = events;
+		this.accounts = [];
+		this.matches = new Set(); // queued or under way
+		this.queue = [];
+		this.starting = null; // the match whose challenge is out
+		this.rooms = new Map();
+		this.isUp = false;
+		this.pauseMs = FIRST_PAUSE_MS;
+		this.unknown = new Set(); // popups that were logged
+	}
+
+	/** Throws HostError of kind configuration. */
+	async connect() {
+		this.accounts = [0, 1].map(seat => new Connection(this.url, {
+			hear: message => this.hear(seat, message),
+			lost: why => this.lose(why),
+		}));
+		try {
+			await Promise.all(this.accounts.map(account => account.open(this.wish, LOGIN_DEADLINE_MS)));
+		} catch (error) {
+			this.close();
+			throw error;
+		}
+		this.isUp = true;
+		this.pauseMs = FIRST_PAUSE_MS;
+		this.startNext();
+	}
+
+	start(match) {
+		this.matches.add(match);
+		this.queue.push(match);
+		this.startNext();
+	}
+
+	startNext() {
+		if (!this.isUp || this.starting !== null || this.queue.length === 0) return;
+		this.starting = this.queue.shift();
+		this.challenge();
+	}
+
+	challenge() {
+		const [challenger, challenged] = this.accounts;
+		challenger.send('', `/utm ${this.starting.teams[0]}`);
+		challenger.send('', `/challenge ${challenged.id}, ${this.format}`);
+	}
+
+	hear(seat, { room, lines }) {
+		if (room === '') {
+			for (const line of lines) this.note(seat, line);
+			return;
+		}
+		if (!room.startsWith('battle-')) return;
+		if (lines[0] === '|init|battle') this.enter(seat, room);
+		const match = this.rooms.get(room);
+		if (match !== undefined && match.battles[seat] !== null) this.events.hear(match, seat, lines);
+	}
+
+	/** What a server says outside of rooms. */
+	note(seat, line) {
+		if (this.starting === null) return;
+		if (line.startsWith('|popup|')) {
+			this.refuse(line.slice('|popup|'.length).replaceAll('||', ' ').trim());
+			return;
+		}
+		if (!line.startsWith('|pm|')) return;
+		const [, , from, , said] = line.split('|');
+		if (said.startsWith('/error ')) this.refuse(said.slice('/error '.length));
+		const isChallenge = seat === 1 && said.startsWith('/challenge ') && from.slice(1) === this.accounts[0].name;
+		if (!isChallenge) return;
+		this.accounts[1].send('', `/utm ${this.starting.teams[1]}`);
+		this.accounts[1].send('', `/accept ${this.accounts[0].id}`);
+	}
+
+	/** The challenge that is out was refused: make it again later, or give the match up. */
+	refuse(why) {
+		const match = this.starting;
+		if (PASSING.test(why)) {
+			this.later(() => {
+				if (this.starting === match && this.isUp && match.room === null) this.challenge();
+			});
+			return;
+		}
+		this.accounts[0].send('', `/cancelchallenge ${this.accounts[1].id}`);
+		this.fail(match, new HostError('match', `the server refused the challenge: ${why}`));
+	}
+
+	enter(seat, room) {
+		const match = this.rooms.get(room) ?? this.starting;
+		if (match === null || match.battles[seat] !== null) {
+			this.quit(seat, room); // of a match that was given up
+			return;
+		}
+		try {
+			match.join(seat, room, this.accounts[seat].name);
+		} catch (error) {
+			this.fail(match, error);
+			return;
+		}
+		this.rooms.set(room, match);
+		if (match.began && this.starting === match) {
+			this.starting = null;
+			this.pauseMs = FIRST_PAUSE_MS;
+			this.startNext();
+		}
+	}
+
+	quit(seat, room) {
+		this.accounts[seat].send(room, '/forfeit');
+		this.accounts[seat].send('', `/leave ${room}`);
+	}
+
+	say(match, seat, text) {
+		this.accounts[seat].send(match.room, text);
+	}
+
+	/** The match is over for this host, its battle perhaps not yet. */
+	leave(match) {
+		if (!this.matches.delete(match)) return;
+		const queued = this.queue.indexOf(match);
+		if (queued >= 0) this.queue.splice(queued, 1);
+		if (match.room !== null) {
+			this.rooms.delete(match.room);
+			for (const [seat, battle] of match.battles.entries()) {
+				if (battle === null) continue;
+				if (battle.ended) this.accounts[seat].send('', `/leave ${match.room}`);
+				else this.quit(seat, match.room);
+			}
+		}
+		if (this.starting === match) {
+			if (match.room === null) this.accounts[0].send('', `/cancelchallenge ${this.accounts[1].id}`);
+			this.starting = null;
+			this.startNext();
+		}
+	}
+
+	fail(match, error) {
+		this.leave(match);
+		this.events.fail(match, error);
+	}
+
+	/** A connection has gone: its battles with it. Connect again, and go on with what is queued. */
+	lose(why) {
+		if (!this.isUp) return;
+		this.close();
+		this.events.log(`${why}; connecting again\n`);
+		const underWay = [...this.matches].filter(match => !this.queue.includes(match));
+		this.starting = null;
+		this.rooms.clear();
+		for (const match of underWay) this.fail(match, new HostError('match', 'the connection to the server was lost'));
+		this.reconnect();
+	}
+
+	reconnect() {
+		this.later(async () => {
+			try {
+				await this.connect();
+			} catch (error) {
+				this.events.log(`${error.message}; trying again in ${this.pauseMs / 1000} s\n`);
+				this.reconnect();
+			}
+		});
+	}
+
+	later(act) {
+		setTimeout(act, this.pauseMs);
+		this.pauseMs = Math.min(2 * this.pauseMs, LONGEST_PAUSE_MS);
+	}
+
+	close() {
+		this.isUp = false;
+		for (const account of this.accounts) account.close();
+	}
+}
+
+module.exports = { Pair };

@@ -1,0 +1,105 @@
+"""The Showdown host whose battles run on a real local server: whole matches, and what it does about faults."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from benchmarks.showdown_server import serve
+
+from ludus.config.schema import FleetConfig
+from ludus.errors import HostRefused
+from ludus.fleet.fleet import HostFleet
+from ludus.games.registry import load
+from ludus.games.showdown.install import Installation
+from ludus.types import Ending
+
+DEADLINE_S = 100.0
+RECV_S = 20.0
+TEAMS = Path(__file__).parents[1] / "data" / "teams"
+
+
+@pytest.fixture(scope="module")
+def server(showdown: Installation) -> Iterator[str]:
+    with serve(showdown, "0") as port:
+        yield f"ws://127.0.0.1:{port}/showdown/websocket"
+
+
+@contextmanager
+def fleet(
+    log_dir: Path,
+    options: Mapping[str, object],
+    *,
+    matches: int = 4,
+    schedule: Sequence[tuple[int, int]] | None = None,
+    game_name: str = "showdown-server",
+) -> Iterator[HostFleet]:
+    game = load(game_name)
+    with HostFleet(
+        game.command(game.options()),
+        FleetConfig(),
+        options=options,
+        seed=5,
+        log_dir=log_dir,
+        hosts=1,
+        matches=matches,
+        schedule=schedule,
+    ) as running:
+        yield running
+
+
+def play(running: HostFleet, matches: int) -> list[Ending]:
+    """Random legal actions until that many matches have ended."""
+    random = np.random.default_rng(3)
+    endings: list[Ending] = []
+    until_s = time.monotonic() + DEADLINE_S
+    while len(endings) < matches:
+        assert time.monotonic() < until_s, f"{len(endings)} of {matches} matches ended in {DEADLINE_S} s"
+        arrivals = running.recv(RECV_S)
+        endings.extend(arrivals.endings)
+        actions = [random.choice(np.flatnonzero(legal)) for legal in arrivals.legal]
+        running.send(arrivals.row, np.array(actions, np.int32))
+    return endings
+
+
+def test_matches_are_played_to_their_end_over_websockets(server: str, tmp_path: Path) -> None:
+    options = {"servers": [server], "format": "gen1randombattle"}
+    with fleet(tmp_path, options, schedule=[(i, 100 + i) for i in range(8)]) as running:
+        endings = play(running, 8)
+        assert not running.health.voided
+    assert sorted(ending.match for ending in endings) == list(range(8))
+    for ending in endings:
+        assert sorted(ending.score) in ([0.0, 1.0], [0.5, 0.5])
+        assert ending.facts["turns"] > 1
+        assert ending.facts["decisions"] == ending.facts["decisions_0"] + ending.facts["decisions_1"]
+        assert ending.facts["moves"] > 0
+
+
+def test_a_server_that_is_not_there_is_refused_with_its_address(tmp_path: Path) -> None:
+    options = {"servers": ["ws://127.0.0.1:9/showdown/websocket"]}
+    with (
+        pytest.raises(HostRefused, match=r"ws://127\.0\.0\.1:9/.*no Showdown server answers"),
+        fleet(tmp_path, options),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("game_format", ["gen9randombattle", "gen9randomdoublesbattle", "gen9vgc2025regi"])
+def test_every_kind_of_format_is_played_with_the_spec_of_the_embedded_host(
+    server: str, tmp_path: Path, game_format: str
+) -> None:
+    options: dict[str, object] = {"format": game_format, "max_turns": 25}
+    if "random" not in game_format:
+        options["teams"] = str(TEAMS / game_format)
+    with fleet(tmp_path, {**options, "servers": [server]}, schedule=[(0, 1), (1, 2)]) as running:
+        served = running.spec
+        endings = play(running, 2)
+        assert not running.health.voided
+    assert len(endings) == 2
+    with fleet(tmp_path, options, schedule=[], game_name="showdown") as running:
+        embedded = running.spec
+    assert (served.name, served.schema, served.fingerprint) == (embedded.name, embedded.schema, embedded.fingerprint)
