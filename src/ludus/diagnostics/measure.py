@@ -1,0 +1,146 @@
+"""Plays one cell: hosts and a policy, nothing kept and nothing learned."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from ludus.config.schema import FleetConfig
+from ludus.diagnostics.scaling import Cell, Plan, Turn
+from ludus.diagnostics.usage import SAMPLE_S, TreeUse, watching_gpus
+from ludus.errors import FleetError, HostRefused, ProtocolError
+from ludus.fleet.fleet import HostFleet
+from ludus.games.registry import Game
+from ludus.seeds import derive
+from ludus.spec import GameSpec
+from ludus.types import Fleet, Policy
+
+Tick = Callable[[float], None]
+"""Told now and then how many seconds of the turn, warm-up included, have been played."""
+
+
+@dataclass(slots=True)
+class Played:
+    decisions: int = 0
+    done: int = 0
+    truncated: int = 0
+    voided: int = 0
+    refused: int = 0
+    seconds: float = 0.0
+
+
+def measure(
+    plan: Plan,
+    cell: Cell,
+    repeat: int,
+    *,
+    game: Game,
+    options: msgspec.Struct,
+    policy_of: Callable[[GameSpec, int], Policy],
+    log_dir: Path,
+    gpus: str = "",
+    tick: Tick = lambda seconds: None,
+) -> Turn:
+    """One turn on a fleet of its own. A fleet that cannot start or breaks down is a turn that failed, with the reason;
+    its hosts' logs stay in `log_dir`. Raises HostRefused: what one host refuses, all would.
+    """
+    asked = plan.asked * cell.at_once
+    seed = derive(plan.seed, "bench", repeat)
+    before_mib = _resident_mib()
+    began_s = time.perf_counter()
+    try:
+        with HostFleet(
+            game.command(options),
+            msgspec.convert(plan.fleet, FleetConfig),
+            options=msgspec.to_builtins(options),
+            seed=seed,
+            log_dir=log_dir,
+            hosts=cell.hosts,
+            matches=cell.matches,
+        ) as fleet:
+            start_s = time.perf_counter() - began_s
+            policy = policy_of(fleet.spec, seed)
+            play(fleet, policy, plan.warm_s, tick)
+            with watching_gpus(gpus) as gpu:
+                use = TreeUse(ignored=gpu.pid)
+                restarts = fleet.health.restarts
+
+                def watch(seconds: float) -> None:
+                    use.sample()
+                    tick(plan.warm_s + seconds)
+
+                played = play(fleet, policy, plan.turn_s - plan.warm_s, watch)
+                use.sample()
+                gpu_use = gpu.use()
+            restarts = fleet.health.restarts - restarts
+    except HostRefused:
+        raise
+    except (FleetError, ProtocolError, OSError, MemoryError) as error:
+        return Turn(cell=cell, repeat=repeat, asked=asked, failure=_one_line(error))
+    if not restarts and not played.voided:
+        _remove(log_dir)
+    return Turn(
+        cell=cell,
+        repeat=repeat,
+        asked=asked,
+        done=played.done,
+        decisions=played.decisions,
+        seconds=played.seconds,
+        start_s=start_s,
+        truncated=played.truncated,
+        voided=played.voided,
+        refused=played.refused,
+        restarts=restarts,
+        cpu_mean_cores=use.cpu_mean_cores,
+        cpu_peak_cores=use.cpu_peak_cores,
+        ram_mib=use.ram_peak_mib,
+        memory_delta_mib=use.ram_mib - before_mib,
+        gpu=gpu_use,
+    )
+
+
+def play(fleet: Fleet, policy: Policy, seconds: float, watch: Callable[[float], None]) -> Played:
+    """Answer rows for that long; `watch` is called about every `SAMPLE_S` with the seconds played."""
+    played = Played()
+    began_s = time.perf_counter()
+    watched_s = 0.0
+    while (played_s := time.perf_counter() - began_s) < seconds:
+        if played_s - watched_s >= SAMPLE_S:
+            watched_s = played_s
+            watch(played_s)
+        arrivals = fleet.recv(min(seconds - played_s, SAMPLE_S))
+        for ending in arrivals.endings:
+            if ending.void:
+                played.voided += 1
+                continue
+            played.done += 1
+            played.truncated += ending.truncated
+            played.refused += int(ending.facts.get("refused", 0))
+        if len(arrivals):
+            fleet.send(arrivals.row, policy.act(arrivals).action)
+            played.decisions += len(arrivals)
+    played.seconds = played_s
+    return played
+
+
+def _remove(log_dir: Path) -> None:
+    """The logs of hosts that did well, and the folder of all logs when it has no others."""
+    shutil.rmtree(log_dir, ignore_errors=True)
+    with suppress(OSError):
+        log_dir.parent.rmdir()
+
+
+def _resident_mib() -> float:
+    """Of this process and all below it."""
+    return TreeUse().ram_mib
+
+
+def _one_line(error: BaseException) -> str:
+    text = "; ".join(line.strip() for line in str(error).splitlines() if line.strip())
+    return text or type(error).__name__

@@ -1,0 +1,157 @@
+"""What a process and all below it use: CPU, memory, and the GPU where there is one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import IO
+
+import psutil
+
+from ludus.diagnostics.scaling import GpuUse
+from ludus.fleet import launch
+
+NVIDIA = "nvidia-smi"
+SAMPLE_S = 0.5
+ANSWER_S = 10.0  # for nvidia-smi to say what there is, or to leave
+SHORTEST_S = 0.1  # the system counts CPU time in ticks of 10 ms: a peak over less than ten of them means little
+
+
+class TreeUse:
+    """Counts from the moment it is made; call `sample` now and then, and once at the end.
+
+    A process that ends between two samples takes what it used since the first of them with it. Memory is resident
+    memory: pages that processes share count for each of them.
+    """
+
+    def __init__(self, ignored: int | None = None) -> None:
+        self._root = psutil.Process()
+        self._ignored = ignored
+        self._used_s: dict[psutil.Process, float] = {}
+        self._began_s = self._sampled_s = time.perf_counter()
+        self._cpu_s = self._peak_cores = 0.0
+        self.ram_mib = self.ram_peak_mib = 0.0
+        self._look()
+
+    def sample(self) -> None:
+        used_s = self._look()
+        now_s = time.perf_counter()
+        took_s = now_s - self._sampled_s
+        self._sampled_s = now_s
+        self._cpu_s += used_s
+        if took_s >= SHORTEST_S:
+            self._peak_cores = max(self._peak_cores, used_s / took_s)
+
+    @property
+    def cpu_mean_cores(self) -> float:
+        took_s = self._sampled_s - self._began_s
+        return self._cpu_s / took_s if took_s > 0 else 0.0
+
+    @property
+    def cpu_peak_cores(self) -> float:
+        return max(self._peak_cores, self.cpu_mean_cores)
+
+    def _look(self) -> float:
+        """CPU seconds used since the last look; memory as it is now."""
+        used_s, resident = 0.0, 0
+        for process in (self._root, *self._root.children(recursive=True)):
+            if process.pid == self._ignored:
+                continue
+            try:
+                times, rss = process.cpu_times(), process.memory_info().rss
+            except psutil.Error:  # it ended in between
+                continue
+            total_s = times.user + times.system
+            used_s += total_s - self._used_s.get(process, 0.0)
+            self._used_s[process] = total_s
+            resident += rss
+        self.ram_mib = resident / 2**20
+        self.ram_peak_mib = max(self.ram_peak_mib, self.ram_mib)
+        return used_s
+
+
+class GpuWatch:
+    """nvidia-smi at work, writing down the use of the GPUs."""
+
+    def __init__(self, process: subprocess.Popen[bytes] | None, lines: IO[bytes]) -> None:
+        self._process = process
+        self._lines = lines
+        self.pid = None if process is None else process.pid
+
+    def use(self) -> GpuUse | None:
+        """What it has seen; None where there is no GPU. Ends the watch."""
+        self.end()
+        self._lines.seek(0)
+        return read_gpu_lines(self._lines.read().decode(errors="replace").splitlines())
+
+    def end(self) -> None:
+        if self._process is None:
+            return
+        self._process.terminate()
+        try:
+            self._process.wait(ANSWER_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait(ANSWER_S)
+        self._process = None
+
+
+@contextmanager
+def watching_gpus(gpus: str) -> Iterator[GpuWatch]:
+    """Watch all GPUs of the machine; `gpus` is what `gpu_names` found. It does nothing where that is empty."""
+    asked = (NVIDIA, *_query("utilization.gpu,memory.used,index"), f"--loop-ms={round(1000 * SAMPLE_S)}")
+    with tempfile.TemporaryFile() as lines:
+        process = None
+        if gpus:
+            process = subprocess.Popen(
+                [sys.executable, "-I", "-S", launch.__file__, str(os.getpid()), *asked],
+                stdin=subprocess.DEVNULL,
+                stdout=lines,
+                stderr=subprocess.DEVNULL,
+            )
+        watch = GpuWatch(process, lines)
+        try:
+            yield watch
+        finally:
+            watch.end()
+
+
+def gpu_names() -> str:
+    """The GPUs of this machine with commas between; empty where nvidia-smi is missing or finds none."""
+    if shutil.which(NVIDIA) is None:
+        return ""
+    try:
+        said = subprocess.run(
+            [NVIDIA, *_query("name")], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=ANSWER_S
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return ", ".join(said.stdout.split("\n")).strip(", ") if said.returncode == 0 else ""
+
+
+def read_gpu_lines(lines: Sequence[str]) -> GpuUse | None:
+    """Lines of "use in percent, memory in MiB, index of the GPU"; others, and a last one cut short, are passed over."""
+    by_gpu: dict[str, list[tuple[float, float]]] = {}
+    for line in lines:
+        parts = [part.strip() for part in line.split(",")]
+        try:
+            use, memory, index = float(parts[0]) / 100, float(parts[1]), parts[2]
+        except (ValueError, IndexError):
+            continue
+        by_gpu.setdefault(index, []).append((use, memory))
+    if not by_gpu:
+        return None
+    rounds = list(zip(*by_gpu.values(), strict=False))  # one entry a GPU; the last round may be short of some
+    uses = [statistics.fmean(use for use, _ in each) for each in rounds]
+    return GpuUse(statistics.fmean(uses), max(uses), max(sum(memory for _, memory in each) for each in rounds))
+
+
+def _query(fields: str) -> tuple[str, str]:
+    return f"--query-gpu={fields}", "--format=csv,noheader,nounits"

@@ -1,0 +1,78 @@
+"""Real hosts of the toy game, each for a fraction of a second."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ludus.diagnostics.measure import measure
+from ludus.diagnostics.scaling import Cell, Plan, Turn
+from ludus.errors import HostRefused
+from ludus.games import registry
+from ludus.games.toy.options import ToyOptions
+
+
+def played(tmp_path: Path, **options: Any) -> Turn:  # Any: the options of the toy game
+    plan = Plan(
+        game="toy",
+        options={},
+        fleet={"failures_in_a_row": 1},
+        seed=1,
+        policy="random",
+        hosts=(1,),
+        matches=(4,),
+        repeats=1,
+        budget_s=0.8,
+        asked=1,
+    )
+    toy = registry.load("toy")
+    [cell] = plan.cells
+    return measure(
+        plan,
+        cell,
+        0,
+        game=toy,
+        options=ToyOptions(**options),
+        policy_of=toy.scripted["random"],
+        log_dir=tmp_path / "logs" / "1",
+    )
+
+
+def test_a_turn_counts_what_was_played_and_what_it_cost(tmp_path: Path) -> None:
+    turn = played(tmp_path)
+    assert turn.cell == Cell(1, 4)
+    assert turn.state == "completed"
+    assert turn.done >= turn.asked == 4
+    assert turn.decisions > turn.done
+    assert 0.55 <= turn.seconds < 5.0
+    assert turn.start_s > 0
+    assert turn.ram_mib > turn.memory_delta_mib > 5
+    assert turn.cpu_peak_cores >= turn.cpu_mean_cores > 0
+    assert turn.gpu is None
+    assert not (tmp_path / "logs").exists()
+
+
+def test_truncated_matches_are_counted(tmp_path: Path) -> None:
+    turn = played(tmp_path, truncate_after=1)
+    assert turn.truncated == turn.done > 0
+
+
+def test_a_fleet_that_breaks_down_is_a_failed_turn_with_its_reason_and_log(tmp_path: Path) -> None:
+    turn = played(tmp_path, crash_after=20)
+    assert turn.state == "failed"
+    assert "no host is left to play on: host 0 exited with status 3" in turn.failure
+    assert list((tmp_path / "logs").rglob("*"))
+
+
+def test_hosts_that_hang_do_not_hold_the_turn_up(tmp_path: Path) -> None:
+    turn = played(tmp_path, hang_after=4)
+    assert turn.state == "timed out"
+    assert (turn.done, turn.decisions) == (0, 0)
+    assert turn.seconds < 5.0
+
+
+def test_what_a_host_refuses_stops_the_benchmark(tmp_path: Path) -> None:
+    with pytest.raises(HostRefused):
+        played(tmp_path, pile=-1)
