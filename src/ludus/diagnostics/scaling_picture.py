@@ -1,0 +1,154 @@
+"""A scaling benchmark as a picture: decisions/s over hosts and matches, and efficiency against linear growth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ludus.diagnostics import scaling
+from ludus.diagnostics.scaling import NEAR, Cell, Growth, Summary, Verdict
+from ludus.evaluation.curve import COLOURS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ludus.diagnostics.study import Study
+
+GREY = "#666666"
+_CENTRED: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "va": "center"}  # Any: matplotlib's keywords
+
+
+def draw(study: Study, path: Path) -> bool:
+    """False: nothing was measured, and no picture is made."""
+    summaries = scaling.summarise(study.plan, study.turns)
+    rates = scaling.rates(summaries)
+    if not rates:
+        return False
+    # Imported here, and without pyplot: no window system, no global state, and no second lost by who draws nothing.
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    grown = {axis: scaling.growth(rates, axis) for axis in scaling.AXES}
+    shown = [axis for axis in scaling.AXES if grown[axis]]
+    plan = study.plan
+    across = max(3.4, 1.05 * len(plan.matches) + 0.6)  # inches of the heat map
+    figure = Figure(
+        figsize=(max(6.5, across + 1.2 + 3.9 * len(shown)), max(3.9, 0.62 * len(plan.hosts) + 2.4)),
+        dpi=150,
+        layout="constrained",
+    )
+    FigureCanvasAgg(figure)
+    panels = figure.subplots(1, 1 + len(shown), width_ratios=[across + 0.6, *(3.9 for _ in shown)], squeeze=False)[0]
+    _heat_map(panels[0], plan.hosts, plan.matches, {each.cell: each for each in summaries}, scaling.judge(summaries))
+    for axes, axis in zip(panels[1:], shown, strict=True):
+        _efficiency(axes, axis, grown[axis])
+    words = f"median of {plan.repeats} repeats" if plan.repeats > 1 else "one repeat"
+    figure.suptitle(f"{plan.title}, policy {Path(plan.policy).name}, {study.machine.cores} cores, {words}", fontsize=11)
+    figure.savefig(path)
+    return True
+
+
+def _heat_map(
+    axes: Axes, hosts: Sequence[int], matches: Sequence[int], summaries: Mapping[Cell, Summary], verdict: Verdict | None
+) -> None:
+    import numpy as np
+
+    rates = np.full((len(hosts), len(matches)), np.nan)
+    for i, host in enumerate(hosts):
+        for j, match in enumerate(matches):
+            summary = summaries.get(Cell(host, match))
+            if summary is not None and summary.decisions_per_s is not None:
+                rates[i, j] = summary.decisions_per_s.median
+    high = float(np.nanmax(rates)) or 1.0
+    axes.set_facecolor("#EEEEEE")
+    axes.imshow(rates, cmap="Blues", vmin=0.0, vmax=1.25 * high, aspect="auto", origin="lower")
+    for i, host in enumerate(hosts):
+        for j, match in enumerate(matches):
+            cell = Cell(host, match)
+            colour = "white" if rates[i, j] > 0.75 * high else "#222222"
+            big, small = _cell_words(summaries.get(cell))
+            axes.annotate(big, (j, i), (0, 5 if small else 0), **_CENTRED, color=colour, fontsize=11)
+            axes.annotate(small, (j, i), (0, -8), **_CENTRED, color=colour, fontsize=7.5)
+            if verdict is not None and cell in (verdict.best, verdict.smallest):
+                _frame(axes, j, i, solid=cell == verdict.best)
+    axes.set_xticks(range(len(matches)), [str(match) for match in matches])
+    axes.set_yticks(range(len(hosts)), [str(host) for host in hosts])
+    axes.set_xlabel(f"matches at once on each host\n{_frames(verdict)}")
+    axes.set_ylabel("hosts")
+    axes.set_title("decisions/s, below it the lowest and highest repeat", fontsize=10, loc="left")
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+
+
+def _frames(verdict: Verdict | None) -> str:
+    if verdict is None:
+        return ""
+    return "framed: the best" + (
+        "" if verdict.smallest == verdict.best else f", dashed: the smallest within {NEAR:.0%}"
+    )
+
+
+def _frame(axes: Axes, x: int, y: int, *, solid: bool) -> None:
+    from matplotlib.patches import Rectangle
+
+    style = "-" if solid else (0, (3, 2))
+    axes.add_patch(
+        Rectangle((x - 0.46, y - 0.44), 0.92, 0.88, fill=False, edgecolor=COLOURS[1], linewidth=2, linestyle=style)
+    )
+
+
+def _cell_words(summary: Summary | None) -> tuple[str, str]:
+    """What stands large and what small in a cell."""
+    if summary is None:
+        return "", "not played"
+    spread = summary.decisions_per_s
+    if spread is None:
+        return "failed", ""
+    small = f"{_short(spread.low)} to {_short(spread.high)}" if summary.turns - summary.failed > 1 else ""
+    return _short(spread.median), "timed out" if summary.state == "timed out" else small
+
+
+def _short(rate: float) -> str:
+    """Four characters or so: 812, 7.35k, 15.9k, 120k."""
+    if rate < 1000:
+        return f"{rate:.0f}"
+    return (
+        f"{rate / 1000:.2f}k" if rate < 10_000 else f"{rate / 1000:.1f}k" if rate < 100_000 else f"{rate / 1000:.0f}k"
+    )
+
+
+def _efficiency(axes: Axes, axis: str, grown: Sequence[Growth]) -> None:
+    """One line for every value of the other axis."""
+    other = "matches" if axis == "hosts" else "hosts"
+    sizes = sorted({getattr(each.cell, axis) for each in grown})
+    for index, value in enumerate(sorted({getattr(each.cell, other) for each in grown})):
+        line = [each for each in grown if getattr(each.cell, other) == value]
+        axes.plot(
+            [sizes.index(getattr(each.cell, axis)) for each in line],
+            [100 * each.efficiency for each in line],
+            color=COLOURS[index % len(COLOURS)],
+            marker="o",
+            markersize=4,
+            linewidth=1.8,
+            label=_counted(value, other),
+        )
+    axes.axhline(100, color="#888888", linewidth=0.8, linestyle=(0, (4, 4)), zorder=0)
+    axes.text(len(sizes) - 1, 101, "linear", color=GREY, fontsize=8, ha="right", va="bottom")
+    axes.set_xticks(range(len(sizes)), [str(size) for size in sizes])
+    axes.margins(x=0.08)
+    top = max(110.0, 1.1 * max(100 * each.efficiency for each in grown))
+    axes.set_ylim(0, top)
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0f}%")
+    axes.set_xlabel("hosts" if axis == "hosts" else "matches at once on each host")
+    fewest = _counted(sizes[0], axis)
+    axes.set_title(f"efficiency against linear from {fewest}", fontsize=10, loc="left")
+    axes.grid(axis="y", color="#E6E6E6", linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(length=0)
+    axes.legend(frameon=False, fontsize=8, loc="lower left")
+
+
+def _counted(value: int, axis: str) -> str:
+    return f"{value} {axis}" if value != 1 else {"hosts": "1 host", "matches": "1 match"}[axis]

@@ -1,0 +1,135 @@
+"""A scaling benchmark's folder: what was planned and what has been measured, whole after every turn.
+
+scaling.json   the plan, the machine, every turn; beside them what follows from the turns, for other programs
+scaling.csv    one row a turn
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import platform
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+import ludus
+from ludus.diagnostics import scaling
+from ludus.diagnostics.scaling import AXES, Plan, Turn
+from ludus.errors import ConfigError
+from ludus.fleet.fleet import cores
+
+JSON, CSV = "scaling.json", "scaling.csv"
+
+
+class Machine(Struct, frozen=True):
+    cpu: str
+    cores: int  # that this process may use
+    system: str
+    gpus: str  # empty: none
+
+
+class Study(Struct, frozen=True):
+    plan: Plan
+    machine: Machine
+    turns: list[Turn]
+    ludus: str = ludus.__version__
+
+    @property
+    def complete(self) -> bool:
+        return not scaling.missing(self.plan, self.turns)
+
+
+def this_machine(gpus: str) -> Machine:
+    return Machine(_processor(), cores(), f"{platform.system()} {platform.machine()}", gpus)
+
+
+def read(folder: Path) -> Study:
+    """Raises ConfigError where there is none."""
+    path = folder / JSON
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Study)
+    except FileNotFoundError as error:
+        raise ConfigError(f"{folder} holds no benchmark to resume: there is no {JSON} in it") from error
+    except (OSError, msgspec.MsgspecError) as error:
+        raise ConfigError(f"{path}: cannot be read: {error}") from error
+
+
+def check_same(there: Study, plan: Plan, machine: Machine, folder: Path) -> None:
+    """Refuse to go on with turns of another plan or machine. Raises ConfigError."""
+    found = scaling.differences(there.plan, plan)
+    if there.machine != machine:
+        found.append(f"the machine is {_words(there.machine)} there, {_words(machine)} here")
+    if found:
+        raise ConfigError(f"{folder} holds a benchmark of another plan: {'; '.join(found)}; choose another --out")
+
+
+def write(folder: Path, study: Study) -> None:
+    """Both files, each whole or as it was."""
+    folder.mkdir(parents=True, exist_ok=True)
+    _replace(folder / JSON, msgspec.json.format(msgspec.json.encode({**msgspec.to_builtins(study), **_follows(study)})))
+    partial = folder / f"{CSV}.partial"
+    with partial.open("w", newline="", encoding="utf-8") as file:
+        rows = [_row(turn) for turn in study.turns]
+        writer = csv.DictWriter(file, list(rows[0]) if rows else list(Turn.__struct_fields__))
+        writer.writeheader()
+        writer.writerows(rows)
+    os.replace(partial, folder / CSV)
+
+
+def _follows(study: Study) -> dict[str, Any]:  # Any: as JSON has it
+    summaries = scaling.summarise(study.plan, study.turns)
+    verdict = scaling.judge(summaries)
+    rates = scaling.rates(summaries)
+    return {
+        "cells": summaries,
+        "growth": {axis: [asdict(each) for each in scaling.growth(rates, axis)] for axis in AXES},
+        "best": None if verdict is None else verdict.best,
+        "smallest_near_best": None if verdict is None else verdict.smallest,
+    }
+
+
+def _row(turn: Turn) -> dict[str, object]:
+    numbers = {
+        name: getattr(turn, name) for name in Turn.__struct_fields__ if name not in ("cell", "repeat", "gpu", "failure")
+    }
+    gpu = turn.gpu
+    row: dict[str, object] = {
+        "hosts": turn.cell.hosts,
+        "matches": turn.cell.matches,
+        "repeat": turn.repeat + 1,
+        "state": turn.state,
+        "decisions_per_s": turn.decisions_per_s,
+        "matches_per_hour": turn.matches_per_hour,
+        **numbers,
+    }
+    row = {name: round(value, 3) if isinstance(value, float) else value for name, value in row.items()}
+    return {
+        **row,
+        "gpu_use_mean": "" if gpu is None else gpu.use_mean,
+        "gpu_use_peak": "" if gpu is None else gpu.use_peak,
+        "gpu_memory_peak_mib": "" if gpu is None else gpu.memory_peak_mib,
+        "failure": turn.failure,
+    }
+
+
+def _replace(path: Path, data: bytes) -> None:
+    partial = path.with_name(path.name + ".partial")
+    partial.write_bytes(data)
+    os.replace(partial, path)
+
+
+def _words(machine: Machine) -> str:
+    return f"{machine.cpu} with {machine.cores} cores{f' and {machine.gpus}' if machine.gpus else ''}"
+
+
+def _processor() -> str:
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        for line in info.read_text(encoding="utf-8", errors="replace").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()

@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from ludus.diagnostics import scaling_report, study
+from ludus.diagnostics.scaling import Cell, GpuUse, Plan, Turn
+from ludus.diagnostics.study import Machine, Study
+from ludus.errors import ConfigError
+
+PLAN = Plan(
+    game="toy",
+    options={"game": "nim"},
+    fleet={},
+    seed=1,
+    policy="random",
+    hosts=(1, 2),
+    matches=(4, 8),
+    repeats=1,
+    budget_s=40.0,
+    asked=2,
+)
+MACHINE = Machine("a processor", 2, "Linux x86_64", "")
+RATES = {Cell(1, 4): 100.0, Cell(1, 8): 150.0, Cell(2, 4): 190.0, Cell(2, 8): 195.0}
+
+
+def measured() -> Study:
+    """All cells but the last, which failed."""
+    turns = [
+        Turn(cell=cell, repeat=0, asked=2 * cell.at_once, done=16, decisions=round(rate * 10), seconds=10.0)
+        for cell, rate in RATES.items()
+    ]
+    turns[-1] = Turn(cell=Cell(2, 8), repeat=0, asked=32, failure="no host is left to play on: host 0 died")
+    return Study(PLAN, MACHINE, turns)
+
+
+def test_what_is_written_is_read_back_equal(tmp_path: Path) -> None:
+    study.write(tmp_path, measured())
+    assert study.read(tmp_path) == measured()
+    assert not list(tmp_path.glob("*.partial"))
+
+
+def test_the_json_tells_other_programs_what_follows(tmp_path: Path) -> None:
+    study.write(tmp_path, measured())
+    page = json.loads((tmp_path / study.JSON).read_text())
+    assert page["best"] == {"hosts": 2, "matches": 4}
+    assert page["smallest_near_best"] == {"hosts": 2, "matches": 4}
+    assert page["cells"][0]["decisions_per_s"] == {"median": 100.0, "low": 100.0, "high": 100.0}
+    assert page["cells"][3]["decisions_per_s"] is None
+    [_, grown] = [each for each in page["growth"]["hosts"] if each["cell"]["matches"] == 4]
+    assert (grown["efficiency"], grown["gain"]) == (0.95, 90.0)
+
+
+def test_the_csv_has_one_row_a_turn(tmp_path: Path) -> None:
+    study.write(tmp_path, measured())
+    with (tmp_path / study.CSV).open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["hosts"], row["matches"], row["state"]) for row in rows] == [
+        ("1", "4", "completed"),
+        ("1", "8", "completed"),
+        ("2", "4", "completed"),
+        ("2", "8", "failed"),
+    ]
+    assert (rows[1]["decisions_per_s"], rows[1]["matches_per_hour"], rows[1]["asked"]) == ("150.0", "5760.0", "16")
+    assert rows[3]["failure"] == "no host is left to play on: host 0 died"
+
+
+def test_a_folder_of_another_plan_or_machine_is_refused(tmp_path: Path) -> None:
+    other = Plan(**{**{name: getattr(PLAN, name) for name in Plan.__struct_fields__}, "repeats": 3})
+    study.check_same(measured(), PLAN, MACHINE, tmp_path)
+    with pytest.raises(ConfigError, match="repeats is 1 there, 3 here; choose another --out"):
+        study.check_same(measured(), other, MACHINE, tmp_path)
+    with pytest.raises(ConfigError, match="a processor with 2 cores there, a processor with 8 cores here"):
+        study.check_same(measured(), PLAN, Machine("a processor", 8, "Linux x86_64", ""), tmp_path)
+
+
+def test_a_folder_without_a_benchmark_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="holds no benchmark to resume"):
+        study.read(tmp_path)
+    (tmp_path / study.JSON).write_text("{")
+    with pytest.raises(ConfigError, match="cannot be read"):
+        study.read(tmp_path)
+
+
+def test_the_page_has_tables_verdict_failures_and_a_picture(tmp_path: Path) -> None:
+    page = scaling_report.write(tmp_path, measured(), "ludus bench scale --game toy").read_text()
+    assert "- Best: 2 hosts x 4 matches, 190 decisions/s." in page
+    assert "- No smaller cell comes within 5% of it." in page
+    assert "- 2 hosts x 8: 1 of 1 failed: no host is left to play on: host 0 died" in page
+    assert "| 2 | 4 | 190 | 190 to 190 | 5,760 | 16 of 16 | completed |" in page
+    assert "| 2 | 4 | 95% | +90 | - | - |" in page
+    assert "| 1 | 8 | - | - | 75% | +12 |" in page
+    assert "no GPU (nvidia-smi finds none)" in page
+    assert (tmp_path / scaling_report.PICTURE).read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_use_of_a_gpu_is_in_the_table_where_there_is_one() -> None:
+    turn = Turn(cell=Cell(1, 4), repeat=0, asked=1, done=1, decisions=9, seconds=1.0, gpu=GpuUse(0.3, 0.8, 1200.0))
+    page = scaling_report.markdown(Study(PLAN, Machine("a", 2, "b", "NVIDIA H200"), [turn]), "ludus", picture=False)
+    assert "30%, peak 80%, 1,200 MiB" in page
+    assert "GPU: NVIDIA H200" in page
+    assert "Not complete: 1 of 4 turns have been played." in page
+
+
+def test_a_page_of_nothing_says_so(tmp_path: Path) -> None:
+    page = scaling_report.write(tmp_path, Study(PLAN, MACHINE, []), "ludus bench scale").read_text()
+    assert "No cell has a rate." in page
+    assert not (tmp_path / scaling_report.PICTURE).exists()
