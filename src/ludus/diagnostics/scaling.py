@@ -262,7 +262,7 @@ def _summary(cell: Cell, turns: Sequence[Turn]) -> Summary:
         timed_out=late,
         failed=len(failures),
         failure=failures[0] if failures else "",
-        asked=sum(turn.asked for turn in good),
+        asked=sum(turn.asked for turn in turns),
         done=sum(turn.done for turn in good),
         truncated=sum(turn.truncated for turn in good),
         voided=sum(turn.voided for turn in good),

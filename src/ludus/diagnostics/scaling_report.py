@@ -47,7 +47,7 @@ def verdict_lines(study: Study) -> list[str]:
     """The best cell and the smallest near it, what failed, and how much of the plan is there."""
     summaries = scaling.summarise(study.plan, study.turns)
     lines = _verdict(scaling.judge(summaries), scaling.rates(summaries))
-    if summaries and not any(each.sound for each in summaries):
+    if any(each.timed_out for each in summaries) and not any(each.sound for each in summaries):
         lines.append("In no cell did every turn complete: give more --budget, or ask for fewer matches.")
     lines += [f"{each.cell}: {each.failed} of {each.turns} failed: {each.failure}" for each in summaries if each.failed]
     if not study.complete:
