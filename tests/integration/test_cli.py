@@ -96,6 +96,17 @@ def test_a_trained_run_is_evaluated_and_a_saved_match_replayed(
     assert len(list((folder / "saved").glob("*.html"))) == 1
 
 
+def test_a_trained_run_plays_the_scaling_benchmark(trained: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+    folder, _ = trained
+    plan = ("--hosts", "1", "--matches", "2", "--repeats", "1", "--budget", "1s", "--policy", "run", "--out", "scaling")
+    said = ludus(folder, "bench", "scale", *plan)
+    assert said.returncode == 0, said.stderr
+    page = json.loads((folder / "scaling" / "scaling.json").read_text())
+    assert page["plan"]["game"] == "toy"
+    assert page["plan"]["policy"].startswith("run/checkpoints/u")
+    assert page["turns"][0]["decisions"] > 0
+
+
 def test_an_opponent_that_does_not_exist_is_refused(trained: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
     folder, _ = trained
     said = ludus(folder, "eval", "run", "--opponents", "randm")
