@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from benchmarks.showdown_server import serve
+from tests.proxy import Proxy
 
 from ludus.config.schema import FleetConfig
 from ludus.errors import HostRefused
@@ -24,9 +25,18 @@ TEAMS = Path(__file__).parents[1] / "data" / "teams"
 
 
 @pytest.fixture(scope="module")
-def server(showdown: Installation) -> Iterator[str]:
+def port(showdown: Installation) -> Iterator[int]:
     with serve(showdown, "0") as port:
-        yield f"ws://127.0.0.1:{port}/showdown/websocket"
+        yield port
+
+
+@pytest.fixture
+def server(port: int) -> str:
+    return address(port)
+
+
+def address(port: int) -> str:
+    return f"ws://127.0.0.1:{port}/showdown/websocket"
 
 
 @contextmanager
@@ -52,12 +62,14 @@ def fleet(
         yield running
 
 
-def play(running: HostFleet, matches: int) -> list[Ending]:
-    """Random legal actions until that many matches have ended."""
+def play(running: HostFleet, matches: int, *, recvs: int | None = None) -> list[Ending]:
+    """Random legal actions until that many matches have ended, or so many times."""
     random = np.random.default_rng(3)
     endings: list[Ending] = []
     until_s = time.monotonic() + DEADLINE_S
-    while len(endings) < matches:
+    rounds = 0
+    while len(endings) < matches and rounds != recvs:
+        rounds += 1
         assert time.monotonic() < until_s, f"{len(endings)} of {matches} matches ended in {DEADLINE_S} s"
         arrivals = running.recv(RECV_S)
         endings.extend(arrivals.endings)
@@ -92,7 +104,7 @@ def test_a_server_that_is_not_there_is_refused_with_its_address(tmp_path: Path) 
 def test_every_kind_of_format_is_played_with_the_spec_of_the_embedded_host(
     server: str, tmp_path: Path, game_format: str
 ) -> None:
-    options: dict[str, object] = {"format": game_format, "max_turns": 25}
+    options: dict[str, object] = {"format": game_format, "max_turns": 10}
     if "random" not in game_format:
         options["teams"] = str(TEAMS / game_format)
     with fleet(tmp_path, {**options, "servers": [server]}, schedule=[(0, 1), (1, 2)]) as running:
@@ -103,3 +115,15 @@ def test_every_kind_of_format_is_played_with_the_spec_of_the_embedded_host(
     with fleet(tmp_path, options, schedule=[], game_name="showdown") as running:
         embedded = running.spec
     assert (served.name, served.schema, served.fingerprint) == (embedded.name, embedded.schema, embedded.fingerprint)
+
+
+def test_a_cut_connection_voids_its_matches_and_play_goes_on(port: int, tmp_path: Path) -> None:
+    with Proxy(port) as proxy:
+        options = {"servers": [address(proxy.port)], "format": "gen9randombattle", "max_turns": 5}
+        with fleet(tmp_path, options, matches=2) as running:
+            play(running, 2, recvs=4)
+            proxy.cut()
+            endings = play(running, 2)
+            assert set(running.health.voided) == {"host: the connection to the server was lost"}
+            assert running.health.restarts == 0
+    assert len(endings) == 2

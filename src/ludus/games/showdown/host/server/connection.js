@@ -55,7 +55,9 @@ class Connection {
 		} finally {
 			clearTimeout(timer);
 		}
-		socket.onmessage = event => this.hear(parseMessage(event.data));
+		socket.onmessage = ({ data }) => {
+			if (typeof data === 'string') this.hear(parseMessage(data));
+		};
 		socket.onerror = null;
 		socket.onclose = event => {
 			this.socket = null;

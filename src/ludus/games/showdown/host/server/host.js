@@ -138,6 +138,7 @@ class ServerHost extends SlotHost {
 
 function main() {
 	const host = createHost(ServerHost);
+	process.on('uncaughtException', error => leave(host, error));
 	const reader = new FrameReader();
 	process.stdin.on('data', bytes => host.guard(() => {
 		bytes.copy(reader.space(bytes.length));

@@ -15,8 +15,9 @@ class Pair {
 	 * `events`: `hear(match, seat, lines)` for the lines of a battle, `fail(match, error)` for a match that is lost,
 	 * `log(text)` for people.
 	 */
-	constructor(url, wish, format, events) {
+	constructor(url, wish, format, events, Account = Connection) {
 		this.url = url;
+		this.Account = Account;
 		this.wish = wish;
 		this.format = format;
 		this.events = events;
@@ -27,12 +28,11 @@ class Pair {
 		this.rooms = new Map();
 		this.isUp = false;
 		this.pauseMs = FIRST_PAUSE_MS;
-		this.unknown = new Set(); // popups that were logged
 	}
 
 	/** Throws HostError of kind configuration. */
 	async connect() {
-		this.accounts = [0, 1].map(seat => new Connection(this.url, {
+		this.accounts = [0, 1].map(seat => new this.Account(this.url, {
 			hear: message => this.hear(seat, message),
 			lost: why => this.lose(why),
 		}));

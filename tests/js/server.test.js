@@ -1,0 +1,269 @@
+'use strict';
+// The server host's parts without a server: what is said to them is made up, faults included.
+
+const assert = require('node:assert/strict');
+const path = require('node:path');
+const { mock, test } = require('node:test');
+const { HOST } = require('./simulator.js');
+const { ArrivalStage } = require(path.join(HOST, 'frames.js'));
+const { setUp } = require(path.join(HOST, 'setup.js'));
+const { ServedBattle } = require(path.join(HOST, 'server', 'battle.js'));
+const { inventName, parseMessage, userId } = require(path.join(HOST, 'server', 'connection.js'));
+const { ServerMatch } = require(path.join(HOST, 'server', 'match.js'));
+const { Pair } = require(path.join(HOST, 'server', 'pair.js'));
+
+const setup = setUp(process.env.LUDUS_TEST_SIMULATOR, { feature_set: 'raw', format: 'gen1randombattle' }, false, {
+	engine: 'server', options: {},
+});
+const OPENING = [
+	'|init|battle', '|t:|1', '|gametype|singles', '|player|p1|One|1|', '|player|p2|Two|1|', '|teamsize|p1|1', '|teamsize|p2|1',
+	'|gen|1', '|start', '|switch|p1a: Mew|Mew, L80|100/100', '|switch|p2a: Mew|Mew, L80|100/100', '|turn|1',
+];
+
+function request(seat, rqid, more = {}) {
+	const mon = {
+		ident: `p${seat + 1}: Mew`, details: 'Mew, L80', condition: '300/300', active: true, moves: ['tackle', 'surf'],
+		stats: { atk: 1, def: 1, spa: 1, spd: 1, spe: 1 }, baseAbility: 'noability', item: '', pokeball: 'pokeball',
+	};
+	const move = (name, id) => ({ move: name, id, pp: 20, maxpp: 20, target: 'normal', disabled: false });
+	const said = { active: [{ moves: [move('Tackle', 'tackle'), move('Surf', 'surf')] }], side: { name: 'x', id: `p${seat + 1}`, pokemon: [mon] } };
+	return `|request|${JSON.stringify({ ...said, rqid, ...more })}`;
+}
+
+function waitRequest(seat, rqid) {
+	const { side } = JSON.parse(request(seat, rqid).slice('|request|'.length));
+	return `|request|${JSON.stringify({ wait: true, side, rqid })}`;
+}
+
+// -- messages and names
+
+test('a message is its room and its lines', () => {
+	assert.deepEqual(parseMessage('|challstr|4|abc'), { room: '', lines: ['|challstr|4|abc'] });
+	assert.deepEqual(parseMessage('>battle-gen1-1\n|init|battle\n|j|x'), { room: 'battle-gen1-1', lines: ['|init|battle', '|j|x'] });
+	assert.deepEqual(parseMessage('>battle-gen1-1'), { room: 'battle-gen1-1', lines: [] });
+});
+
+test('invented names differ and fit a server', () => {
+	const names = Array.from({ length: 50 }, () => inventName('a long wish'));
+	assert.equal(new Set(names.map(userId)).size, 50);
+	for (const name of names) assert.ok(name.length <= 18);
+});
+
+// -- one battle, one player
+
+test('a request counts when the lines before it have come, in whichever order they are sent', () => {
+	for (const messages of [[OPENING, [request(0, 2)]], [[request(0, 2)], OPENING]]) {
+		const battle = new ServedBattle(setup);
+		battle.take(messages[0]);
+		assert.equal(battle.isAsked, false);
+		battle.take(messages[1]);
+		assert.equal(battle.isAsked, true);
+		assert.equal(battle.seat, 0);
+		assert.equal(battle.command(1), '/choose move 2|2');
+		battle.look();
+		battle.take([request(0, 2)]); // said again
+		assert.equal(battle.isAsked, false);
+	}
+});
+
+test('empty requests, chat and unknown messages are passed over', () => {
+	const battle = new ServedBattle(setup);
+	battle.take(['|request|', '|request|null', '|c| x|hello', '', 'plain', '|unheardof|1|2', '|error|You are muted']);
+	assert.equal(battle.request, null);
+	assert.equal(battle.ended, false);
+});
+
+// -- one match, two players
+
+function startedMatch() {
+	const stage = new ArrivalStage(2, setup.actionSet.maskBytes, setup.observer.nbytes);
+	const match = new ServerMatch(setup, 0, 7, 1, 0);
+	for (const seat of [0, 1]) match.join(seat, 'battle-x-1', seat === 0 ? 'One' : 'Two');
+	for (const seat of [0, 1]) match.hear(seat, OPENING, stage, 0);
+	match.hear(0, [request(0, 2)], stage, 0);
+	assert.equal(stage.count, 0);
+	match.hear(1, [request(1, 3)], stage, 0);
+	assert.equal(stage.count, 2);
+	stage.count = 0;
+	return { match, stage };
+}
+
+test('both seats are asked together, and the choices carry the numbers of their requests', () => {
+	const { match, stage } = startedMatch();
+	assert.equal(match.act(1, 0, stage, 0), '/choose move 1|3');
+	assert.equal(match.act(0, 1, stage, 0), '/choose move 2|2');
+	assert.equal(match.owed, false);
+});
+
+test('an unavailable choice is asked again with the corrected request, and counted', () => {
+	const { match, stage } = startedMatch();
+	match.act(0, 0, stage, 0);
+	match.act(1, 0, stage, 0);
+	match.hear(0, ['|error|[Unavailable choice] Can\'t switch: trapped'], stage, 0);
+	assert.equal(stage.count, 0);
+	match.hear(0, [request(0, 4, { update: true })], stage, 0);
+	assert.deepEqual([stage.count, stage.row[0]], [1, 0]);
+	assert.equal(match.act(0, 1, stage, 0), '/choose move 2|4');
+	for (const seat of [0, 1]) match.hear(seat, ['|t:|2', '|win|Two'], stage, 0);
+	assert.deepEqual(match.ending.score, [0, 1]);
+	assert.deepEqual([match.ending.facts.refused, match.ending.facts.decisions_0, match.ending.facts.decisions_1], [1, 1, 1]);
+});
+
+test('an invalid choice is a fault with the server\'s words', () => {
+	const { match, stage } = startedMatch();
+	match.act(0, 0, stage, 0);
+	match.act(1, 0, stage, 0);
+	match.hear(1, ['|error|[Invalid choice] Can\'t move: no'], stage, 0);
+	assert.match(match.fault.message, /refused a legal choice: \[Invalid choice\] Can't move: no/);
+});
+
+test('a request that cannot be read is a fault, not the end of the host', () => {
+	const { match, stage } = startedMatch();
+	match.hear(1, ['|request|{"active":'], stage, 0);
+	assert.ok(match.fault instanceof SyntaxError);
+});
+
+test('a match that ends while a seat is waited for ends with its answer', () => {
+	const { match, stage } = startedMatch();
+	match.act(0, 0, stage, 0);
+	for (const seat of [0, 1]) match.hear(seat, ['|-message|Two forfeited.', '|win|One'], stage, 0);
+	assert.equal(match.ending, null);
+	assert.equal(match.act(1, 0, stage, 0), null);
+	assert.deepEqual(match.ending.score, [1, 0]);
+});
+
+test('a tie is half a point each', () => {
+	const { match, stage } = startedMatch();
+	for (const seat of [0, 1]) match.act(seat, 0, stage, 0);
+	for (const seat of [0, 1]) match.hear(seat, ['|t:|2', '|', '|tie'], stage, 0);
+	assert.deepEqual(match.ending.score, [0.5, 0.5]);
+});
+
+test('who waits for the other is not asked', () => {
+	const { match, stage } = startedMatch();
+	for (const seat of [0, 1]) match.act(seat, 0, stage, 0);
+	for (const seat of [0, 1]) match.hear(seat, ['|t:|2', '|faint|p2a: Mew'], stage, 0);
+	match.hear(0, [waitRequest(0, 4)], stage, 0);
+	match.hear(1, [request(1, 5)], stage, 0);
+	assert.deepEqual([stage.count, stage.row[0]], [1, 1]);
+});
+
+test('a silent server is overdue, a slow policy is not', () => {
+	const limits = { start_deadline_s: 15, silence_deadline_s: 20 };
+	const queued = new ServerMatch(setup, 0, 7, 1, 0);
+	assert.equal(queued.overdue(14_000, limits), null);
+	assert.match(queued.overdue(16_000, limits).message, /no battle began within 15 s/);
+	const { match, stage } = startedMatch();
+	assert.equal(match.overdue(900_000, limits), null);
+	for (const seat of [0, 1]) match.act(seat, 0, stage, 900_000);
+	assert.equal(match.overdue(919_000, limits), null);
+	assert.match(match.overdue(921_000, limits).message, /the server said nothing for 20 s/);
+});
+
+// -- two accounts
+
+class FakeAccount {
+	constructor(url, { hear, lost }) {
+		Object.assign(this, { hear, lost, said: [], id: '', name: '' });
+		FakeAccount.made.push(this);
+	}
+
+	async open() {
+		if (FakeAccount.refusing) throw new Error('no Showdown server answers there');
+		this.name = `Fake ${FakeAccount.made.length % 2}`;
+		this.id = userId(this.name);
+	}
+
+	send(room, text) {
+		this.said.push(`${room}|${text}`);
+	}
+
+	close() {}
+}
+
+async function connectedPair() {
+	FakeAccount.made = [];
+	FakeAccount.refusing = false;
+	const told = { failed: [], heard: [], log: '' };
+	const pair = new Pair('ws://x', 'fake', 'gen1randombattle', {
+		hear: (match, seat, lines) => told.heard.push([match, seat, lines.length]),
+		fail: (match, error) => told.failed.push([match, error.message]),
+		log: text => { told.log += text; },
+	}, FakeAccount);
+	await pair.connect();
+	return { pair, told };
+}
+
+const aMatch = number => new ServerMatch(setup, 0, number, number, 0);
+const global = (account, ...lines) => account.hear({ room: '', lines });
+
+test('one challenges, the other accepts, and the next challenge waits for the battle', async () => {
+	const { pair, told } = await connectedPair();
+	const [one, two] = pair.accounts;
+	const matches = [aMatch(1), aMatch(2)];
+	for (const match of matches) pair.start(match);
+	assert.deepEqual(one.said, ['|/utm null', `|/challenge ${two.id}, gen1randombattle`]);
+	global(two, `|pm| ${one.name}| ${two.name}|/challenge gen1randombattle|gen1randombattle|||`);
+	assert.deepEqual(two.said, ['|/utm null', `|/accept ${one.id}`]);
+	one.hear({ room: 'battle-1', lines: ['|init|battle'] });
+	assert.equal(one.said.length, 2);
+	two.hear({ room: 'battle-1', lines: ['|init|battle', '|title|x'] });
+	assert.equal(one.said.length, 4);
+	assert.deepEqual(told.heard, [[matches[0], 0, 1], [matches[0], 1, 2]]);
+	pair.leave(matches[0]);
+	assert.deepEqual(one.said.slice(4), ['battle-1|/forfeit', '|/leave battle-1']);
+});
+
+test('a throttled challenge is made again, a rejected team voids the match', async () => {
+	mock.timers.enable({ apis: ['setTimeout'] });
+	try {
+		const { pair, told } = await connectedPair();
+		const [one] = pair.accounts;
+		const match = aMatch(1);
+		pair.start(match);
+		global(one, '|popup|You challenged less than 10 seconds after your last challenge! It\'s cancelled in case it\'s a misclick.');
+		assert.equal(one.said.length, 2);
+		mock.timers.tick(300);
+		assert.equal(one.said.length, 4);
+		global(one, '|popup|Your team was rejected for the following reasons:||||- Mew is banned.');
+		assert.deepEqual(told.failed, [
+			[match, 'the server refused the challenge: Your team was rejected for the following reasons:  - Mew is banned.'],
+		]);
+		assert.equal(pair.matches.size, 0);
+	} finally {
+		mock.timers.reset();
+	}
+});
+
+test('a battle nobody waits for is forfeited and left', async () => {
+	const { pair } = await connectedPair();
+	pair.accounts[1].hear({ room: 'battle-9', lines: ['|init|battle'] });
+	assert.deepEqual(pair.accounts[1].said, ['battle-9|/forfeit', '|/leave battle-9']);
+});
+
+test('a lost connection takes its battles; queued ones are played after connecting again, with longer and longer pauses', async () => {
+	mock.timers.enable({ apis: ['setTimeout'] });
+	const settled = () => new Promise(resolve => setImmediate(resolve));
+	try {
+		const { pair, told } = await connectedPair();
+		const [underWay, queued] = [aMatch(1), aMatch(2)];
+		pair.start(underWay);
+		pair.start(queued);
+		FakeAccount.refusing = true;
+		pair.accounts[0].lost('the server is gone');
+		assert.deepEqual(told.failed, [[underWay, 'the connection to the server was lost']]);
+		for (const ms of [250, 500, 1000]) {
+			mock.timers.tick(ms);
+			await settled();
+		}
+		assert.equal(FakeAccount.made.length, 8);
+		FakeAccount.refusing = false;
+		mock.timers.tick(2000);
+		await settled();
+		assert.match(told.log, /the server is gone; connecting again/);
+		assert.deepEqual(pair.accounts[0].said, ['|/utm null', `|/challenge ${pair.accounts[1].id}, gen1randombattle`]);
+		assert.equal(pair.starting, queued);
+	} finally {
+		mock.timers.reset();
+	}
+});
