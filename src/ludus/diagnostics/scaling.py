@@ -238,8 +238,23 @@ def judge(summaries: Sequence[Summary]) -> Verdict | None:
 
 def differences(there: Plan, here: Plan) -> list[str]:
     """Where two plans differ, in words."""
-    pairs = [(name, getattr(there, name), getattr(here, name)) for name in Plan.__struct_fields__]
-    return [f"{name} is {_plain(old)} there, {_plain(new)} here" for name, old, new in pairs if old != new]
+    old, new = _flat(msgspec.to_builtins(there)), _flat(msgspec.to_builtins(here))
+    return [
+        f"{name} is {_plain(old.get(name))} there, {_plain(new.get(name))} here"
+        for name in {**old, **new}
+        if old.get(name) != new.get(name)
+    ]
+
+
+def _flat(data: Mapping[str, object]) -> dict[str, object]:
+    """Options by their paths, as --set has them."""
+    found: dict[str, object] = {}
+    for name, value in data.items():
+        if isinstance(value, dict):
+            found.update({f"{name}.{key}": inner for key, inner in value.items()})
+        else:
+            found[name] = value
+    return found
 
 
 def _plain(value: object) -> str:

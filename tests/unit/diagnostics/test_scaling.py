@@ -149,3 +149,5 @@ def test_plans_that_differ_say_where() -> None:
         "seed is 1 there, 2 here",
         "hosts is [1,2] there, [1] here",
     ]
+    assert scaling.differences(plan(), plan(options={"game": "rps"})) == ['options.game is "nim" there, "rps" here']
+    assert scaling.differences(plan(), plan(options={})) == ['options.game is "nim" there, null here']
