@@ -1,0 +1,53 @@
+"""Loopback ports for servers."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Collection
+
+from ludus.errors import ConfigError
+
+LOOPBACK = "127.0.0.1"
+FIRST, LAST = 8000, 65535  # 8000 is what Showdown's own clients look for
+
+
+def choose(count: int, base_port: int | None) -> list[int]:
+    """From `base_port` on, exactly and in a row, or ConfigError; None: the first free ones from 8000 on."""
+    if count < 1:
+        raise ConfigError(f"count: {count} servers cannot be started; ask for 1 or more")
+    if base_port is None:
+        return _first_free(count)
+    if not 1024 <= base_port <= LAST + 1 - count:
+        raise ConfigError(f"base port: {count} servers from {base_port} on need ports between 1024 and {LAST}")
+    wanted = list(range(base_port, base_port + count))
+    used = [port for port in wanted if not is_free(port)]
+    if used:
+        named = f"port {used[0]} is" if len(used) == 1 else f"ports {', '.join(map(str, used))} are"
+        raise ConfigError(f"base port: {named} in use; name another, or none, and free ones are found")
+    return wanted
+
+
+def is_free(port: int) -> bool:
+    """Whether a server could listen there now."""
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # connections that linger do not matter
+        try:
+            listener.bind((LOOPBACK, port))
+        except OSError:
+            return False
+        return True
+
+
+def another(taken: Collection[int]) -> int:
+    """A free port that is none of those."""
+    return _first_free(1, taken)[0]
+
+
+def _first_free(count: int, taken: Collection[int] = ()) -> list[int]:
+    found: list[int] = []
+    for port in range(FIRST, LAST + 1):
+        if port not in taken and is_free(port):
+            found.append(port)
+        if len(found) == count:
+            return found
+    raise ConfigError(f"count: only {len(found)} ports are free, {count} servers cannot be started")

@@ -1,0 +1,52 @@
+"""Asks a running server how it is, or to go; control.js answers."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Literal
+
+import msgspec
+
+from ludus.games.showdown.servers.ports import LOOPBACK
+
+MOST_BYTES = 1 << 16
+Page = Literal["status", "drain", "leave"]
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """Of any page; what a page does not say keeps its default."""
+
+    battles: int | None = None
+    left: bool = False
+
+
+class StrangerError(Exception):
+    """Something answers on that port, and it is not the server that was started."""
+
+
+async def ask(port: int, token: str, page: Page = "status") -> Answer:
+    """OSError: nobody listens, or the connection broke. StrangerError. Waits without a deadline of its own."""
+    method = "GET" if page == "status" else "POST"
+    reader, writer = await asyncio.open_connection(LOOPBACK, port)
+    try:
+        head = f"{method} /ludus/{page} HTTP/1.1\r\nHost: {LOOPBACK}:{port}\r\nX-Ludus: {token}\r\n"
+        writer.write(f"{head}Content-Length: 0\r\nConnection: close\r\n\r\n".encode())
+        said = b""
+        while (more := await reader.read(MOST_BYTES)) and len(said) < MOST_BYTES:
+            said += more
+    finally:
+        writer.close()
+    return understood(said)
+
+
+def understood(said: bytes) -> Answer:
+    """A whole answer, from its first line to its body. An empty one is a connection that broke."""
+    if not said:
+        raise ConnectionResetError("the server closed the connection without an answer")
+    head, _, body = said.partition(b"\r\n\r\n")
+    if not head.startswith(b"HTTP/1.1 200 "):
+        raise StrangerError(head.partition(b"\r\n")[0][:80].decode("latin-1"))
+    try:
+        return msgspec.json.decode(body, type=Answer)
+    except msgspec.DecodeError as error:
+        raise StrangerError(str(error)) from error
