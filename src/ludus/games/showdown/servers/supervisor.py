@@ -1,0 +1,218 @@
+"""Decides which server is started, stopped, recycled or given up. Pure: events and the time in, instructions out.
+
+       Tick, back-off over,           Answered             Answered: over the memory limit, no battle runs
+       fewer than `starting`
+RESTING ───────────────────► STARTING ────────► READY ─────────────────────────────────────────► LEAVING
+   ▲                            │                 └► DRAINING, when battles follow each other ──────┘ │
+   │◄── Failed, or Exited, or ──┴── silent for too long                                               │
+   │◄── Exited, which is no failure: again at once ───────────────────────────────────────────────────┘
+   └──► GIVEN_UP after `failures_in_a_row` failures without `steady_s` of service between them
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from msgspec import Struct
+
+from ludus.config.schema import Count, Positive
+
+
+class Limits(Struct, frozen=True, forbid_unknown_fields=True):
+    starting: Count = 2  # at once: each takes a core for four seconds
+    start_deadline_s: Positive = 120.0
+    answer_deadline_s: Positive = 30.0  # a busy server answers late, a hung one never
+    backoff_s: Positive = 0.5  # doubled with each failure in a row, at most backoff_max_s
+    backoff_max_s: Positive = 30.0
+    failures_in_a_row: Count = 5  # then that server is given up
+    steady_s: Positive = 60.0  # of service, and earlier failures do not count; none is recycled before
+    memory_mib: Positive = 1024.0  # past it a server is recycled when no battle runs; a fresh one has about 450
+    drain_s: Positive = 300.0  # past the limit for so long without a moment between battles: no new ones
+    leave_deadline_s: Positive = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """It is there. `battles`: None when it cannot know, and then it is never recycled."""
+
+    server: int
+    memory_mib: float
+    battles: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Stayed:
+    """It was told to leave, and a battle had begun."""
+
+    server: int
+
+
+@dataclass(frozen=True, slots=True)
+class Exited:
+    server: int
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """It cannot be started, or something else answers in its place."""
+
+    server: int
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """Time has passed."""
+
+
+Event = Answered | Stayed | Exited | Failed | Tick
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    server: int
+
+
+@dataclass(frozen=True, slots=True)
+class Drain:
+    """Let no battle begin any more."""
+
+    server: int
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """Let it exit if no battle is running; Stayed when it does not."""
+
+    server: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Kill what is left of it."""
+
+    server: int
+    detail: str
+    again_in_s: float | None  # None: never
+
+
+Instruction = Start | Drain | Leave | Stop
+
+
+class Phase(Enum):
+    RESTING = "resting"
+    STARTING = "starting"
+    READY = "ready"
+    DRAINING = "draining"
+    LEAVING = "leaving"
+    GIVEN_UP = "given up"
+
+
+@dataclass(slots=True)
+class _State:
+    phase: Phase = Phase.RESTING
+    due_s: float = 0.0  # when it rested long enough, or was silent for too long
+    ready_s: float = 0.0
+    over_s: float | None = None  # since when it is past the memory limit
+    drained: bool = False
+    failures: int = 0  # in a row
+    starts: int = 0
+    recycled: int = 0
+    last: str = ""
+
+
+class Supervisor:
+    """Feed it everything that happens, carry out what it says, in order, with a Tick several times a second."""
+
+    def __init__(self, limits: Limits, servers: int) -> None:
+        self._limits = limits
+        self._states = [_State() for _ in range(servers)]
+
+    def on(self, event: Event, now_s: float) -> list[Instruction]:
+        """Events of a server that is not running are echoes of its past and change nothing."""
+        if isinstance(event, Tick):
+            return [instruction for server in range(len(self._states)) for instruction in self._tick(server, now_s)]
+        state = self._states[event.server]
+        if state.phase in (Phase.RESTING, Phase.GIVEN_UP):
+            return []
+        match event:
+            case Answered():
+                return self._answered(event, now_s)
+            case Stayed():
+                if state.phase is Phase.LEAVING:
+                    state.phase = Phase.DRAINING if state.drained else Phase.READY
+                    state.due_s = now_s + self._limits.answer_deadline_s
+            case Exited() if state.phase is Phase.LEAVING:
+                state.phase, state.due_s = Phase.RESTING, now_s
+                state.recycled += 1
+                return [Stop(event.server, "recycled", 0.0)]
+            case Exited() | Failed():
+                return [self._fail(event.server, event.detail, now_s)]
+        return []
+
+    def phase(self, server: int) -> Phase:
+        return self._states[server].phase
+
+    def restarts(self, server: int) -> int:
+        """Starts after a failure."""
+        state = self._states[server]
+        return max(0, state.starts - 1 - state.recycled)
+
+    def recycled(self, server: int) -> int:
+        return self._states[server].recycled
+
+    def last_failure(self, server: int) -> str:
+        return self._states[server].last
+
+    def _answered(self, event: Answered, now_s: float) -> list[Instruction]:
+        state, limits = self._states[event.server], self._limits
+        if state.phase is Phase.LEAVING:
+            return []
+        state.due_s = now_s + limits.answer_deadline_s
+        if state.phase is Phase.STARTING:
+            state.phase, state.ready_s, state.over_s, state.drained = Phase.READY, now_s, None, False
+        if now_s - state.ready_s < limits.steady_s:
+            return []
+        state.failures = 0
+        if event.memory_mib <= limits.memory_mib and not state.drained:
+            state.over_s = None
+            return []
+        if state.over_s is None:
+            state.over_s = now_s
+        if event.battles == 0:
+            state.phase, state.due_s = Phase.LEAVING, now_s + limits.leave_deadline_s
+            return [Leave(event.server)]
+        if event.battles is not None and not state.drained and now_s - state.over_s >= limits.drain_s:
+            state.phase, state.drained = Phase.DRAINING, True
+            return [Drain(event.server)]
+        return []
+
+    def _tick(self, server: int, now_s: float) -> list[Instruction]:
+        state, limits = self._states[server], self._limits
+        if state.phase is Phase.GIVEN_UP or now_s < state.due_s:
+            return []
+        match state.phase:
+            case Phase.RESTING:
+                if sum(each.phase is Phase.STARTING for each in self._states) >= limits.starting:
+                    return []
+                state.phase, state.due_s = Phase.STARTING, now_s + limits.start_deadline_s
+                state.starts += 1
+                return [Start(server)]
+            case Phase.STARTING:
+                return [self._fail(server, f"was not ready within {limits.start_deadline_s:g} s", now_s)]
+            case Phase.LEAVING:
+                return [self._fail(server, f"did not leave within {limits.leave_deadline_s:g} s", now_s)]
+        return [self._fail(server, f"did not answer for {limits.answer_deadline_s:g} s", now_s)]
+
+    def _fail(self, server: int, detail: str, now_s: float) -> Stop:
+        state, limits = self._states[server], self._limits
+        state.failures += 1
+        state.last = detail
+        if state.failures >= limits.failures_in_a_row:
+            state.phase = Phase.GIVEN_UP
+            return Stop(server, detail, None)
+        pause_s = min(limits.backoff_s * 2 ** (state.failures - 1), limits.backoff_max_s)
+        state.phase, state.due_s = Phase.RESTING, now_s + pause_s
+        return Stop(server, detail, pause_s)
