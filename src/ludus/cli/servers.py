@@ -1,0 +1,239 @@
+"""`ludus servers up`, `status` and `down`."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+    from rich.table import Table
+
+    from ludus.games.showdown.servers.fleet import ServerView
+    from ludus.games.showdown.servers.keeper import Plan
+
+NONE_UP = 1  # exit code of status
+POLL_S = 0.1
+DOWN_S = 20.0  # a keeper gives its servers five
+MIB = Annotated[int, typer.Option(min=600, help="Past so many MiB a server is recycled, between battles.")]
+
+app = typer.Typer(
+    help="Run Pokemon Showdown servers on this machine, for agents, bots and people to meet on.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+)
+
+
+@app.command("up")
+def up(
+    game: Annotated[str, typer.Argument(metavar="GAME", help="The game whose servers to run.")] = "showdown",
+    count: Annotated[int, typer.Option(help="How many.")] = 1,
+    base_port: Annotated[
+        int | None,
+        typer.Option(help="Ports from this one on, in a row. Default: free ones from 8000 on.", show_default=False),
+    ] = None,
+    memory: MIB = 1024,
+    foreground: Annotated[bool, typer.Option("--foreground", help="Stay until Ctrl-C.")] = False,
+) -> None:
+    """Start servers, loopback only, and keep them alive in the background until `ludus servers down`.
+
+    Example: [bold]ludus servers up showdown --count 4 --base-port 8000[/bold]
+    """
+    from rich.console import Console
+
+    from ludus.cli import prepare
+    from ludus.errors import ConfigError
+    from ludus.games import registry
+    from ludus.games.showdown.servers import keeper, ports, state
+
+    console = Console()
+    chosen = registry.load(game)
+    if chosen.name != "showdown":
+        raise ConfigError(f"{chosen.name} has no servers; showdown has")
+    if state.is_kept():
+        raise keeper.already(state.read())
+    ports.choose(count, base_port)  # what is wrong with these is said before anything is installed
+    prepare.install(chosen, chosen.options(), console)
+    plan = keeper.Plan(count, base_port, memory)
+    if foreground:
+        _keep_here(plan, console)
+    else:
+        _say_up(console, _keep_in_background(plan, console))
+
+
+@app.command("status")
+def status(
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+) -> None:
+    """Show the servers that are up. Leaves with 1 when there are none.
+
+    Example: [bold]ludus servers status[/bold]
+    """
+    from rich.console import Console
+
+    from ludus.games.showdown.servers import state
+
+    console = Console()
+    kept, found = state.is_kept(), state.read()
+    if as_json:
+        shown = found if kept and found is not None else state.KeeperState(0, 0.0)
+        typer.echo(msgspec.json.encode({"up": kept, "servers": shown.servers}).decode())
+    elif kept and found is not None:
+        console.print(_table(found.servers, time.time()))
+        for server in found.servers:
+            if server.last_failure:
+                console.print(f"{server.address}: last it {server.last_failure}", highlight=False, soft_wrap=True)
+        console.print(f"Keeper: pid {found.pid}, log {state.folder() / 'keeper.log'}", highlight=False, soft_wrap=True)
+    else:
+        console.print(_why_none(), highlight=False, soft_wrap=True)
+    if not kept:
+        raise typer.Exit(NONE_UP)
+
+
+@app.command("down")
+def down() -> None:
+    """Stop all servers that `ludus servers up` started.
+
+    Example: [bold]ludus servers down[/bold]
+    """
+    import psutil
+    from rich.console import Console
+
+    from ludus.games.showdown.servers import state
+
+    console = Console()
+    found = state.read()
+    if not state.is_kept() or found is None or not found.alive:
+        console.print(_why_none(), highlight=False, soft_wrap=True)
+        state.remove()
+        return
+    keeper = psutil.Process(found.pid)
+    keeper.terminate()
+    if not _gone(DOWN_S):
+        keeper.kill()  # its servers die with it
+        _gone(DOWN_S)
+        state.remove()
+    console.print(f"Stopped: {', '.join(view.address for view in found.servers)}.", highlight=False, soft_wrap=True)
+
+
+def _gone(within_s: float) -> bool:
+    from ludus.games.showdown.servers import state
+
+    until = time.monotonic() + within_s
+    while state.is_kept():
+        if time.monotonic() > until:
+            return False
+        time.sleep(POLL_S)
+    return True
+
+
+def _why_none() -> str:
+    from ludus.games.showdown.servers import state
+
+    if state.is_kept():
+        return "Servers are starting; look again in a moment."
+    if (left := state.read()) is not None:
+        died = f"The keeper (pid {left.pid}) died, and its servers with it"
+        return f"{died}; its log is {state.folder() / 'keeper.log'}."
+    return "No servers are up. Start some with: ludus servers up showdown --count 2"
+
+
+def _keep_here(plan: Plan, console: Console) -> None:
+    from ludus.games.showdown.servers import keeper
+
+    shown = False
+
+    def watch(views: Sequence[ServerView]) -> None:
+        nonlocal shown
+        if not shown and all(view.state == "ready" for view in views):
+            shown = True
+            _say_up(console, views)
+            console.print("Ctrl-C stops them.", highlight=False)
+
+    keeper.keep(plan, watch)
+    console.print("\nstopped.", highlight=False)
+
+
+def _keep_in_background(plan: Plan, console: Console) -> Sequence[ServerView]:
+    """Start a keeper in a session of its own and wait until all its servers are ready."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from ludus.errors import FleetError
+    from ludus.games.showdown.servers import keeper, state
+
+    command = [sys.executable, "-m", keeper.__name__, msgspec.json.encode(plan).decode()]
+    state.folder().mkdir(parents=True, exist_ok=True)
+    with (state.folder() / "keeper.err").open("wb") as errors:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            start_new_session=True,
+        )
+    assert process.stdout is not None
+    columns = (TextColumn("starting servers"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    try:
+        with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+            task = bar.add_task("", total=plan.count)
+            while process.poll() is None:
+                found = state.read()
+                views = found.servers if found is not None and found.pid == process.pid else ()
+                ready = sum(view.state == "ready" for view in views)
+                bar.update(task, completed=ready)
+                if ready == plan.count:
+                    return views
+                time.sleep(POLL_S)
+        said = process.stdout.read().strip()
+        raise FleetError(said or f"the keeper of the servers died; see {errors.name}")
+    except BaseException:
+        if process.poll() is None:
+            process.terminate()
+            process.wait(DOWN_S)
+        raise
+
+
+def _say_up(console: Console, views: Sequence[ServerView]) -> None:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("address", "pid", "log"):
+        table.add_column(name, no_wrap=True, justify="right" if name == "pid" else "left")
+    for view in views:
+        table.add_row(view.address, str(view.pid), Path(view.log).name)
+    console.print(table)
+    console.print(f"Logs are in {Path(views[0].log).parent}", highlight=False, soft_wrap=True)
+    console.print("Next: ludus servers status, ludus servers down", highlight=False)
+
+
+def _table(views: Sequence[ServerView], now: float) -> Table:
+    from rich.table import Table
+
+    from ludus.metrics.exporters import text
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("address", "state"):
+        table.add_column(name, no_wrap=True)
+    for name in ("pid", "up for", "restarts", "recycled", "memory", "battles"):
+        table.add_column(name, no_wrap=True, justify="right")
+    for view in views:
+        table.add_row(
+            view.address.split("/")[2],  # the rest is the same for all, and the table wide
+            view.state,
+            "-" if view.pid is None else str(view.pid),
+            "-" if view.since is None else text.duration(now - view.since),
+            str(view.restarts),
+            str(view.recycled),
+            f"{view.memory_mib:.0f} MiB" if view.memory_mib else "-",
+            "-" if view.battles is None else str(view.battles),
+        )
+    return table

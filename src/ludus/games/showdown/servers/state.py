@@ -1,0 +1,74 @@
+"""What the keeper of a user's servers leaves on the disk for other commands to find.
+
+<LUDUS_HOME>/servers/keeper.lock   held by the keeper as long as it lives
+<LUDUS_HOME>/servers/state.json    who it is and how its servers are, written again every two seconds
+<LUDUS_HOME>/servers/keeper.log    what it did
+<LUDUS_HOME>/servers/logs/         what each server said
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+import psutil
+
+from ludus.errors import SetupError
+from ludus.games import cache
+from ludus.games.showdown.servers.fleet import ServerView
+
+SAME_START_S = 2.0  # the system's clock may have been set between two looks at when a process began
+
+
+class KeeperState(msgspec.Struct, frozen=True):
+    pid: int
+    began: float  # as psutil says it; with the pid it names one process
+    servers: Sequence[ServerView] = ()
+
+    @property
+    def alive(self) -> bool:
+        try:
+            return abs(psutil.Process(self.pid).create_time() - self.began) < SAME_START_S
+        except psutil.Error:
+            return False
+
+
+def folder() -> Path:
+    """Not created here."""
+    return cache.home() / "servers"
+
+
+def is_kept() -> bool:
+    """Whether a keeper lives. Its lock is the truth: the system lets go of it when the keeper dies, however."""
+    path = folder() / "keeper.lock"
+    if not path.exists():
+        return False
+    try:
+        with cache.exclusive(path, 0.0):
+            return False
+    except SetupError:
+        return True
+
+
+def read() -> KeeperState | None:
+    """What the keeper, or one that died, wrote last; None when there is nothing."""
+    try:
+        return msgspec.json.decode((folder() / "state.json").read_bytes(), type=KeeperState)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def write(state: KeeperState) -> None:
+    """In one step: a reader finds the old one or this one."""
+    path = folder() / "state.json"
+    partial = path.with_suffix(".partial")
+    partial.write_bytes(msgspec.json.encode(state))
+    os.replace(partial, path)
+
+
+def remove() -> None:
+    with suppress(FileNotFoundError):
+        (folder() / "state.json").unlink()
