@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -100,13 +102,10 @@ def test_a_server_that_is_not_there_is_refused_with_its_address(tmp_path: Path) 
         pass
 
 
-@pytest.mark.parametrize("game_format", ["gen9randombattle", "gen9randomdoublesbattle", "gen9vgc2025regi"])
-def test_every_kind_of_format_is_played_with_the_spec_of_the_embedded_host(
-    server: str, tmp_path: Path, game_format: str
+def test_a_doubles_format_with_team_preview_is_played_with_the_spec_of_the_embedded_host(
+    server: str, tmp_path: Path
 ) -> None:
-    options: dict[str, object] = {"format": game_format, "max_turns": 10}
-    if "random" not in game_format:
-        options["teams"] = str(TEAMS / game_format)
+    options = {"format": "gen9vgc2025regi", "teams": str(TEAMS / "gen9vgc2025regi"), "max_turns": 10}
     with fleet(tmp_path, {**options, "servers": [server]}, schedule=[(0, 1), (1, 2)]) as running:
         served = running.spec
         endings = play(running, 2)
@@ -127,3 +126,18 @@ def test_a_cut_connection_voids_its_matches_and_play_goes_on(port: int, tmp_path
             assert set(running.health.voided) == {"host: the connection to the server was lost"}
             assert running.health.restarts == 0
     assert len(endings) == 2
+
+
+@pytest.mark.parametrize("game_format", ["gen9randombattle", "gen9ou"])
+def test_a_served_battle_comes_again_from_its_input_log_on_the_embedded_engine(
+    showdown: Installation, server: str, game_format: str
+) -> None:
+    spec = game_format if "random" in game_format else f"{game_format}:{TEAMS / game_format}"
+    script = Path(__file__).parents[1] / "js" / "served.js"
+    command = [str(part) for part in (showdown.node, script, showdown.root, server, spec, 1)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert report["differences"] == 0, report["first"]
+    assert report["battles"] == 1
+    assert report["lines"] > 50
