@@ -116,8 +116,10 @@ def test_a_server_leaves_only_when_no_battle_is_running(showdown: Installation, 
             assert ask("drain") is not None
             ada.send(f"{room}|/forfeit")
             hear(ada, "|win|bob")
-            ada.send("|/challenge bob, gen1randombattle")
             wait_for(lambda: ask() == probe.Answer(battles=0))
+            with player(running.port, "bob") as bob:
+                bob.send("|/challenge ada, gen1randombattle")
+                hear(bob, "|popup|The server is restarting")
             assert ask("leave") == probe.Answer(left=True)
         wait_for(lambda: running.exited() == "exited with status 0")
     finally:

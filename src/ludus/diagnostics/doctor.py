@@ -23,7 +23,7 @@ OLDEST_PYTHON = (3, 11)
 NEEDED_MIB, WANTED_MIB = 1500, 3000  # of memory: actor, learner and one host; two hosts with room for the system
 NEEDED_DISK_MIB, WANTED_DISK_MIB = 200, 1000  # of a run's folder: checkpoints, event files, logs
 LOOPBACK = "127.0.0.1"
-PORTS = {6006: "tensorboard", 8000: "the Showdown server of benchmarks/bench_showdown.py"}
+PORTS = {6006: "tensorboard", 8000: "`ludus servers up --base-port 8000`"}
 
 State = Literal["ok", "note", "missing"]
 
