@@ -8,7 +8,7 @@ const { HOST } = require('./simulator.js');
 const { ArrivalStage } = require(path.join(HOST, 'frames.js'));
 const { setUp } = require(path.join(HOST, 'setup.js'));
 const { ServedBattle } = require(path.join(HOST, 'server', 'battle.js'));
-const { inventName, parseMessage, userId } = require(path.join(HOST, 'server', 'connection.js'));
+const { Connection, inventName, parseMessage, userId } = require(path.join(HOST, 'server', 'connection.js'));
 const { ServerMatch } = require(path.join(HOST, 'server', 'match.js'));
 const { Pair } = require(path.join(HOST, 'server', 'pair.js'));
 
@@ -47,6 +47,83 @@ test('invented names differ and fit a server', () => {
 	const names = Array.from({ length: 50 }, () => inventName('a long wish'));
 	assert.equal(new Set(names.map(userId)).size, 50);
 	for (const name of names) assert.ok(name.length <= 18);
+});
+
+// -- logging in
+
+class FakeSocket {
+	static OPEN = 1;
+
+	constructor(url) {
+		Object.assign(this, { url, readyState: FakeSocket.OPEN, sent: [] });
+		FakeSocket.last = this;
+	}
+
+	send(text) {
+		this.sent.push(text);
+	}
+
+	say(data) {
+		this.onmessage({ data });
+	}
+
+	close() {}
+}
+
+/** What `act(socket)` does to somebody who logs in: the connection, its socket and how it ended. */
+async function logIn(act, handlers = {}) {
+	const original = globalThis.WebSocket;
+	globalThis.WebSocket = FakeSocket;
+	mock.timers.enable({ apis: ['setTimeout'] });
+	try {
+		const connection = new Connection('ws://x', { hear() {}, lost() {}, ...handlers });
+		const opened = connection.open('wish', 1000).then(() => 'in', error => error.message);
+		act(FakeSocket.last);
+		return { connection, socket: FakeSocket.last, outcome: await opened };
+	} finally {
+		mock.timers.reset();
+		globalThis.WebSocket = original;
+	}
+}
+
+const lastName = socket => /^\|\/trn (.*),0,$/.exec(socket.sent.at(-1))[1];
+
+test('a name that is taken is replaced by another', async () => {
+	const { connection, socket, outcome } = await logIn(socket => {
+		socket.say('|updateuser| Guest 1|0|1|{}');
+		socket.say('|challstr|4|abc');
+		socket.say(`|nametaken|${lastName(socket)}|Someone is already using it.`);
+		socket.say(`|updateuser| ${lastName(socket)}|1|1|{}\n|formats|x`);
+	});
+	assert.equal(outcome, 'in');
+	assert.equal(new Set(socket.sent).size, 2);
+	assert.equal(connection.id, userId(lastName(socket)));
+});
+
+test('who cannot log in is told why', async () => {
+	const outcomeOf = async act => (await logIn(act)).outcome;
+	assert.match(await outcomeOf(socket => socket.onerror({})), /ws:\/\/x: no Showdown server answers there/);
+	assert.match(await outcomeOf(socket => socket.onclose({})), /closed the connection before/);
+	assert.match(await outcomeOf(socket => socket.say(new ArrayBuffer(4))), /does not speak the Showdown protocol/);
+	assert.match(await outcomeOf(() => mock.timers.tick(1000)), /nobody could log in within 1 s/);
+	assert.match(await outcomeOf(socket => {
+		socket.say('|challstr|4|abc');
+		for (let i = 0; i < 5; i++) socket.say('|nametaken|wish|Names are locked.');
+	}), /the server refused the name wish: Names are locked/);
+});
+
+test('an open connection passes on text and tells when it is lost', async () => {
+	const told = [];
+	const { socket } = await logIn(socket => {
+		socket.say('|challstr|4|abc');
+		socket.say(`|updateuser| ${lastName(socket)}|1|1|{}`);
+	}, { hear: message => told.push(message.room), lost: why => told.push(why) });
+	socket.say('>battle-1\n|turn|1');
+	socket.say(new ArrayBuffer(4));
+	socket.onclose({ code: 1006, reason: '' });
+	assert.equal(told[0], 'battle-1');
+	assert.match(told[1], /the connection of wish \w+ was lost \(1006 no reason given\)/);
+	assert.equal(told.length, 2);
 });
 
 // -- one battle, one player

@@ -3,7 +3,7 @@
 // Usage: node server/host.js --sim <folder of the pokemon-showdown package>
 // Of the package it uses the data and the team validator only; what it knows of a battle is what the server says.
 
-const { FrameReader, KIND, ProtocolError, decodeConfigure } = require('../frames.js');
+const { FrameReader, HostError, KIND, ProtocolError, decodeConfigure } = require('../frames.js');
 const { SlotHost } = require('../hosting.js');
 const { createHost, leave } = require('../process.js');
 const { SEATS } = require('../seated.js');
@@ -29,6 +29,9 @@ class ServerHost extends SlotHost {
 	/** Connect, then answer CONFIGURE with HELLO; the opening arrivals follow when battles have begun. */
 	async configure(body) {
 		const message = decodeConfigure(body);
+		if (typeof WebSocket === 'undefined') {
+			throw new HostError('configuration', `Node ${process.version} has no WebSockets, 22 has; or set the option node to wheel`);
+		}
 		const setup = setUp(this.simRoot, message.options, message.keepLog, { engine: 'server', options: OPTIONS });
 		const { servers, name } = setup.options;
 		const events = {
