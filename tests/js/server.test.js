@@ -241,14 +241,20 @@ test('a silent server is overdue, a slow policy is not', () => {
 
 class FakeAccount {
 	constructor(url, { hear, lost }) {
-		Object.assign(this, { hear, lost, said: [], id: '', name: '' });
-		FakeAccount.made.push(this);
+		Object.assign(this, { hear, lost, said: [], id: '', name: '', isOpen: false });
 	}
 
 	async open() {
+		FakeAccount.opened++;
 		if (FakeAccount.refusing) throw new Error('no Showdown server answers there');
-		this.name = `Fake ${FakeAccount.made.length % 2}`;
+		this.name ||= `Fake ${FakeAccount.opened}`;
 		this.id = userId(this.name);
+		this.isOpen = true;
+	}
+
+	lose() {
+		this.isOpen = false;
+		this.lost('the server is gone');
 	}
 
 	send(room, text) {
@@ -259,7 +265,7 @@ class FakeAccount {
 }
 
 async function connectedPair() {
-	FakeAccount.made = [];
+	FakeAccount.opened = 0;
 	FakeAccount.refusing = false;
 	const told = { failed: [], heard: [], log: '' };
 	const pair = new Pair('ws://x', 'fake', 'gen1randombattle', {
@@ -271,6 +277,7 @@ async function connectedPair() {
 	return { pair, told };
 }
 
+const settled = () => new Promise(resolve => setImmediate(resolve));
 const aMatch = number => new ServerMatch(setup, 0, number, number, 0);
 const global = (account, ...lines) => account.hear({ room: '', lines });
 
@@ -318,28 +325,94 @@ test('a battle nobody waits for is forfeited and left', async () => {
 	assert.deepEqual(pair.accounts[1].said, ['battle-9|/forfeit', '|/leave battle-9']);
 });
 
-test('a lost connection takes its battles; queued ones are played after connecting again, with longer and longer pauses', async () => {
+test('an account that lost its connection comes back with longer and longer pauses, and queued matches wait for it', async () => {
 	mock.timers.enable({ apis: ['setTimeout'] });
-	const settled = () => new Promise(resolve => setImmediate(resolve));
 	try {
 		const { pair, told } = await connectedPair();
-		const [underWay, queued] = [aMatch(1), aMatch(2)];
-		pair.start(underWay);
-		pair.start(queued);
+		const [, two] = pair.accounts;
+		const match = aMatch(1);
 		FakeAccount.refusing = true;
-		pair.accounts[0].lost('the server is gone');
-		assert.deepEqual(told.failed, [[underWay, 'the connection to the server was lost']]);
+		pair.accounts[0].lose();
+		pair.start(match);
 		for (const ms of [250, 500, 1000]) {
 			mock.timers.tick(ms);
 			await settled();
 		}
-		assert.equal(FakeAccount.made.length, 8);
+		assert.equal(FakeAccount.opened, 5);
+		assert.deepEqual(pair.accounts[0].said, []);
 		FakeAccount.refusing = false;
 		mock.timers.tick(2000);
 		await settled();
 		assert.match(told.log, /the server is gone; connecting again/);
-		assert.deepEqual(pair.accounts[0].said, ['|/utm null', `|/challenge ${pair.accounts[1].id}, gen1randombattle`]);
-		assert.equal(pair.starting, queued);
+		assert.deepEqual(pair.accounts[0].said, ['|/utm null', `|/challenge ${two.id}, gen1randombattle`]);
+		assert.deepEqual(told.failed, []);
+	} finally {
+		mock.timers.reset();
+	}
+});
+
+/** A pair in one battle, its first account without a connection. */
+async function cutPair() {
+	const { pair, told } = await connectedPair();
+	const stage = new ArrivalStage(2, setup.actionSet.maskBytes, setup.observer.nbytes);
+	pair.events.hear = (match, seat, lines) => match.hear(seat, lines, stage, 0);
+	const match = aMatch(1);
+	pair.start(match);
+	const say = (seat, ...lines) => pair.accounts[seat].hear({ room: 'battle-1', lines });
+	for (const seat of [0, 1]) say(seat, ...OPENING);
+	for (const seat of [0, 1]) say(seat, request(seat, 2 + seat));
+	assert.equal(stage.count, 2);
+	stage.count = 0;
+	pair.accounts[0].lose();
+	return { pair, told, match, stage, say };
+}
+
+test('a choice that a lost connection swallowed is made again in the battle that the server brings back', async () => {
+	mock.timers.enable({ apis: ['setTimeout'] });
+	try {
+		const { pair, match, stage, say } = await cutPair();
+		for (const seat of [0, 1]) match.act(seat, 1, stage, 0);
+		mock.timers.tick(250);
+		await settled();
+		say(0, ...OPENING);
+		const before = pair.accounts[0].said.length;
+		say(0, request(0, 2));
+		assert.deepEqual(pair.accounts[0].said.slice(before), ['battle-1|/choose move 2|2']);
+		for (const seat of [0, 1]) say(seat, '|t:|2', '|turn|2');
+		for (const seat of [0, 1]) say(seat, request(seat, 4 + seat));
+		assert.equal(stage.count, 2);
+		assert.deepEqual([match.turn, match.decisions, match.fault], [2, [1, 1], null]);
+	} finally {
+		mock.timers.reset();
+	}
+});
+
+test('a choice that the server has is not made twice, and a seat that still thinks is not asked twice', async () => {
+	mock.timers.enable({ apis: ['setTimeout'] });
+	try {
+		const { pair, match, stage, say } = await cutPair();
+		match.act(1, 0, stage, 0);
+		mock.timers.tick(250);
+		await settled();
+		const before = pair.accounts[0].said.length;
+		say(0, ...OPENING);
+		say(0, request(0, 2), '|sentchoice|move 1');
+		assert.equal(stage.count, 0);
+		assert.equal(match.act(0, 0, stage, 0), '/choose move 1|2');
+		assert.equal(pair.accounts[0].said.length, before);
+	} finally {
+		mock.timers.reset();
+	}
+});
+
+test('a battle that the server does not bring back is lost', async () => {
+	mock.timers.enable({ apis: ['setTimeout'] });
+	try {
+		const { told, match } = await cutPair();
+		mock.timers.tick(250);
+		await settled();
+		mock.timers.tick(5000);
+		assert.deepEqual(told.failed, [[match, 'the connection to the server was lost']]);
 	} finally {
 		mock.timers.reset();
 	}

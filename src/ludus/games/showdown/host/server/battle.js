@@ -8,18 +8,19 @@ const { HostError } = require('../frames.js');
  * simulator begins with a |t:| line, so a request is complete when one has come since the request before it.
  */
 class ServedBattle {
-	/** `setup`: {View, observer, actionSet}. */
-	constructor({ View, observer, actionSet }) {
+	/** `setup`: {View, observer, actionSet}. With `before`, the same battle until the player lost its connection. */
+	constructor({ View, observer, actionSet }, before = null) {
 		this.actionSet = actionSet;
 		this.log = [];
 		this.view = new View(observer, this);
 		this.turn = 0;
-		this.request = null;
-		this.refusals = 0;
+		this.request = before ? before.request : null;
+		this.refusals = before ? before.refusals : 0;
+		this.isSent = before === null; // the server has the choice, if one was made
 		this.ended = false;
 		this.winner = ''; // a name, '' for a tie
 		this.told = false; // lines have come that no request has followed
-		this.following = false; // a request has come that nobody has looked at
+		this.following = before !== null && before.following; // a request has come that nobody has looked at
 	}
 
 	/** A request is there with all the lines that belong to it. A corrected one has no lines of its own. */
@@ -50,9 +51,13 @@ class ServedBattle {
 	#ask(text) {
 		if (text === '' || text === 'null') return;
 		const request = JSON.parse(text);
-		if (this.request !== null && request.rqid <= this.request.rqid) return; // said again to somebody who joined
+		if (this.request !== null && request.rqid <= this.request.rqid) { // said again to somebody who joined
+			if (!this.following) this.told = false;
+			return;
+		}
 		this.request = request;
 		this.following = true;
+		this.isSent = true;
 	}
 
 	#refuse(why) {
@@ -68,6 +73,7 @@ class ServedBattle {
 	#tell(line) {
 		this.log.push(line);
 		if (line.startsWith('|t:|')) this.told = true;
+		else if (line.startsWith('|sentchoice|')) this.isSent = true;
 		else if (line.startsWith('|turn|')) this.turn = Number(line.slice('|turn|'.length));
 		else if (line.startsWith('|win|')) this.#end(line.slice('|win|'.length));
 		else if (line === '|tie' || line.startsWith('|tie|')) this.#end('');

@@ -34,9 +34,11 @@ class Connection {
 		this.socket = null;
 		this.name = '';
 		this.id = '';
+		this.isOpen = false; // logged in
+		this.early = []; // what rooms said while somebody logged in again
 	}
 
-	/** Connect and take a name like `wish`; throws HostError when that does not succeed in `deadlineMs`. */
+	/** Connect and take the name it had, or one like `wish`; throws HostError when that does not succeed in `deadlineMs`. */
 	async open(wish, deadlineMs) {
 		const socket = new WebSocket(this.url);
 		this.socket = socket;
@@ -59,10 +61,13 @@ class Connection {
 			if (typeof data === 'string') this.hear(parseMessage(data));
 		};
 		socket.onerror = null;
+		this.isOpen = true;
 		socket.onclose = event => {
 			this.socket = null;
+			this.isOpen = false;
 			this.lost(`${this.url}: the connection of ${this.name} was lost (${event.code} ${event.reason || 'no reason given'})`);
 		};
+		for (const message of this.early.splice(0)) this.hear(message);
 	}
 
 	#logIn(data, wish, resolve, refuse) {
@@ -70,13 +75,19 @@ class Connection {
 			refuse('it does not speak the Showdown protocol');
 			return;
 		}
-		for (const line of parseMessage(data).lines) {
+		const { room, lines } = parseMessage(data);
+		if (room !== '') this.early.push({ room, lines });
+		else this.#readGlobal(lines, wish, resolve, refuse);
+	}
+
+	#readGlobal(lines, wish, resolve, refuse) {
+		for (const line of lines) {
 			const [, kind, first, second] = line.split('|');
 			if (kind === 'challstr') {
 				this.tries = 0;
-				this.#takeName(wish);
+				this.#takeName(this.name || inventName(wish));
 			} else if (kind === 'nametaken') {
-				if (++this.tries < NAMES_TRIED) this.#takeName(wish);
+				if (++this.tries < NAMES_TRIED) this.#takeName(inventName(wish));
 				else refuse(`the server refused the name ${first}: ${second}`);
 			} else if (kind === 'updateuser' && this.id !== '' && userId(first) === this.id) {
 				resolve();
@@ -85,8 +96,8 @@ class Connection {
 		}
 	}
 
-	#takeName(wish) {
-		this.name = inventName(wish);
+	#takeName(name) {
+		this.name = name;
 		this.id = userId(this.name);
 		this.send('', `/trn ${this.name},0,`);
 	}
@@ -97,6 +108,8 @@ class Connection {
 	}
 
 	close() {
+		this.isOpen = false;
+		this.early = [];
 		if (this.socket === null) return;
 		this.socket.onclose = this.socket.onmessage = null;
 		this.socket.onerror = ignore;

@@ -65,6 +65,19 @@ class ServerMatch extends Seated {
 		this.battles[seat] = new ServedBattle(this.setup);
 	}
 
+	/** The player is back in the room, and is told everything from the beginning. */
+	rejoin(seat) {
+		this.battles[seat] = new ServedBattle(this.setup, this.battles[seat]);
+	}
+
+	/** What a player who is back must say again because the server never heard it, or null. */
+	unheard(seat) {
+		const battle = this.battles[seat];
+		if (battle.isSent || battle.ended || this.chosen[seat] === NONE) return null;
+		battle.isSent = true;
+		return battle.command(this.chosen[seat]);
+	}
+
 	/** A message of the battle's room to one of its players; what it leads to is staged. */
 	hear(seat, lines, stage, nowMs) {
 		this.sinceMs = nowMs;
@@ -93,6 +106,7 @@ class ServerMatch extends Seated {
 		if (!battle.ended && !battle.isAsked) {
 			this.chosen[seat] = action;
 			this.sentRequests[seat] = battle.request;
+			battle.isSent = true;
 			return battle.command(action);
 		}
 		try {

@@ -5,8 +5,11 @@ const { HostError } = require('../frames.js');
 const { Connection } = require('./connection.js');
 
 const LOGIN_DEADLINE_MS = 15_000;
+const REJOIN_MS = 5_000; // in which a server must bring an account that is back into its battles
 const FIRST_PAUSE_MS = 250; // before a challenge is made again, or a lost connection; doubles
 const LONGEST_PAUSE_MS = 15_000;
+const LEFT_KEPT = 1000;
+const LOST = 'the connection to the server was lost';
 // Refusals that pass: throttled, or a challenge or its answer is still on its way.
 const PASSING = /less than 10 seconds|already challenging|already a challenge|pending challenges|was not found|Maybe they accepted|too quickly/;
 
@@ -26,15 +29,20 @@ class Pair {
 		this.queue = [];
 		this.starting = null; // the match whose challenge is out
 		this.rooms = new Map();
-		this.isUp = false;
+		this.absent = [new Set(), new Set()]; // rooms to which an account that lost its connection has to come back
+		this.left = new Set(); // rooms that nobody shall come back to
 		this.pauseMs = FIRST_PAUSE_MS;
+	}
+
+	get isUp() {
+		return this.accounts.length > 0 && this.accounts.every(account => account.isOpen);
 	}
 
 	/** Throws HostError of kind configuration. */
 	async connect() {
 		this.accounts = [0, 1].map(seat => new this.Account(this.url, {
 			hear: message => this.hear(seat, message),
-			lost: why => this.lose(why),
+			lost: why => this.lose(seat, why),
 		}));
 		try {
 			await Promise.all(this.accounts.map(account => account.open(this.wish, LOGIN_DEADLINE_MS)));
@@ -42,8 +50,6 @@ class Pair {
 			this.close();
 			throw error;
 		}
-		this.isUp = true;
-		this.pauseMs = FIRST_PAUSE_MS;
 		this.startNext();
 	}
 
@@ -73,7 +79,11 @@ class Pair {
 		if (!room.startsWith('battle-')) return;
 		if (lines[0] === '|init|battle') this.enter(seat, room);
 		const match = this.rooms.get(room);
-		if (match !== undefined && match.battles[seat] !== null) this.events.hear(match, seat, lines);
+		if (match === undefined || match.battles[seat] === null) return;
+		this.events.hear(match, seat, lines);
+		if (!this.matches.has(match) || !lines.some(line => line.startsWith('|request|'))) return;
+		const text = match.unheard(seat);
+		if (text !== null) this.say(match, seat, text);
 	}
 
 	/** What a server says outside of rooms. */
@@ -106,8 +116,12 @@ class Pair {
 	}
 
 	enter(seat, room) {
+		if (this.absent[seat].delete(room) && this.rooms.has(room)) {
+			this.rooms.get(room).rejoin(seat);
+			return;
+		}
 		const match = this.rooms.get(room) ?? this.starting;
-		if (match === null || match.battles[seat] !== null) {
+		if (match === null || match.battles[seat] !== null || this.left.has(room)) {
 			this.quit(seat, room); // of a match that was given up
 			return;
 		}
@@ -141,6 +155,8 @@ class Pair {
 		if (queued >= 0) this.queue.splice(queued, 1);
 		if (match.room !== null) {
 			this.rooms.delete(match.room);
+			this.left.add(match.room);
+			if (this.left.size > LEFT_KEPT) this.left.delete(this.left.values().next().value);
 			for (const [seat, battle] of match.battles.entries()) {
 				if (battle === null) continue;
 				if (battle.ended) this.accounts[seat].send('', `/leave ${match.room}`);
@@ -159,27 +175,40 @@ class Pair {
 		this.events.fail(match, error);
 	}
 
-	/** A connection has gone: its battles with it. Connect again, and go on with what is queued. */
-	lose(why) {
-		if (!this.isUp) return;
-		this.close();
+	/** A connection has gone: connect again; the server then brings the account back into its battles. */
+	lose(seat, why) {
 		this.events.log(`${why}; connecting again\n`);
-		const underWay = [...this.matches].filter(match => !this.queue.includes(match));
+		for (const room of this.rooms.keys()) this.absent[seat].add(room);
+		const match = this.starting;
 		this.starting = null;
-		this.rooms.clear();
-		for (const match of underWay) this.fail(match, new HostError('match', 'the connection to the server was lost'));
-		this.reconnect();
+		if (match !== null && match.room === null) this.queue.unshift(match);
+		else if (match !== null) this.fail(match, new HostError('match', LOST));
+		this.reconnect(seat);
 	}
 
-	reconnect() {
+	reconnect(seat) {
 		this.later(async () => {
 			try {
-				await this.connect();
+				await this.accounts[seat].open(this.wish, LOGIN_DEADLINE_MS);
 			} catch (error) {
 				this.events.log(`${error.message}; trying again in ${this.pauseMs / 1000} s\n`);
-				this.reconnect();
+				this.reconnect(seat);
+				return;
 			}
+			this.pauseMs = FIRST_PAUSE_MS;
+			this.startNext();
+			setTimeout(() => this.giveUpAbsent(seat), REJOIN_MS);
 		});
+	}
+
+	/** The server did not bring the account back: it has been restarted, or the battle is over. */
+	giveUpAbsent(seat) {
+		const rooms = [...this.absent[seat]];
+		this.absent[seat].clear();
+		for (const room of rooms) {
+			const match = this.rooms.get(room);
+			if (match !== undefined) this.fail(match, new HostError('match', LOST));
+		}
 	}
 
 	later(act) {
@@ -188,7 +217,6 @@ class Pair {
 	}
 
 	close() {
-		this.isUp = false;
 		for (const account of this.accounts) account.close();
 	}
 }
