@@ -267,10 +267,11 @@ class FakeAccount {
 async function connectedPair() {
 	FakeAccount.opened = 0;
 	FakeAccount.refusing = false;
-	const told = { failed: [], heard: [], log: '' };
+	const told = { failed: [], heard: [], delayed: [], log: '' };
 	const pair = new Pair('ws://x', 'fake', 'gen1randombattle', {
 		hear: (match, seat, lines) => told.heard.push([match, seat, lines.length]),
 		fail: (match, error) => told.failed.push([match, error.message]),
+		delay: match => told.delayed.push(match),
 		log: text => { told.log += text; },
 	}, FakeAccount);
 	await pair.connect();
@@ -314,6 +315,26 @@ test('a throttled challenge is made again, a rejected team voids the match', asy
 			[match, 'the server refused the challenge: Your team was rejected for the following reasons:  - Mew is banned.'],
 		]);
 		assert.equal(pair.matches.size, 0);
+	} finally {
+		mock.timers.reset();
+	}
+});
+
+test('a server that restarts delays what it has not begun, and is asked again', async () => {
+	mock.timers.enable({ apis: ['setTimeout'] });
+	try {
+		const { pair, told } = await connectedPair();
+		const [first, second] = [aMatch(1), aMatch(2)];
+		pair.start(first);
+		pair.start(second);
+		global(pair.accounts[0], '|popup|The server is restarting. Battles will be available again in a few minutes.');
+		assert.equal(pair.isRestarting, true);
+		assert.deepEqual(told.delayed, [second, first]);
+		mock.timers.tick(250);
+		assert.equal(pair.accounts[0].said.length, 4);
+		for (const seat of [0, 1]) pair.accounts[seat].hear({ room: 'battle-1', lines: ['|init|battle'] });
+		assert.equal(pair.isRestarting, false);
+		assert.deepEqual(told.failed, []);
 	} finally {
 		mock.timers.reset();
 	}

@@ -20,7 +20,7 @@ const OPTIONS = {
 		valid: value => Array.isArray(value) && value.length > 0 && value.every(url => /^wss?:\/\//.test(url)),
 		expected: 'a list of addresses like ws://127.0.0.1:8000/showdown/websocket',
 	},
-	name: { fallback: 'ludus', valid: value => /^[A-Za-z0-9 ]{1,11}$/.test(value), expected: '1 to 11 letters and digits' },
+	name: { fallback: 'ludus', valid: value => /^[A-Za-z0-9 ]{1,11}$/.test(value), expected: '1 to 11 letters or digits' },
 	start_deadline_s: { fallback: 15, valid: isSeconds, expected: 'seconds' },
 	silence_deadline_s: { fallback: 20, valid: isSeconds, expected: 'seconds' },
 };
@@ -30,13 +30,14 @@ class ServerHost extends SlotHost {
 	async configure(body) {
 		const message = decodeConfigure(body);
 		if (typeof WebSocket === 'undefined') {
-			throw new HostError('configuration', `Node ${process.version} has no WebSockets, 22 has; or set the option node to wheel`);
+			throw new HostError('configuration', `Node ${process.version} has no WebSockets, 22 has; or set node to wheel`);
 		}
 		const setup = setUp(this.simRoot, message.options, message.keepLog, { engine: 'server', options: OPTIONS });
 		const { servers, name } = setup.options;
 		const events = {
 			hear: (match, seat, lines) => this.step(match, () => match.hear(seat, lines, this.stage, Date.now())),
 			fail: (match, error) => this.step(match, () => { match.fault ??= error; }),
+			delay: match => this.delay(match),
 			log: this.log,
 		};
 		this.pairs = servers.map(url => new Pair(url, name, setup.format.id, events));
@@ -44,7 +45,8 @@ class ServerHost extends SlotHost {
 		this.owed = 1; // answers that the fleet waits for: the opening is one
 		this.prepare(message, setup);
 		this.faultsAllowed += 2 * message.matches; // one lost connection takes all its matches
-		for (let slot = 0; slot < message.matches; slot++) this.openNext(slot, message.resume ? message.resume.open[slot] : null);
+		const { matches, resume } = message;
+		for (let slot = 0; slot < matches; slot++) this.openNext(slot, resume ? resume.open[slot] : null);
 		this.watch = setInterval(() => this.guard(() => this.lookAtClock()), WATCH_MS);
 		this.settleSoon();
 	}
@@ -88,9 +90,25 @@ class ServerHost extends SlotHost {
 		const next = this.nextMatch(resumed);
 		if (!next) return;
 		const match = new ServerMatch(this.setup, slot, next.number, next.seed, Date.now());
-		match.pair = this.pairs.reduce((least, pair) => pair.matches.size < least.matches.size ? pair : least);
 		this.slots[slot] = match;
+		match.pair = this.freest() ?? this.pairs[next.number % this.pairs.length];
 		match.pair.start(match);
+	}
+
+	/** The pair with the fewest matches whose server begins battles; undefined when there is none. */
+	freest() {
+		const able = this.pairs.filter(pair => pair.isUp && !pair.isRestarting);
+		return able.sort((one, other) => one.matches.size - other.matches.size)[0];
+	}
+
+	/** Begin a match on another server, or wait for its own. */
+	delay(match) {
+		match.sinceMs = Date.now();
+		const other = this.freest();
+		if (other === undefined) return;
+		match.pair.leave(match);
+		match.pair = other;
+		other.start(match);
 	}
 
 	lookAtClock() {

@@ -139,7 +139,8 @@ class ServerMatch extends Seated {
 	/** A round of requests is complete. */
 	begin(stage) {
 		for (let seat = 0; seat < SEATS; seat++) {
-			if (this.battles[seat].seat !== seat) throw new HostError('match', `seat ${seat} was made p${this.battles[seat].seat + 1}`);
+			const made = this.battles[seat].seat;
+			if (made !== seat) throw new HostError('match', `seat ${seat} was made p${made + 1}`);
 		}
 		if (this.turn > this.setup.options.max_turns) {
 			this.end(NONE, true);

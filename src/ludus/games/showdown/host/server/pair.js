@@ -7,16 +7,20 @@ const { Connection } = require('./connection.js');
 const LOGIN_DEADLINE_MS = 15_000;
 const REJOIN_MS = 5_000; // in which a server must bring an account that is back into its battles
 const FIRST_PAUSE_MS = 250; // before a challenge is made again, or a lost connection; doubles
-const LONGEST_PAUSE_MS = 15_000;
+const LONGEST_PAUSE_MS = 5_000;
 const LEFT_KEPT = 1000;
 const LOST = 'the connection to the server was lost';
 // Refusals that pass: throttled, or a challenge or its answer is still on its way.
-const PASSING = /less than 10 seconds|already challenging|already a challenge|pending challenges|was not found|Maybe they accepted|too quickly/;
+const PASSING = new RegExp([
+	'less than 10 seconds', 'too quickly', 'already challenging', 'already a challenge', 'pending challenges', 'was not found',
+	'Maybe they accepted',
+].join('|'));
+const RESTARTING = /server is restarting/i;
 
 class Pair {
 	/**
 	 * `events`: `hear(match, seat, lines)` for the lines of a battle, `fail(match, error)` for a match that is lost,
-	 * `log(text)` for people.
+	 * `delay(match)` for one that cannot begin before the server has restarted, `log(text)` for people.
 	 */
 	constructor(url, wish, format, events, Account = Connection) {
 		this.url = url;
@@ -30,6 +34,7 @@ class Pair {
 		this.starting = null; // the match whose challenge is out
 		this.rooms = new Map();
 		this.absent = [new Set(), new Set()]; // rooms to which an account that lost its connection has to come back
+		this.isRestarting = false; // the server begins no battle until it has been started again
 		this.left = new Set(); // rooms that nobody shall come back to
 		this.pauseMs = FIRST_PAUSE_MS;
 	}
@@ -105,7 +110,9 @@ class Pair {
 	/** The challenge that is out was refused: make it again later, or give the match up. */
 	refuse(why) {
 		const match = this.starting;
-		if (PASSING.test(why)) {
+		this.isRestarting = RESTARTING.test(why);
+		if (this.isRestarting) for (const waiting of [...this.queue, match]) this.events.delay(waiting);
+		if (this.isRestarting || PASSING.test(why)) {
 			this.later(() => {
 				if (this.starting === match && this.isUp && match.room === null) this.challenge();
 			});
@@ -134,6 +141,7 @@ class Pair {
 		this.rooms.set(room, match);
 		if (match.began && this.starting === match) {
 			this.starting = null;
+			this.isRestarting = false;
 			this.pauseMs = FIRST_PAUSE_MS;
 			this.startNext();
 		}
@@ -178,6 +186,7 @@ class Pair {
 	/** A connection has gone: connect again; the server then brings the account back into its battles. */
 	lose(seat, why) {
 		this.events.log(`${why}; connecting again\n`);
+		this.isRestarting = false;
 		for (const room of this.rooms.keys()) this.absent[seat].add(room);
 		const match = this.starting;
 		this.starting = null;
