@@ -1,12 +1,12 @@
 'use strict';
 /**
  * Proves that both Showdown hosts see one world: battles of the embedded host are told, message by message as a server
- * would, to the server host's matches, and at every decision the rows of both must be equal: observation, mask, reward and
+ * would, to the server host's matches. At every decision the rows of both must be equal: observation, mask, reward and
  * `opens`; at the end score, rewards, facts and the last observations.
  *
  * A server takes the simulator's own messages: `update` goes to each player through the simulator's channel split,
- * `sideupdate` to one player, requests with an `rqid`. With LOSE=text, lines that begin with it are not told to anybody, and the
- * difference must be found.
+ * `sideupdate` to one player, requests with an `rqid`. With LOSE=text, lines that begin with it are not told to anybody,
+ * and the difference must be found.
  *
  * usage: node parity.js SIMULATOR FORMAT[:TEAM_FOLDER] BATTLES [SEED] [MAX_TURNS]; prints one JSON object.
  */
@@ -106,7 +106,7 @@ class Parity {
 				if (own[name][i] !== told[name][i]) this.#note(name, match, `${own[name][i]} here, ${told[name][i]} there`);
 			}
 			if (Buffer.compare(own.masks[i], told.masks[i]) !== 0) this.#note('mask', match, '');
-			this.#compareBytes(match, own.obs.subarray(i * nbytes, (i + 1) * nbytes), told.obs.subarray(i * nbytes, (i + 1) * nbytes));
+			this.#compareBytes(match, ...[own, told].map(({obs}) => obs.subarray(i * nbytes, (i + 1) * nbytes)));
 		}
 	}
 

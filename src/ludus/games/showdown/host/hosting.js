@@ -1,5 +1,5 @@
 'use strict';
-// What hosts share, wherever their battles are played: slots, the numbers of matches, faults and the frames on their way.
+// What hosts share, wherever their battles are played: slots, the numbers of matches, faults and frames to be sent.
 
 const { ArrivalStage, FrameWriter, HostError, KIND, ProtocolError, decodeActions } = require('./frames.js');
 const { matchSeed } = require('./matches.js');

@@ -38,7 +38,7 @@ class Connection {
 		this.early = []; // what rooms said while somebody logged in again
 	}
 
-	/** Connect and take the name it had, or one like `wish`; throws HostError when that does not succeed in `deadlineMs`. */
+	/** Connect and take the name it had, or one like `wish`; throws HostError when that has not succeeded in time. */
 	async open(wish, deadlineMs) {
 		const socket = new WebSocket(this.url);
 		this.socket = socket;
@@ -65,7 +65,8 @@ class Connection {
 		socket.onclose = event => {
 			this.socket = null;
 			this.isOpen = false;
-			this.lost(`${this.url}: the connection of ${this.name} was lost (${event.code} ${event.reason || 'no reason given'})`);
+			const why = `${event.code} ${event.reason || 'no reason given'}`;
+			this.lost(`${this.url}: the connection of ${this.name} was lost (${why})`);
 		};
 		for (const message of this.early.splice(0)) this.hear(message);
 	}

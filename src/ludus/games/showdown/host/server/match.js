@@ -98,7 +98,7 @@ class ServerMatch extends Seated {
 
 	/** What to say in the room for this seat's action; null when nothing is to be said any more. */
 	act(seat, action, stage, nowMs) {
-		if (!this.asked[seat]) throw new ProtocolError(`seat ${seat} of match ${this.number} was not asked, it chose ${action}`);
+		if (!this.asked[seat]) throw new ProtocolError(`seat ${seat} of match ${this.number} was not asked`);
 		this.asked[seat] = false;
 		this.sinceMs = nowMs;
 		if (this.fault) return null;

@@ -12,8 +12,8 @@ const LEFT_KEPT = 1000;
 const LOST = 'the connection to the server was lost';
 // Refusals that pass: throttled, or a challenge or its answer is still on its way.
 const PASSING = new RegExp([
-	'less than 10 seconds', 'too quickly', 'already challenging', 'already a challenge', 'pending challenges', 'was not found',
-	'Maybe they accepted',
+	'less than 10 seconds', 'too quickly', 'already challenging', 'already a challenge', 'pending challenges',
+	'was not found', 'Maybe they accepted',
 ].join('|'));
 const RESTARTING = /server is restarting/i;
 
