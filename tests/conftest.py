@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 
 import psutil
@@ -11,6 +12,9 @@ import pytest
 from ludus.games.showdown.install import Installation, ensure
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads stall each other on a busy machine
+
+# A background shell starts its programs with Ctrl-C ignored, and their children inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 LEAVE_S = 5.0  # for a process that was told to go
 LASTING = ("multiprocessing.resource_tracker", "multiprocessing.forkserver")  # one for the whole session, by design
