@@ -10,10 +10,11 @@ RESTING ───────────────► STARTING ────�
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum, auto
 
 from ludus.config.schema import FleetConfig
+from ludus.hosting.restarts import Restarts
 
 STRAYED = "strayed"  # the reason of matches that a replay did not bring back
 
@@ -114,11 +115,9 @@ class Phase(Enum):
 
 @dataclass(slots=True)
 class _State:
+    restarts: Restarts
     phase: Phase = Phase.RESTING
-    due_s: float | None = None  # when the phase, or the wait for an answer, has lasted too long
-    failures: int = 0  # in a row
-    starts: int = 0
-    last: str = field(default="never started")
+    due_s: float | None = 0.0  # when the phase, or the wait for an answer, has lasted too long
 
 
 class Supervisor:
@@ -126,7 +125,7 @@ class Supervisor:
 
     def __init__(self, config: FleetConfig, hosts: int) -> None:
         self._config = config
-        self._states = [_State(due_s=0.0) for _ in range(hosts)]
+        self._states = [_State(Restarts(config, "never started")) for _ in range(hosts)]
 
     def on(self, event: Event, now_s: float) -> list[Instruction]:
         """Events of a host that is neither starting nor playing are echoes of its past and change nothing."""
@@ -148,11 +147,12 @@ class Supervisor:
                 state.phase = Phase.PLAYING
                 state.due_s = now_s + self._config.reply_deadline_s
             case Played():
-                state.failures = 0
+                state.restarts.recovered()
             case Finished():
                 state.phase, state.due_s = Phase.FINISHED, None
             case Strayed():
-                state.phase, state.due_s, state.last = Phase.RESTING, now_s, event.detail
+                state.phase, state.due_s = Phase.RESTING, now_s
+                state.restarts.last_failure = event.detail
                 return [Stop(event.host, STRAYED, event.detail, 0.0)]
             case Failed():
                 return [self._fail(event.host, event.reason, event.detail, now_s)]
@@ -167,7 +167,7 @@ class Supervisor:
         return self._states[host].phase
 
     def last_failure(self, host: int) -> str:
-        return self._states[host].last
+        return self._states[host].restarts.last_failure
 
     @property
     def alive(self) -> int:
@@ -176,7 +176,7 @@ class Supervisor:
 
     @property
     def restarts(self) -> int:
-        return sum(max(state.starts - 1, 0) for state in self._states)
+        return sum(max(state.restarts.starts - 1, 0) for state in self._states)
 
     @property
     def given_up(self) -> int:
@@ -189,8 +189,7 @@ class Supervisor:
         if state.phase is Phase.RESTING:
             state.phase = Phase.STARTING
             state.due_s = now_s + self._config.hello_deadline_s
-            state.starts += 1
-            return [Start(host, state.starts - 1)]
+            return [Start(host, state.restarts.started())]
         if state.phase is Phase.STARTING:
             return [self._fail(host, "hung", f"did not say HELLO within {self._config.hello_deadline_s:g} s", now_s)]
         silence = f"sent nothing for {self._config.reply_deadline_s:g} s while it owed an answer"
@@ -198,11 +197,9 @@ class Supervisor:
 
     def _fail(self, host: int, reason: str, detail: str, now_s: float) -> Stop:
         state = self._states[host]
-        state.failures += 1
-        state.last = detail
-        if state.failures >= self._config.failures_in_a_row:
+        pause_s = state.restarts.failed(detail)
+        if pause_s is None:
             state.phase, state.due_s = Phase.GIVEN_UP, None
-            return Stop(host, reason, detail, None)
-        pause_s = min(self._config.backoff_s * 2 ** (state.failures - 1), self._config.backoff_max_s)
-        state.phase, state.due_s = Phase.RESTING, now_s + pause_s
+        else:
+            state.phase, state.due_s = Phase.RESTING, now_s + pause_s
         return Stop(host, reason, detail, pause_s)

@@ -17,6 +17,7 @@ from enum import Enum
 from msgspec import Struct
 
 from ludus.config.schema import Count, Positive
+from ludus.hosting.restarts import Restarts
 
 
 class Limits(Struct, frozen=True, forbid_unknown_fields=True):
@@ -112,15 +113,13 @@ class Phase(Enum):
 
 @dataclass(slots=True)
 class _State:
+    restarts: Restarts
     phase: Phase = Phase.RESTING
     due_s: float = 0.0  # when it rested long enough, or was silent for too long
     ready_s: float = 0.0
     over_s: float | None = None  # since when it is past the memory limit
     drained: bool = False
-    failures: int = 0  # in a row
-    starts: int = 0
     recycled: int = 0
-    last: str = ""
 
 
 class Supervisor:
@@ -128,7 +127,7 @@ class Supervisor:
 
     def __init__(self, limits: Limits, servers: int) -> None:
         self._limits = limits
-        self._states = [_State() for _ in range(servers)]
+        self._states = [_State(Restarts(limits)) for _ in range(servers)]
 
     def on(self, event: Event, now_s: float) -> list[Instruction]:
         """Events of a server that is not running are echoes of its past and change nothing."""
@@ -158,13 +157,13 @@ class Supervisor:
     def restarts(self, server: int) -> int:
         """Starts after a failure."""
         state = self._states[server]
-        return max(0, state.starts - 1 - state.recycled)
+        return max(0, state.restarts.starts - 1 - state.recycled)
 
     def recycled(self, server: int) -> int:
         return self._states[server].recycled
 
     def last_failure(self, server: int) -> str:
-        return self._states[server].last
+        return self._states[server].restarts.last_failure
 
     def _answered(self, event: Answered, now_s: float) -> list[Instruction]:
         state, limits = self._states[event.server], self._limits
@@ -175,7 +174,7 @@ class Supervisor:
             state.phase, state.ready_s, state.over_s, state.drained = Phase.READY, now_s, None, False
         if now_s - state.ready_s < limits.steady_s:
             return []
-        state.failures = 0
+        state.restarts.recovered()
         if event.memory_mib <= limits.memory_mib and not state.drained:
             state.over_s = None
             return []
@@ -198,7 +197,7 @@ class Supervisor:
                 if sum(each.phase is Phase.STARTING for each in self._states) >= limits.starting:
                     return []
                 state.phase, state.due_s = Phase.STARTING, now_s + limits.start_deadline_s
-                state.starts += 1
+                state.restarts.started()
                 return [Start(server)]
             case Phase.STARTING:
                 return [self._fail(server, f"was not ready within {limits.start_deadline_s:g} s", now_s)]
@@ -207,12 +206,10 @@ class Supervisor:
         return [self._fail(server, f"did not answer for {limits.answer_deadline_s:g} s", now_s)]
 
     def _fail(self, server: int, detail: str, now_s: float) -> Stop:
-        state, limits = self._states[server], self._limits
-        state.failures += 1
-        state.last = detail
-        if state.failures >= limits.failures_in_a_row:
+        state = self._states[server]
+        pause_s = state.restarts.failed(detail)
+        if pause_s is None:
             state.phase = Phase.GIVEN_UP
-            return Stop(server, detail, None)
-        pause_s = min(limits.backoff_s * 2 ** (state.failures - 1), limits.backoff_max_s)
-        state.phase, state.due_s = Phase.RESTING, now_s + pause_s
+        else:
+            state.phase, state.due_s = Phase.RESTING, now_s + pause_s
         return Stop(server, detail, pause_s)
