@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from benchmarks.showdown_server import serve
+from benchmarks.showdown_server import free_port, serve
 
 from ludus.games.showdown.game import HERE
 from ludus.games.showdown.install import Installation
@@ -50,3 +50,14 @@ def test_server_listens_on_loopback_and_leaves_the_installed_package_alone(showd
     assert sorted(path.name for path in showdown.root.rglob("*") if path.is_file()) == before
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", port), 5.0)
+
+
+def test_server_moves_on_when_somebody_else_has_taken_its_port(showdown: Installation) -> None:
+    with socket.socket() as stranger:
+        stranger.bind(("127.0.0.1", 0))
+        stranger.listen()
+        taken = stranger.getsockname()[1]
+        ports = iter([taken, free_port()])
+        with serve(showdown, "0", lambda: next(ports)) as port:
+            assert port != taken
+            socket.create_connection(("127.0.0.1", port), 5.0).close()
