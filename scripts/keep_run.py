@@ -1,30 +1,30 @@
-"""Keeps what a training run came to: python scripts/keep_run.py RUN NAME
+"""Keeps what a training run came to: python scripts/keep_run.py RUN NAME [COMMIT]
 
 Appends one line to benchmarks/results/runs.jsonl and copies the run's report and learning curve beside it, so that the
-figures in the README have a source.
+figures in the README have a source. COMMIT is for a run that did not note its own at its start.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import platform
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from ludus import provenance
 from ludus.evaluation.intervals import wilson
+from ludus.provenance import Start
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 
 
-def kept(run: Path, name: str) -> dict[str, Any]:  # Any: one line of JSON
+def kept(run: Path, name: str, commit: str = "") -> dict[str, Any]:  # Any: one line of JSON
     """The final evaluation of a run, with what it took."""
+    last, commits = _begun(run, commit)
     lines = [json.loads(line) for line in (run / "evaluations.jsonl").read_text(encoding="utf-8").splitlines()]
     finals = [line for line in lines if line["final"]]
     if not finals:
@@ -33,8 +33,8 @@ def kept(run: Path, name: str) -> dict[str, Any]:  # Any: one line of JSON
     config = yaml.safe_load((run / "config.yaml").read_text(encoding="utf-8"))
     return {
         "run": name,
-        "commit": _commit(),
-        "machine": {"cores": os.cpu_count(), "system": f"{platform.system()} {platform.machine()}"},
+        "commit": commits,
+        "machine": {"cores": last.cores, "system": last.system},
         "format": config["options"].get("format", config["game"]),
         "minutes": round(final["training_s"] / 60, 2),
         "decisions": int(final["decisions"]),
@@ -52,10 +52,10 @@ def kept(run: Path, name: str) -> dict[str, Any]:  # Any: one line of JSON
 
 
 def main() -> None:
-    if len(sys.argv) != 3:
+    if len(sys.argv) not in (3, 4):
         raise SystemExit(__doc__)
     run, name = Path(sys.argv[1]), sys.argv[2]
-    line = kept(run, name)
+    line = kept(run, name, *sys.argv[3:])
     RESULTS.mkdir(parents=True, exist_ok=True)
     with (RESULTS / "runs.jsonl").open("a", encoding="utf-8") as file:
         file.write(json.dumps(line) + "\n")
@@ -69,10 +69,13 @@ def main() -> None:
     print(json.dumps(line))
 
 
-def _commit() -> str:
-    return subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout.strip()
+def _begun(run: Path, commit: str) -> tuple[Start, str]:
+    """The latest start of a run, and the commits of all of them in their order."""
+    starts = provenance.read(run)
+    commits = dict.fromkeys(start.commit or f"ludus {start.version}" for start in starts) or [commit]
+    if not all(commits):
+        raise SystemExit(f"{run} has no {provenance.STARTS}; name the commit it was made with as a third argument")
+    return (starts or [provenance.here()])[-1], ", ".join(commits)
 
 
 if __name__ == "__main__":

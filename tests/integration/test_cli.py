@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from ludus import provenance
 from ludus.metrics import names
 from ludus.metrics.exporters import csv, evaluations
 
@@ -66,6 +67,7 @@ def test_training_without_a_terminal_writes_plain_lines_and_every_file(
     run = folder / "run"
     for name in (
         "config.yaml",
+        "starts.jsonl",
         "progress.csv",
         "evaluations.jsonl",
         "run.log",
@@ -125,6 +127,7 @@ def test_a_resumed_run_goes_on_where_it_was(
     assert updates[-1] == 3
     assert updates == sorted(updates)
     assert [each.final for each in evaluations.read(tmp_path / "run" / "evaluations.jsonl")].count(True) == 1
+    assert len(provenance.read(tmp_path / "run")) == 2
 
 
 def test_ctrl_c_saves_leaves_and_says_how_to_go_on(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def train(
     """
     from rich.console import Console
 
-    from ludus import run
+    from ludus import provenance, run
     from ludus.cli import prepare
     from ludus.config import load
     from ludus.evaluation import report
@@ -76,6 +76,7 @@ def train(
     folder = folder or new_run_dir(RUNS, source.stem, date.today())
     folder.mkdir(parents=True, exist_ok=True)
     load.save(chosen, folder / CONFIG)
+    provenance.note(folder)
     with _observed(folder, _title(chosen, folder), console) as observer:
         result = run.train(chosen, folder, resume=resume, observer=observer)
     page = report.write(folder, chosen, _again(config or DEFAULT, sets or (), folder, resume))

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+from scripts import keep_run
+
+from ludus.provenance import STARTS, Start
+
+
+def run_in(folder: Path, *starts: Start) -> Path:
+    """What a finished run leaves."""
+    score = {"opponent": "random", "matches": 400, "wins": 390, "losses": 8, "ties": 2}
+    final = {"final": True, "training_s": 600.0, "decisions": 1000, "updates": 9, "scores": [score]}
+    (folder / "evaluations.jsonl").write_text(json.dumps(final) + "\n")
+    (folder / "config.yaml").write_text("game: showdown\noptions: {format: gen1randombattle}\n")
+    if starts:
+        (folder / STARTS).write_bytes(b"".join(msgspec.json.encode(start) + b"\n" for start in starts))
+    return folder
+
+
+def test_a_run_is_kept_with_the_commits_and_the_machine_it_ran_on(tmp_path: Path) -> None:
+    starts = (Start("0.1.0", "aaaa", 8, "Linux arm64"), Start("0.1.0", "bbbb+", 2, "Linux x86_64"))
+    line = keep_run.kept(run_in(tmp_path, *starts, starts[1]), "gen1")
+    assert line["commit"] == "aaaa, bbbb+"
+    assert line["machine"] == {"cores": 2, "system": "Linux x86_64"}
+    assert line["scores"]["random"]["wins"] == 390
+
+
+def test_a_run_of_an_installed_package_is_kept_with_its_version(tmp_path: Path) -> None:
+    assert keep_run.kept(run_in(tmp_path, Start("0.1.0", "", 2, "Linux")), "gen1")["commit"] == "ludus 0.1.0"
+
+
+def test_a_run_that_did_not_note_its_commit_must_be_given_one(tmp_path: Path) -> None:
+    run_in(tmp_path)
+    with pytest.raises(SystemExit, match="name the commit"):
+        keep_run.kept(tmp_path, "gen1")
+    assert keep_run.kept(tmp_path, "gen1", "cccc")["commit"] == "cccc"
