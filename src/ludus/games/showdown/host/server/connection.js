@@ -72,7 +72,7 @@ class Connection {
 	}
 
 	#logIn(data, wish, resolve, refuse) {
-		if (typeof data !== 'string') {
+		if (typeof data !== 'string' || !/^[|>]/.test(data)) {
 			refuse('it does not speak the Showdown protocol');
 			return;
 		}
@@ -86,21 +86,36 @@ class Connection {
 			const [, kind, first, second] = line.split('|');
 			if (kind === 'challstr') {
 				this.tries = 0;
-				this.#takeName(this.name || inventName(wish));
+				this.introduce(wish, line.slice('|challstr|'.length), refuse);
 			} else if (kind === 'nametaken') {
-				if (++this.tries < NAMES_TRIED) this.#takeName(inventName(wish));
-				else refuse(`the server refused the name ${first}: ${second}`);
+				this.yieldName(wish, `the server refused the name ${first}: ${second}`, refuse);
 			} else if (kind === 'updateuser' && this.id !== '' && userId(first) === this.id) {
 				resolve();
 				return;
+			} else {
+				this.overhear(kind, line, refuse);
 			}
 		}
 	}
 
-	#takeName(name) {
+	/** The server has said hello with words that a login server would sign; subclasses may have it do so. */
+	introduce(wish) {
+		this.takeName(this.name || inventName(wish));
+	}
+
+	/** A name was refused: another one, or give up. */
+	yieldName(wish, why, refuse) {
+		if (++this.tries < NAMES_TRIED) this.takeName(inventName(wish));
+		else refuse(why);
+	}
+
+	/** Other things that a server says before somebody is logged in. */
+	overhear() {}
+
+	takeName(name, assertion = '') {
 		this.name = name;
 		this.id = userId(this.name);
-		this.send('', `/trn ${this.name},0,`);
+		this.send('', `/trn ${this.name},0,${assertion}`);
 	}
 
 	/** Say something in a room; quietly dropped when the connection is gone, `lost` tells of that. */

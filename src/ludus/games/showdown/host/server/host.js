@@ -157,25 +157,31 @@ class ServerHost extends SlotHost {
 
 // -- the process
 
-function main() {
-	const host = createHost(ServerHost);
+/** Run a host of that class; `lingerMs` after its stop are for its last words to servers. */
+function run(Host, lingerMs = 0) {
+	const host = createHost(Host);
+	const finish = () => {
+		host.stop();
+		setTimeout(() => leave(host), lingerMs);
+	};
 	process.on('uncaughtException', error => leave(host, error));
 	const reader = new FrameReader();
 	process.stdin.on('data', bytes => host.guard(() => {
 		bytes.copy(reader.space(bytes.length));
 		reader.pushed(bytes.length);
-		for (let frame = reader.next(); frame; frame = reader.next()) take(host, frame);
+		for (let frame = reader.next(); frame; frame = reader.next()) {
+			if (frame.kind === KIND.STOP) finish();
+			else take(host, frame);
+		}
 	}));
 	process.stdin.on('end', () => host.guard(() => {
 		reader.close();
-		finish(host);
+		finish();
 	}));
 }
 
 function take(host, { kind, body }) {
-	if (kind === KIND.STOP) {
-		finish(host);
-	} else if (kind === KIND.ACTIONS) {
+	if (kind === KIND.ACTIONS) {
 		host.act(body);
 	} else if (kind === KIND.CONFIGURE && !host.isConfigured) {
 		host.isConfigured = true;
@@ -185,11 +191,6 @@ function take(host, { kind, body }) {
 	}
 }
 
-function finish(host) {
-	host.stop();
-	leave(host);
-}
+if (require.main === module) run(ServerHost);
 
-if (require.main === module) main();
-
-module.exports = { ServerHost };
+module.exports = { ServerHost, run };
