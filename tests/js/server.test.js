@@ -246,7 +246,7 @@ class FakeAccount {
 
 	async open() {
 		FakeAccount.opened++;
-		if (FakeAccount.refusing) throw new Error('no Showdown server answers there');
+		if (FakeAccount.refusing) throw Object.assign(new Error('no Showdown server answers there'), { isPassing: true });
 		this.name ||= `Fake ${FakeAccount.opened}`;
 		this.id = userId(this.name);
 		this.isOpen = true;
@@ -338,6 +338,21 @@ test('a server that restarts delays what it has not begun, and is asked again', 
 	} finally {
 		mock.timers.reset();
 	}
+});
+
+test('a server that is away when a host starts is waited for with patience alone', async () => {
+	FakeAccount.opened = 0;
+	FakeAccount.refusing = true;
+	const events = { hear() {}, fail() {}, delay() {}, log() {} };
+	const pair = new Pair('ws://x', 'fake', 'gen1randombattle', events, FakeAccount);
+	await assert.rejects(pair.connect(), /no Showdown server answers there/);
+	assert.equal(FakeAccount.opened, 2);
+	const connected = pair.connect(30_000);
+	await settled();
+	assert.equal(pair.isUp, false);
+	FakeAccount.refusing = false;
+	await connected;
+	assert.equal(pair.isUp, true);
 });
 
 test('a battle nobody waits for is forfeited and left', async () => {

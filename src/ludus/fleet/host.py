@@ -130,7 +130,9 @@ class Host:
         self._incarnation = incarnation = self._earlier + incarnation if standing is None else standing.incarnation
         self._seed = derive(derive(self._setup.seed, self.index), incarnation)
         self._lost_in_a_row = 0
-        self.process = HostProcess(self._setup.command, self.log_path)
+        command = self._setup.command
+        named = replace(command, env={**command.env, "LUDUS_HOST": str(self.index)})
+        self.process = HostProcess(named, self.log_path)
         configure = Configure(
             self._setup.matches,
             dict(self._setup.options),

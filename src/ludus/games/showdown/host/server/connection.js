@@ -38,7 +38,10 @@ class Connection {
 		this.early = []; // what rooms said while somebody logged in again
 	}
 
-	/** Connect and take the name it had, or one like `wish`; throws HostError when that has not succeeded in time. */
+	/**
+	 * Connect and take the name it had, or one like `wish`; throws HostError when that has not succeeded in time, with
+	 * `isPassing` when the server may only be away.
+	 */
 	async open(wish, deadlineMs) {
 		const socket = new WebSocket(this.url);
 		this.socket = socket;
@@ -46,9 +49,10 @@ class Connection {
 		try {
 			await new Promise((resolve, reject) => {
 				const refuse = why => reject(new HostError('configuration', `${this.url}: ${why}`));
-				timer = setTimeout(() => refuse(`nobody could log in within ${deadlineMs / 1000} s`), deadlineMs);
-				socket.onerror = () => refuse('no Showdown server answers there; start one, or correct the option servers');
-				socket.onclose = () => refuse('the server closed the connection before anybody could log in');
+				const wait = why => reject(Object.assign(new HostError('configuration', `${this.url}: ${why}`), { isPassing: true }));
+				timer = setTimeout(() => wait(`nobody could log in within ${deadlineMs / 1000} s`), deadlineMs);
+				socket.onerror = () => wait('no Showdown server answers there; start one, or correct the option servers');
+				socket.onclose = () => wait('the server closed the connection before anybody could log in');
 				socket.onmessage = event => this.#logIn(event.data, wish, resolve, refuse);
 			});
 		} catch (error) {

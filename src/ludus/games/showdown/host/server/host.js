@@ -23,6 +23,7 @@ const OPTIONS = {
 	name: { fallback: 'ludus', valid: value => /^[A-Za-z0-9 ]{1,11}$/.test(value), expected: '1 to 11 letters or digits' },
 	start_deadline_s: { fallback: 15, valid: isSeconds, expected: 'seconds' },
 	silence_deadline_s: { fallback: 20, valid: isSeconds, expected: 'seconds' },
+	patience_s: { fallback: 0, valid: value => value === 0 || isSeconds(value), expected: 'seconds, or 0' },
 };
 
 class ServerHost extends SlotHost {
@@ -40,8 +41,9 @@ class ServerHost extends SlotHost {
 			delay: match => this.delay(match),
 			log: this.log,
 		};
-		this.pairs = servers.map(url => new Pair(url, name, setup.format.id, events));
-		await Promise.all(this.pairs.map(pair => pair.connect()));
+		const own = turned(servers, Number(process.env.LUDUS_HOST) || 0);
+		this.pairs = own.map(url => new Pair(url, name, setup.format.id, events));
+		await this.connect(1000 * setup.options.patience_s);
 		this.owed = 1; // answers that the fleet waits for: the opening is one
 		this.prepare(message, setup);
 		this.faultsAllowed += 2 * message.matches; // one lost connection takes all its matches
@@ -49,6 +51,18 @@ class ServerHost extends SlotHost {
 		for (let slot = 0; slot < matches; slot++) this.openNext(slot, resume ? resume.open[slot] : null);
 		this.watch = setInterval(() => this.guard(() => this.lookAtClock()), WATCH_MS);
 		this.settleSoon();
+	}
+
+	/** To all servers, or after some patience to those that answer; throws HostError when there is none. */
+	async connect(patienceMs) {
+		const outcomes = await Promise.allSettled(this.pairs.map(pair => pair.connect(patienceMs)));
+		const errors = outcomes.map(outcome => outcome.reason);
+		const missing = this.pairs.filter((pair, i) => errors[i] !== undefined);
+		const hopeless = errors.find(error => error !== undefined && !error.isPassing);
+		if (hopeless || missing.length === this.pairs.length || (missing.length > 0 && patienceMs === 0)) {
+			throw hopeless ?? errors.find(error => error !== undefined);
+		}
+		for (const pair of missing) pair.comeBack();
 	}
 
 	act(body) {
@@ -153,6 +167,12 @@ class ServerHost extends SlotHost {
 		clearInterval(this.watch);
 		for (const pair of this.pairs ?? []) pair.close();
 	}
+}
+
+/** Hosts of one fleet begin with different servers, so that few matches are spread too. */
+function turned(servers, by) {
+	const first = by % servers.length;
+	return [...servers.slice(first), ...servers.slice(0, first)];
 }
 
 // -- the process

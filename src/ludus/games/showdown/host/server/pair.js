@@ -1,10 +1,12 @@
 'use strict';
 // Two accounts on one server that play each other, many battles at once; one challenge at a time, as servers allow.
 
+const { setTimeout: sleep } = require('node:timers/promises');
 const { HostError } = require('../frames.js');
 const { Connection } = require('./connection.js');
 
 const LOGIN_DEADLINE_MS = 15_000;
+const AGAIN_MS = 500; // before a server that is not there is asked again, while a host starts
 const REJOIN_MS = 5_000; // in which a server must bring an account that is back into its battles
 const FIRST_PAUSE_MS = 250; // before a challenge is made again, or a lost connection; doubles
 const LONGEST_PAUSE_MS = 5_000;
@@ -43,19 +45,32 @@ class Pair {
 		return this.accounts.length > 0 && this.accounts.every(account => account.isOpen);
 	}
 
-	/** Throws HostError of kind configuration. */
-	async connect() {
+	/** Throws HostError of kind configuration; before that a server that is not there is asked again for some time. */
+	async connect(patienceMs = 0) {
+		const untilMs = Date.now() + patienceMs;
 		this.accounts = [0, 1].map(seat => new this.Account(this.url, {
 			hear: message => this.hear(seat, message),
 			lost: why => this.lose(seat, why),
 		}));
-		try {
-			await Promise.all(this.accounts.map(account => account.open(this.wish, LOGIN_DEADLINE_MS)));
-		} catch (error) {
-			this.close();
-			throw error;
+		for (let error = await this.#logIn(); error !== null; error = await this.#logIn()) {
+			if (!error.isPassing || Date.now() >= untilMs) throw error;
+			await sleep(AGAIN_MS);
 		}
 		this.startNext();
+	}
+
+	/** Why not both accounts are logged in, or null; then neither is. */
+	async #logIn() {
+		const outcomes = await Promise.allSettled(this.accounts.map(account => account.open(this.wish, LOGIN_DEADLINE_MS)));
+		const failed = outcomes.find(outcome => outcome.status === 'rejected');
+		if (failed === undefined) return null;
+		this.close();
+		return failed.reason;
+	}
+
+	/** Both accounts go on trying to connect. */
+	comeBack() {
+		for (const seat of [0, 1]) this.reconnect(seat);
 	}
 
 	start(match) {
