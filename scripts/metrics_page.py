@@ -13,7 +13,8 @@ KINDS = (
     ("gauge", "the latest value"),
     ("mean", "over what happened since the last report, about a second ago"),
     ("rate", "growth of a counter over the last ten reports, per time of training"),
-    ("share", "of the time of its process since the last report"),
+    ("share", "of the time of its process lately: half of the weight is on the last 15 s of training"),
+    ("duration", "of one pass of a stage, lately as well; percentiles are exact to about 12%"),
 )
 
 
@@ -44,8 +45,10 @@ def page() -> str:
             "",
             "## Stages",
             "",
-            "What the time of each process went into. In serial mode both halves share one process and their shares",
-            "add up to at most 1; in overlapped mode those of each process do.",
+            "What the time of each kind of process went into. Shares are of its own wall-clock (of all hosts together)",
+            "and sum to 1 with what is left, `other`; shares of two kinds do not add up. Time in which an evaluation",
+            "ran is left out; stages.json and report.md have the whole run. Each stage has a `mean_ms/...`,",
+            "`p50_ms/...` and `p95_ms/...` as well. [Where the time goes](diagnostics.md) says how it is measured.",
             "",
             *table(("name", "meaning"), stages),
             "",

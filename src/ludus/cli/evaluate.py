@@ -129,7 +129,7 @@ class Clocks:
 
     def seconds(self) -> dict[str, float]:
         """To be called once, at the end."""
-        spent = {stage: timer.take() / 1e9 for stage, timer in self._timers.items()}
+        spent = {stage: timer.take().total_ns / 1e9 for stage, timer in self._timers.items()}
         return {"hosts": max(0.0, time.perf_counter() - self._began_s - sum(spent.values())), **spent}
 
 

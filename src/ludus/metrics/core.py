@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -10,24 +11,26 @@ from typing import NamedTuple
 
 import msgspec
 
+from ludus.durations import Durations
 from ludus.metrics import names
+from ludus.metrics.times import LEARNER, Times
 
 RATE_REPORTS = 10  # rates look back this far
+HALF_LIFE_S = 15.0  # shares and durations of a report: time this long ago counts half
+KEPT = 4096  # durations of a stage before they are counted into buckets
 
 
 class Delta(msgspec.Struct, frozen=True):
     """What one process counted since its last `drain`. Deltas add up: merging all of them loses nothing."""
 
-    process: str
-    wall_ns: int
     counters: dict[str, float] = {}
     gauges: dict[str, float | str] = {}
     means: dict[str, tuple[float, float]] = {}  # sum of value * weight, sum of weight
-    stages: dict[str, int] = {}  # ns
+    times: Times = msgspec.field(default_factory=Times)
 
     def to_dict(self) -> dict[str, object]:
         """Plain numbers, strings and dicts: fit for a pipe or a JSON file."""
-        plain: dict[str, object] = msgspec.to_builtins(self)
+        plain: dict[str, object] = msgspec.to_builtins(self, str_keys=True)
         return plain
 
 
@@ -35,19 +38,28 @@ class Metrics:
     """One process's numbers. Not for several threads.
 
     A process that has a learner above it calls `drain` and sends the result; the learner calls `merge` on it and, about
-    once a second, `report`, which gives the flat numbers that the exporters show.
+    once a second, `report`, which gives the flat numbers that the exporters show. Stages timed here are parts of
+    `process`. `timed=False` leaves out the stages, for measuring what they cost.
     """
 
-    def __init__(self, process: str = "learner", clock_ns: Callable[[], int] = time.perf_counter_ns) -> None:
+    def __init__(
+        self,
+        process: str = LEARNER,
+        clock_ns: Callable[[], int] = time.perf_counter_ns,
+        *,
+        timed: bool = True,
+    ) -> None:
         self._process = process
         self._clock_ns = clock_ns
+        self._timed = timed
         self._counters: dict[str, float] = {}  # totals; the run's when this is the learner's
         self._gauges: dict[str, float | str] = {}
         self._sums: dict[str, float] = {}
         self._weights: dict[str, float] = {}
         self._stages: dict[str, StageTimer] = {}
-        self._merged_stages: dict[str, int] = {}
-        self._merged_wall: dict[str, int] = {}
+        self._merged = Times()  # of other processes, since the last report or drain
+        self._recent = Times()
+        self._times = Times()
         self._since_ns = clock_ns()
         self._history: deque[_Moment] = deque([_Moment(self._since_ns, 0.0, {})], maxlen=RATE_REPORTS)
 
@@ -68,7 +80,7 @@ class Metrics:
         """`with metrics.stage(names.POLICIES): ...` adds the time to that stage; the timer may be kept."""
         timer = self._stages.get(name)
         if timer is None:
-            timer = self._stages[name] = StageTimer(self._clock_ns)
+            timer = self._stages[name] = StageTimer(self._clock_ns) if self._timed else _Unused(self._clock_ns)
         return timer
 
     def counter(self, name: str) -> float:
@@ -78,44 +90,48 @@ class Metrics:
         """All totals, to be saved with a checkpoint."""
         return dict(self._counters)
 
-    def restore(self, counters: Mapping[str, float]) -> None:
-        """Go on from a checkpoint's totals; they count into no rate."""
+    def times(self) -> Times:
+        """Of all reports, the time before `restore` included."""
+        return self._times
+
+    def restore(self, counters: Mapping[str, float], times: Times | None = None) -> None:
+        """Go on from a checkpoint's totals; they count into no rate and no share."""
         self._counters = dict(counters)
+        self._times = times or Times()
         self._history.clear()
         self._history.append(_Moment(self._clock_ns(), None, dict(counters)))
 
     def drain(self) -> Delta:
         """Everything since the last drain, and begin again from zero."""
-        now = self._clock_ns()
         delta = Delta(
-            process=self._process,
-            wall_ns=now - self._since_ns,
             counters=self._counters,
             gauges=self._gauges,
             means={name: (total, self._weights[name]) for name, total in self._sums.items()},
-            stages={name: timer.take() for name, timer in self._stages.items()},
+            times=self._window(self._clock_ns()),
         )
         self._counters, self._gauges, self._sums, self._weights = {}, {}, {}, {}
-        self._since_ns = now
         return delta
 
     def merge(self, delta: Delta | Mapping[str, object]) -> None:
         """Take in what another process drained: counters and means add up, gauges replace."""
-        seen = delta if isinstance(delta, Delta) else msgspec.convert(delta, Delta)
+        seen = delta if isinstance(delta, Delta) else msgspec.convert(delta, Delta, str_keys=True)
         for name, value in seen.counters.items():
             self.add(name, value)
         self._gauges.update(seen.gauges)
         for name, (total, weight) in seen.means.items():
             self._sums[name] = self._sums.get(name, 0.0) + total
             self._weights[name] = self._weights.get(name, 0.0) + weight
-        for name, stage_ns in seen.stages.items():
-            self._merged_stages[name] = self._merged_stages.get(name, 0) + stage_ns
-        self._merged_wall[seen.process] = self._merged_wall.get(seen.process, 0) + seen.wall_ns
+        self.merge_times(seen.times)
+
+    def merge_times(self, times: Times) -> None:
+        """Take in where the time of other processes went."""
+        self._merged.add(times)
 
     def report(self) -> dict[str, float | str]:
         """The flat numbers for the exporters, in the order of names.py.
 
-        Means and shares begin anew with every report, rates look back over the last ten; counters and gauges stay.
+        Means begin anew with every report, rates look back over the last ten, shares and durations fade; counters and
+        gauges stay. Time in which an evaluation ran is in no share: it would hide where that of the training goes.
         """
         now = self._clock_ns()
         wall_ns = max(now - self._since_ns, 1)
@@ -124,9 +140,8 @@ class Metrics:
             if self._weights[name] > 0:
                 numbers[name] = total / self._weights[name]
         numbers.update(self._rates(now))
-        numbers.update(self._shares(wall_ns))
+        numbers.update(self._stage_numbers(self._window(now), wall_ns))
         self._sums, self._weights = {}, {}
-        self._since_ns = now
         return {name: numbers[name] for name in names.ordered(numbers)}
 
     def snapshot(self) -> dict[str, float | str]:
@@ -153,16 +168,31 @@ class Metrics:
             if name in self._counters
         }
 
-    def _shares(self, wall_ns: int) -> dict[str, float]:
-        """A stage's share of the wall time of the process it ran in; stages timed here share this process's time."""
-        shares: dict[str, float] = {}
-        for name, timer in self._stages.items():
-            shares[names.SHARE(name)] = timer.take() / wall_ns
-        for name, stage_ns in self._merged_stages.items():
-            process_ns = self._merged_wall.get(name.partition("/")[0], wall_ns)
-            shares[names.SHARE(name)] = shares.get(names.SHARE(name), 0.0) + stage_ns / max(process_ns, 1)
-        self._merged_stages, self._merged_wall = {}, {}
-        return shares
+    def _window(self, now_ns: int) -> Times:
+        """Where the time went since the last window, here and in what was merged."""
+        window, self._merged = self._merged, Times()
+        own = {name: timer.take() for name, timer in self._stages.items()}
+        window.add(Times({self._process: now_ns - self._since_ns}, own))
+        self._since_ns = now_ns
+        return window
+
+    def _stage_numbers(self, window: Times, wall_ns: int) -> dict[str, float]:
+        self._times.add(window)
+        evaluated = window.stages.get(names.EVALUATE)
+        if evaluated is None or not evaluated.total_ns:
+            self._recent.fade(0.5 ** (wall_ns / 1e9 / HALF_LIFE_S))
+            self._recent.add(window)
+        numbers = {}
+        for line in self._recent.lines():
+            numbers[names.SHARE(line.stage)] = line.share
+            for family, value in (
+                (names.MEAN_MS, line.mean_ms),
+                (names.P50_MS, line.p50_ms),
+                (names.P95_MS, line.p95_ms),
+            ):
+                if math.isfinite(value):
+                    numbers[family(line.stage)] = value
+        return numbers
 
 
 class _Moment(NamedTuple):
@@ -174,14 +204,17 @@ class _Moment(NamedTuple):
 
 
 class StageTimer:
-    """Adds the time between enter and exit to a stage; about a microsecond a pass. A stage does not nest in itself."""
+    """Adds the time between enter and exit to a stage; about half a microsecond a pass. A stage does not nest, neither
+    in itself nor in another of its process: their shares are to add up."""
 
-    __slots__ = ("_clock_ns", "_entered_ns", "_total_ns")
+    __slots__ = ("_clock_ns", "_entered_ns", "_given_ns", "_settled", "_spent_ns")
 
     def __init__(self, clock_ns: Callable[[], int]) -> None:
         self._clock_ns = clock_ns
         self._entered_ns: int | None = None  # while the stage is under way
-        self._total_ns = 0
+        self._given_ns = 0  # of a pass that was under way in the last take
+        self._spent_ns: list[int] = []
+        self._settled = Durations()
 
     def __enter__(self) -> None:
         self._entered_ns = self._clock_ns()
@@ -190,15 +223,34 @@ class StageTimer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._entered_ns is not None:
-            self._total_ns += self._clock_ns() - self._entered_ns
+            self._spent_ns.append(self._clock_ns() - self._entered_ns)
             self._entered_ns = None
+            if len(self._spent_ns) >= KEPT:
+                self._settle()
 
-    def take(self) -> int:
+    def take(self) -> Durations:
         """The time since the last take, that of a stage under way included, so that no window gets another's time."""
-        now = self._clock_ns()
-        taken = self._total_ns
-        if self._entered_ns is not None:
-            taken += now - self._entered_ns
-            self._entered_ns = now
-        self._total_ns = 0
+        self._settle()
+        taken, self._settled = self._settled, Durations()
+        under_way_ns = 0 if self._entered_ns is None else self._clock_ns() - self._entered_ns
+        taken.total_ns += under_way_ns - self._given_ns
+        self._given_ns = under_way_ns
         return taken
+
+    def _settle(self) -> None:
+        self._settled.add(Durations.of(self._spent_ns))
+        self._spent_ns.clear()
+
+
+class _Unused(StageTimer):
+    """Times nothing."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        pass

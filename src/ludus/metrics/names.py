@@ -10,9 +10,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["counter", "gauge", "mean", "rate", "share"]
+Kind = Literal["counter", "gauge", "mean", "rate", "share", "duration"]
 """counter: grows over the whole run, resumes included. gauge: the latest value. mean: since the last report. rate:
-growth of a counter over the last ten reports, per time of training. share: of its process's time since the last one."""
+growth of a counter over the last ten reports, per time of training. share: of its process's time lately. duration: of
+one pass of a stage lately. Lately: while training, half of the weight is on the last 15 s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,7 @@ BEGUN_ANEW = "match/begun_anew"
 HOSTS_ALIVE = "hosts/alive"
 HOSTS_TOTAL = "hosts/total"
 HOSTS_RESTARTS = "hosts/restarts"
+CORES = "hosts/cores"
 
 # The facts of a game that the live table knows by name
 FACT_MOVES = "moves"
@@ -136,6 +138,7 @@ METRICS: tuple[Metric, ...] = (
     Metric(HOSTS_ALIVE, "gauge", "hosts", "hosts that play now"),
     Metric(HOSTS_TOTAL, "gauge", "hosts", "hosts the run began with"),
     Metric(HOSTS_RESTARTS, "gauge", "restarts", "times a host was started again"),
+    Metric(CORES, "gauge", "cores", "cores that the run may use"),
 )
 
 WIN_RATE = Family(
@@ -147,8 +150,11 @@ TRAIN_WIN_RATE = Family(
 VOIDED_BY = Family("voided", "counter", "matches", "voided matches by reason", "hung")
 FACT = Family("fact", "mean", "", "a number the game gives for each match", "turns")
 SHARE = Family("share", "share", "share", "of its process's time, by stage", "actor/policies")
+MEAN_MS = Family("mean_ms", "duration", "ms", "mean time of a pass, by stage", "actor/policies")
+P50_MS = Family("p50_ms", "duration", "ms", "half of the passes took at most so long, by stage", "actor/policies")
+P95_MS = Family("p95_ms", "duration", "ms", "95 of 100 passes took at most so long, by stage", "actor/policies")
 
-FAMILIES: tuple[Family, ...] = (WIN_RATE, TRAIN_WIN_RATE, VOIDED_BY, FACT, SHARE)
+FAMILIES: tuple[Family, ...] = (WIN_RATE, TRAIN_WIN_RATE, VOIDED_BY, FACT, SHARE, MEAN_MS, P50_MS, P95_MS)
 
 # Counters that are also shown as a rate: name of the rate, seconds in its unit.
 RATES: dict[str, tuple[str, float]] = {
@@ -166,35 +172,63 @@ class Stage:
     meaning: str
 
 
+HOST_WAIT = "hosts/wait"
+HOST_SIMULATE = "hosts/simulate"
+HOST_ENCODE = "hosts/encode"
+HOST_MASK = "hosts/mask"
+HOST_SEND = "hosts/send"
+HOST_OTHER = "hosts/other"
 WAIT_HOSTS = "actor/wait_hosts"
 SEGMENTS = "actor/segments"
 POLICIES = "actor/policies"
+OPPONENTS = "actor/opponents"
 SEND = "actor/send"
 HAND_OVER = "actor/hand_over"
 LOAD_WEIGHTS = "actor/load_weights"
 SAVE = "actor/save"
+ACTOR_OTHER = "actor/other"
 WAIT_BATCH = "learner/wait_batch"
 RETURNS = "learner/returns"
 UPDATE = "learner/update"
 PUBLISH = "learner/publish"
 CHECKPOINT = "learner/checkpoint"
 EVALUATE = "learner/evaluate"
+LEARNER_OTHER = "learner/other"
 
 STAGES: tuple[Stage, ...] = (
+    Stage(HOST_WAIT, "waiting for actions"),
+    Stage(HOST_SIMULATE, "playing, and opening matches; where servers play, waiting for them"),
+    Stage(HOST_ENCODE, "observations: following the game's log and writing rows"),
+    Stage(HOST_MASK, "which actions are legal"),
+    Stage(HOST_SEND, "putting frames together and writing them"),
+    Stage(HOST_OTHER, "all else"),
     Stage(WAIT_HOSTS, "waiting for rows that must choose, and reading them"),
     Stage(SEGMENTS, "writing decisions, rewards and endings into segments"),
-    Stage(POLICIES, "choosing: batched forwards and scripted opponents"),
+    Stage(POLICIES, "choosing: batched forwards and, in training, scripted opponents"),
+    Stage(OPPONENTS, "choosing by opponents in `ludus eval`"),
     Stage(SEND, "sending the choices to the hosts"),
     Stage(HAND_OVER, "handing batches to the learner, waiting included when its queue is full"),
     Stage(LOAD_WEIGHTS, "taking over published weights"),
     Stage(SAVE, "writing what is under way into a checkpoint"),
+    Stage(ACTOR_OTHER, "all else"),
     Stage(WAIT_BATCH, "waiting for a batch"),
     Stage(RETURNS, "advantages and returns"),
     Stage(UPDATE, "forward, backward and optimiser"),
     Stage(PUBLISH, "publishing weights to the actor"),
     Stage(CHECKPOINT, "saving"),
     Stage(EVALUATE, "evaluation matches"),
+    Stage(LEARNER_OTHER, "all else"),
 )
+
+
+def process(stage: str) -> str:
+    """Of which kind of process a stage is a part."""
+    return stage.partition("/")[0]
+
+
+def ordered_stages(stages: Iterable[str]) -> list[str]:
+    """In the order of this page, unknown ones last."""
+    return sorted(stages, key=lambda stage: (_STAGE_ORDER.get(stage, len(STAGES)), stage))
 
 
 def ordered(names: Iterable[str]) -> list[str]:

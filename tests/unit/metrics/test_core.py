@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ludus.durations import Durations
 from ludus.metrics import names
-from ludus.metrics.core import RATE_REPORTS, Metrics
+from ludus.metrics.core import HALF_LIFE_S, KEPT, RATE_REPORTS, Metrics
+from ludus.metrics.times import ACTOR, HOSTS, LEARNER, Times
 
 
 class Clock:
@@ -91,18 +93,101 @@ def test_a_stage_is_a_share_of_the_time_of_the_process_it_ran_in() -> None:
     assert report[names.SHARE(names.UPDATE)] == pytest.approx(0.1)
 
 
-def test_in_one_process_the_stages_of_both_halves_share_its_time() -> None:
+def test_shares_of_each_process_sum_to_the_whole_of_its_own_time() -> None:
+    clock = Clock()
+    learner, actor = Metrics("learner", clock), Metrics("actor", clock)
+    for stage, seconds in ((names.WAIT_HOSTS, 1.0), (names.POLICIES, 2.0)):
+        with actor.stage(stage):
+            clock.pass_s(seconds)
+    with learner.stage(names.UPDATE):
+        clock.pass_s(3.0)
+    actor.merge_times(Times({HOSTS: 8e9}, {names.HOST_WAIT: Durations.of([6_000_000_000])}))
+    learner.merge(actor.drain())
+    report = learner.report()
+    assert report[names.SHARE(names.HOST_WAIT)] == pytest.approx(0.75)
+    assert report[names.SHARE(names.WAIT_HOSTS)] == pytest.approx(1 / 6)
+    assert report[names.SHARE(names.UPDATE)] == pytest.approx(0.5)
+    for process in (HOSTS, ACTOR, LEARNER):
+        shares = [value for name, value in report.items() if name.startswith(f"share/{process}/")]
+        assert sum(float(share) for share in shares) == pytest.approx(1.0)
+
+
+def test_a_pass_is_counted_with_its_whole_length_when_it_ends() -> None:
     clock = Clock()
     metrics = Metrics(clock_ns=clock)
-    for stage, seconds in ((names.WAIT_HOSTS, 1.0), (names.UPDATE, 3.0)):
-        with metrics.stage(stage):
-            clock.pass_s(seconds)
+    with metrics.stage(names.WAIT_BATCH):
+        clock.pass_s(1.0)
+        metrics.report()
+        clock.pass_s(3.0)
     report = metrics.report()
-    assert report[names.SHARE(names.WAIT_HOSTS)] == pytest.approx(0.25)
-    assert report[names.SHARE(names.UPDATE)] == pytest.approx(0.75)
+    assert report[names.P50_MS(names.WAIT_BATCH)] == pytest.approx(4000, rel=0.13)
+    assert metrics.times().stages[names.WAIT_BATCH].total_ns == pytest.approx(4e9)
 
 
-def test_a_stage_under_way_gives_each_report_its_own_part_of_the_time() -> None:
+def test_many_passes_take_a_bounded_room() -> None:
+    clock = Clock()
+    metrics = Metrics(clock_ns=clock)
+    timer = metrics.stage(names.SEND)
+    for _ in range(3 * KEPT + 5):
+        with timer:
+            clock.pass_s(1e-3)
+    assert len(timer._spent_ns) < KEPT
+    found = timer.take()
+    assert found.passes == 3 * KEPT + 5
+    assert found.total_ns == pytest.approx((3 * KEPT + 5) * 1e6)
+
+
+def test_an_evaluation_leaves_the_shares_of_the_training_before_it_as_they_were() -> None:
+    clock = Clock()
+    metrics = Metrics(clock_ns=clock)
+
+    def train() -> dict[str, float | str]:
+        with metrics.stage(names.UPDATE):
+            clock.pass_s(0.75)
+        clock.pass_s(0.25)
+        return metrics.report()
+
+    before = train()
+    with metrics.stage(names.EVALUATE):
+        clock.pass_s(30.0)
+        metrics.report()
+        clock.pass_s(1.0)
+    after, later = metrics.report(), train()
+    for report in (before, after, later):
+        assert report[names.SHARE(names.UPDATE)] == pytest.approx(0.75)
+        assert names.SHARE(names.EVALUATE) not in report or report[names.SHARE(names.EVALUATE)] == 0.0
+    assert metrics.times().share(names.EVALUATE) == pytest.approx(31 / 33)
+
+
+def test_shares_follow_what_the_run_does_lately() -> None:
+    clock = Clock()
+    metrics = Metrics(clock_ns=clock)
+    for stage in (names.WAIT_BATCH, names.UPDATE):
+        for _ in range(round(HALF_LIFE_S)):
+            with metrics.stage(stage):
+                clock.pass_s(1.0)
+            report = metrics.report()
+    assert report[names.SHARE(names.UPDATE)] == pytest.approx(2 / 3, rel=0.05)
+
+
+def test_the_times_of_a_resumed_run_go_on() -> None:
+    clock = Clock()
+    metrics = Metrics(clock_ns=clock)
+    metrics.restore({}, Times({LEARNER: 3e9}, {names.UPDATE: Durations.of([3_000_000_000])}))
+    clock.pass_s(1.0)
+    report = metrics.report()
+    assert names.SHARE(names.UPDATE) not in report
+    assert metrics.times().share(names.UPDATE) == pytest.approx(0.75)
+
+
+def test_stages_can_be_left_out() -> None:
+    metrics = Metrics(timed=False)
+    with metrics.stage(names.UPDATE):
+        pass
+    assert metrics.drain().times.stages[names.UPDATE].passes == 0
+
+
+def test_a_stage_under_way_gives_each_window_its_own_part_of_the_time() -> None:
     clock = Clock()
     metrics = Metrics(clock_ns=clock)
     shares = []
@@ -110,10 +195,10 @@ def test_a_stage_under_way_gives_each_report_its_own_part_of_the_time() -> None:
     with metrics.stage(names.WAIT_BATCH):
         for seconds in (1.0, 2.0):
             clock.pass_s(seconds)
-            shares.append(metrics.report()[names.SHARE(names.WAIT_BATCH)])
+            shares.append(metrics.drain().times.share(names.WAIT_BATCH))
         clock.pass_s(1.0)
     clock.pass_s(3.0)
-    shares.append(metrics.report()[names.SHARE(names.WAIT_BATCH)])
+    shares.append(metrics.drain().times.share(names.WAIT_BATCH))
     assert shares == [pytest.approx(0.5), pytest.approx(1.0), pytest.approx(0.25)]
 
 
@@ -122,13 +207,13 @@ def test_a_stage_that_raises_is_timed_and_the_error_passes() -> None:
     metrics = Metrics(clock_ns=clock)
 
     def lose() -> None:
-        with metrics.stage(names.SEND):
+        with metrics.stage(names.PUBLISH):
             clock.pass_s(1.0)
             raise ValueError("lost")
 
     with pytest.raises(ValueError, match="lost"):
         lose()
-    assert metrics.report()[names.SHARE(names.SEND)] == pytest.approx(1.0)
+    assert metrics.report()[names.SHARE(names.PUBLISH)] == pytest.approx(1.0)
 
 
 @settings(deadline=None, max_examples=50)
@@ -143,11 +228,15 @@ def test_merging_every_drain_loses_nothing(events: list[tuple[str, int, bool]]) 
         for metrics in (actor, alone):
             metrics.add(name, value)
             metrics.observe(names.LENGTH, value)
+        with actor.stage(names.SEND):
+            pass
         if drains:
             learner.merge(json.loads(json.dumps(actor.drain().to_dict())))
     learner.merge(actor.drain())
     assert learner.counters() == alone.counters()
     assert learner.snapshot().get(names.LENGTH) == pytest.approx(alone.snapshot().get(names.LENGTH))
+    learner.report()
+    assert learner.times().stages.get(names.SEND, Durations()).passes == len(events)
 
 
 def test_numbers_are_reported_in_the_order_of_the_names_page() -> None:

@@ -18,9 +18,12 @@ from ludus.metrics import names
 from ludus.metrics.exporters import text
 from ludus.metrics.exporters.log import LOGGER
 from ludus.metrics.observer import Numbers, Result
+from ludus.metrics.times import ACTOR, HOSTS, LEARNER
 
 WIDE = 110  # columns from which the bars are longer
 WIDEST = 120  # columns that are used: farther apart, labels and values lose each other
+DURATIONS = {"mean": names.MEAN_MS, "p50": names.P50_MS, "p95": names.P95_MS}
+STYLES = {HOSTS: "cyan", ACTOR: "magenta", LEARNER: "yellow"}
 Row = tuple[str, str, str]  # label, value, style
 
 
@@ -35,7 +38,7 @@ class LiveTable:
         self._warnings = _Warnings(self._console)
 
     def on_progress(self, numbers: Numbers) -> None:
-        self._screen.numbers = text.held(self._screen.numbers, numbers)
+        self._screen.numbers = {**self._screen.numbers, **numbers}
         self._live.refresh()
 
     def on_evaluation(self, results: Sequence[Result], *, final: bool = False) -> None:
@@ -69,7 +72,7 @@ class Screen:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         width = min(options.max_width, WIDEST)
         blocks = (_speed(self.numbers), _learning(self.numbers), _matches(self.numbers))
-        fixed = 4 + max(len(block) for block in blocks) + 3  # title, bar, gaps, block titles
+        fixed = 4 + max(len(block) for block in blocks) + 4  # title, bar, gaps, block titles, the last line
         height = max(3, (options.height or console.height) - fixed)
         shown = Group(
             self._title(),
@@ -84,6 +87,7 @@ class Screen:
                     _stages(self.numbers, height, width),
                 ],
             ),
+            Text(text.bottleneck(self.numbers), style="cyan", no_wrap=True, overflow="ellipsis"),
         )
         yield Constrain(shown, width)
 
@@ -196,20 +200,26 @@ def _win_rates(results: Sequence[Result], numbers: Numbers, height: int, width: 
 
 
 def _stages(numbers: Numbers, height: int, width: int) -> RenderableType:
-    """Shares of each process's time, the largest that there is room for, in the order of the loop."""
+    """Shares of each process's time and how long a pass takes: the largest that there is room for, in the order of the
+    loop."""
     found = ((names.SHARE.end(name), text.number(numbers, name)) for name in names.ordered(numbers))
-    shares = {stage: share for stage, share in found if stage is not None}
-    shown = set(sorted(shares, key=lambda stage: -shares[stage])[:height])
+    shares = {stage: share for stage, share in found if stage is not None and share >= 0.005}
+    shown = set(sorted(shares, key=lambda stage: -shares[stage])[: height - 1])
     grid = Table.grid(padding=(0, 1))
     grid.add_column(max_width=20)
-    grid.add_column(no_wrap=True)
-    grid.add_column(justify="right", no_wrap=True)
-    for stage, share in shares.items():
-        if stage in shown and share >= 0.005:
-            process, _, part = stage.partition("/")
-            style = "magenta" if process == "actor" else "yellow"
-            label = Text.assemble((f"{process} ", "dim"), part.replace("_", " "), no_wrap=True, overflow="ellipsis")
-            grid.add_row(label, _bar(share, 20 if width >= WIDE else 8, style), text.percent(share))
+    if width >= WIDE:
+        grid.add_column(no_wrap=True)
+    for _ in ("share", *DURATIONS):
+        grid.add_column(justify="right", no_wrap=True)
+    if shown:
+        heads = ("stage", "" if width >= WIDE else None, "share", *DURATIONS)
+        grid.add_row(*(_label(head, "dim") for head in heads if head is not None))
+    for stage in (stage for stage in shares if stage in shown):
+        process, _, part = stage.partition("/")
+        label = Text.assemble((f"{process} ", "dim"), part.replace("_", " "), no_wrap=True, overflow="ellipsis")
+        bar = (_bar(shares[stage], 10, STYLES.get(process, "")),) if width >= WIDE else ()
+        spans = (text.span(text.number(numbers, family(stage))) for family in DURATIONS.values())
+        grid.add_row(label, *bar, text.percent(shares[stage]), *spans)
     return grid
 
 

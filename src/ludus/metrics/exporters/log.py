@@ -31,7 +31,7 @@ class LogLines:
         self._waiting = False
 
     def on_progress(self, numbers: Numbers) -> None:
-        self._numbers = text.held(self._numbers, numbers)
+        self._numbers = {**self._numbers, **numbers}
         self._waiting = True
         if self._clock_s() >= self._due_s:
             self._log()

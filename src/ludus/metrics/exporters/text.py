@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from ludus.metrics import names
+from ludus.metrics.bottleneck import sentence
 from ludus.metrics.observer import Numbers
 
 
@@ -46,6 +47,17 @@ def duration(seconds: float) -> str:
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
 
 
+def span(ms: float) -> str:
+    """A duration in five characters at most: 4us, 0.12ms, 3.4ms, 120ms, 1.2s."""
+    if math.isnan(ms):
+        return "-"
+    for unit, size in (("us", 1e-3), ("ms", 1.0), ("s", 1e3)):
+        value = ms / size
+        if round(value) < 1000 or unit == "s":
+            return f"{value:.1f}{unit}" if round(value, 1) < 10 else f"{value:,.0f}{unit}"
+    return "-"
+
+
 def evaluated(numbers: Numbers) -> str:
     """How far an evaluation under way is; empty when there is none."""
     ended, scheduled = number(numbers, names.EVALUATED), number(numbers, names.EVALUATION_MATCHES)
@@ -54,10 +66,14 @@ def evaluated(numbers: Numbers) -> str:
     return f"{ended:.0f}/{scheduled:.0f} against {numbers.get(names.EVALUATION_OPPONENT, '-')}"
 
 
-def held(before: Numbers, now: Numbers) -> Numbers:
-    """What to show a reader: the latest of every number, and shares of time as they were while the run was training."""
-    training = now.get(names.PHASE, "training") == "training" or not before
-    return {**before, **{name: value for name, value in now.items() if training or names.SHARE.end(name) is None}}
+def bottleneck(numbers: Numbers) -> str:
+    """Who keeps the others waiting, in one line; empty before anything was timed."""
+    stages = ((names.SHARE.end(name), number(numbers, name)) for name in numbers)
+    hosts, cores = number(numbers, names.HOSTS_TOTAL), number(numbers, names.CORES)
+    if math.isnan(hosts + cores):
+        return ""
+    shares = {stage: share for stage, share in stages if stage is not None}
+    return sentence(shares, hosts=int(hosts), cores=int(cores))
 
 
 def line(numbers: Numbers) -> str:
@@ -78,6 +94,8 @@ def line(numbers: Numbers) -> str:
         f"kl {decimal(get(names.KL))}",
         f"hosts {count(get(names.HOSTS_ALIVE))}/{count(get(names.HOSTS_TOTAL))}",
     ]
+    if math.isfinite(waiting := get(names.SHARE(names.HOST_WAIT))):
+        parts[-1] += f" busy {percent(1 - waiting)}"
     for label, name in (("voided", names.VOIDED), ("truncated", names.TRUNCATED), ("skipped", names.SKIPPED)):
         if get(name) > 0:
             parts.append(f"{label} {count(get(name))}")

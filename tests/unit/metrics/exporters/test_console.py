@@ -8,9 +8,25 @@ import pytest
 from rich.console import Console
 
 from ludus.metrics import names
+from ludus.metrics.core import Metrics
 from ludus.metrics.exporters.console import LiveTable, Screen
 from ludus.metrics.observer import Result
 
+
+class Clock:
+    """Nanoseconds that pass when told to."""
+
+    def __init__(self) -> None:
+        self.ns = 0
+
+    def __call__(self) -> int:
+        return self.ns
+
+    def pass_s(self, seconds: float) -> None:
+        self.ns += round(seconds * 1e9)
+
+
+DURATIONS = ((names.MEAN_MS, 4.5), (names.P50_MS, 0.0321), (names.P95_MS, 1234.0))
 NUMBERS: dict[str, float | str] = {
     names.PROGRESS: 0.38,
     names.PHASE: "evaluating",
@@ -27,7 +43,10 @@ NUMBERS: dict[str, float | str] = {
     names.VOIDED: 32,
     names.FACT(names.FACT_SWITCHES): 6.0,
     names.FACT(names.FACT_MOVES): 44.0,
-    **{names.SHARE(stage.name): 1 / (index + 2) for index, stage in enumerate(names.STAGES)},
+    names.CORES: 16,
+    **{names.SHARE(stage.name): 0.02 for stage in names.STAGES},
+    **{names.SHARE(stage): 0.6 for stage in (names.HOST_SIMULATE, names.POLICIES, names.UPDATE)},
+    **{family(names.POLICIES): value for family, value in DURATIONS},
     **{names.TRAIN_WIN_RATE(name): 0.5 for name in ("past", "max_damage", "an_opponent_with_a_very_long_name")},
 }
 
@@ -70,8 +89,20 @@ def test_everything_a_user_asks_for_is_on_a_screen_of_80_by_24() -> None:
     ):
         assert words in page
     assert "voluntary switches     12%" in page
-    for words in ("heuristic", "83-94", "actor policies", "learner update", "entropy", "KL"):
+    for words in ("heuristic", "83-94", "hosts simulate", "learner update", "entropy", "KL"):
         assert words in page
+    assert "actor policies 60% 4.5ms 32us 1.2s" in " ".join(page.split())
+    assert "The hosts are busy 98% (simulate 60%): more will not help on 16 cores." in page
+
+
+def test_the_shares_of_an_evaluation_do_not_stay_on_the_screen() -> None:
+    metrics = Metrics(clock_ns=(clock := Clock()))
+    for stage, seconds in ((names.UPDATE, 8.0), (names.EVALUATE, 60.0)):
+        with metrics.stage(stage):
+            clock.pass_s(seconds)
+        page = " ".join(" ".join(drawn(80, 30, metrics.report())).split())
+        assert "learner update 100%" in page
+        assert "evaluate" not in page
 
 
 def test_an_evaluation_is_followed_match_by_match_and_no_line_moves_when_it_ends() -> None:

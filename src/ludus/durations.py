@@ -1,0 +1,77 @@
+"""How long the passes of a stage took, in few numbers that add up over time, stages and processes.
+
+Percentiles come from a histogram with four buckets an octave, so they are exact to about 12%. A duration of `ns` whole
+nanoseconds that has `b` bits falls into bucket `4 * (b - 2) + (ns >> (b - 3)) % 4`, below 4 ns into bucket `ns`; hosts
+in other languages count the same way (docs/host-protocol.md).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+BUCKETS = 160  # the last one holds everything from 16 minutes up
+
+
+class Durations(msgspec.Struct):
+    """Floats, so that they can fade; `buckets` has only those that something fell into."""
+
+    total_ns: float = 0.0  # time in the stage; that of a pass under way is in here before the pass is counted
+    passes: float = 0.0
+    buckets: dict[int, float] = {}
+
+    @classmethod
+    def of(cls, spent_ns: Sequence[int]) -> Durations:
+        if not spent_ns:
+            return cls()
+        counts = np.bincount(buckets(spent_ns))
+        found = np.flatnonzero(counts)
+        held = zip(found.tolist(), counts[found].astype(np.float64).tolist(), strict=True)
+        return cls(float(sum(spent_ns)), float(len(spent_ns)), dict(held))
+
+    def add(self, other: Durations) -> None:
+        self.total_ns += other.total_ns
+        self.passes += other.passes
+        for bucket, count in other.buckets.items():
+            self.buckets[bucket] = self.buckets.get(bucket, 0.0) + count
+
+    def fade(self, factor: float) -> None:
+        """Let what was counted so far weigh less."""
+        self.total_ns *= factor
+        self.passes *= factor
+        self.buckets = {bucket: count * factor for bucket, count in self.buckets.items()}
+
+    @property
+    def mean_ns(self) -> float:
+        """NaN before the first pass has ended."""
+        return self.total_ns / self.passes if self.passes > 0 else math.nan
+
+    def quantile_ns(self, share: float) -> float:
+        """That share of the passes took at most so long; NaN before the first."""
+        left = share * sum(self.buckets.values())
+        for bucket in sorted(self.buckets):
+            count = self.buckets[bucket]
+            if left <= count:
+                low, high = edges(bucket)
+                return low + (high - low) * left / count
+            left -= count
+        return math.nan
+
+
+def buckets(spent_ns: Sequence[int]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """The bucket of each duration."""
+    ns = np.maximum(np.asarray(spent_ns, np.float64), 0.0)
+    part, bits = np.frexp(ns)
+    found = np.where(ns < 4, ns, 4 * (bits - 2) + np.floor(part * 8) - 4)
+    return np.minimum(found, BUCKETS - 1).astype(np.int64)
+
+
+def edges(bucket: int) -> tuple[int, int]:
+    """Durations from the first to below the second, in ns, fall into the bucket."""
+    octave, part = divmod(bucket, 4)
+    if octave == 0:
+        return bucket, bucket + 1
+    return (4 + part) << (octave - 1), (5 + part) << (octave - 1)

@@ -1,0 +1,73 @@
+"""Who keeps the others waiting, in one line, from the shares of the stages. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ludus.metrics import names
+from ludus.metrics.times import ACTOR, HOSTS, LEARNER, OTHER, Times
+
+BUSY = 0.8  # of its time: who is busier than this is not waiting for anybody to speak of
+NOTABLE = 0.05  # of the actor's time spent waiting for the learner
+WAITING = {
+    HOSTS: (names.HOST_WAIT,),
+    ACTOR: (names.WAIT_HOSTS, names.HAND_OVER),
+    LEARNER: (names.WAIT_BATCH,),
+}
+BREAKS = (names.EVALUATE,)  # time that belongs to no comparison
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How busy one kind of process is, and with what most."""
+
+    process: str
+    busy: float
+    part: str
+    part_share: float
+
+    def __str__(self) -> str:
+        return f"{self.busy:.0%} ({self.part.replace('_', ' ')} {self.part_share:.0%})"
+
+
+def sentence(shares: Mapping[str, float], *, hosts: int, cores: int) -> str:
+    """One line of at most 80 characters; `shares` by stage. Empty where nothing was measured yet."""
+    found = loads(shares)
+    if not found:
+        return ""
+    busiest = max((load for load in found.values() if _limits(load, shares)), key=lambda load: load.busy, default=None)
+    if busiest is None or busiest.busy < BUSY:
+        words = ", ".join(f"{load.process} {load.busy:.0%}" for load in found.values())
+        return f"Nobody is busy all the time ({words}): more matches per host may help."
+    if busiest.process == HOSTS:
+        wanted = sum(load.busy * (hosts if load.process == HOSTS else 1) for load in found.values())
+        helps = f"more may help, {cores} cores are there" if wanted < cores else f"more will not help on {cores} cores"
+        return f"The hosts are busy {busiest}: {helps}."
+    if busiest.process == ACTOR:
+        return f"The actor is busy {busiest}: a smaller net or larger batches help."
+    return f"The learner is busy {busiest}: fewer epochs or a smaller net help."
+
+
+def of_times(times: Times, *, hosts: int, cores: int) -> str:
+    return sentence({stage: times.share(stage) for stage in times.stages}, hosts=hosts, cores=cores)
+
+
+def loads(shares: Mapping[str, float]) -> dict[str, Load]:
+    """By kind of process, of those that were measured. Time of evaluations is left out."""
+    found = {}
+    for process, waiting in WAITING.items():
+        own = {stage: share for stage, share in shares.items() if names.process(stage) == process}
+        whole = 1 - sum(own.pop(stage, 0.0) for stage in BREAKS)
+        if not own or whole <= 0:
+            continue
+        busy = max(0.0, 1 - sum(own.get(stage, 0.0) for stage in waiting) / whole)
+        work = {stage: share / whole for stage, share in own.items() if stage not in waiting}
+        most = max(work, key=lambda stage: work[stage], default=f"{process}/{OTHER}")
+        found[process] = Load(process, busy, most.partition("/")[2], work.get(most, 0.0))
+    return found
+
+
+def _limits(load: Load, shares: Mapping[str, float]) -> bool:
+    """A learner is busy also where it keeps up with the actor; it limits only whom it keeps waiting."""
+    return load.process != LEARNER or shares.get(names.HAND_OVER, 0.0) >= NOTABLE

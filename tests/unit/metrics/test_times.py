@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from ludus.durations import Durations
+from ludus.metrics import names, times
+from ludus.metrics.times import ACTOR, HOSTS, RunTimes, Times
+
+SECOND = 1_000_000_000
+
+
+def some() -> Times:
+    return Times(
+        {ACTOR: 4.0 * SECOND, HOSTS: 8.0 * SECOND},
+        {
+            names.POLICIES: Durations.of([SECOND // 10] * 10),
+            names.WAIT_HOSTS: Durations.of([SECOND // 100] * 100),
+            names.HOST_SIMULATE: Durations.of([SECOND] * 8),
+        },
+    )
+
+
+def test_lines_of_a_process_sum_to_its_wall_clock_with_what_is_left() -> None:
+    lines = some().lines()
+    assert [line.stage for line in lines] == [
+        names.HOST_SIMULATE,
+        names.HOST_OTHER,
+        names.WAIT_HOSTS,
+        names.POLICIES,
+        names.ACTOR_OTHER,
+    ]
+    assert [line.share for line in lines] == pytest.approx([1.0, 0.0, 0.25, 0.25, 0.5])
+    assert lines[3].mean_ms == pytest.approx(100)
+    assert lines[3].p95_ms == pytest.approx(100, rel=0.13)
+    assert math.isnan(lines[4].p50_ms)
+
+
+def test_times_of_several_processes_of_a_kind_add_up() -> None:
+    both = some()
+    both.add(some())
+    assert both.walls[ACTOR] == 8.0 * SECOND
+    assert both.share(names.POLICIES) == pytest.approx(0.25)
+    assert both.stages[names.POLICIES].passes == 20
+
+
+def test_what_a_run_keeps_is_read_back_and_a_damaged_file_is_none(tmp_path: Path) -> None:
+    path = tmp_path / times.STAGES_FILE
+    assert times.read(path) is None
+    kept = RunTimes(some(), hosts=2, cores=4)
+    times.write(path, kept)
+    assert times.read(path) == kept
+    path.write_bytes(path.read_bytes()[:50])
+    assert times.read(path) is None
