@@ -18,7 +18,6 @@ The last line on stdout is one JSON object; --save appends it to benchmarks/resu
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import sys
 from contextlib import ExitStack
@@ -65,8 +64,8 @@ def main() -> None:
     rows["host_rss_mib"] = contest.summary([memory.last["host_rss_mib"]], matches=MEMORY_MATCHES)
     rows["mask_and_observation_us"] = contest.summary(encoding_us)
     rows["ceiling_minus_bare_us"] = contest.summary(_difference_us(contestants, chosen.hosts))
-    ratios = {name: contest.ratio(contestants[a], contestants[b]) for name, (a, b) in RATIOS.items()}
-    _show(rows, ratios)
+    ratios = {name: contest.ratio(contestants[a].samples, contestants[b].samples) for name, (a, b) in RATIOS.items()}
+    contest.show(rows, ratios)
     quiet = rows["bare"]["cores"] > QUIET * chosen.hosts
     if not quiet:
         contest.say("the machine was busy with something else: measure again before you believe the figures")
@@ -137,13 +136,6 @@ def _difference_us(contestants: dict[str, Contestant], hosts: int) -> list[float
     return [1e6 * hosts * (1 / ceiling - 1 / bare) for ceiling, bare in pairs]
 
 
-def _show(rows: dict[str, dict[str, float]], ratios: dict[str, dict[str, float]]) -> None:
-    for name, row in rows.items():
-        print(f"{name:26}{row['median']:>12,.1f}   {row['low']:>10,.1f} to {row['high']:,.1f}")
-    for name, row in ratios.items():
-        print(f"{name:26}{row['median']:>12.2f}   {row['low']:>10.2f} to {row['high']:.2f}")
-
-
 def _report(
     chosen: argparse.Namespace, rows: dict[str, dict[str, float]], ratios: dict[str, dict[str, float]], quiet: bool
 ) -> None:
@@ -157,16 +149,8 @@ def _report(
         "repeats": chosen.repeats,
         "seconds": chosen.seconds,
         "quiet": quiet,
-        "rows": rows,
-        "ratios": {name: row["median"] for name, row in ratios.items()},
-        "ratio_spread": {name: [row["low"], row["high"]] for name, row in ratios.items()},
     }
-    line = json.dumps(result)
-    if chosen.save:
-        RESULTS.parent.mkdir(exist_ok=True)
-        with RESULTS.open("a") as file:
-            file.write(line + "\n")
-    print(line)
+    contest.report(result, rows, ratios, RESULTS if chosen.save else None)
 
 
 if __name__ == "__main__":

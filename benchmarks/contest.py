@@ -24,6 +24,7 @@ from typing import Any, Self
 
 import psutil
 
+from ludus import provenance
 from ludus.hosting.launch import tied
 
 START_DEADLINE_S = 120.0
@@ -40,7 +41,7 @@ class Contestant:
     pausing: bool = True  # whether it rests by itself between two requests
     samples: list[float] = field(default_factory=list)  # decisions/s
     cores: list[float] = field(default_factory=list)  # CPU seconds used a second, children included
-    last: Mapping[str, float] = field(default_factory=dict)  # what the first process answered last
+    answers: list[Mapping[str, float]] = field(default_factory=list)  # of the first process, with what drivers add
 
     def __enter__(self) -> Self:
         self._processes = [
@@ -49,6 +50,10 @@ class Contestant:
         ]
         self._unread = [b"" for _ in self._processes]
         return self
+
+    @property
+    def last(self) -> Mapping[str, float]:
+        return self.answers[-1]
 
     def wait_until_ready(self) -> None:
         for i in range(len(self._processes)):
@@ -62,7 +67,7 @@ class Contestant:
         answers = self.ask({"seconds": seconds})
         cores = (self._cpu_s() - before) / (time.perf_counter() - begin)
         self._rest()
-        self.last = answers[0]
+        self.answers.append(answers[0])
         self.cores.append(cores)
         return sum(answer["decisions"] / answer["seconds"] for answer in answers)
 
@@ -158,6 +163,7 @@ def run_interleaved(contestants: Iterable[Contestant], *, repeats: int, warm_up_
     for contestant in contestants:
         say(f"warming up {contestant.name}: {contestant.measure(warm_up_s):,.0f} decisions/s")
         contestant.cores.clear()
+        contestant.answers.clear()
     for repeat in range(repeats):
         for contestant in contestants:
             contestant.samples.append(contestant.measure(seconds))
@@ -172,25 +178,40 @@ def summary(samples: Sequence[float], **more: float) -> dict[str, float]:
     return {name: round(value, digits) for name, value in spread.items()}
 
 
-def ratio(ours: Contestant, other: Contestant) -> dict[str, float]:
+def ratio(ours: Sequence[float], other: Sequence[float]) -> dict[str, float]:
     """Of the medians, with the spread of the ratios within one repeat."""
-    pairs = [a / b for a, b in zip(ours.samples, other.samples, strict=True)]
-    medians = statistics.median(ours.samples) / statistics.median(other.samples)
+    pairs = [a / b for a, b in zip(ours, other, strict=True)]
+    medians = statistics.median(ours) / statistics.median(other)
     return {"median": round(medians, 3), "low": round(min(pairs), 3), "high": round(max(pairs), 3)}
+
+
+def show(rows: Mapping[str, Mapping[str, float]], ratios: Mapping[str, Mapping[str, float]]) -> None:
+    for name, row in rows.items():
+        print(f"{name:26}{row['median']:>12,.1f}   {row['low']:>10,.1f} to {row['high']:,.1f}")
+    for name, row in ratios.items():
+        print(f"{name:26}{row['median']:>12.2f}   {row['low']:>10.2f} to {row['high']:.2f}")
+
+
+def report(
+    result: Mapping[str, object],
+    rows: Mapping[str, Mapping[str, float]],
+    ratios: Mapping[str, Mapping[str, float]],
+    kept_in: Path | None,
+) -> None:
+    """Print the benchmark's last line, and append it to a file."""
+    medians = {name: row["median"] for name, row in ratios.items()}
+    spread = {name: [row["low"], row["high"]] for name, row in ratios.items()}
+    line = json.dumps({**result, "rows": rows, "ratios": medians, "ratio_spread": spread})
+    if kept_in is not None:
+        kept_in.parent.mkdir(exist_ok=True)
+        with kept_in.open("a") as file:
+            file.write(line + "\n")
+    print(line)
 
 
 def commit(root: Path) -> str:
     """The commit that is measured, with a + when the tree differs from it."""
-
-    def git(*arguments: str) -> str:
-        return subprocess.run(
-            ["git", "-C", root, *arguments], capture_output=True, text=True, check=True
-        ).stdout.strip()
-
-    try:
-        return git("rev-parse", "--short", "HEAD") + ("+" if git("status", "--porcelain", "src") else "")
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"
+    return provenance.commit(root) or "unknown"
 
 
 def machine() -> dict[str, str | int]:
