@@ -49,7 +49,7 @@ def serve(found: Installation, subprocesses: str, choose_port: Callable[[], int]
 def _started(found: Installation, root: Path, log: Path, choose_port: Callable[[], int]) -> ShowdownServer:
     for _ in range(PORTS_TRIED):
         log.unlink(missing_ok=True)
-        server = ShowdownServer(found, root, choose_port(), log)
+        server = ShowdownServer(found, root, choose_port(), log, warm=True)
         try:
             _wait_until_ready(server, log)
             return server

@@ -1,6 +1,6 @@
 """Ours without learning: hosts, fleet and a policy, nothing kept.
 
-Usage: fleet.py random|net FORMAT HOSTS MATCHES
+Usage: fleet.py random|net FORMAT HOSTS MATCHES [SERVER]. With the address of a server, battles are played there.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from ludus.types import Policy
 PAUSE_S = 1e6  # hosts wait this long for their turn to be measured
 
 
-def main(kind: str, battle_format: str, hosts: str, matches: str) -> None:
-    game = load("showdown")
-    options = game.options(format=battle_format)
+def main(kind: str, battle_format: str, hosts: str, matches: str, server: str | None = None) -> None:
+    game = load("showdown" if server is None else "showdown-server")
+    options = game.options(format=battle_format, **({} if server is None else {"servers": (server,)}))
     with (
         tempfile.TemporaryDirectory(prefix="ludus-bench-") as logs,
         HostFleet(
@@ -49,7 +49,7 @@ def main(kind: str, battle_format: str, hosts: str, matches: str) -> None:
 def play(fleet: HostFleet, policy: Policy) -> Callable[[float], Answer]:
     def measure(seconds: float) -> Answer:
         decisions = endings = rounds = 0
-        begin = time.perf_counter()
+        begin, cpu_s = time.perf_counter(), used_cpu_s()
         while (took_s := time.perf_counter() - begin) < seconds:
             arrivals = fleet.recv(1.0)
             endings += len(arrivals.endings)
@@ -58,10 +58,21 @@ def play(fleet: HostFleet, policy: Policy) -> Callable[[float], Answer]:
                 decisions += len(arrivals)
                 rounds += 1
         rss = [child.memory_info().rss / 2**20 for child in psutil.Process().children()]
-        rows = decisions / max(rounds, 1)
-        return {"decisions": decisions, "battles": endings, "seconds": took_s, "rows": rows, "host_rss_mib": max(rss)}
+        return {
+            "decisions": decisions,
+            "battles": endings,
+            "seconds": took_s,
+            "cpu_s": used_cpu_s() - cpu_s,
+            "rows": decisions / max(rounds, 1),
+            "host_rss_mib": max(rss),
+        }
 
     return measure
+
+
+def used_cpu_s() -> float:
+    """Of this process and its hosts."""
+    return time.process_time() + sum(sum(child.cpu_times()[:2]) for child in psutil.Process().children(recursive=True))
 
 
 def _net(spec: GameSpec, prefers: str) -> Policy:

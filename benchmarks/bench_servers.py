@@ -1,0 +1,116 @@
+"""What playing on a Showdown server costs its clients: ours against poke-env's.
+
+    python benchmarks/bench_servers.py [--quick] [--format gen9randombattle] [--save]
+
+In one run, turn by turn, on one server, with random policies and as many battles at a time:
+
+    peer   poke-env's random players in one process, as many pairs as play fastest
+    ours   one host of the game showdown-server, the fleet and the random policy: masks and observations are encoded
+
+Both are measured while all their battles are under way. `decisions` are those of both sides, a second; CPU seconds are
+those of everything but the server. The last line on stdout is one JSON object; --save appends it to
+benchmarks/results/servers.jsonl.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+
+import psutil
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks import contest
+from benchmarks.contest import Contestant
+from benchmarks.showdown_server import serve
+
+from ludus.games.showdown import install
+from ludus.games.showdown.servers.server import address
+
+ROOT = Path(__file__).parents[1]
+DRIVERS = ROOT / "benchmarks" / "drivers"
+RESULTS = ROOT / "benchmarks" / "results" / "servers.jsonl"
+PEER_PAIRS, QUICK_PEER_PAIRS = "1,2,4", "1"
+FIGURES = {  # name: of what a driver answered
+    "decisions_per_s": ("decisions", "seconds"),
+    "matches_per_s": ("battles", "seconds"),
+    "decisions_per_cpu_s": ("decisions", "cpu_s"),
+}
+RATIOS = {"client_cpu_vs_peer": "decisions_per_cpu_s", "matches_vs_peer": "matches_per_s"}
+BUSY = 0.15  # share of the machine that others may use before the figures are doubted
+
+Samples = Mapping[str, list[float]]
+
+
+def main() -> None:
+    chosen = _arguments()
+    others = _busy_share()
+    with ExitStack() as running:
+        port = running.enter_context(serve(install.ensure(), "0"))
+        contestants = _contestants(chosen, port)
+        contest.start(contestants.values(), running)
+        contest.run_interleaved(
+            contestants.values(), repeats=chosen.repeats, warm_up_s=chosen.warm_up, seconds=chosen.seconds
+        )
+    samples = {name: _samples(each) for name, each in contestants.items()}
+    rows = {f"{name}_{figure}": contest.summary(samples[name][figure]) for name in samples for figure in FIGURES}
+    ratios = {name: contest.ratio(samples["ours"][of], samples["peer"][of]) for name, of in RATIOS.items()}
+    contest.show(rows, ratios)
+    if others > BUSY:
+        contest.say("the machine was busy with something else: measure again before you believe the figures")
+    result = {
+        "bench": "servers",
+        "commit": contest.commit(ROOT),
+        "machine": contest.machine(),
+        "format": chosen.format,
+        "concurrency": chosen.concurrency,
+        "peer_pairs": contestants["peer"].last["pairs"],
+        "repeats": chosen.repeats,
+        "seconds": chosen.seconds,
+        "quiet": others <= BUSY,
+    }
+    contest.report(result, rows, ratios, RESULTS if chosen.save else None)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--format", default="gen1randombattle", help="a random-battle format")
+    parser.add_argument("--concurrency", type=int, default=16, help="battles at a time (16)")
+    parser.add_argument("--quick", action="store_true", help="coarser, in under a minute")
+    parser.add_argument("--repeats", type=int, help="how often each is measured (7; quick: 2)")
+    parser.add_argument("--seconds", type=float, help="of one measurement (8; quick: 2)")
+    parser.add_argument("--warm-up", type=float, help="seconds before the first (30; quick: 3)")
+    parser.add_argument("--save", action="store_true", help=f"append the result to {RESULTS.relative_to(ROOT)}")
+    chosen = parser.parse_args()
+    for name, usual, quick in (("repeats", 7, 2), ("seconds", 8.0, 2.0), ("warm_up", 30.0, 3.0)):
+        if getattr(chosen, name) is None:
+            setattr(chosen, name, quick if chosen.quick else usual)
+    return chosen
+
+
+def _contestants(chosen: argparse.Namespace, port: int) -> dict[str, Contestant]:
+    def python(driver: str, *arguments: object) -> list[list[str]]:
+        return [[sys.executable, str(DRIVERS / f"{driver}.py"), *map(str, arguments)]]
+
+    pairs = QUICK_PEER_PAIRS if chosen.quick else PEER_PAIRS
+    return {
+        "peer": Contestant("peer", python("steady_peer", chosen.format, port, chosen.concurrency, pairs)),
+        "ours": Contestant("ours", python("fleet", "random", chosen.format, 1, chosen.concurrency, address(port))),
+    }
+
+
+def _samples(contestant: Contestant) -> Samples:
+    return {name: [answer[a] / answer[b] for answer in contestant.answers] for name, (a, b) in FIGURES.items()}
+
+
+def _busy_share() -> float:
+    """Of the machine's cores, before anything of this benchmark runs."""
+    return psutil.cpu_percent(1.0) / 100
+
+
+if __name__ == "__main__":
+    main()
