@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from ludus.cli import bench, main, scale_plan
+from ludus.cli import main, scale_plan, scale_result
 from ludus.cli.scale_plan import Asked
 from ludus.diagnostics.scaling import Cell, Verdict
 from ludus.errors import ConfigError
@@ -81,7 +81,7 @@ def test_what_cannot_be_measured_is_refused(asked: Asked, words: str) -> None:
 def test_the_best_cell_is_written_and_the_change_is_said(tmp_path: Path) -> None:
     path = tmp_path / "run.yaml"
     path.write_text("game: toy\nfleet:\n  hosts: 2  # cores\n")
-    said = bench.apply_best(path, Verdict(Cell(2, 16), Cell(1, 16)))
+    said = scale_result.apply_best(path, Verdict(Cell(2, 16), Cell(1, 16)))
     assert said == [
         f"{path}: fleet.hosts is 2 (as before)",
         f"{path}: fleet.matches is 16 now, it was not set",
@@ -99,7 +99,7 @@ def test_the_command_has_help_with_an_example() -> None:
 def test_the_command_that_is_reported_makes_the_same_plan_again() -> None:
     words = ["options.game=rps", "options.slow_s=0.5", "fleet.backoff_s=2", "seed=5"]
     plan = scale_plan.make(None, Asked(game="toy", hosts="1,2", budget="1m", sets=words))
-    assert bench.again(plan) == (
+    assert scale_result.again(plan) == (
         "ludus bench scale --game toy --hosts 1,2 --matches 4,16,64 --set options.game=rps --set options.slow_s=0.5 "
         "--set fleet.backoff_s=2.0 --set seed=5 --policy random --repeats 3 --budget 60s"
     )

@@ -1,0 +1,107 @@
+"""What a scaling benchmark has found, on the console and in a configuration."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ludus.cli.scale_plan import ASKED
+from ludus.errors import ConfigError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ludus.diagnostics.scaling import Plan, Verdict
+    from ludus.diagnostics.study import Study
+
+
+def say(console: Console, state: Study) -> None:
+    from rich.table import Table
+
+    from ludus.diagnostics import scaling_report
+
+    for each in scaling_report.tables(state):
+        table = Table(
+            title=each.title, title_justify="left", title_style="bold", box=None, pad_edge=False, header_style="bold"
+        )
+        for column in each.columns:
+            table.add_column(column, justify="right")
+        for row in each.rows:
+            table.add_row(*row)
+        console.print()
+        console.print(table)
+    console.print()
+    if not state.machine.gpus:
+        console.print("No GPU: nvidia-smi finds none.", highlight=False)
+    for line in scaling_report.verdict_lines(state):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def files(folder: Path) -> str:
+    from ludus.diagnostics.scaling_report import PICTURE
+    from ludus.diagnostics.study import CSV, JSON
+
+    return ", ".join(name for name in (CSV, JSON, PICTURE) if (folder / name).exists())
+
+
+def again(plan: Plan) -> str:
+    """The command that plays the same plan."""
+    from ludus.config.schema import FleetConfig
+    from ludus.games import registry
+
+    sets = _changed("options", plan.options, registry.load(plan.game).options)
+    sets += _changed("fleet", plan.fleet, FleetConfig)
+    sets += [f"seed={plan.seed}"] if plan.seed != 1 else []
+    words = ["ludus", "bench", "scale", "--game", plan.game, "--hosts", _listed(plan.hosts)]
+    words += ["--matches", _listed(plan.matches), *(word for each in sets for word in ("--set", each))]
+    words += ["--policy", plan.policy, "--repeats", str(plan.repeats), "--budget", f"{plan.budget_s:g}s"]
+    return shlex.join([*words, *(("--asked", str(plan.asked)) if plan.asked != ASKED else ())])
+
+
+def _changed(section: str, values: Mapping[str, object], struct: type[msgspec.Struct]) -> list[str]:
+    """What differs from the defaults, as --set takes it."""
+    usual = {field.encode_name: field.default for field in msgspec.structs.fields(struct)}
+    return [
+        f"{section}.{name}={value if isinstance(value, str) else msgspec.json.encode(value).decode()}"
+        for name, value in values.items()
+        if usual.get(name) != value
+    ]
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    return ",".join(str(number) for number in numbers)
+
+
+def check_target(path: Path, game: str) -> None:
+    """Before anything is measured: can the result be written there?"""
+    from ludus.cli import prepare
+    from ludus.config import load
+
+    config = load.load(path, options_of=prepare.options_of)
+    if config.game != game:
+        raise ConfigError(f"--apply: {path} is for {config.game}, this measures {game}")
+    if not os.access(path, os.W_OK):
+        raise ConfigError(f"--apply: {path} cannot be written")
+
+
+def apply_best(path: Path, verdict: Verdict) -> list[str]:
+    """Write the best cell into a configuration; says what was changed."""
+    from ludus.config import edit, load
+
+    before = load.read(path).get("fleet") or {}
+    values = {"hosts": verdict.best.hosts, "matches": verdict.best.matches}
+    changed = edit.put(path.read_text(encoding="utf-8"), "fleet", values, str(path))
+    partial = path.with_name(path.name + ".partial")
+    partial.write_text(changed, encoding="utf-8")
+    os.replace(partial, path)
+    return [
+        f"{path}: fleet.{name} is {value} (as before)"
+        if before.get(name) == value
+        else f"{path}: fleet.{name} is {value} now, it was {before.get(name, 'not set')}"
+        for name, value in values.items()
+    ]
