@@ -76,11 +76,13 @@ def train(config: RunConfig, run_dir: Path, *, resume: bool = False, observer: R
     game.command(options)  # installs what is missing here, where the user sees it
     saved = _saved(run_dir, resume)
     metrics = Metrics()
-    with _source(config, run_dir, game, saved, metrics) as source:
-        run = Run(config, run_dir, game, options, source, metrics, observer, saved)
-        with _interrupts() as interrupted:  # before and after, there is nothing to save
-            stopped = not run.train(interrupted)
-    return run.result(() if stopped else run.evaluate(final=True), interrupted=stopped)
+    with game.served(options, config.servers, run_dir / "servers") as served:
+        playing = msgspec.structs.replace(config, options=msgspec.to_builtins(served.options))
+        with _source(playing, run_dir, game, saved, metrics) as source:
+            run = Run(config, run_dir, game, served.options, source, metrics, observer, saved)
+            with _interrupts() as interrupted:  # before and after, there is nothing to save
+                stopped = not run.train(interrupted)
+        return run.result(() if stopped else run.evaluate(final=True), interrupted=stopped)
 
 
 class Run:

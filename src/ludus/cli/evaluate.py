@@ -18,6 +18,7 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from ludus.config.schema import ServersConfig
     from ludus.evaluation.arena import MatchupResult
     from ludus.games.registry import Game
     from ludus.metrics.core import StageTimer
@@ -43,6 +44,12 @@ def evaluate(
         Path | None, typer.Option(metavar="D", help="Save a few matches there, for `ludus replay`.", show_default=False)
     ] = None,
     hosts: Annotated[int, typer.Option(min=0, help="Hosts that play; 0: one per core.")] = 0,
+    servers: Annotated[
+        int | None,
+        typer.Option(
+            min=0, help="Servers to start, for a game played on such. Default: as its run.", show_default=False
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the list of match-ups.")] = SEED,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
 ) -> None:
@@ -61,7 +68,8 @@ def evaluate(
     chosen = checkpoint.find(path)
     state = checkpoint.read_state(chosen)
     game = game_of(chosen, state.game.name)
-    options = check(state.options, game.options, f"{chosen}: options")
+    said = {name: value for name, value in state.options.items() if not servers or name not in game.local}
+    options = check(said, game.options, f"{chosen}: options")
     names = _opponents(opponents, game)
     prepare.install(game, options, console)
     clocks = Clocks()
@@ -71,10 +79,14 @@ def evaluate(
         scripted = {name: clocks.timed("opponents", game.scripted[name](spec, seed)) for name in names}
         return {AGENT: agent, **scripted}
 
-    with tempfile.TemporaryDirectory(prefix="ludus-eval-") as logs, _bar(console) as show:
+    with (
+        tempfile.TemporaryDirectory(prefix="ludus-eval-") as logs,
+        game.served(options, _servers(chosen, servers), Path(logs)) as served,
+        _bar(console) as show,
+    ):
         results = arena.play(
             game,
-            options,
+            served.options,
             policies,
             agent=AGENT,
             opponents=names if state.game.seats > 1 else (),
@@ -101,6 +113,19 @@ def game_of(chosen: Path, spec_name: str) -> Game:
     if config.exists():
         return registry.load(str(load.read(config).get("game", "showdown")))
     return registry.load(re.split("[-/]", spec_name)[0])
+
+
+def _servers(chosen: Path, count: int | None) -> ServersConfig:
+    """What the checkpoint's run says of servers, with as many of them as asked for."""
+    from ludus.cli.train import CONFIG
+    from ludus.config import load
+    from ludus.config.check import check
+    from ludus.config.schema import ServersConfig
+
+    config = chosen.parent.parent / CONFIG
+    said = load.read(config).get("servers", {}) if config.exists() else {}
+    found = check(said, ServersConfig, f"{config}: servers")
+    return found if count is None else msgspec.structs.replace(found, count=count)
 
 
 def _opponents(text: str, game: Game) -> tuple[str, ...]:

@@ -27,6 +27,14 @@ class FleetConfig(Struct, frozen=True, forbid_unknown_fields=True):
     failures_in_a_row: Count = 5  # then that host is given up; when none is left the run stops
 
 
+class ServersConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """Servers that the run itself starts on this machine, keeps alive and stops; for games that are played on such."""
+
+    count: CountOrAuto = 0  # 0: none, the options of the game say where to play
+    base_port: Annotated[int, Meta(ge=0, le=65535)] = 0  # ports from there on, in a row; 0: free ones
+    memory_mib: Positive = 1024.0  # of one; past it, it is started anew between matches
+
+
 class PolicyConfig(Struct, frozen=True, forbid_unknown_fields=True):
     net: Literal["auto", "mlp", "pointer"] = "auto"  # auto: what the game prefers
     width: Count = 64  # of one entity's or move's embedding (pointer), a quarter of the hidden layer (mlp)
@@ -95,6 +103,7 @@ class RunConfig(Struct, frozen=True, forbid_unknown_fields=True):
     mode: Literal["serial", "overlapped"] = "overlapped"
     device: str = "auto"  # of the learner: auto, cpu, cuda, cuda:0 ...
     fleet: FleetConfig = FleetConfig()
+    servers: ServersConfig = ServersConfig()
     policy: PolicyConfig = PolicyConfig()
     rollout: RolloutConfig = RolloutConfig()
     learner: LearnerConfig = LearnerConfig()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from ludus.config.schema import ServersConfig
 from ludus.errors import ConfigError
 from ludus.hosting.command import HostCommand
 from ludus.spec import GameSpec
@@ -19,6 +21,18 @@ from ludus.types import Policy
 GROUP = "ludus.games"
 
 Progress = Callable[[str, float], None]  # what is being done, share of the whole done so far
+
+
+@dataclass(frozen=True)
+class Served:
+    """Servers of a game, up and looked after."""
+
+    options: Any  # Any: the game's own options struct, which now names the servers
+    pids: Callable[[], Collection[int]]  # of the servers, as they are now
+
+
+Serve = Callable[[Any, ServersConfig, Path], AbstractContextManager[Served]]
+"""(the game's own options, how many, a folder for logs) -> servers that are up inside of `with` and gone after it."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +50,15 @@ class Game:
     local: frozenset[str] = frozenset()  # options that name programs of this machine; kept out of saved matches
     page: Callable[[str, str], str] | None = None  # (title, log) -> HTML that shows a replayed match
     prepare: Callable[[Any, Progress], None] | None = None  # what `command` would install, with progress: SetupError
+    serve: Serve | None = None  # starts the servers its matches are played on, where it has such
+
+    def served(self, options: Any, servers: ServersConfig, folder: Path) -> AbstractContextManager[Served]:
+        """The servers that are asked for, up inside of `with`; with none asked for, the options as they are."""
+        if not servers.count:
+            return nullcontext(Served(options, lambda: ()))
+        if self.serve is None:
+            raise ConfigError(f"servers.count: {self.name} is played without servers; leave it out, or at 0")
+        return self.serve(options, servers, folder)
 
 
 def load(name: str) -> Game:

@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from ludus.config.check import check
+from ludus.config.schema import ServersConfig
 from ludus.errors import ConfigError
 from ludus.games import registry
 
@@ -19,3 +23,26 @@ def test_unknown_game_is_refused_with_the_nearest_name() -> None:
 def test_name_near_nothing_is_refused_with_all_names() -> None:
     with pytest.raises(ConfigError, match=r"known are .*showdown.*toy"):
         registry.load("qqqqqq")
+
+
+def test_servers_are_refused_by_a_game_that_is_played_without_them(tmp_path: Path) -> None:
+    game = registry.load("toy")
+    with pytest.raises(ConfigError, match=r"servers\.count: toy is played without servers"):
+        game.served(game.options(), ServersConfig(count=1), tmp_path)
+
+
+def test_no_servers_are_started_unless_asked_for(tmp_path: Path) -> None:
+    game = registry.load("showdown-server")
+    options = game.options()
+    with game.served(options, ServersConfig(), tmp_path) as served:
+        assert served.options is options
+        assert list(served.pids()) == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_servers_are_not_started_beside_addresses_given_by_hand(tmp_path: Path) -> None:
+    game = registry.load("showdown-server")
+    options = check({"servers": ["ws://10.0.0.1/showdown/websocket"]}, game.options)
+    asked = r"servers\.count: 2 servers would be started, but options\.servers names ws://10\.0\.0\.1/"
+    with pytest.raises(ConfigError, match=asked), game.served(options, ServersConfig(count=2), tmp_path):
+        pass

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated
 
+import msgspec
 from msgspec import Meta
 
-from ludus.games.registry import Game
+from ludus.config.schema import NonNegative, ServersConfig
+from ludus.errors import ConfigError
+from ludus.games.registry import Game, Served
 from ludus.games.showdown import game as embedded
 from ludus.games.showdown import install
+from ludus.games.showdown.servers.fleet import ServerFleet
+from ludus.games.showdown.servers.supervisor import Limits
 from ludus.hosting.command import HostCommand
 
 LOCAL_SERVER = "ws://127.0.0.1:8000/showdown/websocket"
+
+PATIENCE_S = 40.0  # a server of ours that is started anew is back by then; less than fleet.hello_deadline_s
 
 Seconds = Annotated[float, Meta(gt=0)]
 
@@ -23,6 +33,7 @@ class ShowdownServerOptions(embedded.ShowdownOptions, frozen=True, forbid_unknow
     name: str = "ludus"  # accounts are called this and six letters more
     start_deadline_s: Seconds = 15.0  # from wanting a battle to its first request; then the match is voided
     silence_deadline_s: Seconds = 20.0  # in which a server that has all choices must answer; then, too
+    patience_s: NonNegative = 0.0  # to wait for servers when a host starts, then do without those; 0: all must be there
 
 
 def command(options: ShowdownServerOptions) -> HostCommand:
@@ -30,6 +41,27 @@ def command(options: ShowdownServerOptions) -> HostCommand:
     installed = install.ensure(options.node)
     host = embedded.HERE / "host" / "server" / "host.js"
     return HostCommand((str(installed.node), *embedded.NODE_FLAGS, str(host), "--sim", str(installed.root)))
+
+
+@contextmanager
+def serve(options: ShowdownServerOptions, servers: ServersConfig, folder: Path) -> Iterator[Served]:
+    """Raises ConfigError (ports, addresses given as well), SetupError (install) or FleetError (they do not start)."""
+    if options.servers != ShowdownServerOptions().servers:
+        raise ConfigError(
+            f"servers.count: {servers.count} servers would be started, but options.servers names "
+            f"{', '.join(options.servers)}; leave one of the two out"
+        )
+    with ServerFleet(
+        servers.count,
+        base_port=servers.base_port or None,
+        limits=Limits(memory_mib=servers.memory_mib),
+        folder=folder.resolve(),
+        found=install.ensure(options.node),
+    ) as fleet:
+        named = msgspec.structs.replace(
+            options, servers=tuple(fleet.addresses()), patience_s=max(options.patience_s, PATIENCE_S)
+        )
+        yield Served(named, lambda: [view.pid for view in fleet.views() if view.pid is not None])
 
 
 game = Game(
@@ -41,7 +73,8 @@ game = Game(
     net=embedded.game.net,
     presets=embedded.game.presets,
     formats=embedded.game.formats,
-    local=embedded.game.local | {"servers"},
+    local=embedded.game.local | {"servers", "patience_s"},
     page=embedded.game.page,
     prepare=embedded.prepare,
+    serve=serve,
 )
