@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 import ludus
-from ludus.cli import bench, doctor, evaluate, games, replay, servers, train
+from ludus.cli import bench, doctor, evaluate, games, play, replay, servers, train
 from ludus.errors import LudusError
 from ludus.games.cache import home
 from ludus.metrics.exporters.log import logging_to
@@ -27,6 +27,7 @@ app = typer.Typer(
 )
 app.command("train", no_args_is_help=False)(train.train)
 app.command("eval")(evaluate.evaluate)
+app.command("play")(play.play)
 app.command("replay")(replay.replay)
 app.command("games")(games.games)
 app.command("doctor")(doctor.doctor)

@@ -25,7 +25,7 @@ from ludus.fleet.supervisor import Event, Failed, Instruction, Phase, Start, Sup
 from ludus.hosting.command import HostCommand
 from ludus.spec import GameSpec
 from ludus.types import Arrivals, Ending
-from ludus.wire.frames import ArrivalsBody, encode_stop
+from ludus.wire.frames import ArrivalsBody, encode_actions, encode_stop
 
 READ_BYTES = 8 << 20  # of one host before the others have their turn
 GRACE_S = 2.0  # for hosts to leave by themselves when the fleet closes
@@ -130,6 +130,15 @@ class HostFleet:
         for at in np.unique(index).tolist():
             chosen = index == at
             self._send(self._hosts[at], row[chosen] - at * self._span, action[chosen])
+
+    def nudge(self) -> None:
+        """Ask hosts that owe an answer for a sign of life: one whose matches wait for people may owe it for days."""
+        nobody = np.empty(0, np.int32)
+        for host in self._hosts:
+            if host.ledger is not None and host.process is not None and host.answering:
+                host.ledger.actions(nobody.astype(np.intp))
+                host.process.write(encode_actions(nobody, nobody))
+                self._watch_writer(host)
 
     def standing(self) -> FleetStanding:
         """Where all matches stand, once the hosts have answered what they were sent; `recv` returns the same as without

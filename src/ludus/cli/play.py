@@ -1,0 +1,152 @@
+"""`ludus play`."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+if TYPE_CHECKING:
+    from ludus.evaluation.outsiders import Stop
+    from ludus.games.showdown.play_game import PlayOptions
+
+FAILED = 2
+RULES = (
+    "Before an agent plays on a public ladder: read the server's rules on bots, ask its staff where they do not allow "
+    "them by themselves, say in the name or the profile that it is one, and stay at the machine."
+)
+Mode = Literal["accept", "challenge", "ladder"]
+
+
+def play(
+    path: Annotated[
+        Path,
+        typer.Argument(metavar="CHECKPOINT", help="A run's folder (its latest checkpoint), or one checkpoint."),
+    ],
+    server: Annotated[
+        str, typer.Option(metavar="ws://...", help="The server, by its WebSocket or by host and port.")
+    ] = "ws://127.0.0.1:8000",
+    game_format: Annotated[
+        str, typer.Option("--format", help="Default: the one it was trained in.", show_default=False)
+    ] = "",
+    name: Annotated[str, typer.Option(help="Of the account, exactly.")] = "ludus",
+    team_folder: Annotated[
+        Path | None,
+        typer.Option(metavar="T", help="Teams, for formats that do not make their own.", show_default=False),
+    ] = None,
+    accept: Annotated[bool, typer.Option("--accept", help="Accept challenges in that format.")] = False,
+    challenge: Annotated[str, typer.Option(metavar="USER", help="Challenge that user.", show_default=False)] = "",
+    ladder: Annotated[bool, typer.Option("--ladder", help="Search for opponents on the server's ladder.")] = False,
+    matches: Annotated[int, typer.Option(min=0, help="Battles to play; 0: until Ctrl-C.", show_default=True)] = 0,
+    concurrency: Annotated[int, typer.Option(min=1, max=256, help="Battles at once.")] = 1,
+    save_replays: Annotated[
+        Path | None, typer.Option(metavar="D", help="Write every battle there as a page.", show_default=False)
+    ] = None,
+    read_the_rules: Annotated[
+        bool, typer.Option("--i-read-the-rules", help="Needed for the ladder of a server that is not on this machine.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+) -> None:
+    """Play on a Showdown server, over WebSockets, against people and other programs.
+
+    Ctrl-C begins no more battles and finishes those that run; a second Ctrl-C forfeits them.
+
+    Example: [bold]ludus play runs/gen1-20250101-1 --accept --name mybot[/bold]
+    Example: [bold]ludus play runs/gen1-20250101-1 --challenge ash --matches 10 --concurrency 4 --save-replays D[/bold]
+    """
+    from rich.console import Console
+
+    from ludus.cli import prepare
+    from ludus.cli.play_view import View
+    from ludus.evaluation import outsiders
+    from ludus.games import registry
+    from ludus.policies import checkpoint
+
+    mode = _mode(accept, challenge, ladder)
+    chosen = checkpoint.find(path)
+    options = _options(checkpoint.read_state(chosen).options, game_format, team_folder, server, name, mode, challenge)
+    console = Console(stderr=as_json)
+    _remind(options, read_the_rules, console.print)
+    prepare.install(registry.load("showdown"), {"node": options.node}, console)
+    stop = outsiders.Stop()
+    view = View(console, options, matches or None)
+    with tempfile.TemporaryDirectory(prefix="ludus-play-") as logs, _signals(stop, view.interrupt), view:
+        result = outsiders.play(
+            lambda spec: checkpoint.load_agent(chosen, spec),
+            options,
+            log_dir=Path(logs),
+            matches=matches or None,
+            concurrency=concurrency,
+            stop=stop,
+            save_replays=save_replays,
+            show=view.show,
+            tell=view.tell,
+        )
+    if as_json:
+        typer.echo(view.json(result))
+    else:
+        view.summary(result, save_replays)
+    if result.stopped not in ("", "interrupted"):
+        typer.echo(f"ludus: {result.stopped}", err=True)
+        sys.exit(FAILED)
+
+
+def _mode(accept: bool, challenge: str, ladder: bool) -> Mode:
+    from ludus.errors import ConfigError
+
+    if accept + bool(challenge) + ladder != 1:
+        raise ConfigError("say how to find opponents: one of --accept, --challenge USER and --ladder")
+    return "accept" if accept else "ladder" if ladder else "challenge"
+
+
+def _options(
+    trained: dict[str, Any],  # Any: options of the game it was trained in
+    game_format: str,
+    team_folder: Path | None,
+    server: str,
+    name: str,
+    mode: Mode,
+    opponent: str,
+) -> PlayOptions:
+    """Those of the checkpoint where it is about what an agent sees and does, with what was asked for."""
+    from ludus.config.check import check
+    from ludus.games.showdown.play_game import PlayOptions, address
+
+    kept = {key: trained[key] for key in ("format", "feature_set", "teams", "node") if key in trained}
+    asked: dict[str, object] = {"server": address(server), "name": name, "mode": mode, "opponent": opponent}
+    if game_format and game_format != kept.get("format"):
+        asked |= {"format": game_format, "teams": None}
+    if team_folder is not None:
+        asked["teams"] = str(team_folder)
+    return check(kept | asked, PlayOptions, "ludus play")
+
+
+def _remind(options: PlayOptions, read_the_rules: bool, say: Any) -> None:  # Any: rich's print
+    from ludus.errors import ConfigError
+    from ludus.games.showdown.play_game import is_local
+
+    if options.mode != "ladder" or is_local(options.server):
+        return
+    if not read_the_rules:
+        raise ConfigError(f"--ladder on {options.server}: {RULES} Then say so with --i-read-the-rules")
+    say(RULES, style="yellow", highlight=False, soft_wrap=True)
+
+
+@contextmanager
+def _signals(stop: Stop, heard: Any) -> Iterator[None]:  # Any: a function of nothing
+    def handle(number: int, frame: object) -> None:
+        stop()
+        heard(stop.asked)
+
+    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

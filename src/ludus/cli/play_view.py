@@ -1,0 +1,171 @@
+"""What `ludus play` shows: a table on a terminal, lines elsewhere, and what came of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import msgspec
+from rich.console import Console
+from rich.live import Live
+from rich.markup import escape
+from rich.table import Table
+
+from ludus.evaluation.intervals import wilson
+from ludus.evaluation.outsiders import Event, PlayResult, Record
+from ludus.games.showdown.play_game import PlayOptions
+from ludus.metrics.exporters import text
+
+OPPONENTS_SHOWN = 8
+LINE_S = 5.0  # between two lines of a log
+
+
+class View:
+    """A context manager around the play. Drawn when it is told something, by no thread of its own."""
+
+    def __init__(self, console: Console, options: PlayOptions, matches: int | None) -> None:
+        self._console, self._options, self._matches = console, options, matches
+        self._live = Live(console=console, auto_refresh=False, transient=True) if console.is_terminal else None
+        self._said_s = 0.0
+        self._said = -1
+        self._asked = 0
+
+    def __enter__(self) -> Self:
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def show(self, result: PlayResult) -> None:
+        if self._live is not None:
+            self._live.update(self._table(result), refresh=True)
+            return
+        now_s = time.monotonic()
+        if result.total.battles != self._said and now_s - self._said_s >= LINE_S:
+            self._said, self._said_s = result.total.battles, now_s
+            self._print(self._line(result))
+
+    def tell(self, event: Event) -> None:
+        words = sentence(event, self._options)
+        if words:
+            self._print(words)
+
+    def interrupt(self, asked: int) -> None:
+        """Called in a signal handler: the words come with the next drawing."""
+        self._asked = asked
+
+    def summary(self, result: PlayResult, save_replays: Path | None) -> None:
+        rows = [("all", result.total)] if len(result.opponents) != 1 else []
+        ranked = sorted(result.opponents.items(), key=lambda entry: -entry[1].battles)
+        self._console.print(_records([*rows, *ranked]))
+        self._print(
+            f"{result.total.battles:,} battles in {text.duration(result.seconds)}, {result.decisions:,} decisions "
+            f"({_rate(result)}/s), {result.invalid} invalid choices, {result.refused} made again, "
+            f"{result.reconnects} reconnects"
+        )
+        if result.rating is not None:
+            self._print(f"Rating: {result.rating:.0f}")
+        for what, reasons in (("did not count", result.voided), ("did not begin", result.unplayed)):
+            for reason, count in reasons.most_common():
+                self._print(f"{count} {what}: {reason}")
+        if save_replays is not None and result.total.battles:
+            self._print(f"Pages of the battles are in {save_replays}")
+
+    def json(self, result: PlayResult) -> str:
+        low, high = result.interval
+        return msgspec.json.encode(
+            {**dataclasses.asdict(result), "win_rate": result.win_rate, "interval": [low, high]}
+        ).decode()
+
+    def _table(self, result: PlayResult) -> Table:
+        grid = Table.grid()
+        grid.add_row(escape(self._line(result)))
+        ranked = sorted(result.opponents.items(), key=lambda entry: -entry[1].battles)
+        if ranked:
+            grid.add_row(_records(ranked[:OPPONENTS_SHOWN]))
+        if len(ranked) > OPPONENTS_SHOWN:
+            grid.add_row(f"and {len(ranked) - OPPONENTS_SHOWN} opponents more")
+        if self._asked:
+            grid.add_row("finishing the battles that run; Ctrl-C again forfeits them", style="yellow")
+        return grid
+
+    def _line(self, result: PlayResult) -> str:
+        total = result.total
+        low, high = result.interval
+        of = f"/{self._matches:,}" if self._matches else ""
+        parts = [
+            f"{total.battles:,}{of} battles, {result.running} running",
+            f"{total.wins:,} won, {total.losses:,} lost, {total.ties:,} tied",
+            f"{text.percent(result.win_rate, 1)} ({text.percent(low)} to {text.percent(high)})"
+            if total.battles
+            else "waiting for an opponent",
+            f"{_rate(result)} decisions/s",
+        ]
+        if result.rating is not None:
+            parts.append(f"rating {result.rating:.0f}")
+        if result.invalid:
+            parts.append(f"{result.invalid} invalid choices")
+        lost = sum(result.voided.values())
+        if lost:
+            parts.append(f"{lost} did not count")
+        return " | ".join(parts)
+
+    def _print(self, words: str) -> None:
+        self._console.print(words, highlight=False, soft_wrap=True, markup=False)
+
+
+def sentence(event: Event, options: PlayOptions) -> str:
+    """What the host reports, in words; empty for what needs none."""
+    who, why = event.get("who", ""), event.get("why", "")
+    waits = {
+        "accept": "challenge it",
+        "challenge": f"it challenges {options.opponent}",
+        "ladder": "it searches on the ladder",
+    }[options.mode]
+    match event.get("event"):
+        case "connected":
+            return f"{event.get('name')} is on {options.server}, {options.format}; {waits}"
+        case "lost":
+            return f"{why}; connecting again"
+        case "back":
+            return f"connected again after {event.get('afterS')} s"
+        case "declined":
+            return f"declined {who}, who wanted {event.get('format')}"
+        case "unplayed":
+            return f"no battle with {who or 'anybody'}: {why}"
+        case "delayed" | "popup":
+            return f"the server says: {why}"
+        case "unknown":
+            return f"passed over a message of a kind that is not known: {event.get('kind')}"
+    return ""
+
+
+def _records(rows: list[tuple[str, Record]]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("opponent")
+    for name in ("win rate", "95% interval", "won", "lost", "tied"):
+        table.add_column(name, justify="right")
+    for name, record in rows:
+        low, high = wilson(record.wins, record.battles)
+        share = record.wins / record.battles if record.battles else 0.0
+        table.add_row(
+            escape(name),
+            text.percent(share, 1) if record.battles else "-",
+            f"{text.percent(low, 1)} to {text.percent(high, 1)}" if record.battles else "-",
+            f"{record.wins:,}",
+            f"{record.losses:,}",
+            f"{record.ties:,}",
+        )
+    return table
+
+
+def _rate(result: PlayResult) -> str:
+    return text.decimal(result.decisions / result.seconds) if result.seconds > 0 else "-"

@@ -1,0 +1,289 @@
+"""A policy against whoever is on a Showdown server: many battles at once, one batched forward for those that wait.
+
+result = play(lambda spec: load_agent(path, spec), PlayOptions(mode="accept"), matches=20, concurrency=4, log_dir=logs)
+result.wins, result.interval
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ludus.config.schema import FleetConfig
+from ludus.errors import HostRefused
+from ludus.evaluation.intervals import wilson
+from ludus.fleet.fleet import HostFleet
+from ludus.games.showdown.page import page
+from ludus.games.showdown.play_game import PlayOptions, command
+from ludus.spec import GameSpec
+from ludus.types import Ending, Policy
+
+OWN = 0  # the agent's seat in every match
+POLL_S = 1.0
+NUDGE_S = 20.0  # a host that waits for people says so when it is asked
+FLEET = FleetConfig(hosts=1, reply_deadline_s=3 * NUDGE_S)
+
+Event = Mapping[str, Any]  # Any: what a host tells people, as JSON
+
+
+@dataclass(slots=True)
+class Record:
+    """Battles against one opponent."""
+
+    wins: int = 0
+    losses: int = 0
+    ties: int = 0
+
+    @property
+    def battles(self) -> int:
+        return self.wins + self.losses + self.ties
+
+
+@dataclass(slots=True)
+class PlayResult:
+    """How it stands, and in the end what came of it. A tie is not a win."""
+
+    total: Record = field(default_factory=Record)
+    opponents: dict[str, Record] = field(default_factory=dict)
+    running: int = 0
+    decisions: int = 0
+    turns: int = 0
+    invalid: int = 0  # choices that the server called invalid; it then chose itself
+    refused: int = 0  # choices that hidden information made impossible, and that were made again
+    reconnects: int = 0
+    restarts: int = 0  # of the host
+    unplayed: Counter[str] = field(default_factory=Counter)  # by reason: battles that did not begin
+    voided: Counter[str] = field(default_factory=Counter)  # by reason: battles that began and do not count
+    rating: float | None = None  # after the last rated battle
+    seconds: float = 0.0
+    stopped: str = ""  # why it ended before all was played
+
+    @property
+    def win_rate(self) -> float:
+        return self.total.wins / self.total.battles if self.total.battles else 0.0
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Of the share of wins, 95%, Wilson."""
+        return wilson(self.total.wins, self.total.battles)
+
+
+class Stop:
+    """Asked once: begin no more and finish what runs. Asked again: forfeit that, too. Safe in a signal handler."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def __call__(self, *_: object) -> None:
+        self.asked += 1
+
+
+def play(
+    agent: Callable[[GameSpec], Policy],
+    options: PlayOptions,
+    *,
+    log_dir: Path,
+    matches: int | None = None,
+    concurrency: int = 1,
+    seed: int = 0,
+    deadline_s: float | None = None,
+    stop: Stop | None = None,
+    save_replays: Path | None = None,
+    show: Callable[[PlayResult], None] | None = None,
+    tell: Callable[[Event], None] | None = None,
+) -> PlayResult:
+    """Play `matches` battles, or until stopped, `concurrency` at once; returns when all have ended.
+
+    Raises HostRefused in one line when there is no such server, name, format or team. When something of the kind
+    happens after the first battle, or the time is up, the result says so in `stopped`.
+    `show` is called about once a second, `tell` with what the host reports.
+    """
+    schedule = None if matches is None else [(number, seed + number) for number in range(matches)]
+    until_s = None if deadline_s is None else time.monotonic() + deadline_s
+    try:
+        with HostFleet(
+            command(options),
+            FLEET,
+            options=msgspec.to_builtins(options),
+            seed=seed,
+            log_dir=log_dir,
+            matches=concurrency if matches is None else min(concurrency, matches),
+            schedule=schedule,
+            keep_log=True,
+        ) as fleet:
+            table = _Table(fleet, agent(fleet.spec), options.name, save_replays)
+            journal = _Journal(log_dir / "host-0.log")
+            return _play(table, journal, stop or Stop(), until_s, show, tell)
+    except HostRefused as refusal:
+        raise HostRefused(_reason(refusal)) from None
+
+
+def _play(
+    table: _Table,
+    journal: _Journal,
+    stop: Stop,
+    until_s: float | None,
+    show: Callable[[PlayResult], None] | None,
+    tell: Callable[[Event], None] | None,
+) -> PlayResult:
+    result, fleet = table.result, table.fleet
+    draining = False
+    shown_s = nudged_s = time.monotonic()
+    _report(table, journal, show, tell)
+    while not fleet.health.exhausted:
+        now_s = time.monotonic()
+        if until_s is not None and now_s >= until_s:
+            result.stopped = "the time was up"
+            break
+        if stop.asked and not draining:
+            draining = True
+            for pid in fleet.pids:
+                os.kill(pid, signal.SIGTERM)  # a host that plays begins no more battles then
+        if stop.asked > 1 or (draining and not result.running):
+            result.stopped = "interrupted"
+            break
+        if now_s - nudged_s >= NUDGE_S:
+            nudged_s = now_s
+            fleet.nudge()
+        try:
+            table.turn(POLL_S if until_s is None else min(POLL_S, until_s - now_s))
+        except HostRefused as refusal:
+            if not result.total.battles:
+                raise
+            result.stopped = _reason(refusal)
+            break
+        if now_s - shown_s >= POLL_S or result.stopped:
+            shown_s = now_s
+            _report(table, journal, show, tell)
+    _report(table, journal, show, tell)
+    return result
+
+
+def _report(
+    table: _Table,
+    journal: _Journal,
+    show: Callable[[PlayResult], None] | None,
+    tell: Callable[[Event], None] | None,
+) -> None:
+    for event in journal.read():
+        table.note(event)
+        if tell is not None:
+            tell(event)
+    table.look()
+    if show is not None:
+        show(table.result)
+
+
+def _reason(refusal: HostRefused) -> str:
+    text = str(refusal)
+    return text.partition("refused its configuration: ")[2] or text
+
+
+class _Table:
+    """The battles under way and what has come of those before."""
+
+    def __init__(self, fleet: HostFleet, policy: Policy, name: str, save_replays: Path | None) -> None:
+        self.fleet = fleet
+        self.result = PlayResult()
+        self._policy = policy
+        self._id = user_id(name)
+        self._save_replays = save_replays
+        self._running: set[int] = set()
+        self._began_s = time.monotonic()
+
+    def turn(self, timeout_s: float) -> None:
+        """Answer whoever is waited for."""
+        arrivals = self.fleet.recv(timeout_s)
+        for ending in arrivals.endings:
+            self._end(ending)
+        if len(arrivals):
+            self._running.update(arrivals.match.tolist())
+            self.fleet.send(arrivals.row, self._policy.act(arrivals).action)
+            self.result.decisions += len(arrivals)
+        self.result.running = len(self._running)
+
+    def note(self, event: Event) -> None:
+        kind = event.get("event")
+        if kind == "unplayed":
+            self.result.unplayed[str(event.get("why"))] += 1
+        elif kind == "back":
+            self.result.reconnects += 1
+
+    def look(self) -> None:
+        health = self.fleet.health
+        self.result.voided = Counter({reason.removeprefix("host: "): count for reason, count in health.voided.items()})
+        self.result.restarts = health.restarts
+        self.result.seconds = time.monotonic() - self._began_s
+
+    def _end(self, ending: Ending) -> None:
+        self._running.discard(ending.match)
+        if ending.void:
+            return
+        result = self.result
+        score = float(ending.score[OWN])
+        outcome = "wins" if score > 0.5 else "losses" if score < 0.5 else "ties"
+        opponent = opponent_of(ending.log, self._id)
+        for record in (result.total, result.opponents.setdefault(opponent, Record())):
+            setattr(record, outcome, getattr(record, outcome) + 1)
+        result.turns += int(ending.facts.get("turns", 0))
+        result.invalid += int(ending.facts.get("invalid", 0))
+        result.refused += int(ending.facts.get("refused", 0))
+        result.rating = ending.facts.get("rating", result.rating)
+        if self._save_replays is not None:
+            _save(self._save_replays, ending, self._id, opponent, outcome)
+
+
+class _Journal:
+    """What a host told people since the last time: the lines of its log that begin with @ and hold JSON."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._at = 0
+
+    def read(self) -> list[Event]:
+        if self._path.stat().st_size == self._at:
+            return []
+        with self._path.open("rb") as log:
+            log.seek(self._at)
+            *lines, rest = log.read().split(b"\n")
+            self._at = log.tell() - len(rest)
+        events: list[Event] = []
+        for line in lines:
+            if line.startswith(b"@"):
+                try:
+                    events.append(msgspec.json.decode(line[1:], type=dict[str, Any]))  # Any: as above
+                except msgspec.MsgspecError:
+                    continue  # a library's own words
+        return events
+
+
+def user_id(name: str) -> str:
+    """What a server knows a name by."""
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def opponent_of(log: str, own: str) -> str:
+    """The other player's name in a battle's log."""
+    for line in log.split("\n"):
+        if line.startswith("|player|"):
+            name = line.split("|")[3:4]
+            if name and name[0] and user_id(name[0]) != own:
+                return name[0]
+    return "?"
+
+
+def _save(folder: Path, ending: Ending, own: str, opponent: str, outcome: str) -> None:
+    """A page with a name made of letters and digits alone, whatever the opponent is called."""
+    folder.mkdir(parents=True, exist_ok=True)
+    verb = {"wins": "won", "losses": "lost", "ties": "tied"}[outcome]
+    name = f"{ending.match:06d}-{user_id(opponent)[:18] or 'nobody'}-{verb}.html"
+    (folder / name).write_text(page(f"{own} vs. {opponent}", ending.log), encoding="utf-8")

@@ -1,0 +1,317 @@
+'use strict';
+// One account among strangers on one server: it accepts challenges, makes them, or searches on the ladder, and plays many
+// battles at once. Beginning is done for one battle at a time, as servers allow.
+
+const { HostError } = require('../frames.js');
+const { userId } = require('../server/connection.js');
+
+const LOGIN_DEADLINE_MS = 15_000;
+const REJOIN_MS = 5_000; // in which a server must bring an account that is back into its battles
+const FIRST_PAUSE_MS = 250; // before a challenge is made again, or a lost connection; doubles
+const LONGEST_PAUSE_MS = 5_000;
+const PING_MS = 60_000; // of silence, after which the server is asked for a sign of life
+const DEAD_MS = 90_000; // of silence, after which the connection counts as lost
+const SEARCH_MS = 600_000; // then a search on the ladder is made again
+const LEFT_KEPT = 1000;
+const CHALLENGERS_KEPT = 100;
+const ATTEMPTS = 3; // challenges in a row that nobody accepts
+const LOST = 'the connection to the server was lost';
+// Refusals that pass: throttled, or a challenge or its answer is still on its way, or the other is not there yet.
+const PASSING = new RegExp([
+	'less than 10 seconds', 'too quickly', 'already challenging', 'already a challenge', 'pending challenges', 'already searching',
+	'was not found', 'not found', 'Maybe they accepted', 'server is restarting', 'under attack', 'went offline', 'is offline',
+	'not available', 'concurrent battles', 'limited to', 'wait',
+].join('|'), 'i');
+// Refusals that stay, whatever is tried again.
+const LASTING = /team was rejected|need a team|format is invalid|not ladderable|banned from|barred from|not accepting challenges/i;
+
+class Guest {
+	/**
+	 * `wish`: {name, mode, opponent, format, startDeadlineMs, reconnectDeadlineMs}. `events`: `hear(match, lines)` for the
+	 * lines of a battle, `fail(match, error)` for a match that is lost, `fatal(error)` when nothing can be played any more,
+	 * `tell(event)` for people.
+	 */
+	constructor(wish, events, createAccount) {
+		this.wish = wish;
+		this.events = events;
+		this.account = createAccount({ hear: message => this.hear(message), lost: why => this.lose(why) });
+		this.matches = new Set(); // waiting or under way
+		this.queue = []; // waiting
+		this.starting = null; // {match, who, sinceMs}: asked for
+		this.challengers = new Map(); // id -> name, who wait for an answer
+		this.rooms = new Map();
+		this.absent = new Set(); // rooms to come back to after a lost connection
+		this.left = new Set(); // rooms that nobody shall come back to
+		this.pauseMs = FIRST_PAUSE_MS;
+		this.missed = 0; // challenges in a row that came to nothing
+		this.lostMs = null;
+		this.heardMs = Date.now();
+		this.isLeaving = false;
+	}
+
+	get isUp() {
+		return this.account.isOpen;
+	}
+
+	/** Throws HostError of kind configuration. */
+	async connect() {
+		await this.account.open(this.wish.name, LOGIN_DEADLINE_MS);
+		this.heardMs = Date.now();
+		this.startNext();
+	}
+
+	start(match) {
+		this.matches.add(match);
+		this.queue.push(match);
+		this.startNext();
+	}
+
+	startNext() {
+		if (!this.isUp || this.starting !== null || this.queue.length === 0 || this.isLeaving) return;
+		const { mode, opponent } = this.wish;
+		let who = opponent;
+		if (mode === 'accept') {
+			if (this.challengers.size === 0) return;
+			const [id] = this.challengers.keys();
+			who = this.challengers.get(id);
+			this.challengers.delete(id);
+		}
+		this.starting = { match: this.queue.shift(), who, sinceMs: Date.now() };
+		this.ask();
+	}
+
+	/** Say what begins a battle. */
+	ask() {
+		const { match, who } = this.starting;
+		const { mode, format } = this.wish;
+		this.account.send('', `/utm ${match.team}`);
+		if (mode === 'accept') this.account.send('', `/accept ${userId(who)}`);
+		else if (mode === 'challenge') this.account.send('', `/challenge ${userId(who)}, ${format}`);
+		else this.account.send('', `/search ${format}`);
+	}
+
+	hear({ room, lines }) {
+		this.heardMs = Date.now();
+		if (room === '') {
+			for (const line of lines) this.note(line);
+			return;
+		}
+		if (!room.startsWith('battle-')) return;
+		if (lines[0] === '|init|battle') this.enter(room);
+		const match = this.rooms.get(room);
+		if (match === undefined) return;
+		this.events.hear(match, lines);
+		if (!this.matches.has(match) || !lines.some(line => line.startsWith('|request|'))) return;
+		const text = match.unheard();
+		if (text !== null) this.say(match, 0, text);
+	}
+
+	/** What a server says outside of rooms. */
+	note(line) {
+		if (line.startsWith('|popup|')) {
+			const why = line.slice('|popup|'.length).replaceAll('||', ' ').replace(/\s+/g, ' ').trim();
+			if (this.starting !== null) this.refuse(why);
+			else this.events.tell({ event: 'popup', why });
+			return;
+		}
+		if (!line.startsWith('|pm|')) return;
+		const [, , from, to, said = '', format = ''] = line.split('|');
+		if (said.startsWith('/error ') && this.starting !== null) this.refuse(said.slice('/error '.length));
+		else if (userId(to) === this.account.id && /^\/challenge\b/.test(said)) this.meet(from.slice(1), said.slice('/challenge '.length), format);
+	}
+
+	/** Somebody wants to play, or no longer when there is no format. */
+	meet(name, format) {
+		const id = userId(name);
+		if (format === '') {
+			this.challengers.delete(id);
+			return;
+		}
+		const wanted = userId(format.split('@@@')[0]) === this.wish.format && !format.includes('@@@');
+		if (this.wish.mode !== 'accept' || !wanted || this.challengers.size >= CHALLENGERS_KEPT || this.isLeaving) {
+			this.account.send('', `/reject ${id}`);
+			this.events.tell({ event: 'declined', who: name, format });
+			return;
+		}
+		this.challengers.set(id, name);
+		this.startNext();
+	}
+
+	/** What was asked for was refused: again later, or never. */
+	refuse(why) {
+		const { starting } = this;
+		if (LASTING.test(why)) {
+			this.events.fatal(new HostError('configuration', `the server says: ${why}`));
+			return;
+		}
+		if (this.wish.mode === 'accept') {
+			this.giveUpStarting(why);
+			return;
+		}
+		this.events.tell({ event: 'delayed', why });
+		if (!PASSING.test(why)) {
+			this.giveUpStarting(why);
+			return;
+		}
+		this.later(() => {
+			if (this.starting === starting && this.isUp && !this.isLeaving) this.ask();
+		});
+	}
+
+	/** No battle has come of it. */
+	giveUpStarting(why) {
+		const { match, who } = this.starting;
+		this.starting = null;
+		this.withdraw(who);
+		this.queue.push(match);
+		this.events.tell({ event: 'unplayed', who, why });
+		if (this.wish.mode === 'challenge' && ++this.missed >= ATTEMPTS) {
+			this.events.fatal(new HostError('configuration', `${this.missed} challenges in a row came to nothing, the last one: ${why}`));
+			return;
+		}
+		this.later(() => this.startNext());
+	}
+
+	withdraw(who) {
+		if (this.wish.mode === 'challenge') this.account.send('', `/cancelchallenge ${userId(who)}`);
+		else if (this.wish.mode === 'ladder') this.account.send('', '/cancelsearch');
+	}
+
+	enter(room) {
+		if (this.rooms.has(room)) {
+			this.absent.delete(room);
+			this.rooms.get(room).rejoin();
+			return;
+		}
+		if (!room.startsWith(`battle-${this.wish.format}-`)) return;
+		const match = this.left.has(room) || this.isLeaving ? undefined : this.starting?.match ?? this.queue.shift();
+		if (match === undefined) {
+			this.quit(room);
+			return;
+		}
+		match.join(room, this.account.id, Date.now());
+		this.rooms.set(room, match);
+		if (this.starting?.match === match) this.starting = null;
+		this.missed = 0;
+		this.pauseMs = FIRST_PAUSE_MS;
+		if (this.wish.mode === 'ladder') this.say(match, 0, '/timer on');
+		this.startNext();
+	}
+
+	quit(room) {
+		this.account.send(room, '/forfeit');
+		this.account.send('', `/leave ${room}`);
+	}
+
+	say(match, seat, text) {
+		this.account.send(match.room, text);
+	}
+
+	/** The match is over for this host, its battle perhaps not yet. */
+	leave(match) {
+		if (!this.matches.delete(match)) return;
+		this.queue = this.queue.filter(each => each !== match);
+		if (match.room !== null) {
+			this.rooms.delete(match.room);
+			this.absent.delete(match.room);
+			this.left.add(match.room);
+			if (this.left.size > LEFT_KEPT) this.left.delete(this.left.values().next().value);
+			if (match.battle.ended) this.account.send('', `/leave ${match.room}`);
+			else this.quit(match.room);
+		}
+		if (this.starting?.match === match) {
+			this.withdraw(this.starting.who);
+			this.starting = null;
+			this.startNext();
+		}
+	}
+
+	/** Every second: what has been waited for too long. */
+	watch(nowMs) {
+		if (!this.isUp) return;
+		const silentMs = nowMs - this.heardMs;
+		if (silentMs > DEAD_MS) {
+			this.account.drop('the server has been silent for too long');
+			return;
+		}
+		if (silentMs > PING_MS) this.account.ping();
+		const { mode, startDeadlineMs } = this.wish;
+		const limitMs = mode === 'ladder' ? SEARCH_MS : startDeadlineMs;
+		if (this.starting !== null && nowMs - this.starting.sinceMs > limitMs) {
+			this.giveUpStarting(`no battle began within ${limitMs / 1000} s`);
+		}
+	}
+
+	/** The connection has gone: connect again; the server then brings the account back into its battles. */
+	lose(why) {
+		this.events.tell({ event: 'lost', why });
+		this.lostMs = Date.now();
+		for (const room of this.rooms.keys()) this.absent.add(room);
+		this.challengers.clear();
+		if (this.starting !== null) this.queue.unshift(this.starting.match);
+		this.starting = null;
+		this.reconnect();
+	}
+
+	reconnect() {
+		this.later(async () => {
+			if (this.isLeaving) return;
+			try {
+				await this.account.open(this.wish.name, LOGIN_DEADLINE_MS);
+			} catch (error) {
+				if (Date.now() - this.lostMs > this.wish.reconnectDeadlineMs) {
+					this.events.fatal(new HostError('configuration', `${error.message}; given up after ${this.wish.reconnectDeadlineMs / 1000} s`));
+				} else {
+					this.reconnect();
+				}
+				return;
+			}
+			this.events.tell({ event: 'back', afterS: Math.round((Date.now() - this.lostMs) / 100) / 10 });
+			this.pauseMs = FIRST_PAUSE_MS;
+			this.heardMs = Date.now();
+			for (const room of this.absent) this.account.send('', `/join ${room}`);
+			setTimeout(() => this.giveUpAbsent(), REJOIN_MS);
+			this.startNext();
+		});
+	}
+
+	/** The server did not bring the account back: it has been restarted, or the battle is over. */
+	giveUpAbsent() {
+		if (!this.isUp) return;
+		for (const room of [...this.absent]) {
+			const match = this.rooms.get(room);
+			this.absent.delete(room);
+			if (match !== undefined) this.events.fail(match, new HostError('match', LOST));
+		}
+	}
+
+	later(act) {
+		setTimeout(act, this.pauseMs);
+		this.pauseMs = Math.min(2 * this.pauseMs, LONGEST_PAUSE_MS);
+	}
+
+	/** Begin no more battles; those that run go on. */
+	drain() {
+		this.isLeaving = true;
+		if (this.starting !== null) {
+			this.withdraw(this.starting.who);
+			this.queue.unshift(this.starting.match);
+			this.starting = null;
+		}
+		for (const id of this.challengers.keys()) this.account.send('', `/reject ${id}`);
+		this.challengers.clear();
+	}
+
+	/** Give up what still runs, so that nobody waits for the agent. */
+	forfeit() {
+		this.drain();
+		for (const [room, match] of this.rooms) if (!match.battle.ended) this.quit(room);
+	}
+
+	close() {
+		this.isLeaving = true;
+		this.account.close();
+	}
+}
+
+module.exports = { Guest };

@@ -1,0 +1,122 @@
+'use strict';
+// The host behind `ludus play`: one account on one server, its battles are against whoever is there.
+// Usage: node play/host.js --sim <folder of the pokemon-showdown package>
+
+const { HostError, decodeConfigure } = require('../frames.js');
+const { setUp } = require('../setup.js');
+const { ServerHost, run } = require('../server/host.js');
+const { Account } = require('./account.js');
+const { Guest } = require('./guest.js');
+const { GuestMatch } = require('./match.js');
+
+const WATCH_MS = 1000;
+const GOODBYE_MS = 500; // for the last words to be sent
+const isSeconds = value => Number.isFinite(value) && value > 0;
+const MODES = ['accept', 'challenge', 'ladder'];
+
+const OPTIONS = {
+	server: {
+		fallback: 'ws://127.0.0.1:8000/showdown/websocket',
+		valid: value => /^wss?:\/\//.test(value),
+		expected: 'an address like ws://127.0.0.1:8000/showdown/websocket',
+	},
+	name: { fallback: 'ludus', valid: value => /^[^|,\n]{1,18}$/.test(value) && /[A-Za-z]/.test(value), expected: 'a name of 1 to 18 characters' },
+	mode: { fallback: 'accept', valid: value => MODES.includes(value), expected: MODES.join(', ') },
+	opponent: { fallback: '', valid: value => typeof value === 'string' && !/[|,\n]/.test(value), expected: 'a name' },
+	start_deadline_s: { fallback: 60, valid: isSeconds, expected: 'seconds' },
+	silence_deadline_s: { fallback: 600, valid: isSeconds, expected: 'seconds' },
+	timer_after_s: { fallback: 90, valid: isSeconds, expected: 'seconds' },
+	reconnect_deadline_s: { fallback: 600, valid: isSeconds, expected: 'seconds' },
+};
+
+class PlayHost extends ServerHost {
+	/** Log in, then answer CONFIGURE with HELLO; arrivals follow when somebody plays. */
+	async configure(body) {
+		const message = decodeConfigure(body);
+		if (typeof WebSocket === 'undefined') {
+			throw new HostError('configuration', `Node ${process.version} has no WebSockets, 22 has; or set node to wheel`);
+		}
+		const setup = setUp(this.simRoot, message.options, message.keepLog, { engine: 'server', options: OPTIONS });
+		this.again = []; // matches whose battle did not begin
+		this.guest = this.createGuest(setup);
+		this.pairs = [this.guest];
+		await this.guest.connect();
+		this.tell({ event: 'connected', name: this.guest.account.name });
+		this.owed = 1; // answers that the fleet waits for: the opening is one
+		this.prepare(message, setup);
+		this.faultsAllowed = Infinity; // strangers may do as they like; the fleet counts what is lost
+		for (let slot = 0; slot < message.matches; slot++) this.openNext(slot);
+		this.watch = setInterval(() => this.guard(() => this.lookAtClock()), WATCH_MS);
+		process.on('SIGTERM', () => this.guard(() => this.guest.drain()));
+		this.settleSoon();
+	}
+
+	createGuest({ format, options }) {
+		const wish = {
+			name: options.name,
+			mode: options.mode,
+			opponent: options.opponent,
+			format: format.id,
+			startDeadlineMs: options.start_deadline_s * 1000,
+			reconnectDeadlineMs: options.reconnect_deadline_s * 1000,
+		};
+		const events = {
+			hear: (match, lines) => this.step(match, () => {
+				const text = match.hear(lines, this.stage, Date.now());
+				if (text !== null) this.guest.say(match, 0, text);
+			}),
+			fail: (match, error) => this.step(match, () => { match.fault ??= error; }),
+			fatal: error => this.guard(() => { throw error; }),
+			tell: event => this.tell(event),
+		};
+		return new Guest(wish, events, handlers => new Account(options.server, handlers));
+	}
+
+	openNext(slot) {
+		this.slots[slot] = null;
+		const next = this.again.shift() ?? this.nextMatch();
+		if (!next) return;
+		const match = new GuestMatch(this.setup, slot, next.number, next.seed, Date.now());
+		this.slots[slot] = match;
+		match.pair = this.guest;
+		this.guest.start(match);
+	}
+
+	/** A battle that nobody was asked in is none: its match waits for another. */
+	reportFault(slot, match) {
+		if (match.met[0]) {
+			super.reportFault(slot, match);
+			return;
+		}
+		this.again.push({ number: match.number, seed: match.seed });
+		this.tell({ event: 'unplayed', who: match.opponent, why: match.fault.message });
+	}
+
+	lookAtClock() {
+		const nowMs = Date.now();
+		this.guest.watch(nowMs);
+		const { timer_after_s: timerAfterS } = this.setup.options;
+		for (const match of this.slots) {
+			if (match === null || match.room === null) continue;
+			this.step(match, () => { match.fault ??= match.overdue(nowMs, this.setup.options); });
+			if (match.isIdle(nowMs, timerAfterS)) {
+				match.isTimed = true;
+				this.guest.say(match, 0, '/timer on');
+			}
+		}
+	}
+
+	/** One line of stderr that whoever started this host can read. */
+	tell(event) {
+		this.log(`@${JSON.stringify(event)}\n`);
+	}
+
+	stop() {
+		this.guest?.forfeit();
+		super.stop();
+	}
+}
+
+if (require.main === module) run(PlayHost, GOODBYE_MS);
+
+module.exports = { PlayHost };

@@ -1,0 +1,233 @@
+'use strict';
+// One battle against somebody outside: the agent sits in seat 0 of its match, whichever player the server makes it.
+
+const { HostError, ProtocolError } = require('../frames.js');
+const { SplitMix } = require('../matches.js');
+const { Seated } = require('../seated.js');
+const { ServedBattle } = require('../server/battle.js');
+const { userId } = require('../server/connection.js');
+
+const NONE = -1;
+const OWN = 0;
+const OTHER = 1;
+const RATING_S = 3; // servers tell a rated battle's new ratings after its end
+const INVALID = '|error|[Invalid choice]';
+const LATE = /nothing to choose|too late/; // the battle went on before the choice came
+// Talk, and clocks: no part of the battle, and as much of it as others like to send.
+const TALK = new Set([
+	'c', 'c:', 'chat', 'j', 'J', 'join', 'l', 'L', 'leave', 'n', 'N', 'name', 'html', 'uhtml', 'uhtmlchange', 'inactive',
+	'inactiveoff', 'title', 'users', 'tempnotify', 'tempnotifyoff', 'hidelines', 'unlink', 'debug', 'notify', 'bigerror',
+]);
+
+/** `hear` and `act` stage the row when it must choose and set `ending` or `fault`. The clock is the caller's. */
+class GuestMatch extends Seated {
+	constructor(setup, slot, number, seed, nowMs) {
+		super(setup, slot, number, seed);
+		const random = new SplitMix(seed);
+		random.nextBattleSeed(); // as the other hosts draw
+		random.nextBattleSeed();
+		this.team = setup.teams ? setup.teams[random.nextBelow(setup.teams.length)] : 'null';
+		this.pair = null; // the guest that plays it
+		this.room = null;
+		this.battle = null;
+		this.id = ''; // of the agent
+		this.players = [null, null]; // {name, rating} of p1 and p2
+		this.chosen = NONE; // sent, and not known to be accepted
+		this.sentRequest = null;
+		this.invalid = 0;
+		this.rating = null; // after the battle, where it was rated
+		this.isRated = false;
+		this.isTimed = false;
+		this.sinceMs = nowMs; // nothing of the battle has come since
+	}
+
+	get turn() {
+		return this.battle.turn;
+	}
+
+	requestOf() {
+		return this.battle.request;
+	}
+
+	encode(seat, request, out, offset) {
+		this.battle.encode(out, offset);
+	}
+
+	/** Nobody learns from these battles. */
+	standingOf() {
+		return 0;
+	}
+
+	record() {
+		return this.battle.log;
+	}
+
+	/** The other player's name, '' before it is known. */
+	get opponent() {
+		const other = this.players.find(player => player !== null && userId(player.name) !== this.id);
+		return other ? other.name : '';
+	}
+
+	join(room, id, nowMs) {
+		this.room = room;
+		this.id = id;
+		this.sinceMs = nowMs;
+		this.battle = new ServedBattle(this.setup);
+	}
+
+	/** The agent is back in the room, and is told everything from the beginning. */
+	rejoin() {
+		this.battle = new ServedBattle(this.setup, this.battle);
+	}
+
+	/** What must be said again because the server never heard it, or null. */
+	unheard() {
+		const { battle } = this;
+		if (battle.isSent || battle.ended || this.chosen === NONE) return null;
+		battle.isSent = true;
+		return battle.command(this.chosen);
+	}
+
+	/** A message of the battle's room; says what to answer at once, or null. What it leads to is staged. */
+	hear(lines, stage, nowMs) {
+		if (this.fault || this.ending) return null;
+		try {
+			const refusals = this.battle.refusals;
+			const invalid = this.invalid;
+			const told = this.#sift(lines);
+			if (told.length > 0) this.sinceMs = nowMs;
+			this.battle.take(told);
+			if (this.battle.refusals > refusals) {
+				this.refused++;
+				this.chosen = NONE;
+			}
+			this.advance(stage);
+			return this.invalid > invalid && !this.battle.ended ? `/choose default|${this.battle.request.rqid}` : null;
+		} catch (error) {
+			this.fault = error;
+			return null;
+		}
+	}
+
+	/** The lines that the battle is made of; what else matters in the others is noted. */
+	#sift(lines) {
+		return lines.filter(line => {
+			if (line.startsWith(INVALID)) {
+				if (!LATE.test(line)) this.#refuse(line);
+				return false;
+			}
+			if (!line.startsWith('|') || line.startsWith('||')) return false; // talk, too
+			const kind = kindOf(line);
+			if (kind === 'deinit' || kind === 'expire') this.#close();
+			if (kind === 'player') this.#meet(line);
+			else if (kind === 'rated') this.isRated = true;
+			else if (kind === 'raw') return this.#readRating(line);
+			return !TALK.has(kind);
+		});
+	}
+
+	/** The server does not take a choice that its request allows: let it choose, and count it. */
+	#refuse() {
+		if (this.battle.request === null || this.chosen === NONE) return;
+		this.invalid++;
+		this.chosen = NONE;
+	}
+
+	#close() {
+		if (!this.battle.ended) throw new HostError('match', 'the server closed the battle before it was over');
+	}
+
+	#meet(line) {
+		const [, , seat, name, , rating] = line.split('|');
+		if (name && (seat === 'p1' || seat === 'p2')) this.players[Number(seat[1]) - 1] = { name, rating: Number(rating) || null };
+	}
+
+	#readRating(line) {
+		const found = /^\|raw\|(.*)'s rating: .*<strong>(\d+)<\/strong>/.exec(line);
+		if (found && userId(found[1]) === this.id) this.rating = Number(found[2]);
+		return false;
+	}
+
+	/** What to say in the room for an action; null when nothing is to be said any more. */
+	act(seat, action, stage, nowMs) {
+		if (!this.asked[seat]) throw new ProtocolError(`seat ${seat} of match ${this.number} was not asked`);
+		this.asked[seat] = false;
+		this.sinceMs = nowMs;
+		if (this.fault) return null;
+		const { battle } = this;
+		if (!battle.ended && !battle.isAsked) {
+			this.chosen = action;
+			this.sentRequest = battle.request;
+			battle.isSent = true;
+			return battle.command(action);
+		}
+		try {
+			this.advance(stage); // the battle has gone on meanwhile
+		} catch (error) {
+			this.fault = error;
+		}
+		return null;
+	}
+
+	/** Ask for a choice, or end, once everything before it has been told. */
+	advance(stage) {
+		const { battle } = this;
+		if (this.owed) return;
+		if (battle.ended) {
+			if (!this.met[OWN]) throw new HostError('match', 'it was over before anybody could choose');
+			if (!this.isRated || this.rating !== null) this.finish();
+		} else if (battle.isAsked) {
+			this.#accept();
+			if (battle.request.wait) {
+				battle.look();
+			} else {
+				this.ask(OWN, stage);
+				battle.look();
+			}
+		}
+	}
+
+	finish() {
+		this.#accept();
+		const { winner } = this.battle;
+		this.end(winner === '' ? NONE : userId(winner) === this.id ? OWN : OTHER, false);
+	}
+
+	/** The battle has gone on, so what was chosen has been taken. */
+	#accept() {
+		if (this.chosen !== NONE) this.count(OWN, this.chosen, !!this.sentRequest.active);
+		this.chosen = NONE;
+	}
+
+	/** Why the other side has been silent for too long, or null. Called every second, so it ends rated battles, too. */
+	overdue(nowMs, { start_deadline_s: start, silence_deadline_s: silence }) {
+		if (this.room === null || this.owed || this.fault || this.ending) return null;
+		const waitedS = (nowMs - this.sinceMs) / 1000;
+		if (this.battle.ended) {
+			if (waitedS > RATING_S && this.met[OWN]) this.finish();
+			return null;
+		}
+		if (!this.met[OWN]) return waitedS > start ? new HostError('match', `no battle began within ${start} s`) : null;
+		return waitedS > silence ? new HostError('match', `nothing happened for ${silence} s`) : null;
+	}
+
+	/** The other side has been waited for long enough to ask for the server's clock. */
+	isIdle(nowMs, afterS) {
+		if (this.isTimed || this.owed || !this.met[OWN] || this.fault || this.ending || this.battle.ended) return false;
+		return nowMs - this.sinceMs > afterS * 1000;
+	}
+
+	facts() {
+		const facts = { ...super.facts(), invalid: this.invalid };
+		if (this.rating !== null) facts.rating = this.rating;
+		return facts;
+	}
+}
+
+function kindOf(line) {
+	if (!line.startsWith('|')) return '';
+	const end = line.indexOf('|', 1);
+	return end < 0 ? line.slice(1) : line.slice(1, end);
+}
+
+module.exports = { GuestMatch, kindOf };
