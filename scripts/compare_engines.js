@@ -70,7 +70,8 @@ const READERS = {
 };
 
 function usage(problem) {
-	console.error(`${problem}\nusage: compare_engines.js --sim <folder> [--formats a,b] [--battles 200] [--seed 1] [--engine <file>]`);
+	const options = '--sim <folder> [--formats a,b] [--battles 200] [--seed 1] [--engine <file>]';
+	console.error(`${problem}\nusage: compare_engines.js ${options}`);
 	process.exit(2);
 }
 
@@ -123,7 +124,8 @@ async function compareFormat(format, [stock, patched], {battles, seed}) {
 		`ratio ${(stockMs / patchedMs).toFixed(2)}` :
 		`CPU measured from ${CHUNK} battles on`;
 	console.log(
-		`${format.padEnd(28)} ${battles} battles, ${battles} equal, ${(decisions / battles).toFixed(0)} decisions each, ${cost}`
+		`${format.padEnd(28)} ${battles} battles, ${battles} equal, ` +
+		`${(decisions / battles).toFixed(0)} decisions each, ${cost}`
 	);
 	return null;
 }

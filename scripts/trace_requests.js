@@ -1,5 +1,6 @@
 'use strict';
-// Loaded before host.js (node --require): writes what each seat is told, one JSON line a decision, to the file LUDUS_TRACE.
+// Loaded before host.js (node --require): writes what each seat is told, one JSON line a decision, to the file
+// LUDUS_TRACE.
 
 const fs = require('node:fs');
 const path = require('node:path');

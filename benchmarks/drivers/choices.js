@@ -13,7 +13,7 @@ const AIMS = {
 const NO_AIM = [''];
 const options = [[], []]; // scratch, one list a slot
 
-/** A string for `battle.choose`. The simulator may still refuse it where the request does not tell all (maybeTrapped). */
+/** A string for `battle.choose`. The simulator may refuse it where the request does not tell all (maybeTrapped). */
 function randomChoice(request, slots) {
   if (request.teamPreview) return previewChoice(request);
   if (request.forceSwitch) return slots === 1 ? pick(listReplacements(request, 0)) : replacementPair(request);

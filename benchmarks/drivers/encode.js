@@ -3,8 +3,9 @@
  * Microseconds a decision costs in running battles: reading the log, encoding the row, making the mask.
  *
  * usage: node encode.js SIMULATOR [SECONDS] [FORMAT...]; FEATURE_SET=raw leaves the estimates out
- * Battles run on the patched engine with random legal choices, so that caches are as cold as in a host. The first half of
- * the time warms up (doubles need half a minute). Means leave out the slowest hundredth of the calls: those the operating system interrupted.
+ * Battles run on the patched engine with random legal choices, so that caches are as cold as in a host. The first half
+ * of the time warms up (doubles need half a minute). Means leave out the slowest hundredth of the calls: those the
+ * operating system interrupted.
  */
 
 const path = require('node:path');

@@ -28,7 +28,9 @@ class Bare {
 
   open() {
     const seed = fourNumbers(); // as in the host: the generator that replays and the engine's other users have
-    const battle = new this.sim.Battle({ format: this.format, formatid: this.format.id, seed, send() {}, strictChoices: false });
+    const battle = new this.sim.Battle({
+      format: this.format, formatid: this.format.id, seed, send() {}, strictChoices: false,
+    });
     for (const id of SEATS) battle.setPlayer(id, { name: id, seed: fourNumbers() });
     if (this.quiet) for (const side of battle.sides) side.getChoice = noText;
     return battle;
@@ -66,7 +68,8 @@ class Ceiling {
     const { Match } = require(path.join(hostRoot, 'matches.js'));
     const { ArrivalStage } = require(path.join(hostRoot, 'frames.js'));
     const host = new Host(simRoot, writer => { writer.bytes = 0; });
-    host.configure(Buffer.from(JSON.stringify({ protocol: 2, matches: 1, options: { format }, seed: 1, schedule: [], keep_log: false })));
+    const configure = { protocol: 2, matches: 1, options: { format }, seed: 1, schedule: [], keep_log: false };
+    host.configure(Buffer.from(JSON.stringify(configure)));
     this.Match = Match;
     this.setup = host.setup;
     this.stage = new ArrivalStage(2 * SEATS.length, this.setup.actionSet.maskBytes, this.setup.observer.nbytes);
@@ -160,16 +163,18 @@ function measure(player, seconds) {
 function main() {
   const { values, positionals: [mode] } = parseArgs({
     allowPositionals: true,
-    options: { sim: { type: 'string' }, host: { type: 'string' }, format: { type: 'string' }, matches: { type: 'string' } },
+    options: Object.fromEntries(['sim', 'host', 'format', 'matches'].map(name => [name, { type: 'string' }])),
   });
   const { sim, host, format } = values;
   const matches = Number(values.matches);
   if (mode === 'bare') require(path.join(host, 'engine.js')).speedUp(sim);
-  const player = mode === 'ceiling' ? new Ceiling(sim, host, format, matches) : new Bare(require(sim), format, matches, mode === 'bare');
+  const player = mode === 'ceiling' ?
+    new Ceiling(sim, host, format, matches) : new Bare(require(sim), format, matches, mode === 'bare');
   console.log(JSON.stringify({ ready: true }));
   readline.createInterface({ input: process.stdin }).on('line', line => {
     const request = JSON.parse(line);
-    console.log(JSON.stringify(request.encoding ? measureEncoding(player, request.seconds) : measure(player, request.seconds)));
+    const measured = request.encoding ? measureEncoding : measure;
+    console.log(JSON.stringify(measured(player, request.seconds)));
   });
 }
 

@@ -26,14 +26,21 @@ class Setting {
 		this.format = Dex.formats.get(formatId);
 		if (!this.format.exists) throw new Error(`the simulator knows no format ${formatId}`);
 		this.dex = Dex.forFormat(this.format);
-		this.actionSet = new ActionSet(this.format, this.dex.gen, this.format.gameType, Dex.formats.getRuleTable(this.format));
-		this.observer = new Observer(this.dex, this.actionSet, {feature_set: featureSet, gen: this.dex.gen, format: this.format});
+		const {gen} = this.dex;
+		const rules = Dex.formats.getRuleTable(this.format);
+		this.actionSet = new ActionSet(this.format, gen, this.format.gameType, rules);
+		this.observer = new Observer(this.dex, this.actionSet, {feature_set: featureSet, gen, format: this.format});
 		this.teamsFrom = teamsFrom;
 		this.mask = new Uint8Array(this.actionSet.maskBytes);
 	}
 
+	fresh(seed) {
+		const {id} = this.format;
+		return new this.sim.Battle({formatid: id, seed: [seed & 0xffff, 7, 11, 13], strictChoices: false, send: () => {}});
+	}
+
 	start(seed) {
-		const battle = new this.sim.Battle({formatid: this.format.id, seed: [seed & 0xffff, 7, 11, 13], strictChoices: false, send: () => {}});
+		const battle = this.fresh(seed);
 		['p1', 'p2'].forEach((id, i) => {
 			const own = [seed & 0xffff, 17, 19, 23 + i];
 			const team = this.teamsFrom ? this.sim.Teams.pack(this.sim.Teams.generate(this.teamsFrom, {seed: own})) : undefined;
@@ -44,13 +51,13 @@ class Setting {
 
 	/** Two battles of one seed in which the second player's leads are equal and its other Pokemon are not. */
 	startTwins(seed) {
-		const {Teams, Battle} = this.sim;
+		const {Teams} = this.sim;
 		const generate = last => Teams.generate(this.format.id, {seed: [seed & 0xffff, 29, 31, last]});
 		const {slots} = this.actionSet;
 		const theirs = generate(2);
 		const teams = [theirs, [...theirs.slice(0, slots), ...generate(3).slice(slots)]];
 		return teams.map(team => {
-			const battle = new Battle({formatid: this.format.id, seed: [seed & 0xffff, 7, 11, 13], strictChoices: false, send: () => {}});
+			const battle = this.fresh(seed);
 			battle.setPlayer('p1', {name: 'Player 1', team: Teams.pack(generate(1))});
 			battle.setPlayer('p2', {name: 'Player 2', team: Teams.pack(team)});
 			return battle;
@@ -71,7 +78,8 @@ class Setting {
 	}
 
 	/**
-	 * Plays one battle; `decide(battle, view, seat, request)` is called before every choice, after the view has read the log.
+	 * Plays one battle; `decide(battle, view, seat, request)` is called before every choice, after the view has read
+	 * the log.
 	 * `watch(battle, view)`, if given, is called once for every stop of the simulator.
 	 */
 	play(seed, decide, {maxTurns = 200, watch = null} = {}) {

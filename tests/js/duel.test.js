@@ -13,7 +13,7 @@ const DANGER = DUEL.indexOf('danger');
 const SHARE = MATCHUP.indexOf('share');
 const KILLS = MATCHUP.indexOf('kills');
 
-/** Plays battles and calls `look(battle, floats, at, seat)` with the packed floats of every choice of a move in singles. */
+/** Plays battles and calls `look(battle, floats, at, seat)` with the packed floats of every choice of a move. */
 function each(format, battles, look) {
 	const setting = new Setting(process.env.LUDUS_TEST_SIMULATOR, format);
 	const { observer } = setting;

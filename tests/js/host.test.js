@@ -18,7 +18,8 @@ class Driven {
 		this.frames = [];
 		this.logged = '';
 		this.random = new SplitMix(4);
-		this.host = new Host(process.env.LUDUS_TEST_SIMULATOR, writer => this.collect(writer), text => { this.logged += text; });
+		const log = text => { this.logged += text; };
+		this.host = new Host(process.env.LUDUS_TEST_SIMULATOR, writer => this.collect(writer), log);
 		const message = { protocol: 2, matches, seed: 9, schedule: null, keep_log: false, ...rest };
 		this.host.configure(Buffer.from(JSON.stringify({ ...message, options: { feature_set: 'raw', ...options } })));
 	}
@@ -90,7 +91,8 @@ test('half of the matches are sent ahead while the rest still runs', () => {
 	const opening = rowsOf(driven.take());
 	driven.answer(opening);
 	const frames = driven.take().filter(frame => frame.frame === 'ARRIVALS');
-	assert.deepEqual(frames.map(frame => [frame.done, new Set(frame.rows.map(row => row.row >> 1)).size]), [[false, 2], [true, 2]]);
+	const matchesOf = frame => new Set(frame.rows.map(row => row.row >> 1)).size;
+	assert.deepEqual(frames.map(frame => [frame.done, matchesOf(frame)]), [[false, 2], [true, 2]]);
 });
 
 test('when one of two seats has chosen nothing arrives', () => {
@@ -171,7 +173,8 @@ test('a schedule is played in order and then the slots stay empty', () => {
 });
 
 test('wrong options are refused with the nearest names', () => {
-	const refused = (options, pattern) => assert.throws(() => new Driven({ options }), { kind: 'configuration', message: pattern });
+	const refused = (options, message) =>
+		assert.throws(() => new Driven({ options }), { kind: 'configuration', message });
 	refused({ format: 'gen1randombatle' }, /unknown format "gen1randombatle", did you mean gen1randombattle/);
 	refused({ formatt: 'x' }, /unknown option formatt, did you mean format/);
 	refused({ max_turns: 0 }, /max_turns must be an integer from 1, seen 0/);
@@ -183,7 +186,8 @@ test('wrong options are refused with the nearest names', () => {
 
 test('the seeds of matches are those of the Python side', () => {
 	// ludus.wire.seeds.derive, seen for the same arguments
-	assert.deepEqual([matchSeed(0, 0), matchSeed(1, 2), matchSeed(2 ** 53 - 1, 7)], [7956156453446585, 8746015278458442, 1722792280269135]);
+	const seeds = [matchSeed(0, 0), matchSeed(1, 2), matchSeed(2 ** 53 - 1, 7)];
+	assert.deepEqual(seeds, [7956156453446585, 8746015278458442, 1722792280269135]);
 });
 
 // -- teams
@@ -200,7 +204,8 @@ const TING_LU = 'Ting-Lu @ Leftovers\nAbility: Vessel of Ruin\nEVs: 252 HP\n- Ea
 test('a file may hold an export, packed lines or a backup of several teams', () => {
 	assert.equal(splitTeams(TING_LU).length, 1);
 	assert.deepEqual(splitTeams('A|||x\n\nB|||y\n').map(team => team.text), ['A|||x', 'B|||y']);
-	assert.deepEqual(splitTeams('gen9ou]Mine|A|||x').map(team => [team.format, team.title, team.text]), [['gen9ou', 'Mine', 'A|||x']]);
+	const [packed] = splitTeams('gen9ou]Mine|A|||x');
+	assert.deepEqual([packed.format, packed.title, packed.text], ['gen9ou', 'Mine', 'A|||x']);
 	const backup = splitTeams(`=== [gen9ou] One ===\r\n\r\n${TING_LU}\r\n=== [gen8ou] Two ===\n${TING_LU}`);
 	assert.deepEqual(backup.map(team => [team.format, team.title]), [['gen9ou', 'One'], ['gen8ou', 'Two']]);
 	assert.deepEqual(splitTeams(' \n'), []);
@@ -213,9 +218,12 @@ test('packed and exported teams come out the same', () => {
 });
 
 test('bad teams are refused with their file and the reasons of the validator', () => {
-	const refused = (files, pattern) => assert.throws(() => loadTeams(folder(files), gen9ou, sim), { kind: 'configuration', message: pattern });
-	refused({ 'good.txt': TING_LU, 'bad.txt': TING_LU.replace('Earthquake', 'Surf') }, /bad\.txt: .*Ting-Lu can't learn Surf/);
-	refused({ 'two.txt': `=== [gen9ou] A ===\n${TING_LU}\n=== [gen9ou] B ===\nMissingnooo\n- Surf\n` }, /two\.txt, team 2 \(B\): /);
+	const refused = (files, message) =>
+		assert.throws(() => loadTeams(folder(files), gen9ou, sim), { kind: 'configuration', message });
+	const surfer = TING_LU.replace('Earthquake', 'Surf');
+	refused({ 'good.txt': TING_LU, 'bad.txt': surfer }, /bad\.txt: .*Ting-Lu can't learn Surf/);
+	const two = `=== [gen9ou] A ===\n${TING_LU}\n=== [gen9ou] B ===\nMissingnooo\n- Surf\n`;
+	refused({ 'two.txt': two }, /two\.txt, team 2 \(B\): /);
 	refused({ 'empty.txt': '' }, /empty\.txt: no team in it/);
 	refused({ 'notes.md': TING_LU }, /has no team; expected files ending in \.txt/);
 	refused({ 'other.txt': `=== [gen8ou] A ===\n${TING_LU}` }, /1 teams in .* other formats/);

@@ -41,8 +41,10 @@ function textsOf(formatId, request) {
 
 test('a commanding Pokemon passes', () => {
 	const [first, ...rest] = benched(HEALTHY, HEALTHY);
-	const request = { active: [{ moves: [tackle] }, { moves: [tackle] }], side: { pokemon: [{ ...first, commanding: true }, ...rest] } };
-	assert.deepEqual(textsOf('gen9randomdoublesbattle', request), ['pass, move 1 +1', 'pass, move 1 +2', 'pass, move 1 -1']);
+	const pokemon = [{ ...first, commanding: true }, ...rest];
+	const request = { active: [{ moves: [tackle] }, { moves: [tackle] }], side: { pokemon } };
+	const texts = textsOf('gen9randomdoublesbattle', request);
+	assert.deepEqual(texts, ['pass, move 1 +1', 'pass, move 1 +2', 'pass, move 1 -1']);
 });
 
 test('a reviver names the fainted, and its partner still gets the one replacement left', () => {
@@ -51,13 +53,15 @@ test('a reviver names the fainted, and its partner still gets the one replacemen
 	const request = { forceSwitch: [true, true], side: { pokemon } };
 	assert.deepEqual(textsOf('gen9randomdoublesbattle', request), ['switch 2, pass', 'switch 3, pass']);
 	pokemon.push({ condition: HEALTHY });
-	assert.deepEqual(textsOf('gen9randomdoublesbattle', request), ['switch 2, switch 4', 'switch 2, switch 5', 'switch 3, switch 4', 'switch 3, switch 5']);
+	const texts = textsOf('gen9randomdoublesbattle', request);
+	assert.deepEqual(texts, ['switch 2, switch 4', 'switch 2, switch 5', 'switch 3, switch 4', 'switch 3, switch 5']);
 });
 
 test('a reviver with an empty bench may not pass', () => {
 	const pokemon = benched(HEALTHY, HEALTHY, FAINTED);
 	pokemon[1].reviving = true;
-	assert.deepEqual(textsOf('gen9randomdoublesbattle', { forceSwitch: [false, true], side: { pokemon } }), ['pass, switch 3']);
+	const request = { forceSwitch: [false, true], side: { pokemon } };
+	assert.deepEqual(textsOf('gen9randomdoublesbattle', request), ['pass, switch 3']);
 });
 
 test('one side mega evolves once, yet an ultra burst may go beside it', () => {
@@ -73,20 +77,25 @@ test('Z-moves and Max Moves bring their own targets and ignore that the move is 
 	const side = { pokemon: benched(HEALTHY, FAINTED) };
 	const disabled = { ...tackle, disabled: true };
 	const status = { ...tackle, target: 'self' };
-	const zMove = { active: [{ moves: [disabled, status], canZMove: [{ move: 'Breakneck Blitz', target: 'normal' }, null] }, { moves: [] }], side };
+	const canZMove = [{ move: 'Breakneck Blitz', target: 'normal' }, null];
+	const zMove = { active: [{ moves: [disabled, status], canZMove }, { moves: [] }], side };
 	assert.deepEqual(textsOf('gen7doublesou', zMove), [
 		'move 2, pass', 'move 1 +1 zmove, pass', 'move 1 +2 zmove, pass', 'move 1 -2 zmove, pass']);
 	const maxMoves = [{ move: 'maxstrike', target: 'adjacentFoe' }, { move: 'maxguard', target: 'self', disabled: true }];
-	const before = { active: [{ moves: [disabled, status], canDynamax: true, maxMoves: { maxMoves } }, { moves: [] }], side };
-	assert.deepEqual(textsOf('gen8doublesou', before), ['move 2, pass', 'move 1 +1 dynamax, pass', 'move 1 +2 dynamax, pass']);
+	const dynamaxing = { moves: [disabled, status], canDynamax: true, maxMoves: { maxMoves } };
+	const before = textsOf('gen8doublesou', { active: [dynamaxing, { moves: [] }], side });
+	assert.deepEqual(before, ['move 2, pass', 'move 1 +1 dynamax, pass', 'move 1 +2 dynamax, pass']);
 	const after = { active: [{ moves: [tackle, disabled], maxMoves: { maxMoves } }, { moves: [] }], side };
 	assert.deepEqual(textsOf('gen8doublesou', after), ['move 1 +1, pass', 'move 1 +2, pass']);
 });
 
 test('a move for an ally or oneself can be aimed at either', () => {
 	const acupressure = { ...tackle, target: 'adjacentAllyOrSelf' };
-	const request = { active: [{ moves: [acupressure] }, { moves: [acupressure] }], side: { pokemon: benched(HEALTHY, HEALTHY) } };
-	assert.deepEqual(textsOf('gen9doublesou', request), ['move 1 -1, move 1 -1', 'move 1 -1, move 1 -2', 'move 1 -2, move 1 -1', 'move 1 -2, move 1 -2']);
+	const pokemon = benched(HEALTHY, HEALTHY);
+	const request = { active: [{ moves: [acupressure] }, { moves: [acupressure] }], side: { pokemon } };
+	assert.deepEqual(textsOf('gen9doublesou', request), [
+		'move 1 -1, move 1 -1', 'move 1 -1, move 1 -2', 'move 1 -2, move 1 -1', 'move 1 -2, move 1 -2',
+	]);
 });
 
 test('small teams get each preview once', () => {
@@ -101,7 +110,8 @@ test('small teams get each preview once', () => {
 
 // -- the simulator as the judge
 
-const teamsFrom = formatId => random => sim.Teams.pack(sim.Teams.getGenerator(formatId, random.nextBattleSeed()).getTeam());
+const teamsFrom = formatId => random =>
+	sim.Teams.pack(sim.Teams.getGenerator(formatId, random.nextBattleSeed()).getTeam());
 const JUDGED = [
 	{ format: 'gen1randombattle', battles: 6 },
 	{ format: 'gen2randombattle', battles: 3 },

@@ -5,8 +5,8 @@
  * `opens`; at the end score, rewards, facts and the last observations.
  *
  * A server takes the simulator's own messages: `update` goes to each player through the simulator's channel split,
- * `sideupdate` to one player, requests with an `rqid`. With LOSE=text, lines that begin with it are not told to anybody,
- * and the difference must be found.
+ * `sideupdate` to one player, requests with an `rqid`. With LOSE=text, lines that begin with it are told to nobody, and
+ * the difference must be found.
  *
  * usage: node parity.js SIMULATOR FORMAT[:TEAM_FOLDER] BATTLES [SEED] [MAX_TURNS]; prints one JSON object.
  */

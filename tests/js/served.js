@@ -16,7 +16,8 @@ const {ServerMatch} = require(path.join(HOST, 'server', 'match.js'));
 const {Pair} = require(path.join(HOST, 'server', 'pair.js'));
 
 const DEADLINE_MS = 60_000;
-const OF_THE_ROOM = /^\|(init|title|j|l|n|c|c:|:|t:|raw|html|uhtml|uhtmlchange|inactive|inactiveoff|deinit|debug|-message)\|/;
+const OF_THE_ROOM = new RegExp('^\\|(init|title|j|l|n|c|c:|:|t:|raw|html|uhtml|uhtmlchange|' +
+	'inactive|inactiveoff|deinit|debug|-message)\\|');
 const INPUT_LOG = /^\|html\|<div class="chat"><code[^>]*>(.*)<\/code><\/div>$/;
 
 /** One match after the other between two accounts. */

@@ -16,7 +16,8 @@ const setup = setUp(process.env.LUDUS_TEST_SIMULATOR, { feature_set: 'raw', form
 	engine: 'server', options: {},
 });
 const OPENING = [
-	'|init|battle', '|t:|1', '|gametype|singles', '|player|p1|One|1|', '|player|p2|Two|1|', '|teamsize|p1|1', '|teamsize|p2|1',
+	'|init|battle', '|t:|1', '|gametype|singles', '|player|p1|One|1|', '|player|p2|Two|1|',
+	'|teamsize|p1|1', '|teamsize|p2|1',
 	'|gen|1', '|start', '|switch|p1a: Mew|Mew, L80|100/100', '|switch|p2a: Mew|Mew, L80|100/100', '|turn|1',
 ];
 
@@ -26,7 +27,8 @@ function request(seat, rqid, more = {}) {
 		stats: { atk: 1, def: 1, spa: 1, spd: 1, spe: 1 }, baseAbility: 'noability', item: '', pokeball: 'pokeball',
 	};
 	const move = (name, id) => ({ move: name, id, pp: 20, maxpp: 20, target: 'normal', disabled: false });
-	const said = { active: [{ moves: [move('Tackle', 'tackle'), move('Surf', 'surf')] }], side: { name: 'x', id: `p${seat + 1}`, pokemon: [mon] } };
+	const active = [{ moves: [move('Tackle', 'tackle'), move('Surf', 'surf')] }];
+	const said = { active, side: { name: 'x', id: `p${seat + 1}`, pokemon: [mon] } };
 	return `|request|${JSON.stringify({ ...said, rqid, ...more })}`;
 }
 
@@ -39,7 +41,8 @@ function waitRequest(seat, rqid) {
 
 test('a message is its room and its lines', () => {
 	assert.deepEqual(parseMessage('|challstr|4|abc'), { room: '', lines: ['|challstr|4|abc'] });
-	assert.deepEqual(parseMessage('>battle-gen1-1\n|init|battle\n|j|x'), { room: 'battle-gen1-1', lines: ['|init|battle', '|j|x'] });
+	const lines = ['|init|battle', '|j|x'];
+	assert.deepEqual(parseMessage('>battle-gen1-1\n|init|battle\n|j|x'), { room: 'battle-gen1-1', lines });
 	assert.deepEqual(parseMessage('>battle-gen1-1'), { room: 'battle-gen1-1', lines: [] });
 });
 
@@ -183,7 +186,8 @@ test('an unavailable choice is asked again with the corrected request, and count
 	assert.equal(match.act(0, 1, stage, 0), '/choose move 2|4');
 	for (const seat of [0, 1]) match.hear(seat, ['|t:|2', '|win|Two'], stage, 0);
 	assert.deepEqual(match.ending.score, [0, 1]);
-	assert.deepEqual([match.ending.facts.refused, match.ending.facts.decisions_0, match.ending.facts.decisions_1], [1, 1, 1]);
+	const { refused, decisions_0: first, decisions_1: second } = match.ending.facts;
+	assert.deepEqual([refused, first, second], [1, 1, 1]);
 });
 
 test('an invalid choice is a fault with the server\'s words', () => {
@@ -306,7 +310,8 @@ test('a throttled challenge is made again, a rejected team voids the match', asy
 		const [one] = pair.accounts;
 		const match = aMatch(1);
 		pair.start(match);
-		global(one, '|popup|You challenged less than 10 seconds after your last challenge! It\'s cancelled in case it\'s a misclick.');
+		const words = 'You challenged less than 10 seconds after your last challenge!';
+		global(one, `|popup|${words} It's cancelled in case it's a misclick.`);
 		assert.equal(one.said.length, 2);
 		mock.timers.tick(300);
 		assert.equal(one.said.length, 4);
@@ -361,7 +366,7 @@ test('a battle nobody waits for is forfeited and left', async () => {
 	assert.deepEqual(pair.accounts[1].said, ['battle-9|/forfeit', '|/leave battle-9']);
 });
 
-test('an account that lost its connection comes back with longer and longer pauses, and queued matches wait for it', async () => {
+test('an account that lost its connection comes back after longer and longer pauses; queued matches wait', async () => {
 	mock.timers.enable({ apis: ['setTimeout'] });
 	try {
 		const { pair, told } = await connectedPair();

@@ -22,7 +22,9 @@ function legalActions(actionSet, request) {
 	const bits = new Uint8Array(actionSet.maskBytes).fill(255); // the callee must clear it
 	const count = actionSet.mask(request, bits);
 	const legal = [];
-	for (let action = 0; action < 8 * bits.length; action++) if (bits[action >> 3] & (1 << (action & 7))) legal.push(action);
+	for (let action = 0; action < 8 * bits.length; action++) {
+		if (bits[action >> 3] & (1 << (action & 7))) legal.push(action);
+	}
 	if (legal.length !== count) throw new Error(`mask says ${count} actions and has ${legal.length}`);
 	return legal;
 }

@@ -2,7 +2,8 @@
 /**
  * Compares the tracked public state with the simulator's own, at every stop of seeded battles.
  *
- * usage: node truth.js SIMULATOR FORMAT[:TEAMS_FROM] BATTLES [SEED]; prints one JSON object: checks, disagreements by kind, examples.
+ * usage: node truth.js SIMULATOR FORMAT[:TEAMS_FROM] BATTLES [SEED]; prints one JSON object: checks, disagreements by
+ * kind, examples.
  */
 
 const {Setting} = require('./battles');
@@ -23,8 +24,9 @@ const UNSETTLED_GEN_1 = {
 };
 const HIDDEN_FORMES = {'Greninja-Bond': 'Greninja', 'Rockruff-Dusk': 'Rockruff'}; // the protocol never shows them
 const RENAMED = {perish: 'perishsong'};
-const ONE_TURN = new Set(['protect', 'endure', 'followme', 'helpinghand']); // seen between two choices of one turn only; the
-// simulator also keeps `twoturnmove` until the end of the turn in which the move came down
+// seen between two choices of one turn only; the simulator also keeps `twoturnmove` until the end of the turn in which
+// the move came down
+const ONE_TURN = new Set(['protect', 'endure', 'followme', 'helpinghand']);
 
 class Comparison {
 	constructor(setting) {
@@ -53,7 +55,9 @@ class Comparison {
 		const {field} = battle;
 		this.equal('weather', effects.weathers[tracker.weather] ?? '', field.weather, battle);
 		this.equal('terrain', effects.terrains[tracker.terrain] ?? '', field.terrain, battle);
-		effects.rooms.forEach((room, i) => this.equal(`room ${room}`, tracker.rooms[i] > 0, room in field.pseudoWeather, battle));
+		effects.rooms.forEach((room, i) => {
+			this.equal(`room ${room}`, tracker.rooms[i] > 0, room in field.pseudoWeather, battle);
+		});
 		battle.sides.forEach((side, i) => this.side(battle, side, tracker.sides[i], effects));
 	}
 
@@ -85,7 +89,8 @@ class Comparison {
 		this.volatiles(battle, pokemon, mon, effects);
 		if (this.masked) return;
 		const {data} = this.setting.observer;
-		this.equal('species', mon.shown, data.species.row(HIDDEN_FORMES[pokemon.species.name] ?? pokemon.species.name), battle);
+		const { name } = pokemon.species;
+		this.equal('species', mon.shown, data.species.row(HIDDEN_FORMES[name] ?? name), battle);
 		this.equal('level', mon.level, pokemon.level, battle);
 		this.equal('transformed', mon.transformed, pokemon.transformed, battle);
 		if (!pokemon.volatiles.roost) {
@@ -93,8 +98,12 @@ class Comparison {
 			const known = types.filter(type => type > 0).map(type => data.types[type - 1]);
 			this.equal('types', known.sort().join(), pokemon.getTypes().filter(type => type !== '???').sort().join(), battle);
 		}
-		if (data.gen > 1 && mon.item > 0) this.equal('item', mon.item, data.items.row(pokemon.item) || 1, battle, pokemon.name);
-		if (data.gen > 2 && mon.ability > 0) this.equal('ability', mon.ability, data.abilities.row(pokemon.ability), battle, pokemon.name);
+		if (data.gen > 1 && mon.item > 0) {
+			this.equal('item', mon.item, data.items.row(pokemon.item) || 1, battle, pokemon.name);
+		}
+		if (data.gen > 2 && mon.ability > 0) {
+			this.equal('ability', mon.ability, data.abilities.row(pokemon.ability), battle, pokemon.name);
+		}
 		const known = new Set(pokemon.moveSlots.map(slot => data.moves.row(slot.id)));
 		for (let i = 0; i < mon.moveCount; i++) this.equal('moves', known.has(mon.moves[i]), true, battle, pokemon.name);
 	}
@@ -103,9 +112,12 @@ class Comparison {
 		const unsettled = battle.gen === 1 ? UNSETTLED_GEN_1 : UNSETTLED;
 		effects.volatiles.forEach((name, i) => {
 			if (name in unsettled || name === 'typechange' || name === 'typeadd' || name === 'fallen') return;
-			if (ONE_TURN.has(name) && battle.requestState === 'move') return this.equal(`volatile ${name}`, mon.volatiles[i], 0, battle);
+			if (ONE_TURN.has(name) && battle.requestState === 'move') {
+				return this.equal(`volatile ${name}`, mon.volatiles[i], 0, battle);
+			}
 			if (ONE_TURN.has(name) || (name === 'twoturnmove' && battle.requestState !== 'move')) return;
-			this.equal(`volatile ${name}`, mon.volatiles[i] > 0, (RENAMED[name] ?? name) in pokemon.volatiles, battle, pokemon.name);
+			const isOn = (RENAMED[name] ?? name) in pokemon.volatiles;
+			this.equal(`volatile ${name}`, mon.volatiles[i] > 0, isOn, battle, pokemon.name);
 		});
 	}
 
@@ -118,11 +130,19 @@ class Comparison {
 		if (pokemon.fainted) return;
 		// Regenerator and Natural Cure, one's own or got by Trace or Transform, work while leaving, where nobody looks.
 		const own = this.had.get(pokemon) ?? new Set([pokemon.baseAbility]);
-		if (!own.has('regenerator')) this.equal('bench hp', shownHp(mon), pokemon.getHealth().shared.split(' ')[0], battle, pokemon.name);
+		if (!own.has('regenerator')) {
+			const [hp] = pokemon.getHealth().shared.split(' ');
+			this.equal('bench hp', shownHp(mon), hp, battle, pokemon.name);
+		}
 		if (!own.has('naturalcure')) this.equal('bench status', STATUSES[mon.status], pokemon.status, battle, pokemon.name);
 		const {data} = this.setting.observer;
-		if (data.gen > 1 && mon.item > 0) this.equal('bench item', mon.item, data.items.row(pokemon.item) || 1, battle, pokemon.name);
-		if (data.gen > 2 && mon.ability > 0) this.equal('bench ability', mon.ability, data.abilities.row(pokemon.baseAbility), battle, pokemon.name);
+		if (data.gen > 1 && mon.item > 0) {
+			this.equal('bench item', mon.item, data.items.row(pokemon.item) || 1, battle, pokemon.name);
+		}
+		if (data.gen > 2 && mon.ability > 0) {
+			const row = data.abilities.row(pokemon.baseAbility);
+			this.equal('bench ability', mon.ability, row, battle, pokemon.name);
+		}
 	}
 }
 

@@ -1,6 +1,6 @@
 'use strict';
-// The flat action set (docs/games/showdown.md, "Actions"): the mask comes from a request alone, a choice is a string for
-// `side.choose`. A slot's actions are its moves (by variant and target), then 6 switches, then, in doubles, pass.
+// The flat action set (docs/games/showdown.md, "Actions"): the mask comes from a request alone, a choice is a string
+// for `side.choose`. A slot's actions are its moves (by variant and target), then 6 switches, then, in doubles, pass.
 
 const MOVES = 4;
 const SWITCHES = 6;
@@ -18,7 +18,9 @@ const AIMS = {
 const NO_AIM = [0]; // everything else, locked moves and Struggle included, takes no target
 
 // How each variant is said to the simulator; "mega" stands for whichever of mega, Mega X and ultra burst is offered.
-const SUFFIX = { plain: '', mega: ' mega', megay: ' megay', zmove: ' zmove', dynamax: ' dynamax', tera: ' terastallize' };
+const SUFFIX = {
+	plain: '', mega: ' mega', megay: ' megay', zmove: ' zmove', dynamax: ' dynamax', tera: ' terastallize',
+};
 
 class ActionSet {
 	/** `format` is a Dex format with its `ruleTable`; only singles and doubles exist. */
@@ -301,7 +303,7 @@ function variantsOf(format, gen, ruleTable) {
 	return gen === 8 ? ['plain', 'dynamax'] : ['plain', 'tera'];
 }
 
-/** Team positions that each preview action names, leads first; none in singles where all come along: a switch says it. */
+/** Team positions that each preview action names, leads first; none in singles where all come: a switch says it. */
 function previewOrders(slots, picked, shown) {
 	if (!shown || (slots === 1 && (!picked || picked >= SWITCHES))) return [];
 	const backs = picked && picked < SWITCHES ? Math.max(picked - slots, 0) : 0;

@@ -9,7 +9,8 @@ const DUEL = ['own_on_foe', 'foe_on_own', 'faster', 'danger'];
 
 // Columns that every generation has; their places are constants the compiler can fold.
 const COMMON = [
-	'hp', 'alive', 'present', 'active', 'revealed', 'level', ...STATUSES, 'status_turns', 'maxhp', 'atk', 'def', 'spa', 'spd', 'spe',
+	'hp', 'alive', 'present', 'active', 'revealed', 'level', ...STATUSES, 'status_turns',
+	'maxhp', 'atk', 'def', 'spa', 'spd', 'spe',
 	'trapped', 'maybe_trapped', 'active_turns', 'transformed',
 ];
 const COLUMN = Object.freeze(Object.fromEntries(COMMON.map((name, i) => [name, i])));

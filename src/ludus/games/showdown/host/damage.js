@@ -18,7 +18,8 @@ const PLAIN = 0, NO_DAMAGE = 1, LEVEL = 2, FIXED = 3, HALF_HP = 4, OHKO = 5, RAN
 	USER_HP = 8, USER_LOW_HP = 9, BOTH_WEIGHTS = 10, STORED_POWER = 11, USES_DEFENSE = 12, USES_FOES_ATTACK = 13,
 	HITS_DEFENSE = 14, TERA_BLAST = 15, NEEDS_SLEEP = 16, FREEZE_DRY = 17, FACADE = 18, HEX = 19;
 const KINDS = {
-	seismictoss: LEVEL, nightshade: LEVEL, sonicboom: FIXED, dragonrage: FIXED, superfang: HALF_HP, naturesmadness: HALF_HP,
+	seismictoss: LEVEL, nightshade: LEVEL, sonicboom: FIXED, dragonrage: FIXED,
+	superfang: HALF_HP, naturesmadness: HALF_HP,
 	ruination: HALF_HP, psywave: RANDOM_LEVEL, lowkick: TARGET_WEIGHT, grassknot: TARGET_WEIGHT, eruption: USER_HP,
 	waterspout: USER_HP, dragonenergy: USER_HP, reversal: USER_LOW_HP, flail: USER_LOW_HP, heavyslam: BOTH_WEIGHTS,
 	heatcrash: BOTH_WEIGHTS, storedpower: STORED_POWER, powertrip: STORED_POWER, bodypress: USES_DEFENSE,
@@ -33,13 +34,15 @@ const GUESSED_POWER = {
 
 // [ability, type or *, factor]
 const ATTACK_ABILITIES = [
-	['transistor', 'Electric', 1.3], ['dragonsmaw', 'Dragon', 1.5], ['steelworker', 'Steel', 1.5], ['rockypayload', 'Rock', 1.5],
+	['transistor', 'Electric', 1.3], ['dragonsmaw', 'Dragon', 1.5],
+	['steelworker', 'Steel', 1.5], ['rockypayload', 'Rock', 1.5],
 	['waterbubble', 'Water', 2], ['steelyspirit', 'Steel', 1.5], ['sheerforce', '*', 1.15], ['toughclaws', '*', 1.2],
 ];
 const DEFENSE_ABILITIES = [
 	['levitate', 'Ground', 0], ['eartheater', 'Ground', 0], ['flashfire', 'Fire', 0], ['wellbakedbody', 'Fire', 0],
 	['waterabsorb', 'Water', 0], ['stormdrain', 'Water', 0], ['dryskin', 'Water', 0], ['dryskin', 'Fire', 1.25],
-	['voltabsorb', 'Electric', 0], ['motordrive', 'Electric', 0], ['lightningrod', 'Electric', 0], ['sapsipper', 'Grass', 0],
+	['voltabsorb', 'Electric', 0], ['motordrive', 'Electric', 0], ['lightningrod', 'Electric', 0],
+	['sapsipper', 'Grass', 0],
 	['thickfat', 'Fire', 0.5], ['thickfat', 'Ice', 0.5], ['heatproof', 'Fire', 0.5], ['waterbubble', 'Fire', 0.5],
 	['purifyingsalt', 'Ghost', 0.5], ['fluffy', 'Fire', 2],
 ];
@@ -47,9 +50,11 @@ const PHYSICAL_ABILITIES = {hugepower: 2, purepower: 2, hustle: 1.5, gorillatact
 const PHYSICAL_ITEMS = {choiceband: 1.5, muscleband: 1.1, lifeorb: 1.3};
 const SPECIAL_ITEMS = {choicespecs: 1.5, wiseglasses: 1.1, lifeorb: 1.3};
 const TYPE_ITEMS = {
-	silkscarf: 'Normal', charcoal: 'Fire', mysticwater: 'Water', magnet: 'Electric', miracleseed: 'Grass', nevermeltice: 'Ice',
+	silkscarf: 'Normal', charcoal: 'Fire', mysticwater: 'Water', magnet: 'Electric', miracleseed: 'Grass',
+	nevermeltice: 'Ice',
 	blackbelt: 'Fighting', poisonbarb: 'Poison', softsand: 'Ground', sharpbeak: 'Flying', twistedspoon: 'Psychic',
-	silverpowder: 'Bug', hardstone: 'Rock', spelltag: 'Ghost', dragonfang: 'Dragon', blackglasses: 'Dark', metalcoat: 'Steel',
+	silverpowder: 'Bug', hardstone: 'Rock', spelltag: 'Ghost', dragonfang: 'Dragon', blackglasses: 'Dark',
+	metalcoat: 'Steel',
 	fairyfeather: 'Fairy',
 };
 
@@ -202,7 +207,8 @@ class Damage {
 		let category = tables.moveCategory[move];
 		if (kind === TERA_BLAST && user.tera > 0) {
 			type = user.tera;
-			if (user.atk * this.boostFactor[user.boosts[0] + 6] > user.spa * this.boostFactor[user.boosts[2] + 6]) category = PHYSICAL;
+			const atk = user.atk * this.boostFactor[user.boosts[0] + 6];
+			if (atk > user.spa * this.boostFactor[user.boosts[2] + 6]) category = PHYSICAL;
 		}
 		const multiplier = this.#multiplier(type, kind, move, target);
 		this.effectiveness = multiplier;
@@ -271,19 +277,25 @@ class Damage {
 		case TARGET_WEIGHT: power = weightPower(this.tables.weightKg[target.species]); break;
 		case USER_HP: power = Math.max(1, power * user.hp); break;
 		case USER_LOW_HP: power = lowHpPower(user.hp); break;
-		case BOTH_WEIGHTS: power = ratioPower(this.tables.weightKg[user.species], this.tables.weightKg[target.species]); break;
+		case BOTH_WEIGHTS:
+			power = ratioPower(this.tables.weightKg[user.species], this.tables.weightKg[target.species]);
+			break;
 		case STORED_POWER: power = 20 * (1 + raised(user.boosts)); break;
 		case NEEDS_SLEEP: if (target.status !== SLEEP) return 0; break;
 		case FACADE: if (user.status > 0 && user.status !== SLEEP) power *= 2; break;
 		case HEX: if (target.status > 0) power *= 2; break;
 		}
 		let factor = ROLL * (physical ? around.physical[hitSide] : around.special[hitSide]);
-		if (this.gen === 1) factor *= gen1Critical(this.tables.baseStats[user.species * 6 + 5], this.highCrit[move], user.level);
-		else factor *= this.critical[move];
+		if (this.gen === 1) {
+			factor *= gen1Critical(this.tables.baseStats[user.species * 6 + 5], this.highCrit[move], user.level);
+		} else {
+			factor *= this.critical[move];
+		}
 		if (type > 0) {
 			if (type === around.helped) factor *= 1.5;
 			else if (type === around.hindered) factor *= 0.5;
-			if (type === around.terrainType && user.type1 !== 10 && user.type2 !== 10) factor *= this.terrainFactor; // 10: Flying
+			// 10: Flying
+			if (type === around.terrainType && user.type1 !== 10 && user.type2 !== 10) factor *= this.terrainFactor;
 		}
 		if (around.sand && !physical && (target.type1 === 13 || target.type2 === 13)) factor /= 1.5; // 13: Rock
 		if (around.snow && physical && (target.type1 === 6 || target.type2 === 6)) factor /= 1.5; // 6: Ice
@@ -323,7 +335,8 @@ class Damage {
 	#hitChance(move, user, target) {
 		const chance = this.accuracy[move];
 		const stages = user.boosts[5] - target.boosts[6];
-		if (stages === 0 || chance === 1 && this.gen > 1 && this.tables.moves.entries[move - 1].accuracy === true) return chance;
+		if (stages === 0) return chance;
+		if (chance === 1 && this.gen > 1 && this.tables.moves.entries[move - 1].accuracy === true) return chance;
 		const clipped = stages > 6 ? 6 : stages < -6 ? -6 : stages;
 		return Math.min(1, chance * (clipped > 0 ? (3 + clipped) / 3 : 3 / (3 - clipped)));
 	}

@@ -151,7 +151,8 @@ class Matchups {
 		const {around} = this;
 		const {tracker, mine, foe} = this.seat;
 		if (this.observer.gen === 1) return this.#gen1Screens();
-		if (this.fieldVersion === tracker.fieldVersion && this.sideVersions[0] === mine.version && this.sideVersions[1] === foe.version) return;
+		const sidesAreKnown = this.sideVersions[0] === mine.version && this.sideVersions[1] === foe.version;
+		if (sidesAreKnown && this.fieldVersion === tracker.fieldVersion) return;
 		this.fieldVersion = tracker.fieldVersion;
 		this.sideVersions[0] = mine.version;
 		this.sideVersions[1] = foe.version;

@@ -14,7 +14,9 @@ function createHost(Host) {
 	const at = process.argv.indexOf('--sim');
 	const simRoot = at < 0 ? undefined : process.argv[at + 1];
 	const host = new Host(simRoot && path.resolve(simRoot), writeAll, text => process.stderr.write(text));
-	if (!simRoot) leave(host, new HostError('configuration', 'a host needs --sim <folder of the pokemon-showdown package>'));
+	if (!simRoot) {
+		leave(host, new HostError('configuration', 'a host needs --sim <folder of the pokemon-showdown package>'));
+	}
 	return host;
 }
 

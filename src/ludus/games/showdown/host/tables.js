@@ -155,7 +155,10 @@ function pseudoMove(id) {
 
 function effectivenessOf(dex) {
 	const table = new Float32Array(TYPE_COUNT * TYPE_COUNT).fill(1);
-	const exists = type => type !== 'Stellar' && dex.types.get(type).exists && dex.types.get(type).isNonstandard !== 'Future';
+	const exists = name => {
+		const type = dex.types.get(name);
+		return name !== 'Stellar' && type.exists && type.isNonstandard !== 'Future';
+	};
 	TYPES.forEach((attack, a) => TYPES.forEach((defend, d) => {
 		if (!exists(attack) || !exists(defend)) return;
 		const multiplier = dex.getImmunity(attack, defend) ? 2 ** dex.getEffectiveness(attack, defend) : 0;

@@ -1,6 +1,6 @@
 'use strict';
-// Teams for formats that do not make their own: a folder of text files, each an export, packed lines or a team builder's
-// backup ("Teams" in docs/games/showdown.md). Every team passes Showdown's validator before the first match.
+// Teams for formats that do not make their own: a folder of text files, each an export, packed lines or a team
+// builder's backup ("Teams" in docs/games/showdown.md). Every team passes Showdown's validator before the first match.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -87,7 +87,8 @@ function packedLine(line) {
 	const bar = line.indexOf('|');
 	const bracket = line.lastIndexOf(']', bar);
 	if (bracket < 0) return { text: line, format: '', title: '' };
-	return { text: line.slice(bar + 1), format: line.slice(0, bracket).toLowerCase(), title: line.slice(bracket + 1, bar) };
+	const format = line.slice(0, bracket).toLowerCase();
+	return { text: line.slice(bar + 1), format, title: line.slice(bracket + 1, bar) };
 }
 
 /** In gens 1 and 2 everybody has all of it and exports leave it out, as the team builder does. */

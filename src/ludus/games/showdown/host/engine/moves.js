@@ -36,7 +36,8 @@ function createCopier(dex, DataMove) {
 	for (const key of RUN_TIME_KEYS) keys.add(key);
 	const ActiveMove = createClass([...keys], DataMove);
 	const origins = new WeakMap();
-	const isKnown = move => Object.getPrototypeOf(move) === DataMove.prototype && Object.keys(move).every(key => keys.has(key));
+	const isKnown = move =>
+		Object.getPrototypeOf(move) === DataMove.prototype && Object.keys(move).every(key => keys.has(key));
 	return move => {
 		let origin = origins.get(move);
 		if (origin === undefined) {

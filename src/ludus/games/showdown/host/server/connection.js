@@ -49,7 +49,9 @@ class Connection {
 		try {
 			await new Promise((resolve, reject) => {
 				const refuse = why => reject(new HostError('configuration', `${this.url}: ${why}`));
-				const wait = why => reject(Object.assign(new HostError('configuration', `${this.url}: ${why}`), { isPassing: true }));
+				const wait = why => {
+					reject(Object.assign(new HostError('configuration', `${this.url}: ${why}`), { isPassing: true }));
+				};
 				timer = setTimeout(() => wait(`nobody could log in within ${deadlineMs / 1000} s`), deadlineMs);
 				socket.onerror = () => wait('no Showdown server answers there; start one, or correct the option servers');
 				socket.onclose = () => wait('the server closed the connection before anybody could log in');

@@ -7,6 +7,8 @@ const {changed, volatile} = require('./state');
 // Lines in which [of] is not whose ability it is.
 const OF_IS_ANOTHER = new Set(['waterabsorb', 'voltabsorb', 'dryskin', 'eartheater', 'pickpocket', 'magician', 'trace',
 	'costar', 'wanderingspirit', 'receiver', 'powerofalchemy', 'cheekpouch', 'colorchange', 'sapsipper']);
+// Whose [of] loses the item.
+const TAKING = new Set(['thief', 'covet', 'magician', 'pickpocket', 'bestow']);
 
 const handlers = {
 	'-ability': ability,
@@ -27,7 +29,10 @@ const handlers = {
 		const effect = tracker.field(1);
 		if (mon === null) return;
 		if (effect.startsWith('ability: ')) reveal(tracker, tracker.of() ?? mon, effect.slice(9));
-		else if (effect.startsWith('item: ') && mon.item !== NONE) mon.item = tracker.tables.items.row(effect.slice(6)), changed(mon);
+		else if (effect.startsWith('item: ') && mon.item !== NONE) {
+			mon.item = tracker.tables.items.row(effect.slice(6));
+			changed(mon);
+		}
 	},
 };
 
@@ -91,7 +96,7 @@ function item(tracker) {
 	if (from.startsWith('ability: ')) {
 		reveal(tracker, source === 'frisk' ? tracker.of() ?? mon : mon, from.slice(9));
 	}
-	if (source === 'thief' || source === 'covet' || source === 'magician' || source === 'pickpocket' || source === 'bestow') {
+	if (TAKING.has(source)) {
 		const giver = tracker.of();
 		if (giver !== null && giver !== mon) {
 			giver.item = NONE;

@@ -6,6 +6,8 @@ const {revealFrom} = require('./belongings');
 const {useMove} = require('./moves');
 
 const TOXIC = STATUS_INDEX.get('tox');
+const OF_THE_MASK = ['seen', 'hp', 'status', 'statusTurns', 'fainted', 'item', 'baseAbility', 'moveCount', 'name',
+	'tera', 'terastallized']; // what an unmasked Illusion gives back to the one it looked like
 
 const handlers = {
 	'switch': tracker => sendOut(tracker, tracker.fields > 3 ? tracker.effects.id(tracker.from()) : ''),
@@ -185,8 +187,7 @@ function unmask(tracker) {
 		if (uses > 0 || i >= before.moveCount) useMove(tracker, real, mask.moves[i], uses);
 	}
 	side.active[slot] = real;
-	for (const key of ['seen', 'hp', 'status', 'statusTurns', 'fainted', 'item', 'baseAbility', 'moveCount', 'name', 'tera',
-		'terastallized']) mask[key] = before[key];
+	for (const key of OF_THE_MASK) mask[key] = before[key];
 	mask.uses.set(before.uses);
 	for (let i = mask.moveCount; i < 4; i++) mask.moves[i] = mask.uses[i] = 0;
 	mask.boosts.fill(0);

@@ -142,4 +142,6 @@ function keepMoves(mon) {
 	mon.kept ??= {moves: mon.moves.slice(), uses: mon.uses.slice(), moveCount: mon.moveCount};
 }
 
-module.exports = {Mon, Side, STATUS_INDEX, changed, setStatus, volatile, terastallize, resetLooks, leaveField, releaseGen1, keepMoves};
+module.exports = {
+	Mon, Side, STATUS_INDEX, changed, keepMoves, leaveField, releaseGen1, resetLooks, setStatus, terastallize, volatile,
+};

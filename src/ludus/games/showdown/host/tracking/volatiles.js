@@ -89,8 +89,9 @@ function startCounted(tracker, mon, id) {
 	if (id.startsWith('perish')) volatile(mon, tracker.ids.perish, 4 - last);
 	else if (id.startsWith('stockpile')) volatile(mon, tracker.ids.stockpile, last);
 	else if (id.startsWith('fallen')) volatile(mon, tracker.ids.fallen, last);
-	else if (id.startsWith('protosynthesis')) volatile(mon, tracker.ids.protosynthesis, 1 + BEST_STATS.indexOf(id.slice(14)));
-	else if (id.startsWith('quarkdrive')) volatile(mon, tracker.ids.quarkdrive, 1 + BEST_STATS.indexOf(id.slice(10)));
+	for (const name of ['protosynthesis', 'quarkdrive']) {
+		if (id.startsWith(name)) volatile(mon, tracker.ids[name], 1 + BEST_STATS.indexOf(id.slice(name.length)));
+	}
 }
 
 function end(tracker) {
@@ -99,7 +100,9 @@ function end(tracker) {
 	const {effects} = tracker;
 	changed(mon);
 	const id = effects.id(tracker.field(1));
-	if (tracker.has('|[partiallytrapped]')) return volatile(mon, id === 'octolock' ? tracker.ids.octolock : tracker.ids.partiallytrapped, 0);
+	if (tracker.has('|[partiallytrapped]')) {
+		return volatile(mon, id === 'octolock' ? tracker.ids.octolock : tracker.ids.partiallytrapped, 0);
+	}
 	switch (id) {
 	case 'typechange':
 		mon.type1 = tracker.tables.speciesType1[mon.shown];
