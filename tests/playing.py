@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludus.config.schema import FleetConfig
-from ludus.fleet.fleet import HostFleet
+from ludus.fleet.fleet import TIMES_S, HostFleet
 from ludus.fleet.standing import FleetStanding
 from ludus.games.toy.game import command
 from ludus.games.toy.options import ToyOptions
@@ -32,6 +32,7 @@ def toy_fleet(
     schedule: Sequence[tuple[int, int]] | None = None,
     keep_log: bool = False,
     standing: FleetStanding | None = None,
+    times_s: float | None = TIMES_S,
 ) -> HostFleet:
     return HostFleet(
         command(ToyOptions()),
@@ -42,6 +43,7 @@ def toy_fleet(
         schedule=schedule,
         keep_log=keep_log,
         standing=standing,
+        times_s=times_s,
     )
 
 

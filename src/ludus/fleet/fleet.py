@@ -23,11 +23,13 @@ from ludus.fleet.host import Host, Setup
 from ludus.fleet.standing import FleetStanding
 from ludus.fleet.supervisor import Event, Failed, Instruction, Phase, Start, Supervisor, Tick
 from ludus.hosting.command import HostCommand
+from ludus.metrics.times import Times
 from ludus.spec import GameSpec
 from ludus.types import Arrivals, Ending
 from ludus.wire.frames import ArrivalsBody, encode_actions, encode_stop
 
 READ_BYTES = 8 << 20  # of one host before the others have their turn
+TIMES_S = 0.5  # how often hosts say where their time went
 GRACE_S = 2.0  # for hosts to leave by themselves when the fleet closes
 _LOG = logging.getLogger("ludus.fleet")
 
@@ -68,6 +70,7 @@ class HostFleet:
         schedule: Sequence[tuple[int, int]] | None = None,
         keep_log: bool = False,
         standing: FleetStanding | None = None,
+        times_s: float | None = TIMES_S,
     ) -> None:
         count = hosts or config.hosts or cores()
         if schedule is not None:
@@ -76,7 +79,7 @@ class HostFleet:
         self.matches = matches or config.matches
         self._seed = seed = seed if standing is None else standing.seed
         self._scheduled = schedule is not None
-        setup = Setup(command, options, seed, count, self.matches, self._scheduled, keep_log, log_dir)
+        setup = Setup(command, options, seed, count, self.matches, self._scheduled, keep_log, log_dir, times_s)
         shares = [None if schedule is None else schedule[i::count] for i in range(count)]
         stood = [None] * count if standing is None else standing.hosts
         self._hosts = [Host(i, setup, share, host) for i, (share, host) in enumerate(zip(shares, stood, strict=True))]
@@ -154,6 +157,14 @@ class HostFleet:
             voided.update(host.voided)
         supervisor = self._supervisor
         return FleetHealth(supervisor.alive, supervisor.restarts, supervisor.given_up, voided, self._exhausted())
+
+    def take_times(self) -> Times:
+        """Where the time of the hosts went since the last call, as far as they have said."""
+        taken = Times()
+        for host in self._hosts:
+            taken.add(host.times)
+            host.times = Times()
+        return taken
 
     @property
     def pids(self) -> tuple[int, ...]:

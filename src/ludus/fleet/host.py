@@ -18,6 +18,7 @@ from ludus.fleet.standing import NONE, HostStanding, chosen, joined, nothing_cam
 from ludus.fleet.supervisor import STRAYED, Event, Failed, Finished, Greeted, Heard, Owing, Played, Settled, Strayed
 from ludus.fleet.transcript import Transcript
 from ludus.hosting.command import HostCommand
+from ludus.metrics.times import HOSTS, Times
 from ludus.spec import GameSpec
 from ludus.types import Ending
 from ludus.wire.frames import (
@@ -27,6 +28,7 @@ from ludus.wire.frames import (
     Kind,
     decode_error,
     decode_hello,
+    decode_times,
     encode_actions,
     encode_configure,
 )
@@ -50,6 +52,7 @@ class Setup:
     scheduled: bool
     keep_log: bool
     log_dir: Path
+    times_s: float | None = None  # how often hosts say where their time went
 
 
 class Host:
@@ -69,6 +72,7 @@ class Host:
         self.came: list[ArrivalsBody] = []
         self.endings: list[Ending] = [] if standing is None else list(standing.endings)
         self.voided: Counter[str] = Counter()
+        self.times = Times()  # where its time went; the owner takes it
         self.log_path = setup.log_dir / f"host-{index}.log"
         self.owing, self.heard = Owing(index), Heard(index)  # told with every frame, so made once
         self._settled: list[Event] = [Settled(index)]
@@ -140,6 +144,7 @@ class Host:
             self._share,
             self._setup.keep_log,
             None if standing is None else standing.resumption(),
+            self._setup.times_s,
         )
         self.process.write(encode_configure(configure))
         return self.process
@@ -156,6 +161,8 @@ class Host:
             return self._arrivals(self.ledger, body)
         if kind is Kind.ENDING:
             return self._ending(self.ledger, body)
+        if kind is Kind.TIMES:
+            return self._timed(self.ledger, body)
         raise ProtocolError(f"received {kind.name}, which only the fleet sends")
 
     def send(self, row: NDArray[np.int32], action: NDArray[np.int32]) -> bool:
@@ -305,6 +312,14 @@ class Host:
             )
         )
         return [Played(self.index)]
+
+    def _timed(self, ledger: Ledger, body: memoryview) -> list[Event]:
+        if self._setup.times_s is None or not ledger.owed:
+            raise ProtocolError("TIMES came although nobody asked for it, or all ACTIONS were answered")
+        times = decode_times(body)
+        stages = {f"{HOSTS}/{name}": durations for name, durations in times.stages.items()}
+        self.times.add(Times({HOSTS: times.wall_ns}, stages))
+        return []
 
     def _error(self, error: ErrorBody) -> list[Event]:
         if error.kind == "configuration":

@@ -33,8 +33,10 @@ from ludus.wire.frames import (
     FrameReader,
     Kind,
     Resumption,
+    TimesBody,
     decode_error,
     decode_hello,
+    decode_times,
     encode_actions,
     encode_configure,
     encode_stop,
@@ -43,6 +45,8 @@ from ludus.wire.ledger import Ledger
 from ludus.wire.seeds import derive
 
 READ_BYTES = 1 << 20
+TIMES_S = 0.1
+SUM_WITHIN = 0.01  # of the whole: hosts that measure in coarse steps round
 UNKNOWN_OPTION = "no_host_has_an_option_of_this_name"
 
 
@@ -88,6 +92,7 @@ def check(
         ("Same seed and same actions give the same match", trial.repeats),
         ("It plays exactly its schedule and then waits", trial.keeps_its_schedule),
         ("It goes on with matches that another process of it began", trial.resumes),
+        ("It says where its time went when asked to, and its stages sum to the whole", trial.tells_times),
         ("It refuses an option it does not know, and says so", trial.refuses_unknown_options),
         ("It refuses bytes that are no frame", trial.refuses_garbage),
         ("It refuses an action for a row that was not asked", trial.refuses_unasked_rows),
@@ -161,6 +166,26 @@ class _Trial:
                 return f"match {number} went another way in the second process"
         return ""
 
+    def tells_times(self) -> str:
+        """A host need not: one that never does keeps the rule."""
+        with self._talk(times_s=TIMES_S) as talk:
+            began_s = time.monotonic()
+            while time.monotonic() - began_s < 4 * TIMES_S:
+                talk.play(talk.decisions + 1)
+            told = talk.times
+            spent_s, alive_s = time.monotonic() - began_s, time.monotonic() - talk.began_s
+        for times in told:
+            total_ns = sum(found.total_ns for found in times.stages.values())
+            if abs(total_ns - times.wall_ns) > SUM_WITHIN * times.wall_ns:
+                return f"its stages sum to {total_ns / 1e6:.2f} ms of {times.wall_ns / 1e6:.2f} ms"
+            for stage, found in times.stages.items():
+                if sum(found.buckets.values()) != found.passes:
+                    return f"{stage} has {found.passes:g} passes and {sum(found.buckets.values()):g} in its buckets"
+        if sum(times.wall_ns for times in told) / 1e9 > alive_s:
+            return "it told of more time than has passed"
+        often = spent_s / TIMES_S + 1
+        return f"it told {len(told)} times, asked for were {often:.0f} at most" if len(told) > often else ""
+
     def refuses_unknown_options(self) -> str:
         try:
             with self._talk({**self.options, UNKNOWN_OPTION: 1}):
@@ -199,9 +224,10 @@ class _Trial:
         *,
         schedule: list[tuple[int, int]] | None = None,
         resume: Resumption | None = None,
+        times_s: float | None = None,
     ) -> _Talk:
         chosen = dict(self.options if options is None else options)
-        configure = Configure(self.matches, chosen, self.seed, schedule, resume=resume)
+        configure = Configure(self.matches, chosen, self.seed, schedule, resume=resume, times_s=times_s)
         return _Talk(self.command, configure, self.deadline_s)
 
 
@@ -217,6 +243,9 @@ class _Talk:
         self.record: dict[int, list[bytes]] = defaultdict(list)  # number -> everything its seats were shown, in order
         self.endings: list[EndingHead] = []
         self.lost: list[int | None] = []
+        self.times: list[TimesBody] = []
+        self._timed = configure.times_s is not None
+        self.began_s = time.monotonic()
         self.decisions = 0
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115  closed with the process
         self._process = subprocess.Popen(
@@ -316,6 +345,8 @@ class _Talk:
                 self.record[head.number].append(final_obs.tobytes())
             for row in lapsed.tolist():
                 self._waiting.pop(row, None)
+        elif kind is Kind.TIMES and self._timed:
+            self.times.append(decode_times(body))
         elif kind is Kind.ERROR and (error := decode_error(body)).kind == "match":
             number, _ = self._ledger.lost(error)
             self.lost.append(number)

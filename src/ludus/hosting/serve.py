@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludus.errors import ConfigError, ProtocolError
+from ludus.hosting.clock import StageClock
 from ludus.hosting.match import HostedGame, MakeGame, Match, Turn
 from ludus.wire.channel import Channel, PipeChannel
 from ludus.wire.frames import (
@@ -25,6 +26,7 @@ from ludus.wire.frames import (
     encode_ending,
     encode_error,
     encode_hello,
+    encode_times,
 )
 from ludus.wire.seeds import derive
 
@@ -58,6 +60,7 @@ def _converse(make: MakeGame, channel: Channel) -> int:
     table = _Table(game, configure, channel)
     table.open()
     while (frame := channel.receive()) is not None and frame[0] != Kind.STOP:
+        table.clock.lap("wait")
         if frame[0] != Kind.ACTIONS:
             raise ProtocolError(f"received {frame[0].name}, expected ACTIONS or STOP")
         table.act(*decode_actions(frame[1]))
@@ -92,6 +95,7 @@ class _Table:
         self._flush_after = (configure.matches + 1) // 2
         self._advanced = 0
         self._ready: deque[tuple[_Slot, int, NDArray[np.uint8]]] = deque()
+        self.clock = StageClock(configure.times_s)
 
     def open(self) -> None:
         for slot in self._slots:
@@ -125,8 +129,10 @@ class _Table:
             slot.opened.clear()
             slot.chosen.clear()
             slot.asked.clear()
+            self.clock.lap("send")
             try:
                 turn = slot.match.start(seed)
+                self.clock.lap("simulate")
                 if turn.over:
                     raise ProtocolError("the match was over before anybody was asked")
             except Exception as error:  # a game's bug loses one match, whatever it raises
@@ -136,8 +142,10 @@ class _Table:
             return
 
     def _play(self, slot: _Slot, chosen: Mapping[int, int]) -> None:
+        self.clock.lap("send")
         try:
             turn = slot.match.advance(chosen)
+            self.clock.lap("simulate")
         except Exception as error:  # a game's bug loses one match, whatever it raises
             self._lose(slot, error)
             self._begin(slot)
@@ -184,6 +192,9 @@ class _Table:
         ready, self._ready = self._ready, deque()
         if not ready and not done:
             return
+        times = self.clock.due() if done else None
+        if times is not None:
+            self._channel.send(encode_times(times))
         n, seats = len(ready), self._spec.seats
         obs = np.zeros((n, self._spec.obs.nbytes), np.uint8)
         legal = np.zeros((n, self._spec.actions), np.bool_)
@@ -204,6 +215,7 @@ class _Table:
                 done,
             )
         )
+        self.clock.lap("send")
 
 
 def _first(slot: _Slot, seat: int) -> bool:

@@ -23,6 +23,7 @@ from ludus.league.matchmaking import PAST, SCRIPTED, SharedMatchmaker
 from ludus.league.pool import Pool
 from ludus.metrics import names
 from ludus.metrics.core import Delta, Metrics
+from ludus.metrics.times import Times
 from ludus.policies import nets
 from ludus.policies.bank import LEARNER, PolicyBank
 from ludus.policies.checkpoint import MATCHES, encode_generator, load_net, restore_generator
@@ -52,6 +53,8 @@ class ActorFleet(WaitingFleet, Protocol):
     def health(self) -> Health: ...
 
     def standing(self) -> FleetStanding | None: ...
+
+    def take_times(self) -> Times: ...
 
 
 class Actor:
@@ -188,6 +191,7 @@ class Actor:
         self.metrics.set(names.HOSTS_RESTARTS, health.restarts)
         for opponent, rate in self._matchmaker.rates.items():
             self.metrics.set(names.TRAIN_WIN_RATE(opponent), rate.score)
+        self.metrics.merge_times(self._fleet.take_times())
         return self.metrics.drain()
 
     def _enter_past(self, versions: Sequence[int]) -> None:

@@ -6,6 +6,7 @@ each body holds and when it may be sent; whether a well-formed frame comes at th
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Iterator, Mapping
 from enum import IntEnum
@@ -15,6 +16,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from ludus.durations import BUCKETS, Durations
 from ludus.errors import ProtocolError
 from ludus.spec import GameSpec, ObsSpec
 
@@ -25,6 +27,7 @@ CHUNK_BYTES, CHUNK_BYTES_MOST = 1 << 16, 2 << 20  # taken from a stream at once:
 HEADER = struct.Struct("<HBBI")
 HEADER_BYTES = HEADER.size
 _COUNT = struct.Struct("<IB3x")
+HOST_STAGES = frozenset({"wait", "simulate", "encode", "mask", "send"})  # that TIMES may name
 _I4, _U4, _F4, _U1 = np.dtype("<i4"), np.dtype("<u4"), np.dtype("<f4"), np.dtype("u1")
 
 Bytes = bytes | bytearray | memoryview
@@ -38,6 +41,7 @@ class Kind(IntEnum):
     ENDING = 5
     ERROR = 6
     STOP = 7
+    TIMES = 8
 
 
 _NAMES = {int(kind): kind for kind in Kind}
@@ -59,6 +63,7 @@ class Configure(msgspec.Struct, frozen=True):
     schedule: list[tuple[int, int]] | None = None  # (number, seed): play exactly these, in order
     keep_log: bool = False
     resume: Resumption | None = None  # not together with a schedule
+    times_s: float | None = None  # say so often where the time went; None: never
     protocol: int = VERSION
 
 
@@ -125,6 +130,13 @@ class ErrorBody(msgspec.Struct, frozen=True):
     kind: Literal["configuration", "match", "internal"]
     slot: int | None = None  # where a match was lost
     number: int | None = None  # of that match
+
+
+class TimesBody(msgspec.Struct, frozen=True):
+    """Where a host's time went since its last TIMES frame, or since it began its matches."""
+
+    wall_ns: float
+    stages: dict[str, Durations]  # by a name in HOST_STAGES
 
 
 def encode_configure(configure: Configure) -> bytes:
@@ -254,6 +266,25 @@ def encode_error(error: ErrorBody) -> bytes:
 
 def decode_error(body: Bytes) -> ErrorBody:
     return _json(body, ErrorBody, "ERROR")
+
+
+def encode_times(times: TimesBody) -> bytes:
+    return _frame(Kind.TIMES, msgspec.json.encode(times))
+
+
+def decode_times(body: Bytes) -> TimesBody:
+    times = _json(body, TimesBody, "TIMES")
+    if not times.stages.keys() <= HOST_STAGES:
+        unknown = min(times.stages.keys() - HOST_STAGES)
+        raise ProtocolError(f"TIMES has a stage {unknown!r}, known are {', '.join(sorted(HOST_STAGES))}")
+    for name, found in times.stages.items():
+        if not all(0 <= bucket < BUCKETS for bucket in found.buckets):
+            raise ProtocolError(f"TIMES: {name} has a bucket out of 0 to {BUCKETS - 1}")
+        if not all(0 <= number < math.inf for number in (found.total_ns, found.passes, *found.buckets.values())):
+            raise ProtocolError(f"TIMES: {name} has a number that is negative or not finite")
+    if not 0 < times.wall_ns < math.inf:
+        raise ProtocolError(f"TIMES is of {times.wall_ns:g} ns, expected more than none")
+    return times
 
 
 def encode_stop() -> bytes:

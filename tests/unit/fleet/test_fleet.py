@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,8 @@ from tests.playing import QUICK, first_legal, host_of, play, toy_fleet
 from ludus.config.schema import FleetConfig
 from ludus.fleet.fleet import HostFleet, cores
 from ludus.games.toy.game import game
+from ludus.metrics import names
+from ludus.metrics.times import HOSTS
 from ludus.types import Arrivals
 
 
@@ -55,6 +58,24 @@ def test_different_seeds_and_hosts_play_different_matches(tmp_path: Path) -> Non
             obs = fleet.recv(60.0, wait_all=True).obs
             openings += [obs[:16].tobytes(), obs[16:].tobytes()]
     assert len(set(openings)) == 4
+
+
+def test_hosts_say_where_their_time_went_unless_nobody_asks(tmp_path: Path) -> None:
+    with toy_fleet(tmp_path, FleetConfig(hosts=2, matches=4), times_s=0.05) as fleet:
+        began_s = time.monotonic()
+        walls: list[float] = []
+        while len(walls) < 3 and time.monotonic() - began_s < 60:
+            recorded(fleet, 1)
+            times = fleet.take_times()
+            if times.walls:
+                assert sum(line.share for line in times.lines()) == pytest.approx(1.0)
+                assert times.stages[names.HOST_SIMULATE].passes > 0
+                walls.append(times.walls[HOSTS] / 1e9)
+        spent_s = time.monotonic() - began_s
+    assert 3 * 0.05 <= sum(walls) < 2 * spent_s + 1
+    with toy_fleet(tmp_path, FleetConfig(hosts=1, matches=4), times_s=None) as fleet:
+        recorded(fleet, 5)
+        assert not fleet.take_times().walls
 
 
 def test_recv_returns_what_is_ready_while_one_host_is_slow(tmp_path: Path) -> None:

@@ -126,6 +126,22 @@ def test_host_greets_opens_and_plays_to_the_end() -> None:
         assert (len(last.row), last.done) == (0, True)
 
 
+def test_a_host_that_is_asked_says_where_its_time_went_before_the_answer_is_complete() -> None:
+    with served() as fleet:
+        fleet.configure(times_s=1e-9)
+        fleet.next(Kind.HELLO)
+        assert not fleet.arrivals().done
+        for round_ in range(2):
+            times = frames.decode_times(fleet.next(Kind.TIMES))
+            assert fleet.arrivals().done
+            assert sum(found.total_ns for found in times.stages.values()) == times.wall_ns
+            assert times.stages["simulate"].passes == 1
+            assert ("wait" in times.stages) == (round_ > 0)
+            fleet.act([0, 1], [1, 0])
+            if round_ == 0:
+                assert not fleet.arrivals().done
+
+
 def test_a_resumed_host_opens_the_given_matches_and_numbers_go_on() -> None:
     with served() as fleet:
         fleet.configure(matches=3, resume=frames.Resumption([4, None, 2], 6))

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ludus.durations import Durations
 from ludus.errors import ProtocolError
 from ludus.spec import GameSpec, ObsSpec
 from ludus.wire import frames
@@ -156,6 +157,25 @@ def test_ending_that_makes_no_sense_is_refused(text: bytes, message: str) -> Non
 def test_ending_whose_json_is_longer_than_its_body_is_refused() -> None:
     with pytest.raises(ProtocolError, match="expected at least 1008"):
         frames.decode_ending(struct.pack("<IB3x", 1000, 0) + bytes(8), 2, NBYTES)
+
+
+def test_times_survive_the_wire() -> None:
+    times = frames.TimesBody(1500.0, {"simulate": Durations.of([1000, 200]), "wait": Durations.of([300])})
+    assert frames.decode_times(body_of(frames.encode_times(times))) == times
+
+
+@pytest.mark.parametrize(
+    ("wall_ns", "stage", "found", "message"),
+    [
+        (1.0, "cook", Durations(), "stage 'cook', known are encode, mask"),
+        (1.0, "mask", Durations(1, 1, {160: 1}), "bucket out of 0 to 159"),
+        (1.0, "mask", Durations(-1, 1, {1: 1}), "negative or not finite"),
+        (0.0, "mask", Durations(), "of 0 ns"),
+    ],
+)
+def test_times_that_make_no_sense_are_refused(wall_ns: float, stage: str, found: Durations, message: str) -> None:
+    with pytest.raises(ProtocolError, match=message):
+        frames.decode_times(body_of(frames.encode_times(frames.TimesBody(wall_ns, {stage: found}))))
 
 
 def test_error_of_an_unknown_kind_is_refused() -> None:

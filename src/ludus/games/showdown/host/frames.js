@@ -5,7 +5,7 @@ const MAGIC = 0x554c; // "LU"
 const VERSION = 2;
 const HEADER_BYTES = 8;
 const MAX_BODY = 64 * 1024 * 1024;
-const KIND = Object.freeze({ CONFIGURE: 1, HELLO: 2, ARRIVALS: 3, ACTIONS: 4, ENDING: 5, ERROR: 6, STOP: 7 });
+const KIND = Object.freeze({ CONFIGURE: 1, HELLO: 2, ARRIVALS: 3, ACTIONS: 4, ENDING: 5, ERROR: 6, STOP: 7, TIMES: 8 });
 
 class ProtocolError extends Error {}
 
@@ -222,8 +222,10 @@ function decodeConfigure(body) {
 		expect(resume.open.every(number => number === null || isCount(number)), 'resume.open holds numbers or null');
 		expect(isCount(resume.following), 'resume.following must be a number');
 	}
+	const timesS = message.times_s ?? null;
+	expect(timesS === null || (Number.isFinite(timesS) && timesS > 0), 'times_s must be null or seconds');
 	const { matches, options, seed } = message;
-	return { matches, options, seed, schedule, resume, keepLog: !!message.keep_log };
+	return { matches, options, seed, schedule, resume, timesS, keepLog: !!message.keep_log };
 }
 
 function aligned(offset) {

@@ -3,6 +3,7 @@
 // Usage: node host.js --sim <folder of the pokemon-showdown package>
 // It blocks on stdin between frames, so there is no event loop: every frame is answered before the next one is read.
 
+const { WAIT } = require('./clock.js');
 const { FrameReader, HostError, KIND, ProtocolError, decodeConfigure } = require('./frames.js');
 const { SlotHost } = require('./hosting.js');
 const { Match } = require('./matches.js');
@@ -89,7 +90,7 @@ class Host extends SlotHost {
 	}
 
 	finish() {
-		this.stage.flush(this.writer, true);
+		this.completeAnswer();
 		this.flushWriter();
 	}
 }
@@ -117,6 +118,7 @@ function serve(host) {
 			else throw new ProtocolError(`a frame of kind ${frame.kind} came at the wrong time`);
 		}
 		const bytes = readSome(reader.space(READ_BYTES));
+		host.clock.lap(WAIT);
 		if (bytes === 0) {
 			reader.close();
 			return;

@@ -1,6 +1,7 @@
 'use strict';
 // What hosts share, wherever their battles are played: slots, the numbers of matches, faults and frames to be sent.
 
+const { SEND, SILENT, StageClock } = require('./clock.js');
 const { ArrivalStage, FrameWriter, HostError, KIND, ProtocolError, decodeActions } = require('./frames.js');
 const { matchSeed } = require('./matches.js');
 const { SEATS } = require('./seated.js');
@@ -15,12 +16,13 @@ class SlotHost {
 		this.send = send;
 		this.log = log;
 		this.writer = new FrameWriter();
+		this.clock = SILENT;
 		this.slots = null;
 		this.faultsAllowed = FAULTS_IN_A_ROW;
 	}
 
 	/** Take a CONFIGURE message in; `setup` is what its options lead to, by `setUp`. */
-	prepare({ matches, seed, schedule, resume }, setup) {
+	prepare({ matches, seed, schedule, resume, timesS = null }, setup) {
 		this.setup = setup;
 		this.seed = seed;
 		this.schedule = schedule;
@@ -31,6 +33,7 @@ class SlotHost {
 		this.stage = new ArrivalStage(matches * SEATS, setup.actionSet.maskBytes, setup.observer.nbytes);
 		this.writer.json(KIND.HELLO, hello(setup));
 		this.flushWriter();
+		if (timesS !== null) this.clock = setup.clock = new StageClock(timesS);
 	}
 
 	/** {rows, actions} of an ACTIONS frame. */
@@ -75,9 +78,17 @@ class SlotHost {
 		this.writer.json(KIND.ERROR, { message: error.message, kind: 'match', slot, number: match.number });
 	}
 
+	/** Append what completes an answer: all that is staged and, when it is time, where the time went. */
+	completeAnswer() {
+		const times = this.clock.due();
+		if (times !== null) this.writer.json(KIND.TIMES, times);
+		this.stage.flush(this.writer, true);
+	}
+
 	flushWriter() {
 		this.advanced = 0;
 		this.send(this.writer);
+		this.clock.lap(SEND);
 	}
 }
 

@@ -1,6 +1,7 @@
 'use strict';
 // One battle between two seats on the simulator in this process: seeds, asking and choosing, refused choices.
 
+const { ENCODE, SIMULATE } = require('./clock.js');
 const { HostError, ProtocolError } = require('./frames.js');
 const { SEATS, Seated } = require('./seated.js');
 
@@ -104,6 +105,7 @@ class Match extends Seated {
 			this.pending[i] = NONE;
 			if (!this.choose(i, chosen)) {
 				this.refused++;
+				this.setup.clock.lap(SIMULATE);
 				this.ask(i, stage);
 				return;
 			}
@@ -133,7 +135,9 @@ class Match extends Seated {
 	collect(stage) {
 		const { battle } = this;
 		battle.sentLogPos = battle.log.length; // nobody reads updates; the simulator's endless-loop guard counts from here
+		this.setup.clock.lap(SIMULATE);
 		this.view.read();
+		this.setup.clock.lap(ENCODE);
 		if (battle.ended || battle.turn > this.setup.options.max_turns) {
 			this.end(this.winner(), !battle.ended);
 			return;

@@ -1,6 +1,7 @@
 'use strict';
 // What a match keeps of its two seats, wherever its battle is played: rows, rewards, counts and the ending.
 
+const { ENCODE, MASK } = require('./clock.js');
 const { HostError } = require('./frames.js');
 
 const SEATS = 2;
@@ -10,7 +11,7 @@ const SEATS = 2;
  * (the shaping potential), `turn` and `record()` (the battle's log).
  */
 class Seated {
-	/** `setup`: {format, actionSet, observer, teams, options, keepLog}, shared by all matches of a host. */
+	/** `setup`: {format, actionSet, observer, teams, options, keepLog, clock}, shared by all matches of a host. */
 	constructor(setup, slot, number, seed) {
 		this.setup = setup;
 		this.slot = slot;
@@ -34,12 +35,14 @@ class Seated {
 
 	/** Stage the row of a seat that must choose. */
 	ask(seat, stage) {
-		const { actionSet } = this.setup;
+		const { actionSet, clock } = this.setup;
 		const request = this.requestOf(seat);
 		if (actionSet.mask(request, stage.nextMask()) === 0) {
 			throw new HostError('match', 'a request allows no action', JSON.stringify(request));
 		}
+		clock.lap(MASK);
 		this.encode(seat, request, stage.obs, stage.nextObsOffset());
+		clock.lap(ENCODE);
 		const opens = !this.met[seat];
 		const earned = this.earned(seat);
 		stage.add(this.slot * SEATS + seat, this.number, opens ? 0 : earned, opens);

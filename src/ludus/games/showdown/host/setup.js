@@ -2,6 +2,7 @@
 // From a CONFIGURE message's options to what all matches of a host share, and to the HELLO that describes it.
 
 const path = require('node:path');
+const { SILENT } = require('./clock.js');
 const { ActionSet, SWITCHES } = require('./actions.js');
 const { HostError, VERSION } = require('./frames.js');
 const { SEATS } = require('./seated.js');
@@ -37,7 +38,7 @@ function setUp(simRoot, given, keepLog, elsewhere = null) {
 	const teams = teamsFor(format, options, sim);
 	const actionSet = new ActionSet(format, dex.gen, format.gameType, ruleTable);
 	const observer = new Observer(dex, actionSet, { feature_set: options.feature_set, gen: dex.gen, format });
-	return { Battle: sim.Battle, View, format, dex, actionSet, observer, teams, options, keepLog, engine };
+	return { Battle: sim.Battle, View, format, dex, actionSet, observer, teams, options, keepLog, engine, clock: SILENT };
 }
 
 function hello({ actionSet, dex, engine, format, observer, teams }) {

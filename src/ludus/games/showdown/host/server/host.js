@@ -3,6 +3,7 @@
 // Usage: node server/host.js --sim <folder of the pokemon-showdown package>
 // Of the package it uses the data and the team validator only; what it knows of a battle is what the server says.
 
+const { SIMULATE, WAIT } = require('../clock.js');
 const { FrameReader, HostError, KIND, ProtocolError, decodeConfigure } = require('../frames.js');
 const { SlotHost } = require('../hosting.js');
 const { createHost, leave } = require('../process.js');
@@ -36,7 +37,10 @@ class ServerHost extends SlotHost {
 		const setup = setUp(this.simRoot, message.options, message.keepLog, { engine: 'server', options: OPTIONS });
 		const { servers, name } = setup.options;
 		const events = {
-			hear: (match, seat, lines) => this.step(match, () => match.hear(seat, lines, this.stage, Date.now())),
+			hear: (match, seat, lines) => {
+				this.clock.lap(SIMULATE); // the server did, meanwhile
+				this.step(match, () => match.hear(seat, lines, this.stage, Date.now()));
+			},
 			fail: (match, error) => this.step(match, () => { match.fault ??= error; }),
 			delay: match => this.delay(match),
 			log: this.log,
@@ -66,6 +70,7 @@ class ServerHost extends SlotHost {
 	}
 
 	act(body) {
+		this.clock.lap(WAIT);
 		const { rows, actions } = this.choices(body);
 		this.owed++;
 		for (let i = 0; i < rows.length; i++) {
@@ -146,9 +151,10 @@ class ServerHost extends SlotHost {
 	/** One answer stays owed for as long as a server works on a match; a host that owes nothing must be silent. */
 	settle() {
 		const kept = this.slots.some(match => match !== null && !match.owed) ? 1 : 0;
+		this.clock.lap(SIMULATE);
 		if (this.stage.count > 0 && this.owed === kept) this.stage.flush(this.writer, false);
 		while (this.owed > kept) {
-			this.stage.flush(this.writer, true);
+			this.completeAnswer();
 			this.owed--;
 		}
 		if (this.writer.bytes > 0) this.flushWriter();

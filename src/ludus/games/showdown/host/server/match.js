@@ -1,6 +1,7 @@
 'use strict';
 // One match on a server between two accounts of this host: seat 0 is p1, seat 1 is p2, each sees its own side only.
 
+const { ENCODE } = require('../clock.js');
 const { HostError, ProtocolError } = require('../frames.js');
 const { SplitMix } = require('../matches.js');
 const { standing } = require('../observe.js');
@@ -86,6 +87,7 @@ class ServerMatch extends Seated {
 			const battle = this.battles[seat];
 			const refusals = battle.refusals;
 			battle.take(lines);
+			this.setup.clock.lap(ENCODE);
 			if (battle.refusals > refusals) {
 				this.refused++;
 				this.chosen[seat] = NONE;

@@ -1,0 +1,64 @@
+'use strict';
+// Where a host's time goes: all that passes between two laps belongs to the stage that ends with the second.
+
+const STAGES = ['wait', 'simulate', 'encode', 'mask', 'send'];
+const [WAIT, SIMULATE, ENCODE, MASK, SEND] = STAGES.keys();
+const BUCKETS = 160; // four an octave (docs/host-protocol.md)
+const NS = 1e6; // in a millisecond, the unit of performance.now
+
+class StageClock {
+	/** Starts when it is made; has something to say every `everyS` seconds. */
+	constructor(everyS, now = () => performance.now()) {
+		this.now = now;
+		this.everyMs = everyS * 1000;
+		this.saidMs = this.lapMs = now();
+		this.totalMs = new Float64Array(STAGES.length);
+		this.counts = new Float64Array(STAGES.length * BUCKETS);
+	}
+
+	/** A battle's turn has about six of these, so a lap must cost next to nothing. */
+	lap(stage) {
+		const now = this.now();
+		const spent = now - this.lapMs;
+		this.lapMs = now;
+		this.totalMs[stage] += spent;
+		this.counts[stage * BUCKETS + bucketOf(spent * NS)]++;
+	}
+
+	/** The body of a TIMES frame when one is due, else null; call it once for every answer. */
+	due() {
+		const wallMs = this.lapMs - this.saidMs;
+		if (wallMs < this.everyMs || wallMs <= 0) return null;
+		this.saidMs = this.lapMs;
+		const stages = {};
+		for (const [stage, name] of STAGES.entries()) {
+			const buckets = {};
+			let passes = 0;
+			for (let bucket = 0; bucket < BUCKETS; bucket++) {
+				const count = this.counts[stage * BUCKETS + bucket];
+				if (count === 0) continue;
+				buckets[bucket] = count;
+				passes += count;
+			}
+			if (passes > 0) stages[name] = { total_ns: Math.round(this.totalMs[stage] * NS), passes, buckets };
+		}
+		this.totalMs.fill(0);
+		this.counts.fill(0);
+		return { wall_ns: Math.round(wallMs * NS), stages };
+	}
+}
+
+/** For hosts that nobody asked, and matches without a host. */
+const SILENT = Object.freeze({ lap() {}, due: () => null });
+
+function bucketOf(ns) {
+	if (ns < 4) return ns < 0 ? 0 : ns | 0;
+	let rest = ns;
+	let octaves = 0;
+	for (; rest >= 0x7fffffff; rest /= 65536) octaves += 16; // shifts see 32 bits
+	const whole = rest | 0;
+	const bits = 32 - Math.clz32(whole);
+	return Math.min(BUCKETS - 1, 4 * (bits + octaves - 2) + ((whole >> (bits - 3)) & 3));
+}
+
+module.exports = { BUCKETS, ENCODE, MASK, SEND, SILENT, SIMULATE, StageClock, WAIT, bucketOf };

@@ -1,0 +1,44 @@
+'use strict';
+// Where a host's time goes: laps, buckets, and what is said of them.
+
+const assert = require('node:assert');
+const path = require('node:path');
+const { test } = require('node:test');
+
+const HOST = path.join(__dirname, '../../src/ludus/games/showdown/host');
+const { BUCKETS, ENCODE, SIMULATE, StageClock, WAIT, bucketOf } = require(path.join(HOST, 'clock.js'));
+
+/** As the protocol's page has it. */
+function plainBucket(ns) {
+	const bits = BigInt(ns).toString(2).length;
+	const bucket = ns < 4 ? ns : 4 * (bits - 2) + Number((BigInt(ns) >> BigInt(bits - 3)) % 4n);
+	return Math.min(BUCKETS - 1, bucket);
+}
+
+test('buckets are those of the protocol', () => {
+	const seen = [0, 1, 2, 3, 4, 5, 7, 8];
+	for (let power = 4; power < 46; power++) seen.push(2 ** power - 1, 2 ** power, 2 ** power + 1, 2 ** power * 1.25, 2 ** power * 1.75);
+	for (const ns of seen.map(Math.round)) assert.equal(bucketOf(ns), plainBucket(ns), `${ns} ns`);
+});
+
+test('all time belongs to a stage, and what is said begins anew', () => {
+	let ms = 0;
+	const clock = new StageClock(0.5, () => ms);
+	const pass = (stage, by) => {
+		ms += by;
+		clock.lap(stage);
+	};
+	pass(WAIT, 100);
+	pass(SIMULATE, 300);
+	assert.equal(clock.due(), null);
+	pass(SIMULATE, 200);
+	pass(ENCODE, 0.05);
+	const said = clock.due();
+	assert.equal(said.wall_ns, 600_050_000);
+	assert.equal(Object.values(said.stages).reduce((sum, stage) => sum + stage.total_ns, 0), said.wall_ns);
+	assert.deepEqual(said.stages.encode, { total_ns: 50_000, passes: 1, buckets: { [plainBucket(50_000)]: 1 } });
+	assert.equal(said.stages.simulate.passes, 2);
+	assert.equal(said.stages.mask, undefined);
+	pass(WAIT, 600);
+	assert.deepEqual(Object.keys(clock.due().stages), ['wait']);
+});
