@@ -36,6 +36,7 @@ def scale(
     game: given.Game = None,
     hosts: given.Hosts = None,
     matches: given.Matches = None,
+    servers: given.Servers = None,
     sets: given.Sets = None,
     policy: given.Policy = None,
     repeats: given.Repeats = None,
@@ -45,7 +46,7 @@ def scale(
     resume: given.Resume = False,
     apply: given.Apply = None,
 ) -> None:
-    """Play every setting of hosts and matches, and say how speed grows with them.
+    """Play every setting of hosts, matches and servers, and say how speed grows with them.
 
     Ctrl-C keeps the turns played so far; --resume goes on with the rest.
 
@@ -60,7 +61,7 @@ def scale(
     from ludus.games import registry
 
     console = Console()
-    words = Asked(game, hosts, matches, sets or [], policy, repeats, budget, asked)
+    words = Asked(game, hosts, matches, sets or [], policy, repeats, budget, asked, servers)
     folder, state = _begin(words, out) if not resume else _go_on(words, out)
     if apply is not None:
         scale_result.check_target(apply, state.plan.game)

@@ -19,6 +19,10 @@ Matches = Annotated[
     str | None,
     typer.Option(metavar="4,16,64", help="Matches at once on each host. Default: 4,16,64.", show_default=False),
 ]
+Servers = Annotated[
+    str | None,
+    typer.Option(metavar="1,2,4", help="Servers to start, for a game played on such.", show_default=False),
+]
 Sets = Annotated[
     list[str] | None,
     typer.Option(
@@ -61,7 +65,5 @@ Resume = Annotated[
 ]
 Apply = Annotated[
     Path | None,
-    typer.Option(
-        metavar="CONFIG", help="Write hosts and matches of the best cell into this YAML file.", show_default=False
-    ),
+    typer.Option(metavar="CONFIG", help="Write the setting of the best cell into this YAML file.", show_default=False),
 ]

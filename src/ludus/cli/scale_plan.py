@@ -31,6 +31,7 @@ class Asked:
     repeats: int | None = None
     budget: str | None = None
     asked: int | None = None
+    servers: str | None = None
 
 
 def make(before: Plan | None, asked: Asked) -> Plan:
@@ -38,6 +39,7 @@ def make(before: Plan | None, asked: Asked) -> Plan:
     from ludus.cli import prepare
     from ludus.config import load
     from ludus.diagnostics.scaling import SHORTEST_S, Plan
+    from ludus.games import registry
 
     _check_sets(asked.sets)
     policy = asked.policy or (before.policy if before else "random")
@@ -55,7 +57,10 @@ def make(before: Plan | None, asked: Asked) -> Plan:
         repeats=asked.repeats or (before.repeats if before else REPEATS),
         budget_s=seconds(asked.budget, "--budget") if asked.budget else before.budget_s if before else BUDGET_S,
         asked=asked.asked or (before.asked if before else ASKED),
+        servers=counts(asked.servers, "--servers") if asked.servers else before.servers if before else (),
     )
+    if plan.servers and registry.load(plan.game).serve is None:
+        raise ConfigError(f"--servers: {plan.game} is played without servers")
     if plan.turn_s < SHORTEST_S:
         raise ConfigError(
             f"--budget: {plan.budget_s:g} s for {len(plan.order)} turns is {plan.turn_s:.2f} s each; give at least "

@@ -58,7 +58,9 @@ def again(plan: Plan) -> str:
     sets += _changed("fleet", plan.fleet, FleetConfig)
     sets += [f"seed={plan.seed}"] if plan.seed != 1 else []
     words = ["ludus", "bench", "scale", "--game", plan.game, "--hosts", _listed(plan.hosts)]
-    words += ["--matches", _listed(plan.matches), *(word for each in sets for word in ("--set", each))]
+    words += ["--matches", _listed(plan.matches)]
+    words += ["--servers", _listed(plan.servers)] if plan.servers else []
+    words += [*(word for each in sets for word in ("--set", each))]
     words += ["--policy", plan.policy, "--repeats", str(plan.repeats), "--budget", f"{plan.budget_s:g}s"]
     return shlex.join([*words, *(("--asked", str(plan.asked)) if plan.asked != ASKED else ())])
 
@@ -93,15 +95,21 @@ def apply_best(path: Path, verdict: Verdict) -> list[str]:
     """Write the best cell into a configuration; says what was changed."""
     from ludus.config import edit, load
 
-    before = load.read(path).get("fleet") or {}
-    values = {"hosts": verdict.best.hosts, "matches": verdict.best.matches}
-    changed = edit.put(path.read_text(encoding="utf-8"), "fleet", values, str(path))
+    best = verdict.best
+    sections = {"fleet": {"hosts": best.hosts, "matches": best.matches}}
+    if best.servers:
+        sections["servers"] = {"count": best.servers}
+    data, changed, said = load.read(path), path.read_text(encoding="utf-8"), []
+    for section, values in sections.items():
+        before = data.get(section) or {}
+        changed = edit.put(changed, section, values, str(path))
+        said += [
+            f"{path}: {section}.{name} is {value} (as before)"
+            if before.get(name) == value
+            else f"{path}: {section}.{name} is {value} now, it was {before.get(name, 'not set')}"
+            for name, value in values.items()
+        ]
     partial = path.with_name(path.name + ".partial")
     partial.write_text(changed, encoding="utf-8")
     os.replace(partial, path)
-    return [
-        f"{path}: fleet.{name} is {value} (as before)"
-        if before.get(name) == value
-        else f"{path}: fleet.{name} is {value} now, it was {before.get(name, 'not set')}"
-        for name, value in values.items()
-    ]
+    return said

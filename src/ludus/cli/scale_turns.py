@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import msgspec
     from rich.console import Console
 
+    from ludus.diagnostics.scaling import Cell
     from ludus.diagnostics.study import Study
     from ludus.games.registry import Game
     from ludus.spec import GameSpec
@@ -47,7 +48,7 @@ def play(state: Study, folder: Path, game: Game, options: msgspec.Struct, consol
                     game=game,
                     options=options,
                     policy_of=_policy_of(plan.policy, game),
-                    log_dir=folder / LOGS / f"{cell.hosts}x{cell.matches}-{repeat + 1}",
+                    log_dir=folder / LOGS / _name(cell, repeat),
                     gpus=state.machine.gpus,
                     tick=partial(show, str(cell)),
                 )
@@ -58,6 +59,12 @@ def play(state: Study, folder: Path, game: Game, options: msgspec.Struct, consol
         study.write(folder, state)  # it may have come between a turn and its file
         return False
     return True
+
+
+def _name(cell: Cell, repeat: int) -> str:
+    """Of a turn's folder."""
+    servers = f"{cell.servers}s" if cell.servers else ""
+    return f"{servers}{cell.hosts}x{cell.matches}-{repeat + 1}"
 
 
 @contextmanager

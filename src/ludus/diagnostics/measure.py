@@ -1,18 +1,18 @@
-"""Plays one cell: hosts and a policy, nothing kept and nothing learned."""
+"""Plays one cell: hosts, servers if it has some, and a policy; nothing kept and nothing learned."""
 
 from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
-from ludus.config.schema import FleetConfig
-from ludus.diagnostics.scaling import Cell, Plan, Turn
+from ludus.config.schema import FleetConfig, ServersConfig
+from ludus.diagnostics.scaling import Cell, GpuUse, Plan, Turn
 from ludus.diagnostics.usage import SAMPLE_S, TreeUse, watching_gpus
 from ludus.errors import FleetError, HostRefused, ProtocolError
 from ludus.fleet.fleet import HostFleet
@@ -35,6 +35,16 @@ class Played:
     seconds: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A turn on a fleet that runs."""
+
+    played: Played
+    restarts: int
+    use: TreeUse
+    gpu: GpuUse | None
+
+
 def measure(
     plan: Plan,
     cell: Cell,
@@ -47,44 +57,63 @@ def measure(
     gpus: str = "",
     tick: Tick = lambda seconds: None,
 ) -> Turn:
-    """One turn on a fleet of its own. A fleet that cannot start or breaks down is a turn that failed, with the reason;
-    its hosts' logs stay in `log_dir`. Raises HostRefused: what one host refuses, all would.
+    """One turn on a fleet of its own, and on servers of its own where the cell has some. What cannot start or breaks
+    down is a turn that failed, with the reason; its logs stay in `log_dir`. Raises HostRefused: what one host refuses,
+    all would.
     """
     asked = plan.asked * cell.at_once
     seed = derive(plan.seed, "bench", repeat)
     before_mib = _resident_mib()
     began_s = time.perf_counter()
     try:
-        with HostFleet(
-            game.command(options),
-            msgspec.convert(plan.fleet, FleetConfig),
-            options=msgspec.to_builtins(options),
-            seed=seed,
-            log_dir=log_dir,
-            hosts=cell.hosts,
-            matches=cell.matches,
-        ) as fleet:
+        with (
+            game.served(options, ServersConfig(count=cell.servers), log_dir / "servers") as served,
+            HostFleet(
+                game.command(served.options),
+                msgspec.convert(plan.fleet, FleetConfig),
+                options=msgspec.to_builtins(served.options),
+                seed=seed,
+                log_dir=log_dir,
+                hosts=cell.hosts,
+                matches=cell.matches,
+            ) as fleet,
+        ):
             start_s = time.perf_counter() - began_s
-            policy = policy_of(fleet.spec, seed)
-            play(fleet, policy, plan.warm_s, tick)
-            with watching_gpus(gpus) as gpu:
-                use = TreeUse(ignored=gpu.pid)
-                restarts = fleet.health.restarts
-
-                def watch(seconds: float) -> None:
-                    use.sample()
-                    tick(plan.warm_s + seconds)
-
-                played = play(fleet, policy, plan.turn_s - plan.warm_s, watch)
-                use.sample()
-                gpu_use = gpu.use()
-            restarts = fleet.health.restarts - restarts
+            seen = _watch(plan, fleet, policy_of(fleet.spec, seed), served.pids, gpus, tick)
     except HostRefused:
         raise
     except (FleetError, ProtocolError, OSError, MemoryError) as error:
         return Turn(cell=cell, repeat=repeat, asked=asked, failure=_one_line(error))
-    if not restarts and not played.voided:
+    if not seen.restarts and not seen.played.voided:
         _remove(log_dir)
+    return _turn(cell, repeat, asked, start_s, before_mib, seen)
+
+
+def _watch(
+    plan: Plan,
+    fleet: HostFleet,
+    policy: Policy,
+    servers: Callable[[], Collection[int]],
+    gpus: str,
+    tick: Tick,
+) -> Seen:
+    """Warm up, then play the rest of the turn and see what it takes."""
+    play(fleet, policy, plan.warm_s, tick)
+    with watching_gpus(gpus) as gpu:
+        use = TreeUse(ignored=gpu.pid, apart=servers)
+        restarts = fleet.health.restarts
+
+        def watch(seconds: float) -> None:
+            use.sample()
+            tick(plan.warm_s + seconds)
+
+        played = play(fleet, policy, plan.turn_s - plan.warm_s, watch)
+        use.sample()
+        return Seen(played, fleet.health.restarts - restarts, use, gpu.use())
+
+
+def _turn(cell: Cell, repeat: int, asked: int, start_s: float, before_mib: float, seen: Seen) -> Turn:
+    played, use = seen.played, seen.use
     return Turn(
         cell=cell,
         repeat=repeat,
@@ -96,12 +125,14 @@ def measure(
         truncated=played.truncated,
         voided=played.voided,
         refused=played.refused,
-        restarts=restarts,
+        restarts=seen.restarts,
         cpu_mean_cores=use.cpu_mean_cores,
         cpu_peak_cores=use.cpu_peak_cores,
         ram_mib=use.ram_peak_mib,
         memory_delta_mib=use.ram_mib - before_mib,
-        gpu=gpu_use,
+        servers_cpu_mean_cores=use.apart_mean_cores,
+        servers_ram_mib=use.apart_peak_mib,
+        gpu=seen.gpu,
     )
 
 

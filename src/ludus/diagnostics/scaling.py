@@ -1,7 +1,7 @@
-"""How speed grows with hosts and matches: order of play, spread, efficiency, the best. Numbers in, numbers out.
+"""How speed grows with hosts, matches and servers: order of play, spread, efficiency, the best. Pure.
 
-A cell is one setting of a fleet, a turn is one cell played once. A further axis (servers, say) is one more field of
-`Cell` with a default, one more of `Plan`, and its name in `AXES`.
+A cell is one setting of a fleet, a turn is one cell played once. A further axis is one more field of `Cell` with a
+default, one more of `Plan`, and its name in `AXES`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-AXES = ("hosts", "matches")
+AXES = ("hosts", "matches", "servers")
+ONE = {"hosts": "host", "matches": "match", "servers": "server"}
 WARM_SHARE, WARM_MAX_S = 0.25, 5.0  # of a turn, at most: hosts compile what they run often
 SHORTEST_S = 0.5  # of a turn
 NEAR = 0.05  # of the best rate: what a smaller cell may give away
@@ -23,9 +24,10 @@ NEAR = 0.05  # of the best rate: what a smaller cell may give away
 State = Literal["completed", "timed out", "failed"]
 
 
-class Cell(Struct, frozen=True, order=True):
+class Cell(Struct, frozen=True, order=True, omit_defaults=True):
     hosts: int
     matches: int  # at once on each host
+    servers: int = 0  # started for it; 0: none
 
     @property
     def at_once(self) -> int:
@@ -33,7 +35,8 @@ class Cell(Struct, frozen=True, order=True):
         return self.hosts * self.matches
 
     def __str__(self) -> str:
-        return f"{self.hosts} {'host' if self.hosts == 1 else 'hosts'} x {self.matches}"
+        servers = f"{counted(self.servers, 'servers')}, " if self.servers else ""
+        return f"{servers}{counted(self.hosts, 'hosts')} x {self.matches}"
 
 
 class Plan(Struct, frozen=True, kw_only=True):
@@ -49,6 +52,12 @@ class Plan(Struct, frozen=True, kw_only=True):
     repeats: int
     budget_s: float  # of all turns together; the start of the hosts comes on top
     asked: int  # matches for each that runs at once: a turn in which fewer end has timed out
+    servers: tuple[int, ...] = ()  # empty: the benchmark starts none
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """Those that name a cell."""
+        return AXES if self.servers else AXES[:2]
 
     @property
     def title(self) -> str:
@@ -56,7 +65,7 @@ class Plan(Struct, frozen=True, kw_only=True):
 
     @property
     def cells(self) -> list[Cell]:
-        return [Cell(*setting) for setting in product(self.hosts, self.matches)]
+        return [Cell(*setting) for setting in product(self.hosts, self.matches, self.servers or (0,))]
 
     @property
     def order(self) -> list[tuple[int, Cell]]:
@@ -99,6 +108,8 @@ class Turn(Struct, frozen=True, kw_only=True):
     cpu_peak_cores: float = 0.0
     ram_mib: float = 0.0  # the most that was seen
     memory_delta_mib: float = 0.0  # at the end, more than before the hosts were started
+    servers_cpu_mean_cores: float = 0.0  # the servers' share of the above
+    servers_ram_mib: float = 0.0  # the most that was seen of all servers together
     gpu: GpuUse | None = None  # None: there is none
     failure: str = ""  # the reason; then no other number counts
 
@@ -146,6 +157,8 @@ class Summary(Struct, frozen=True, kw_only=True):
     cpu_peak_cores: Spread | None
     ram_mib: Spread | None
     memory_delta_mib: Spread | None
+    servers_cpu_mean_cores: Spread | None
+    servers_ram_mib: Spread | None
     gpu_use_mean: Spread | None
     gpu_use_peak: Spread | None
     gpu_memory_mib: Spread | None
@@ -165,13 +178,18 @@ class Growth:
     base: Cell  # the smallest on the axis; linear growth begins there
     efficiency: float  # the rate over that of linear growth
     previous: Cell | None  # the next smaller one; None for the base
-    gain: float | None  # for each host added since then, or for each match added anywhere in the fleet
+    gain: float | None  # for each host or server added since then, or for each match added anywhere in the fleet
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
     best: Cell
     smallest: Cell  # the fewest rows within `NEAR` of the best rate
+
+
+def counted(number: int, axis: str) -> str:
+    """ "1 host", "2 hosts"."""
+    return f"{number} {axis if number != 1 else ONE[axis]}"
 
 
 def missing(plan: Plan, turns: Iterable[Turn]) -> list[tuple[int, Cell]]:
@@ -231,9 +249,9 @@ def judge(summaries: Sequence[Summary]) -> Verdict | None:
     found = {cell: rate for cell, rate in sound.items() if rate > 0}
     if not found:
         return None
-    best = max(found, key=lambda cell: (found[cell], -cell.at_once))
+    best = max(found, key=lambda cell: (found[cell], -cell.at_once, -cell.servers))
     near = [cell for cell, rate in found.items() if rate >= (1 - NEAR) * found[best]]
-    return Verdict(best, min(near, key=lambda cell: (cell.at_once, cell.hosts, -found[cell])))
+    return Verdict(best, min(near, key=lambda cell: (cell.at_once, cell.hosts, cell.servers, -found[cell])))
 
 
 def differences(there: Plan, here: Plan) -> list[str]:
@@ -289,6 +307,8 @@ def _summary(cell: Cell, turns: Sequence[Turn]) -> Summary:
         cpu_peak_cores=of(lambda turn: turn.cpu_peak_cores),
         ram_mib=of(lambda turn: turn.ram_mib),
         memory_delta_mib=of(lambda turn: turn.memory_delta_mib),
+        servers_cpu_mean_cores=of(lambda turn: turn.servers_cpu_mean_cores),
+        servers_ram_mib=of(lambda turn: turn.servers_ram_mib),
         gpu_use_mean=spread([gpu.use_mean for gpu in gpus]),
         gpu_use_peak=spread([gpu.use_peak for gpu in gpus]),
         gpu_memory_mib=spread([gpu.memory_peak_mib for gpu in gpus]),

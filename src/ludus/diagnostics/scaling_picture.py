@@ -1,4 +1,5 @@
-"""A scaling benchmark as a picture: decisions/s over hosts and matches, and efficiency against linear growth."""
+"""A scaling benchmark as a picture: decisions/s over hosts and matches, one map for each number of servers, and
+efficiency against linear growth."""
 
 from __future__ import annotations
 
@@ -7,15 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ludus.diagnostics import scaling
-from ludus.diagnostics.scaling import NEAR, Cell, Growth, Summary, Verdict
+from ludus.diagnostics.scaling import NEAR, Cell, Growth, Plan, Summary, Verdict, counted
 from ludus.evaluation.curve import COLOURS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from ludus.diagnostics.study import Study
 
 GREY = "#666666"
+LINES_WIDE, LINES_HIGH = 3.9, 3.6  # inches of a panel of lines
 _CENTRED: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "va": "center"}  # Any: matplotlib's keywords
 
 
@@ -29,19 +32,15 @@ def draw(study: Study, path: Path) -> bool:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    grown = {axis: scaling.growth(rates, axis) for axis in scaling.AXES}
-    shown = [axis for axis in scaling.AXES if grown[axis]]
+    grown = {axis: found for axis in scaling.AXES if (found := scaling.growth(rates, axis))}
     plan = study.plan
-    across = max(3.4, 1.05 * len(plan.matches) + 0.6)  # inches of the heat map
-    figure = Figure(
-        figsize=(max(6.5, across + 1.2 + 3.9 * len(shown)), max(3.9, 0.62 * len(plan.hosts) + 2.4)),
-        dpi=150,
-        layout="constrained",
-    )
+    figure = Figure(dpi=150, layout="constrained")
     FigureCanvasAgg(figure)
-    panels = figure.subplots(1, 1 + len(shown), width_ratios=[across + 0.6, *(3.9 for _ in shown)], squeeze=False)[0]
-    _heat_map(panels[0], plan.hosts, plan.matches, {each.cell: each for each in summaries}, scaling.judge(summaries))
-    for axes, axis in zip(panels[1:], shown, strict=True):
+    maps, lines = _panels(figure, plan, len(grown))
+    cells, verdict = {each.cell: each for each in summaries}, scaling.judge(summaries)
+    for axes, servers in zip(maps, plan.servers or (0,), strict=True):
+        _heat_map(axes, plan, servers, cells, verdict)
+    for axes, axis in zip(lines, grown, strict=True):
         _efficiency(axes, axis, grown[axis])
     words = f"median of {plan.repeats} repeats" if plan.repeats > 1 else "one repeat"
     figure.suptitle(f"{plan.title}, policy {Path(plan.policy).name}, {study.machine.cores} cores, {words}", fontsize=11)
@@ -49,36 +48,58 @@ def draw(study: Study, path: Path) -> bool:
     return True
 
 
-def _heat_map(
-    axes: Axes, hosts: Sequence[int], matches: Sequence[int], summaries: Mapping[Cell, Summary], verdict: Verdict | None
-) -> None:
+def _panels(figure: Figure, plan: Plan, lines: int) -> tuple[Sequence[Axes], Sequence[Axes]]:
+    """Heat maps and lines: in one row, or lines below the maps where there are several of these."""
+    maps = len(plan.servers) or 1
+    across, high = (
+        max(3.4, 1.05 * len(plan.matches) + 0.6),
+        max(3.9, 0.62 * len(plan.hosts) + 2.4),
+    )  # of a map, in inches
+    if maps == 1 or lines == 0:
+        figure.set_size_inches(max(6.5, maps * across + 1.2 + LINES_WIDE * lines), high)
+        widths = [across + 0.6] * maps + [LINES_WIDE] * lines
+        panels = figure.subplots(1, maps + lines, width_ratios=widths, squeeze=False)[0]
+        return panels[:maps], panels[maps:]
+    figure.set_size_inches(max(6.5, maps * (across + 0.8), LINES_WIDE * lines), high + LINES_HIGH)
+    rows = figure.add_gridspec(2, 1, height_ratios=[high, LINES_HIGH])
+    above, below = figure.add_subfigure(rows[0, 0]), figure.add_subfigure(rows[1, 0])
+    return above.subplots(1, maps, squeeze=False)[0], below.subplots(1, lines, squeeze=False)[0]
+
+
+def _heat_map(axes: Axes, plan: Plan, servers: int, summaries: Mapping[Cell, Summary], verdict: Verdict | None) -> None:
+    """Of all cells with so many servers; colours mean the same in all maps."""
     import numpy as np
 
+    hosts, matches = plan.hosts, plan.matches
     rates = np.full((len(hosts), len(matches)), np.nan)
     for i, host in enumerate(hosts):
         for j, match in enumerate(matches):
-            summary = summaries.get(Cell(host, match))
+            summary = summaries.get(Cell(host, match, servers))
             if summary is not None and summary.decisions_per_s is not None:
                 rates[i, j] = summary.decisions_per_s.median
-    high = float(np.nanmax(rates)) or 1.0
+    high = max(scaling.rates(summaries.values()).values()) or 1.0
     axes.set_facecolor("#EEEEEE")
     axes.imshow(rates, cmap="Blues", vmin=0.0, vmax=1.25 * high, aspect="auto", origin="lower")
     for i, host in enumerate(hosts):
         for j, match in enumerate(matches):
-            cell = Cell(host, match)
-            colour = "white" if rates[i, j] > 0.75 * high else "#222222"
-            big, small = _cell_words(summaries.get(cell))
-            axes.annotate(big, (j, i), (0, 5 if small else 0), **_CENTRED, color=colour, fontsize=11)
-            axes.annotate(small, (j, i), (0, -8), **_CENTRED, color=colour, fontsize=7.5)
+            cell = Cell(host, match, servers)
+            _write(axes, j, i, summaries.get(cell), "white" if rates[i, j] > 0.75 * high else "#222222")
             if verdict is not None and cell in (verdict.best, verdict.smallest):
                 _frame(axes, j, i, solid=cell == verdict.best)
     axes.set_xticks(range(len(matches)), [str(match) for match in matches])
     axes.set_yticks(range(len(hosts)), [str(host) for host in hosts])
     axes.set_xlabel(f"matches at once on each host\n{_frames(verdict)}")
     axes.set_ylabel("hosts")
-    axes.set_title("decisions/s, below it the lowest and highest repeat", fontsize=10, loc="left")
+    where = f"on {counted(servers, 'servers')}" if servers else "below it the lowest and highest repeat"
+    axes.set_title(f"decisions/s, {where}", fontsize=10, loc="left")
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
+
+
+def _write(axes: Axes, x: int, y: int, summary: Summary | None, colour: str) -> None:
+    big, small = _cell_words(summary)
+    axes.annotate(big, (x, y), (0, 5 if small else 0), **_CENTRED, color=colour, fontsize=11)
+    axes.annotate(small, (x, y), (0, -8), **_CENTRED, color=colour, fontsize=7.5)
 
 
 def _frames(verdict: Verdict | None) -> str:
@@ -119,11 +140,13 @@ def _short(rate: float) -> str:
 
 
 def _efficiency(axes: Axes, axis: str, grown: Sequence[Growth]) -> None:
-    """One line for every value of the other axis."""
-    other = "matches" if axis == "hosts" else "hosts"
+    """One line for every setting of the other axes."""
     sizes = sorted({getattr(each.cell, axis) for each in grown})
-    for index, value in enumerate(sorted({getattr(each.cell, other) for each in grown})):
-        line = [each for each in grown if getattr(each.cell, other) == value]
+    lines: dict[Cell, list[Growth]] = {}
+    for each in grown:
+        lines.setdefault(each.base, []).append(each)
+    varying = [other for other in scaling.AXES if other != axis and len({getattr(base, other) for base in lines}) > 1]
+    for index, (base, line) in enumerate(sorted(lines.items())):
         axes.plot(
             [sizes.index(getattr(each.cell, axis)) for each in line],
             [100 * each.efficiency for each in line],
@@ -131,7 +154,7 @@ def _efficiency(axes: Axes, axis: str, grown: Sequence[Growth]) -> None:
             marker="o",
             markersize=4,
             linewidth=1.8,
-            label=_counted(value, other),
+            label=", ".join(counted(getattr(base, other), other) for other in varying) or "measured",
         )
     axes.axhline(100, color="#888888", linewidth=0.8, linestyle=(0, (4, 4)), zorder=0)
     axes.text(len(sizes) - 1, 101, "linear", color=GREY, fontsize=8, ha="right", va="bottom")
@@ -140,15 +163,11 @@ def _efficiency(axes: Axes, axis: str, grown: Sequence[Growth]) -> None:
     top = max(110.0, 1.1 * max(100 * each.efficiency for each in grown))
     axes.set_ylim(0, top)
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0f}%")
-    axes.set_xlabel("hosts" if axis == "hosts" else "matches at once on each host")
-    fewest = _counted(sizes[0], axis)
+    axes.set_xlabel("matches at once on each host" if axis == "matches" else axis)
+    fewest = counted(sizes[0], axis)
     axes.set_title(f"efficiency against linear from {fewest}", fontsize=10, loc="left")
     axes.grid(axis="y", color="#E6E6E6", linewidth=0.8)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(length=0)
     axes.legend(frameon=False, fontsize=8, loc="lower left")
-
-
-def _counted(value: int, axis: str) -> str:
-    return f"{value} {axis}" if value != 1 else {"hosts": "1 host", "matches": "1 match"}[axis]

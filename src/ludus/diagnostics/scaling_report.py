@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ludus.diagnostics import scaling, scaling_picture
-from ludus.diagnostics.scaling import AXES, NEAR, Growth, Spread, Summary, Verdict
+from ludus.diagnostics.scaling import NEAR, ONE, Growth, Spread, Summary, Verdict
 from ludus.diagnostics.study import CSV, JSON, Study
 from ludus.metrics.exporters.text import count, percent
 
@@ -35,11 +35,12 @@ def tables(study: Study) -> list[Table]:
     summaries = scaling.summarise(study.plan, study.turns)
     if not summaries:
         return []
-    found = [_speed(summaries), _cost(summaries, gpu=bool(study.machine.gpus))]
+    axes = study.plan.axes
+    found = [_speed(summaries, axes), _cost(summaries, axes, gpu=bool(study.machine.gpus))]
     rates = scaling.rates(summaries)
-    grown = {axis: {each.cell: each for each in scaling.growth(rates, axis)} for axis in AXES}
+    grown = {axis: {each.cell: each for each in scaling.growth(rates, axis)} for axis in axes}
     if any(grown.values()):
-        found.append(_growth(summaries, *(grown[axis] for axis in AXES)))
+        found.append(_growth(summaries, grown))
     return found
 
 
@@ -84,11 +85,11 @@ def turn_line(turn: scaling.Turn) -> str:
     )
 
 
-def _speed(summaries: Sequence[Summary]) -> Table:
-    columns = ("hosts", "matches", "decisions/s", "low to high", "matches/h", "done of asked", "ended")
+def _speed(summaries: Sequence[Summary], axes: Sequence[str]) -> Table:
+    columns = (*axes, "decisions/s", "low to high", "matches/h", "done of asked", "ended")
     rows = [
         (
-            *_names(each),
+            *_names(each, axes),
             _median(each.decisions_per_s),
             _range(each.decisions_per_s),
             _median(each.matches_per_hour),
@@ -104,16 +105,19 @@ def _speed(summaries: Sequence[Summary]) -> Table:
     return Table("Speed", columns, rows, note)
 
 
-def _cost(summaries: Sequence[Summary], *, gpu: bool) -> Table:
-    measured = ("CPU mean", "peak", "RAM MiB", "delta MiB", *(("GPU",) if gpu else ()))
-    columns = ("hosts", "matches", *measured, "truncated", "voided", "refused")
+def _cost(summaries: Sequence[Summary], axes: Sequence[str], *, gpu: bool) -> Table:
+    served = "servers" in axes
+    measured = ("CPU mean", "peak", "RAM MiB", "delta MiB")
+    more = (*(("of servers: CPU", "RAM MiB") if served else ()), *(("GPU",) if gpu else ()))
+    columns = (*axes, *measured, *more, "truncated", "voided", "refused")
     rows = [
         (
-            *_names(each),
+            *_names(each, axes),
             _decimal(each.cpu_mean_cores),
             _decimal(each.cpu_peak_cores),
             _median(each.ram_mib),
             _signed(each.memory_delta_mib),
+            *((_decimal(each.servers_cpu_mean_cores), _median(each.servers_ram_mib)) if served else ()),
             *((_gpu(each),) if gpu else ()),
             *(
                 (NONE,) * 3
@@ -126,18 +130,20 @@ def _cost(summaries: Sequence[Summary], *, gpu: bool) -> Table:
     note = (
         "CPU in cores, RAM the most seen, delta what the cell added: this process and all below it, pages shared by "
         "several counted for each. Truncated and voided are matches, refused are choices the game asked for again."
+        f"{' Servers: their own share of CPU, and all their memory.' if served else ''}"
     )
     return Table("Cost", columns, rows, note)
 
 
-def _growth(
-    summaries: Sequence[Summary], hosts: dict[scaling.Cell, Growth], matches: dict[scaling.Cell, Growth]
-) -> Table:
-    columns = ("hosts", "matches", "by hosts", "gain per host", "by matches", "gain per match")
-    rows = [(*_names(each), *_grown(hosts.get(each.cell)), *_grown(matches.get(each.cell))) for each in summaries]
+def _growth(summaries: Sequence[Summary], grown: Mapping[str, Mapping[scaling.Cell, Growth]]) -> Table:
+    columns = (*grown, *(word for axis in grown for word in (f"by {axis}", f"gain per {ONE[axis]}")))
+    rows = [
+        (*_names(each, tuple(grown)), *(word for own in grown.values() for word in _grown(own.get(each.cell))))
+        for each in summaries
+    ]
     note = (
-        "By hosts (matches): decisions/s over what linear growth from the fewest hosts (matches) would give, all else "
-        "equal. Gain: decisions/s for each host, or each match anywhere, more than in the next smaller cell."
+        "By hosts (matches, servers): decisions/s over what linear growth from the fewest would give, all else equal. "
+        "Gain: decisions/s for each host, server, or match anywhere, more than in the next smaller cell."
     )
     return Table("Efficiency against linear growth, and marginal gain in decisions/s", columns, rows, note)
 
@@ -174,8 +180,8 @@ def _grown(growth: Growth | None) -> tuple[str, str]:
     return percent(growth.efficiency), NONE if growth.gain is None else f"{growth.gain:+,.0f}"
 
 
-def _names(summary: Summary) -> tuple[str, str]:
-    return str(summary.cell.hosts), str(summary.cell.matches)
+def _names(summary: Summary, axes: Sequence[str]) -> tuple[str, ...]:
+    return tuple(str(getattr(summary.cell, axis)) for axis in axes)
 
 
 def _median(spread: Spread | None) -> str:

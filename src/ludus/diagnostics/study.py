@@ -98,8 +98,7 @@ def _row(turn: Turn) -> dict[str, object]:
     }
     gpu = turn.gpu
     row: dict[str, object] = {
-        "hosts": turn.cell.hosts,
-        "matches": turn.cell.matches,
+        **{axis: getattr(turn.cell, axis) for axis in AXES},
         "repeat": turn.repeat + 1,
         "state": turn.state,
         "decisions_per_s": turn.decisions_per_s,

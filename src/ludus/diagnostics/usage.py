@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO
 
@@ -28,39 +28,50 @@ class TreeUse:
     """Counts from the moment it is made; call `sample` now and then, and once at the end.
 
     A process that ends between two samples takes what it used since the first of them with it. Memory is resident
-    memory: pages that processes share count for each of them.
+    memory: pages that processes share count for each of them. The share of those that `apart` names is also known.
     """
 
-    def __init__(self, ignored: int | None = None) -> None:
+    def __init__(self, ignored: int | None = None, apart: Callable[[], Collection[int]] = tuple) -> None:
         self._root = psutil.Process()
         self._ignored = ignored
+        self._apart = apart
         self._used_s: dict[psutil.Process, float] = {}
         self._began_s = self._sampled_s = time.perf_counter()
-        self._cpu_s = self._peak_cores = 0.0
-        self.ram_mib = self.ram_peak_mib = 0.0
+        self._cpu_s = self._apart_s = self._peak_cores = 0.0
+        self.ram_mib = self.ram_peak_mib = self.apart_peak_mib = 0.0
         self._look()
 
     def sample(self) -> None:
-        used_s = self._look()
+        used_s, apart_s = self._look()
         now_s = time.perf_counter()
         took_s = now_s - self._sampled_s
         self._sampled_s = now_s
         self._cpu_s += used_s
+        self._apart_s += apart_s
         if took_s >= SHORTEST_S:
             self._peak_cores = max(self._peak_cores, used_s / took_s)
 
     @property
     def cpu_mean_cores(self) -> float:
-        took_s = self._sampled_s - self._began_s
-        return self._cpu_s / took_s if took_s > 0 else 0.0
+        return self._mean(self._cpu_s)
+
+    @property
+    def apart_mean_cores(self) -> float:
+        return self._mean(self._apart_s)
 
     @property
     def cpu_peak_cores(self) -> float:
         return max(self._peak_cores, self.cpu_mean_cores)
 
-    def _look(self) -> float:
-        """CPU seconds used since the last look; memory as it is now."""
-        used_s, resident = 0.0, 0
+    def _mean(self, used_s: float) -> float:
+        took_s = self._sampled_s - self._began_s
+        return used_s / took_s if took_s > 0 else 0.0
+
+    def _look(self) -> tuple[float, float]:
+        """CPU seconds used since the last look, by all and by those apart; memory as it is now."""
+        named = set(self._apart())
+        used_s = apart_s = 0.0
+        resident = apart = 0
         for process in (self._root, *self._root.children(recursive=True)):
             if process.pid == self._ignored:
                 continue
@@ -69,12 +80,15 @@ class TreeUse:
             except psutil.Error:  # it ended in between
                 continue
             total_s = times.user + times.system
-            used_s += total_s - self._used_s.get(process, 0.0)
+            own_s = total_s - self._used_s.get(process, 0.0)
             self._used_s[process] = total_s
-            resident += rss
+            used_s, resident = used_s + own_s, resident + rss
+            if process.pid in named:
+                apart_s, apart = apart_s + own_s, apart + rss
         self.ram_mib = resident / 2**20
         self.ram_peak_mib = max(self.ram_peak_mib, self.ram_mib)
-        return used_s
+        self.apart_peak_mib = max(self.apart_peak_mib, apart / 2**20)
+        return used_s, apart_s
 
 
 class GpuWatch:

@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 from ludus.cli import main, scale_plan, scale_result
 from ludus.cli.scale_plan import Asked
+from ludus.config import load
 from ludus.diagnostics.scaling import Cell, Verdict
 from ludus.errors import ConfigError
 from ludus.fleet import fleet
@@ -69,6 +70,7 @@ def test_a_resumed_plan_is_the_one_before_unless_something_else_is_asked_for() -
         (Asked(game="toy", sets=["fleet.hosts=3"]), "say it with --hosts"),
         (Asked(game="toy", sets=["learner.lr=1"]), "nothing is learned here"),
         (Asked(game="toy", sets=["options.gam=nim"]), "did you mean options.game"),
+        (Asked(game="toy", servers="1,2"), "--servers: toy is played without servers"),
         (Asked(game="toy", hosts="1", budget="2s"), "2 s for 9 turns is 0.22 s each; give at least 4.5s"),
     ],
 )
@@ -90,6 +92,16 @@ def test_the_best_cell_is_written_and_the_change_is_said(tmp_path: Path) -> None
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_the_number_of_servers_is_written_where_the_best_cell_has_some(tmp_path: Path) -> None:
+    path = tmp_path / "run.yaml"
+    path.write_text("game: showdown-server\nservers:\n  count: 1  # to begin with\n")
+    said = scale_result.apply_best(path, Verdict(Cell(2, 16, 4), Cell(1, 16, 1)))
+    assert said[-1] == f"{path}: servers.count is 4 now, it was 1"
+    written = path.read_text()
+    assert "servers:\n  count: 4  # to begin with\n" in written
+    assert load.read(path)["fleet"] == {"hosts": 2, "matches": 16}
+
+
 def test_the_command_has_help_with_an_example() -> None:
     result = CliRunner().invoke(main.app, ["bench", "scale", "--help"], terminal_width=100)
     assert result.exit_code == 0
@@ -103,3 +115,11 @@ def test_the_command_that_is_reported_makes_the_same_plan_again() -> None:
         "ludus bench scale --game toy --hosts 1,2 --matches 4,16,64 --set options.game=rps --set options.slow_s=0.5 "
         "--set fleet.backoff_s=2.0 --set seed=5 --policy random --repeats 3 --budget 60s"
     )
+
+
+def test_servers_are_part_of_the_plan_and_of_its_command() -> None:
+    plan = scale_plan.make(None, Asked(game="showdown-server", hosts="1", matches="1,4", servers="2,1"))
+    assert plan.servers == (1, 2)
+    assert len(plan.cells) == 4
+    assert "--matches 1,4 --servers 1,2 --policy random" in scale_result.again(plan)
+    assert scale_plan.make(plan, Asked()) == plan

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import dataclasses
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from subprocess import PIPE
 from typing import Any
 
 import pytest
 
+from ludus.config.schema import ServersConfig
 from ludus.diagnostics.measure import measure
 from ludus.diagnostics.scaling import Cell, Plan, Turn
 from ludus.errors import HostRefused
 from ludus.games import registry
+from ludus.games.registry import Served
 from ludus.games.toy.options import ToyOptions
 
 
-def played(tmp_path: Path, **options: Any) -> Turn:  # Any: the options of the toy game
+def played(tmp_path: Path, servers: int = 0, **options: Any) -> Turn:  # Any: the options of the toy game
     plan = Plan(
         game="toy",
         options={},
@@ -26,8 +34,9 @@ def played(tmp_path: Path, **options: Any) -> Turn:  # Any: the options of the t
         repeats=1,
         budget_s=0.8,
         asked=1,
+        servers=(servers,) if servers else (),
     )
-    toy = registry.load("toy")
+    toy = dataclasses.replace(registry.load("toy"), serve=serve)
     [cell] = plan.cells
     return measure(
         plan,
@@ -52,6 +61,31 @@ def test_a_turn_counts_what_was_played_and_what_it_cost(tmp_path: Path) -> None:
     assert turn.cpu_peak_cores >= turn.cpu_mean_cores > 0
     assert turn.gpu is None
     assert not (tmp_path / "logs").exists()
+
+
+@contextmanager
+def serve(options: ToyOptions, servers: ServersConfig, folder: Path) -> Iterator[Served]:
+    """Programs that hold 30 MiB each and do nothing."""
+    command = [sys.executable, "-c", "x = bytearray(30 << 20); print(flush=True); input()"]
+    running = [subprocess.Popen(command, stdin=PIPE, stdout=PIPE) for _ in range(servers.count)]
+    try:
+        for process in running:
+            assert process.stdout is not None
+            process.stdout.readline()
+        yield Served(options, lambda: [process.pid for process in running])
+    finally:
+        for process in running:
+            process.kill()
+            process.communicate()
+
+
+def test_what_servers_take_is_told_apart(tmp_path: Path) -> None:
+    turn = played(tmp_path, servers=2)
+    assert turn.cell == Cell(1, 4, 2)
+    assert 60 < turn.servers_ram_mib < turn.ram_mib
+    assert turn.servers_cpu_mean_cores < turn.cpu_mean_cores
+    alone = played(tmp_path)
+    assert (alone.servers_ram_mib, alone.servers_cpu_mean_cores) == (0.0, 0.0)
 
 
 def test_truncated_matches_are_counted(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import csv
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from ludus.diagnostics import scaling_report, study
@@ -109,3 +110,48 @@ def test_a_page_of_nothing_says_so(tmp_path: Path) -> None:
     page = scaling_report.write(tmp_path, Study(PLAN, MACHINE, []), "ludus bench scale").read_text()
     assert "No cell has a rate." in page
     assert not (tmp_path / scaling_report.PICTURE).exists()
+
+
+def served() -> Study:
+    """One host of 4 and of 8 matches, on one server and on two."""
+    plan = msgspec.structs.replace(PLAN, hosts=(1,), servers=(1, 2))
+    rates = {Cell(1, 4, 1): 100.0, Cell(1, 4, 2): 110.0, Cell(1, 8, 1): 120.0, Cell(1, 8, 2): 180.0}
+    turns = [
+        Turn(
+            cell=cell,
+            repeat=0,
+            asked=2 * cell.at_once,
+            done=16,
+            decisions=round(rate * 10),
+            seconds=10.0,
+            servers_cpu_mean_cores=0.5 * cell.servers,
+            servers_ram_mib=450.0 * cell.servers,
+        )
+        for cell, rate in rates.items()
+    ]
+    return Study(plan, MACHINE, turns)
+
+
+def test_servers_are_an_axis_of_their_own_in_all_that_is_written(tmp_path: Path) -> None:
+    study.write(tmp_path, served())
+    assert study.read(tmp_path) == served()
+    page = scaling_report.write(tmp_path, served(), "again").read_text()
+    assert "Best: 2 servers, 1 host x 8 matches, 180 decisions/s." in page
+    assert "| hosts | matches | servers | decisions/s |" in page
+    assert "| of servers: CPU | RAM MiB |" in page
+    assert "| by servers | gain per server |" in page
+    assert "| 1 | 8 | 2 | - | - | 82% | +18 | 75% | +60 |" in page
+    assert "1.00 | 900 |" in page
+    assert (tmp_path / scaling_report.PICTURE).stat().st_size > 10_000
+    with (tmp_path / study.CSV).open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["servers"] for row in rows] == ["1", "2", "1", "2"]
+    assert rows[1]["servers_ram_mib"] == "900.0"
+    assert json.loads((tmp_path / study.JSON).read_text())["best"] == {"hosts": 1, "matches": 8, "servers": 2}
+
+
+def test_a_picture_is_drawn_when_all_cells_with_one_number_of_servers_failed(tmp_path: Path) -> None:
+    turns = [each for each in served().turns if each.cell.servers == 1 and each.cell.matches == 4]
+    failed = [Turn(cell=each.cell, repeat=0, asked=8, failure="given up") for each in served().turns[1:]]
+    scaling_report.write(tmp_path, Study(served().plan, MACHINE, [*turns, *failed]), "again")
+    assert (tmp_path / scaling_report.PICTURE).exists()

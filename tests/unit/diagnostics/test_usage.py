@@ -16,12 +16,14 @@ BUSY = "import time\nx = bytearray(30 << 20)\nprint('go', flush=True)\nwhile tim
 DEADLINE_S = 30.0
 
 
-def test_cpu_and_memory_of_children_count() -> None:
-    use = TreeUse()
+def test_cpu_and_memory_of_children_count_and_those_set_apart_once_more() -> None:
+    apart: list[int] = []
+    use = TreeUse(apart=lambda: apart)
     before_mib = use.ram_mib
     with subprocess.Popen([sys.executable, "-c", BUSY], stdout=subprocess.PIPE) as child:
         try:
             assert child.stdout is not None
+            apart.append(child.pid)
             child.stdout.readline()
             until_s = time.monotonic() + DEADLINE_S
             while use.cpu_mean_cores == 0.0 and time.monotonic() < until_s:
@@ -30,6 +32,8 @@ def test_cpu_and_memory_of_children_count() -> None:
             child.kill()
     assert use.cpu_peak_cores >= use.cpu_mean_cores > 0.0
     assert use.ram_mib - before_mib > 30
+    assert use.cpu_mean_cores >= use.apart_mean_cores > 0.0
+    assert use.ram_mib > use.apart_peak_mib > 30
 
 
 def test_a_process_to_be_ignored_does_not_count() -> None:
