@@ -22,6 +22,7 @@ class Proxy:
         self._sockets: list[socket.socket] = []
         self._threads: list[threading.Thread] = []
         self._closing = False
+        self._allowance: int | None = None  # bytes that may still come from the target before all is cut
 
     def __enter__(self) -> Proxy:
         self._start(self._accept)
@@ -42,6 +43,10 @@ class Proxy:
                 each.shutdown(socket.SHUT_RDWR)
             each.close()
 
+    def cut_after(self, size: int) -> None:
+        """Cut when the target has said so many bytes more: in the middle of a message, as likely as not."""
+        self._allowance = size
+
     def _accept(self) -> None:
         while not self._closing:
             try:
@@ -54,12 +59,19 @@ class Proxy:
             far = socket.create_connection(("127.0.0.1", self._target))
             self._sockets += [near, far]
             self._start(self._pass, near, far)
-            self._start(self._pass, far, near)
+            self._start(self._pass, far, near, True)
 
-    def _pass(self, source: socket.socket, sink: socket.socket) -> None:
+    def _pass(self, source: socket.socket, sink: socket.socket, counted: bool = False) -> None:
         with suppress(OSError):
             while data := source.recv(CHUNK):
-                sink.sendall(data)
+                if counted and self._allowance is not None:
+                    data, rest = data[: self._allowance], data[self._allowance :]
+                    self._allowance = None if rest else self._allowance - len(data)
+                    sink.sendall(data)
+                    if rest:
+                        self.cut()
+                else:
+                    sink.sendall(data)
 
     def _start(self, target: Callable[..., None], *args: object) -> None:
         thread = threading.Thread(target=target, args=args, daemon=True)

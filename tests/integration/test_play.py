@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Iterator
+import threading
+import time
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from itertools import count
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
+import websockets.sync.server
 from benchmarks.showdown_server import serve
 from poke_env import AccountConfiguration, RandomPlayer, ServerConfiguration
 from poke_env.concurrency import POKE_LOOP
+from tests.proxy import Proxy
 
-from ludus.evaluation.outsiders import Event, play
+from ludus.config.schema import FleetConfig
+from ludus.errors import HostRefused
+from ludus.evaluation import outsiders
+from ludus.evaluation.outsiders import Event, PlayResult, Stop, play
 from ludus.games.showdown.install import Installation
-from ludus.games.showdown.play_game import PlayOptions
+from ludus.games.showdown.play_game import PlayOptions, address
 from ludus.games.showdown.scripted import POLICIES
 from ludus.spec import GameSpec
 from ludus.types import Policy
@@ -55,7 +64,19 @@ def peer(server: str, *, concurrency: int = 2) -> RandomPlayer:
     )
 
 
-def later(coroutine: Coroutine[Any, Any, None]) -> Future[None]:  # Any: poke-env has no types
+class Once:
+    """As `show`: does something when the agent has made so many decisions."""
+
+    def __init__(self, decisions: int, act: Callable[[], object]) -> None:
+        self._decisions, self._act = decisions, act
+
+    def __call__(self, result: PlayResult) -> None:
+        if self._act is not None and result.decisions >= self._decisions:
+            act, self._act = self._act, lambda: None
+            act()
+
+
+def later(coroutine: Coroutine[Any, Any, Any]) -> Future[Any]:  # Any: poke-env has no types
     """Have poke-env's own thread do it."""
     return asyncio.run_coroutine_threadsafe(coroutine, POKE_LOOP)
 
@@ -108,3 +129,152 @@ def test_a_named_user_is_challenged_again_and_again(server: str, tmp_path: Path)
     accepting.result(DEADLINE_S)
     assert (result.total.battles, result.stopped, result.invalid) == (3, "", 0)
     assert (result.total.wins, result.total.losses) == (other.n_lost_battles, other.n_won_battles)
+
+
+def test_a_connection_cut_in_the_middle_of_a_message_and_a_flood_of_chat_cost_no_battle(
+    port: int, server: str, tmp_path: Path
+) -> None:
+    other = peer(server)
+
+    async def flood() -> None:
+        for _ in range(200):
+            await other.ps_client.send_message("spam " * 50, message_2="")
+            await other.ps_client.send_message(f"/pm Cut Agent, {'spam ' * 40}")
+            for battle in other.battles:
+                await other.ps_client.send_message("spam " * 40, battle)
+
+    with Proxy(port) as proxy:
+
+        def disturb() -> None:
+            later(flood())
+            proxy.cut_after(5_000)
+
+        connected = Connected(lambda: later(other.send_challenges("Cut Agent", 2)))
+        options = PlayOptions(server=f"ws://127.0.0.1:{proxy.port}/showdown/websocket", name="Cut Agent", format=FORMAT)
+        result = play(
+            agent,
+            options,
+            log_dir=tmp_path,
+            matches=2,
+            concurrency=2,
+            deadline_s=DEADLINE_S,
+            tell=connected,
+            show=Once(1, disturb),
+        )
+    assert connected.done is not None
+    connected.done.result(DEADLINE_S)
+    assert result.reconnects == 1
+    assert (result.total.battles, result.stopped, result.restarts) == (2, "", 0)
+    assert not result.voided
+
+
+def test_ctrl_c_finishes_what_runs_and_begins_no_more(server: str, tmp_path: Path) -> None:
+    other, stop = peer(server, concurrency=1), Stop()
+    connected = Connected(lambda: later(other.send_challenges("Leaving Agent", 2)))
+    options = PlayOptions(server=server, name="Leaving Agent", format=FORMAT)
+    result = play(
+        agent, options, log_dir=tmp_path, deadline_s=DEADLINE_S, tell=connected, stop=stop, show=Once(1, stop)
+    )
+    assert (result.total.battles, result.running, result.stopped) == (1, 0, "interrupted")
+    assert connected.done is not None
+    connected.done.cancel()
+
+
+def test_a_second_ctrl_c_forfeits(server: str, tmp_path: Path) -> None:
+    other, stop = peer(server, concurrency=1), Stop()
+    connected = Connected(lambda: later(other.send_challenges("Forfeiting Agent", 1)))
+    options = PlayOptions(server=server, name="Forfeiting Agent", format=FORMAT)
+
+    def twice() -> None:
+        stop()
+        stop()
+
+    result = play(
+        agent, options, log_dir=tmp_path, deadline_s=DEADLINE_S, tell=connected, stop=stop, show=Once(1, twice)
+    )
+    assert (result.total.battles, result.stopped) == (0, "interrupted")
+    assert connected.done is not None
+    connected.done.result(DEADLINE_S)  # the other side is not left waiting
+    assert other.n_won_battles == 1
+
+
+def test_an_agent_nobody_challenges_waits_quietly_and_is_not_taken_for_a_hung_one(
+    server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outsiders, "NUDGE_S", 1.0)
+    monkeypatch.setattr(outsiders, "FLEET", FleetConfig(hosts=1, reply_deadline_s=3.0))
+    options = PlayOptions(server=server, name="Quiet Agent", format=FORMAT)
+    used: list[tuple[float, float]] = []
+    stop = Stop()
+
+    def measure(result: PlayResult) -> None:
+        hosts = [each for each in psutil.Process().children() if "play/host.js" in " ".join(each.cmdline())]
+        spent = [sum(each.cpu_times()[:2]) for each in hosts]
+        used.append((time.monotonic(), sum(spent)))
+        if len(used) == 9:
+            stop()
+
+    result = play(agent, options, log_dir=tmp_path, deadline_s=DEADLINE_S, show=measure, stop=stop)
+    assert (result.restarts, result.stopped) == (0, "interrupted")
+    (begun_s, before_s), (ended_s, after_s) = used[2], used[8]
+    assert ended_s - begun_s > 4.0  # longer than a host may be silent
+    assert (after_s - before_s) / (ended_s - begun_s) < 0.01
+
+
+class _Page(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def other_program(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The address of something that is no Showdown server."""
+    if request.param == "nobody":
+        yield "127.0.0.1:9"
+        return
+    made: Any = HTTPServer(("127.0.0.1", 0), _Page)  # Any: two kinds of servers
+    if request.param == "greeter":
+        made.server_close()
+        made = websockets.sync.server.serve(_greet, "127.0.0.1", 0)
+    thread = threading.Thread(target=made.serve_forever, daemon=True)
+    thread.start()
+    sock = made.socket
+    yield f"127.0.0.1:{sock.getsockname()[1]}"
+    made.shutdown()
+    thread.join(5.0)
+    sock.close()
+
+
+def _greet(connection: Any) -> None:  # Any: websockets' own
+    connection.send("hello from another protocol")
+    for _ in connection:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("other_program", "expected"),
+    [
+        ("nobody", "no Showdown server answers there"),
+        ("pages", "no Showdown server answers there"),
+        ("greeter", "it does not speak the Showdown protocol"),
+    ],
+    indirect=["other_program"],
+)
+def test_what_is_no_showdown_server_is_said_in_one_line(other_program: str, expected: str, tmp_path: Path) -> None:
+    options = PlayOptions(server=address(other_program), format=FORMAT)
+    with pytest.raises(HostRefused, match=expected) as refused:
+        play(agent, options, log_dir=tmp_path, matches=1, deadline_s=DEADLINE_S)
+    assert str(refused.value).startswith(address(other_program))
+    assert "\n" not in str(refused.value)
+
+
+def test_a_name_that_somebody_else_uses_is_refused(server: str, tmp_path: Path) -> None:
+    other = peer(server)
+    later(other.ps_client.logged_in.wait()).result(DEADLINE_S)
+    options = PlayOptions(server=server, name=other.username, format=FORMAT)
+    with pytest.raises(HostRefused, match=f"the server refused the name {other.username}: Someone is already using"):
+        play(agent, options, log_dir=tmp_path, matches=1, deadline_s=DEADLINE_S)

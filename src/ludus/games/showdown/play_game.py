@@ -14,6 +14,8 @@ from ludus.games.showdown import install
 from ludus.games.showdown.server_game import LOCAL_SERVER
 from ludus.hosting.command import HostCommand
 
+LOGIN_SERVER = "https://play.pokemonshowdown.com/action.php"
+
 Seconds = Annotated[float, Meta(gt=0)]
 
 
@@ -24,6 +26,8 @@ class PlayOptions(embedded.ShowdownOptions, frozen=True, forbid_unknown_fields=T
     name: str = "ludus"  # the account's, exactly
     mode: Literal["accept", "challenge", "ladder"] = "accept"
     opponent: str = ""  # whom to challenge
+    password_file: str | None = None  # its first line; None: a name that needs none
+    login_server: str = LOGIN_SERVER  # who turns the password into what the server believes
     start_deadline_s: Seconds = 60.0  # from asking for a battle to its first request
     silence_deadline_s: Seconds = 600.0  # in which something must happen in a battle; then it is given up
     timer_after_s: Seconds = 90.0  # of waiting for the other player, after which the server's clock is asked for

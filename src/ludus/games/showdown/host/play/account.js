@@ -1,16 +1,48 @@
 'use strict';
 // The agent's own account: the name it was given and no other, with a password where the server wants one.
 
-const { Connection } = require('../server/connection.js');
+const { Connection, userId } = require('../server/connection.js');
+const { assertion } = require('./login.js');
 
 class Account extends Connection {
-	/** Somebody else has the name, or it needs a password. */
-	introduce(wish) {
-		this.takeName(wish);
+	/** `wanted`: {format, password or null, loginServer}. */
+	constructor(url, handlers, wanted) {
+		super(url, handlers);
+		this.wanted = wanted;
 	}
 
+	async open(wish, deadlineMs) {
+		try {
+			await super.open(wish, deadlineMs);
+		} catch (error) {
+			error.message = error.message
+				.replace('correct the option servers', 'correct --server')
+				.replace(/nobody could log in/, 'it did not let anybody log in as a Showdown server does');
+			throw error;
+		}
+	}
+
+	introduce(wish, challstr, refuse) {
+		const { password, loginServer } = this.wanted;
+		if (password === null) {
+			this.takeName(wish);
+			return;
+		}
+		assertion(loginServer, { name: wish, password, challstr })
+			.then(signed => this.takeName(wish, signed), error => refuse(error.message));
+	}
+
+	/** Somebody else has the name, or it needs a password. */
 	yieldName(wish, why, refuse) {
-		refuse(why);
+		const hint = /authentication|registered/i.test(why) ? '; give its password with --password-file' : '';
+		refuse(`${why.replace(`the server refused the name : `, `the server refused the name ${wish}: `)}${hint}`);
+	}
+
+	/** A server lists its formats before anybody logs in. */
+	overhear(kind, line, refuse) {
+		if (kind !== 'formats') return;
+		const known = line.split('|').slice(2).map(entry => userId(entry.split(',')[0]));
+		if (!known.includes(this.wanted.format)) refuse(`the server does not know the format ${this.wanted.format}`);
 	}
 
 	/** Ask for a sign of life; an answer of any kind will do. */

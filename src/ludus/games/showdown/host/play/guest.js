@@ -4,6 +4,7 @@
 
 const { HostError } = require('../frames.js');
 const { userId } = require('../server/connection.js');
+const { Unknown } = require('./messages.js');
 
 const LOGIN_DEADLINE_MS = 15_000;
 const REJOIN_MS = 5_000; // in which a server must bring an account that is back into its battles
@@ -15,15 +16,20 @@ const SEARCH_MS = 600_000; // then a search on the ladder is made again
 const LEFT_KEPT = 1000;
 const CHALLENGERS_KEPT = 100;
 const ATTEMPTS = 3; // challenges in a row that nobody accepts
+const THROTTLED = 'message-throttle-notice'; // said too much at once, and not listened to
+const REPEAT_MS = 1_500;
 const LOST = 'the connection to the server was lost';
 // Refusals that pass: throttled, or a challenge or its answer is still on its way, or the other is not there yet.
 const PASSING = new RegExp([
-	'less than 10 seconds', 'too quickly', 'already challenging', 'already a challenge', 'pending challenges', 'already searching',
-	'was not found', 'not found', 'Maybe they accepted', 'server is restarting', 'under attack', 'went offline', 'is offline',
+	'less than 10 seconds', 'too quickly', 'already challenging', 'already a challenge', 'pending challenges',
+	'already searching', 'not found', 'Maybe they accepted', 'server is restarting', 'under attack', 'offline',
 	'not available', 'concurrent battles', 'limited to', 'wait',
 ].join('|'), 'i');
 // Refusals that stay, whatever is tried again.
-const LASTING = /team was rejected|need a team|format is invalid|not ladderable|banned from|barred from|not accepting challenges/i;
+const LASTING = new RegExp([
+	'team was rejected', 'need a team', 'format is invalid', 'not ladderable', 'banned from', 'barred from',
+	'not accepting challenges',
+].join('|'), 'i');
 
 class Guest {
 	/**
@@ -47,6 +53,7 @@ class Guest {
 		this.lostMs = null;
 		this.heardMs = Date.now();
 		this.isLeaving = false;
+		this.unknown = new Unknown(events.tell);
 	}
 
 	get isUp() {
@@ -97,17 +104,25 @@ class Guest {
 			return;
 		}
 		if (!room.startsWith('battle-')) return;
+		for (const line of lines) this.unknown.see(line, true);
 		if (lines[0] === '|init|battle') this.enter(room);
 		const match = this.rooms.get(room);
 		if (match === undefined) return;
 		this.events.hear(match, lines);
+		if (lines.some(line => line.includes(THROTTLED))) setTimeout(() => this.repeat(match), REPEAT_MS);
 		if (!this.matches.has(match) || !lines.some(line => line.startsWith('|request|'))) return;
 		const text = match.unheard();
 		if (text !== null) this.say(match, 0, text);
 	}
 
+	repeat(match) {
+		const text = this.matches.has(match) ? match.repeated() : null;
+		if (text !== null) this.say(match, 0, text);
+	}
+
 	/** What a server says outside of rooms. */
 	note(line) {
+		this.unknown.see(line, false);
 		if (line.startsWith('|popup|')) {
 			const why = line.slice('|popup|'.length).replaceAll('||', ' ').replace(/\s+/g, ' ').trim();
 			if (this.starting !== null) this.refuse(why);
@@ -115,9 +130,11 @@ class Guest {
 			return;
 		}
 		if (!line.startsWith('|pm|')) return;
-		const [, , from, to, said = '', format = ''] = line.split('|');
+		const [, , from, to, said = ''] = line.split('|');
 		if (said.startsWith('/error ') && this.starting !== null) this.refuse(said.slice('/error '.length));
-		else if (userId(to) === this.account.id && /^\/challenge\b/.test(said)) this.meet(from.slice(1), said.slice('/challenge '.length), format);
+		else if (userId(to) === this.account.id && /^\/challenge\b/.test(said)) {
+			this.meet(from.slice(1), said.slice('/challenge '.length));
+		}
 	}
 
 	/** Somebody wants to play, or no longer when there is no format. */
@@ -166,7 +183,8 @@ class Guest {
 		this.queue.push(match);
 		this.events.tell({ event: 'unplayed', who, why });
 		if (this.wish.mode === 'challenge' && ++this.missed >= ATTEMPTS) {
-			this.events.fatal(new HostError('configuration', `${this.missed} challenges in a row came to nothing, the last one: ${why}`));
+			const said = `${this.missed} challenges of ${who} in a row came to nothing, the last one: ${why}`;
+			this.events.fatal(new HostError('configuration', said));
 			return;
 		}
 		this.later(() => this.startNext());
@@ -260,7 +278,8 @@ class Guest {
 				await this.account.open(this.wish.name, LOGIN_DEADLINE_MS);
 			} catch (error) {
 				if (Date.now() - this.lostMs > this.wish.reconnectDeadlineMs) {
-					this.events.fatal(new HostError('configuration', `${error.message}; given up after ${this.wish.reconnectDeadlineMs / 1000} s`));
+					const limitS = this.wish.reconnectDeadlineMs / 1000;
+					this.events.fatal(new HostError('configuration', `${error.message}; given up after ${limitS} s`));
 				} else {
 					this.reconnect();
 				}

@@ -2,11 +2,12 @@
 // The host behind `ludus play`: one account on one server, its battles are against whoever is there.
 // Usage: node play/host.js --sim <folder of the pokemon-showdown package>
 
-const { HostError, decodeConfigure } = require('../frames.js');
+const { HostError, decodeActions, decodeConfigure } = require('../frames.js');
 const { setUp } = require('../setup.js');
 const { ServerHost, run } = require('../server/host.js');
 const { Account } = require('./account.js');
 const { Guest } = require('./guest.js');
+const { readPassword } = require('./login.js');
 const { GuestMatch } = require('./match.js');
 
 const WATCH_MS = 1000;
@@ -20,9 +21,19 @@ const OPTIONS = {
 		valid: value => /^wss?:\/\//.test(value),
 		expected: 'an address like ws://127.0.0.1:8000/showdown/websocket',
 	},
-	name: { fallback: 'ludus', valid: value => /^[^|,\n]{1,18}$/.test(value) && /[A-Za-z]/.test(value), expected: 'a name of 1 to 18 characters' },
+	name: {
+		fallback: 'ludus',
+		valid: value => /^[^|,\n]{1,18}$/.test(value) && /[A-Za-z]/.test(value),
+		expected: '1 to 18 characters with a letter among them, without | and commas',
+	},
 	mode: { fallback: 'accept', valid: value => MODES.includes(value), expected: MODES.join(', ') },
 	opponent: { fallback: '', valid: value => typeof value === 'string' && !/[|,\n]/.test(value), expected: 'a name' },
+	password_file: { fallback: null, valid: value => value === null || typeof value === 'string', expected: 'a file or null' },
+	login_server: {
+		fallback: 'https://play.pokemonshowdown.com/action.php',
+		valid: value => /^(https:\/\/|http:\/\/(127\.0\.0\.1|localhost|\[::1\])[:/])/.test(value),
+		expected: 'an address that begins with https://',
+	},
 	start_deadline_s: { fallback: 60, valid: isSeconds, expected: 'seconds' },
 	silence_deadline_s: { fallback: 600, valid: isSeconds, expected: 'seconds' },
 	timer_after_s: { fallback: 90, valid: isSeconds, expected: 'seconds' },
@@ -69,7 +80,15 @@ class PlayHost extends ServerHost {
 			fatal: error => this.guard(() => { throw error; }),
 			tell: event => this.tell(event),
 		};
-		return new Guest(wish, events, handlers => new Account(options.server, handlers));
+		const password = options.password_file === null ? null : readPassword(options.password_file);
+		const wanted = { format: format.id, password, loginServer: options.login_server };
+		return new Guest(wish, events, handlers => new Account(options.server, handlers, wanted));
+	}
+
+	/** No rows at all are a question for a sign of life. */
+	act(body) {
+		super.act(body);
+		if (decodeActions(body).rows.length === 0) this.guard(() => this.settle());
 	}
 
 	openNext(slot) {

@@ -6,6 +6,7 @@ const { SplitMix } = require('../matches.js');
 const { Seated } = require('../seated.js');
 const { ServedBattle } = require('../server/battle.js');
 const { userId } = require('../server/connection.js');
+const { TALK, kindOf } = require('./messages.js');
 
 const NONE = -1;
 const OWN = 0;
@@ -13,11 +14,6 @@ const OTHER = 1;
 const RATING_S = 3; // servers tell a rated battle's new ratings after its end
 const INVALID = '|error|[Invalid choice]';
 const LATE = /nothing to choose|too late/; // the battle went on before the choice came
-// Talk, and clocks: no part of the battle, and as much of it as others like to send.
-const TALK = new Set([
-	'c', 'c:', 'chat', 'j', 'J', 'join', 'l', 'L', 'leave', 'n', 'N', 'name', 'html', 'uhtml', 'uhtmlchange', 'inactive',
-	'inactiveoff', 'title', 'users', 'tempnotify', 'tempnotifyoff', 'hidelines', 'unlink', 'debug', 'notify', 'bigerror',
-]);
 
 /** `hear` and `act` stage the row when it must choose and set `ending` or `fault`. The clock is the caller's. */
 class GuestMatch extends Seated {
@@ -80,6 +76,11 @@ class GuestMatch extends Seated {
 		this.battle = new ServedBattle(this.setup, this.battle);
 	}
 
+	/** The server has not listened to the last choice: say it again. Null when there is none. */
+	repeated() {
+		return this.chosen === NONE || this.owed || this.battle.ended ? null : this.battle.command(this.chosen);
+	}
+
 	/** What must be said again because the server never heard it, or null. */
 	unheard() {
 		const { battle } = this;
@@ -121,8 +122,8 @@ class GuestMatch extends Seated {
 			if (kind === 'deinit' || kind === 'expire') this.#close();
 			if (kind === 'player') this.#meet(line);
 			else if (kind === 'rated') this.isRated = true;
-			else if (kind === 'raw') return this.#readRating(line);
-			return !TALK.has(kind);
+			else if (kind === 'raw') this.#readRating(line);
+			return !TALK.has(kind) || kind === 'error';
 		});
 	}
 
@@ -145,7 +146,6 @@ class GuestMatch extends Seated {
 	#readRating(line) {
 		const found = /^\|raw\|(.*)'s rating: .*<strong>(\d+)<\/strong>/.exec(line);
 		if (found && userId(found[1]) === this.id) this.rating = Number(found[2]);
-		return false;
 	}
 
 	/** What to say in the room for an action; null when nothing is to be said any more. */
@@ -224,10 +224,4 @@ class GuestMatch extends Seated {
 	}
 }
 
-function kindOf(line) {
-	if (!line.startsWith('|')) return '';
-	const end = line.indexOf('|', 1);
-	return end < 0 ? line.slice(1) : line.slice(1, end);
-}
-
-module.exports = { GuestMatch, kindOf };
+module.exports = { GuestMatch };
