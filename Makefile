@@ -7,6 +7,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 TORCH := $(shell grep '^torch==' constraints.txt)
 STAMPS := $(VENV)/.stamps
+# most tests wait for the programs they start; whole files at a time and in their order: the shortest come last
+ABREAST := -n logical --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -21,7 +23,7 @@ train: $(STAMPS)/run simulator  ## set up, train the default preset, evaluate
 setup: $(STAMPS)/dev simulator  ## create .venv with everything that running and developing need
 
 test: lint  ## set up, then lint, types, import contracts and all tests
-	$(BIN)/pytest -m "not slow"
+	$(BIN)/pytest -m "not slow" $(ABREAST)
 
 lint: setup  ## ruff, mypy, import-linter
 	$(BIN)/ruff check

@@ -19,6 +19,7 @@ from ludus.games.showdown.install import Installation
 from ludus.policies import checkpoint
 
 DEADLINE_S = 150.0
+pytestmark = pytest.mark.xdist_group("first free ports")  # a server that restarts must find its own free
 SETTINGS = """
 game: showdown-server
 options: {format: gen1randombattle, feature_set: raw, max_turns: 30, start_deadline_s: 60}
