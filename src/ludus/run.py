@@ -8,7 +8,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -22,15 +22,17 @@ from ludus.config.schema import RunConfig
 from ludus.errors import CheckpointError, ConfigError, EvaluationError, FleetError, LudusError
 from ludus.evaluation import arena
 from ludus.evaluation.arena import MatchupResult
+from ludus.fleet.fleet import cores
 from ludus.games import registry
 from ludus.games.registry import Game
 from ludus.league.matchmaking import refuse_unknown, scripted_names
 from ludus.league.pool import Pool
 from ludus.learner.loop import Learner
 from ludus.learner.ppo import Ppo
-from ludus.metrics import names
+from ludus.metrics import names, times
 from ludus.metrics.core import Metrics
 from ludus.metrics.observer import RunObserver
+from ludus.metrics.times import RunTimes
 from ludus.policies import checkpoint, nets
 from ludus.policies.checkpoint import Checkpoints, State
 from ludus.policies.network import NetPolicy
@@ -78,8 +80,10 @@ def train(config: RunConfig, run_dir: Path, *, resume: bool = False, observer: R
     metrics = Metrics()
     with game.served(options, config.servers, run_dir / "servers") as served:
         playing = msgspec.structs.replace(config, options=msgspec.to_builtins(served.options))
-        with _source(playing, run_dir, game, saved, metrics) as source:
-            run = Run(config, run_dir, game, served.options, source, metrics, observer, saved)
+        with ExitStack() as started:
+            with metrics.stage(names.START):
+                source = started.enter_context(_source(playing, run_dir, game, saved, metrics))
+                run = Run(config, run_dir, game, served.options, source, metrics, observer, saved)
             with _interrupts() as interrupted:  # before and after, there is nothing to save
                 stopped = not run.train(interrupted)
         return run.result(() if stopped else run.evaluate(final=True), interrupted=stopped)
@@ -116,6 +120,7 @@ class Run:
         self.algorithm = Ppo(net, self._spec, config.learner, generator, _device(config.device))
         self.learner = Learner(source, self.algorithm, config.learner, config.budget, metrics)
         self._playing = False
+        metrics.set(names.CORES, cores())
         if saved is not None:
             self._restore(saved)
         self._saved_at = self._shown_at = time.monotonic()
@@ -252,7 +257,12 @@ class Run:
             path = self._attempt(lambda: self._checkpoints.save(self._state(), model, optimiser, matches))
         if path is not None:
             self._attempt(self._pool.sweep)
+            self._attempt(self._write_times)
         return path
+
+    def _write_times(self) -> None:
+        kept = RunTimes(self._metrics.times(), self._config.fleet.hosts or cores(), cores())
+        times.write(self._run_dir / times.STAGES_FILE, kept)
 
     def _write_matches(self) -> Path | None:
         """A checkpoint without them is better than none: the matches of the resumed run then begin anew."""
@@ -298,7 +308,8 @@ class Run:
         self.algorithm.load_optimiser_state(read_tensors(path / checkpoint.OPTIMISER))
         checkpoint.restore_generator(self.algorithm.generator, state.generators["minibatches"])
         anew = self._metrics.counter(names.BEGUN_ANEW)  # counted when the source was opened
-        self._metrics.restore(state.counters)
+        kept = times.read(self._run_dir / times.STAGES_FILE)
+        self._metrics.restore(state.counters, None if kept is None else kept.times)
         if anew:
             self._metrics.add(names.BEGUN_ANEW, anew)
         self.learner.version, self.learner.training_s = state.version, state.training_s

@@ -11,9 +11,10 @@ import ludus
 from ludus.config.schema import RunConfig
 from ludus.evaluation import curve
 from ludus.evaluation.intervals import wilson
-from ludus.metrics import names
+from ludus.metrics import bottleneck, names, times
 from ludus.metrics.exporters import csv, evaluations, text
 from ludus.metrics.exporters.evaluations import Evaluation, Score
+from ludus.metrics.times import RunTimes
 
 PROGRESS, EVALUATIONS, REPORT, CURVE = "progress.csv", "evaluations.jsonl", "report.md", "learning_curve.png"
 
@@ -24,7 +25,6 @@ class Figures:
 
     training_s: float
     counters: Mapping[str, float]
-    shares: Mapping[str, float]  # of each process's time, by stage
 
     @property
     def decisions_per_s(self) -> float:
@@ -44,42 +44,28 @@ def write(run_dir: Path, config: RunConfig, command: str) -> Path:
     title = " ".join(filter(None, (config.game, str(config.options.get("format", "")))))
     if found:
         curve.draw(found, run_dir / CURVE, f"{title}: win rates in training")
-    page = markdown(title, found, figures(csv.read(run_dir / PROGRESS)), command)
+    kept = times.read(run_dir / times.STAGES_FILE)
+    page = markdown(title, found, figures(csv.read(run_dir / PROGRESS)), command, kept)
     (run_dir / REPORT).write_text(page, encoding="utf-8")
     return run_dir / REPORT
 
 
 def figures(rows: Sequence[Mapping[str, str]]) -> Figures:
-    """The whole run from the rows of its progress.csv: last counters, and shares weighted by the time each is of."""
+    """The whole run from the rows of its progress.csv: the last of its counters."""
     kinds = {metric.name: metric.kind for metric in names.METRICS}
     training_s = 0.0
     counters: dict[str, float] = {}
-    spent_s: dict[str, float] = {}  # by stage, "learner/update"
-    reported_s: dict[str, float] = {}  # by process, "learner": the time of the reports that have any of its stages
     for row in rows:
         numbers = {name: number for name, value in row.items() if (number := _float(value)) is not None}
         training_s = numbers.get(names.TRAINING_S, training_s)
-        window_s = numbers.get(names.REPORT_S, 0.0)
-        processes = set()
-        for name, number in numbers.items():
-            if kinds.get(name) == "counter" or name == names.HOSTS_RESTARTS:
-                counters[name] = number
-            elif (stage := names.SHARE.end(name)) is not None:
-                spent_s[stage] = spent_s.get(stage, 0.0) + number * window_s
-                processes.add(_process(stage))
-        for process in processes:
-            reported_s[process] = reported_s.get(process, 0.0) + window_s
-    stages = [names.SHARE.end(name) or "" for name in names.ordered(map(names.SHARE, spent_s))]
-    return Figures(
-        training_s, counters, {stage: spent_s[stage] / (reported_s[_process(stage)] or 1.0) for stage in stages}
-    )
+        kept = (name for name in numbers if kinds.get(name) == "counter" or name == names.HOSTS_RESTARTS)
+        counters.update({name: numbers[name] for name in kept})
+    return Figures(training_s, counters)
 
 
-def _process(stage: str) -> str:
-    return stage.partition("/")[0]
-
-
-def markdown(title: str, found: Sequence[Evaluation], numbers: Figures, command: str) -> str:
+def markdown(
+    title: str, found: Sequence[Evaluation], numbers: Figures, command: str, kept: RunTimes | None = None
+) -> str:
     """The page as text."""
     last = found[-1] if found else None
     lines = [f"# {title}", "", f"Trained with ludus {ludus.__version__} for {text.duration(numbers.training_s)}.", ""]
@@ -91,14 +77,27 @@ def markdown(title: str, found: Sequence[Evaluation], numbers: Figures, command:
         lines += ["Every seed is played from every seat. A tie is no win. Intervals are Wilson's, 95%.", ""]
     lines += ["## The run", "", "| | |", "| --- | ---: |"]
     lines += [*(f"| {label} | {value} |" for label, value in _run_rows(numbers)), ""]
-    if numbers.shares:
-        lines += ["## Where the time went", "", "| process | stage | share |", "| --- | --- | ---: |"]
-        for stage, share in numbers.shares.items():
-            process, _, part = stage.partition("/")
-            lines.append(f"| {process} | {part.replace('_', ' ')} | {text.percent(share, 1)} |")
-        lines += [""]
+    if kept is not None and kept.times.walls:
+        lines += ["## Where the time went", "", *where_the_time_went(kept), ""]
     lines += ["## Again", "", "```", command, "```", ""]
     return "\n".join(lines)
+
+
+def where_the_time_went(kept: RunTimes) -> list[str]:
+    """Every stage of every kind of process, and who kept the others waiting."""
+    lines = ["| process | stage | share | mean | p50 | p95 |", "| --- | --- | ---: | ---: | ---: | ---: |"]
+    for line in kept.times.lines():
+        cells = (line.process, line.part.replace("_", " "), text.percent(line.share, 1))
+        spans = (text.span(ms) for ms in (line.mean_ms, line.p50_ms, line.p95_ms))
+        lines.append(f"| {' | '.join((*cells, *spans))} |")
+    told = bottleneck.of_times(kept.times, hosts=kept.hosts, cores=kept.cores)
+    return [
+        *([told, ""] if told else []),
+        *lines,
+        "",
+        "Shares of each process sum to 100% of its own wall-clock, waiting included; of several hosts to that of all. "
+        "Mean, p50 and p95 are of one pass.",
+    ]
 
 
 def table(scores: Sequence[Score]) -> list[str]:

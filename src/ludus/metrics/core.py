@@ -83,6 +83,10 @@ class Metrics:
             timer = self._stages[name] = StageTimer(self._clock_ns) if self._timed else _Unused(self._clock_ns)
         return timer
 
+    def begin(self) -> None:
+        """The time so far belongs to nobody: it went into getting ready."""
+        self._window(self._clock_ns())
+
     def counter(self, name: str) -> float:
         return self._counters.get(name, 0)
 

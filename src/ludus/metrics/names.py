@@ -187,8 +187,8 @@ HAND_OVER = "actor/hand_over"
 LOAD_WEIGHTS = "actor/load_weights"
 SAVE = "actor/save"
 ACTOR_OTHER = "actor/other"
+START = "learner/start"
 WAIT_BATCH = "learner/wait_batch"
-RETURNS = "learner/returns"
 UPDATE = "learner/update"
 PUBLISH = "learner/publish"
 CHECKPOINT = "learner/checkpoint"
@@ -207,13 +207,13 @@ STAGES: tuple[Stage, ...] = (
     Stage(POLICIES, "choosing: batched forwards and, in training, scripted opponents"),
     Stage(OPPONENTS, "choosing by opponents in `ludus eval`"),
     Stage(SEND, "sending the choices to the hosts"),
-    Stage(HAND_OVER, "handing batches to the learner, waiting included when its queue is full"),
+    Stage(HAND_OVER, "handing batches to the learner, waiting for it included"),
     Stage(LOAD_WEIGHTS, "taking over published weights"),
     Stage(SAVE, "writing what is under way into a checkpoint"),
     Stage(ACTOR_OTHER, "all else"),
-    Stage(WAIT_BATCH, "waiting for a batch"),
-    Stage(RETURNS, "advantages and returns"),
-    Stage(UPDATE, "forward, backward and optimiser"),
+    Stage(START, "starting hosts and actor, loading a checkpoint"),
+    Stage(WAIT_BATCH, "waiting for a batch; in serial mode, the actor's time"),
+    Stage(UPDATE, "learning: returns, forward, backward and optimiser"),
     Stage(PUBLISH, "publishing weights to the actor"),
     Stage(CHECKPOINT, "saving"),
     Stage(EVALUATE, "evaluation matches"),

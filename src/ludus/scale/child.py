@@ -103,6 +103,7 @@ class Shift:
         self._report_at = time.monotonic() + REPORT_S
 
     def work(self) -> None:
+        self._actor.metrics.begin()
         self._load_weights()
         while not self._stopped:
             with self._actor.metrics.stage(names.HAND_OVER):

@@ -59,13 +59,17 @@ class SerialSource:
         self._actor = actor
         self._metrics = metrics
         self._batch = actor.layout.allocate()
+        self._resting = actor.metrics.stage(names.HAND_OVER)
         self.spec = actor.spec
 
     def start(self, weights: NDArray[np.float32], version: int) -> None:
         self._actor.adopt(weights, version)
+        self._actor.metrics.begin()
 
     def next(self, stopped: Callable[[], bool]) -> SegmentBatch | None:
+        self._resting.__exit__(None, None, None)
         full = self._actor.play(self._batch, stopped)
+        self._resting.__enter__()  # until the next call the time is the learner's
         self._metrics.merge(self._actor.drain())
         return self._batch if full else None
 

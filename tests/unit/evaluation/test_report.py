@@ -1,15 +1,18 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from ludus.config.schema import RunConfig
+from ludus.durations import Durations
 from ludus.evaluation import report
-from ludus.metrics import names
+from ludus.metrics import names, times
 from ludus.metrics.exporters import csv
 from ludus.metrics.exporters.evaluations import Evaluation, Score
 from ludus.metrics.observer import Numbers
+from ludus.metrics.times import HOSTS, LEARNER, RunTimes, Times
 
 
 def rows(tmp_path: Path, *reports: Numbers) -> report.Figures:
@@ -19,36 +22,44 @@ def rows(tmp_path: Path, *reports: Numbers) -> report.Figures:
     return report.figures(csv.read(tmp_path / "progress.csv"))
 
 
-def test_figures_take_the_last_counters_and_weigh_shares_by_time(tmp_path: Path) -> None:
-    share = names.SHARE(names.POLICIES)
+def test_figures_take_the_last_counters(tmp_path: Path) -> None:
     figures = rows(
         tmp_path,
-        {names.TRAINING_S: 10.0, names.DECISIONS: 5000, names.MATCHES: 10, share: 0.1, names.REPORT_S: 10.0},
-        {names.TRAINING_S: 20.0, names.REPORT_S: 99.0},
-        {names.TRAINING_S: 40.0, names.DECISIONS: 8000, names.MATCHES: 20, share: 0.5, names.REPORT_S: 30.0},
+        {names.TRAINING_S: 10.0, names.DECISIONS: 5000, names.MATCHES: 10},
+        {names.TRAINING_S: 20.0},
+        {names.TRAINING_S: 40.0, names.DECISIONS: 8000, names.MATCHES: 20},
     )
     assert figures.training_s == 40.0
     assert figures.counters[names.DECISIONS] == 8000
     assert figures.decisions_per_s == pytest.approx(200)
     assert figures.matches_per_hour == pytest.approx(1800)
-    assert figures.shares == {names.POLICIES: pytest.approx(0.4)}
 
 
-def test_a_stage_that_few_reports_mention_has_its_share_of_the_whole_run(tmp_path: Path) -> None:
-    update, evaluate = names.SHARE(names.UPDATE), names.SHARE(names.EVALUATE)
-    figures = rows(tmp_path, {update: 0.8, names.REPORT_S: 30.0}, {evaluate: 1.0, names.REPORT_S: 10.0})
-    assert figures.shares == {names.UPDATE: pytest.approx(0.6), names.EVALUATE: pytest.approx(0.25)}
+def test_the_page_says_where_the_time_went_and_who_kept_the_others_waiting(tmp_path: Path) -> None:
+    spent = Times(
+        {HOSTS: 2e9, LEARNER: 4e9},
+        {
+            names.HOST_SIMULATE: Durations.of([1_000_000] * 1900),
+            names.HOST_WAIT: Durations.of([100_000_000]),
+            names.UPDATE: Durations.of([10_000_000] * 100),
+        },
+    )
+    times.write(tmp_path / times.STAGES_FILE, RunTimes(spent, hosts=2, cores=2))
+    page = report.write(tmp_path, RunConfig(game="toy"), "ludus train toy").read_text()
+    assert "The hosts are busy 95% (simulate 95%): more will not help on 2 cores." in page
+    assert re.search(r"\| hosts \| simulate \| 95\.0% \| 1\.0ms \| (1\.0ms|9\d\dus) \| 1\.0ms \|", page)
+    assert "| learner | update | 25.0% | 10ms |" in page
+    assert "| learner | other | 75.0% | - | - | - |" in page
 
 
 def test_the_page_has_the_table_the_figures_and_the_command() -> None:
     score = Score("heuristic", matches=400, wins=340, losses=58, ties=2)
     evaluation = Evaluation(training_s=600.0, updates=900, decisions=4e6, final=True, scores=(score,))
-    figures = report.Figures(600.0, {names.DECISIONS: 4_000_000, names.VOIDED: 3}, {names.UPDATE: 0.25})
+    figures = report.Figures(600.0, {names.DECISIONS: 4_000_000, names.VOIDED: 3})
     page = report.markdown("showdown gen1randombattle", [evaluation], figures, "ludus train gen1")
     assert "| heuristic | 85.0% | 81.2% to 88.2% | 340 | 58 | 2 | 400 |" in page
     assert "| decisions | 4,000,000 |" in page
     assert "| voided matches | 3 |" in page
-    assert "| learner | update | 25.0% |" in page
     assert "```\nludus train gen1\n```" in page
 
 
