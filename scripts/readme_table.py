@@ -28,6 +28,11 @@ ROWS = (
     ("train", "**ludus**, training"),
 )
 
+RATIOS = (
+    ("patched_vs_stock", "the engine sped up over published"),
+    ("random_vs_peer", "ludus over poke-env, random policies"),
+)
+
 Result = Mapping[str, Any]  # Any: one line of JSON, as the benchmark wrote it
 
 
@@ -42,36 +47,25 @@ def latest(lines: Sequence[str]) -> dict[str, Result]:
 
 
 def table(results: Mapping[str, Result]) -> str:
-    """Decisions per second, medians."""
+    """Decisions per second, medians; ratios of medians, with the lowest and highest within one repeat."""
     if not results:
         return "Not measured yet: `python benchmarks/bench_showdown.py --save`."
     lines = [f"| decisions/s | {' | '.join(results)} |", f"| --- |{' ---: |' * len(results)}"]
     for name, words in ROWS:
         cells = [f"{result['rows'][name]['median']:,.0f}" for result in results.values()]
         lines.append(f"| {words} | {' | '.join(cells)} |")
-    ratios = [f"{result['ratios']['random_vs_peer']:.1f}x" for result in results.values()]
-    lines.append(f"| ludus over poke-env, random policies | {' | '.join(ratios)} |")
+    for name, words in RATIOS:
+        lines.append(f"| {words} | {' | '.join(_ratio(result, name) for result in results.values())} |")
     machines = dict.fromkeys(f"{result['machine']['cpu']}, {result['hosts']} hosts" for result in results.values())
     commits = dict.fromkeys(str(result["commit"]) for result in results.values())
-    lines += ["", f"Medians of interleaved repeats on {'; '.join(machines)} (commit {', '.join(commits)})."]
+    where = f"{'; '.join(machines)} (commit {', '.join(commits)})"
+    lines += ["", f"Medians of interleaved repeats, ratios with their spread over repeats, on {where}."]
     return "\n".join(lines)
 
 
-def disagreement(lines: Sequence[str]) -> str:
-    """How far kept full results of one format lie apart, settings included: "" where there is but one of each."""
-    found: dict[str, list[Result]] = {}
-    for line in lines:
-        result = json.loads(line)
-        if result["repeats"] >= FULL_REPEATS:
-            found.setdefault(result["format"], []).append(result)
-    apart = []
-    for format_name, results in found.items():
-        if len(results) > 1:
-            each = ", ".join(
-                f"{one['ratios']['patched_vs_stock']:.1f} ({one['seconds']:g} s a turn)" for one in results
-            )
-            apart.append(f"{format_name} {each}")
-    return f"\n\nNot settled: sped-up over published engine in all kept runs: {'; '.join(apart)}." if apart else ""
+def _ratio(result: Result, name: str) -> str:
+    low, high = result["ratio_spread"][name]
+    return f"{result['ratios'][name]:.1f}x ({low:.1f} to {high:.1f})"
 
 
 def strength(lines: Sequence[str]) -> str:
@@ -110,7 +104,7 @@ def filled(readme: str, body: str, begin: str = BEGIN, end: str = END) -> str:
 def written(readme: str) -> str:
     """The README with every table as the results have it now."""
     lines = _lines(RESULTS)
-    readme = filled(readme, table(latest(lines)) + disagreement(lines))
+    readme = filled(readme, table(latest(lines)))
     return filled(readme, strength(_lines(RUNS)), RUNS_BEGIN, RUNS_END)
 
 
