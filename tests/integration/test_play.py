@@ -21,13 +21,18 @@ from poke_env import AccountConfiguration, RandomPlayer, ServerConfiguration
 from poke_env.concurrency import POKE_LOOP
 from tests.proxy import Proxy
 
-from ludus.config.schema import FleetConfig
+from ludus.cli import main
+from ludus.config.schema import FleetConfig, PolicyConfig
 from ludus.errors import HostRefused
 from ludus.evaluation import outsiders
 from ludus.evaluation.outsiders import Event, PlayResult, Stop, play
+from ludus.fleet.fleet import HostFleet
+from ludus.games.registry import load
 from ludus.games.showdown.install import Installation
 from ludus.games.showdown.play_game import PlayOptions, address
 from ludus.games.showdown.scripted import POLICIES
+from ludus.policies import nets
+from ludus.policies.checkpoint import Checkpoints, State, net_tensors, note_game, table_tensors
 from ludus.spec import GameSpec
 from ludus.types import Policy
 
@@ -49,6 +54,22 @@ def server(port: int) -> str:
 
 def agent(spec: GameSpec) -> Policy:
     return POLICIES["max_damage"](spec, 1)
+
+
+@pytest.fixture(scope="module")
+def checkpoint(showdown: Installation, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of a net that has learnt nothing."""
+    folder = tmp_path_factory.mktemp("untrained")
+    game = load("showdown")
+    options = {"format": FORMAT}
+    with HostFleet(
+        game.command(game.options()), FleetConfig(), options=options, seed=1, log_dir=folder, hosts=1, schedule=[]
+    ) as running:
+        spec = running.spec
+    policy = PolicyConfig()
+    net = nets.build(spec, policy, game.net)
+    state = State(version=1, game=note_game(spec), options=options, net=game.net, policy=policy)
+    return Checkpoints(folder, 1).save(state, {**net_tensors(net), **table_tensors(spec)}, {})
 
 
 def peer(server: str, *, concurrency: int = 2) -> RandomPlayer:
@@ -129,6 +150,17 @@ def test_a_named_user_is_challenged_again_and_again(server: str, tmp_path: Path)
     accepting.result(DEADLINE_S)
     assert (result.total.battles, result.stopped, result.invalid) == (3, "", 0)
     assert (result.total.wins, result.total.losses) == (other.n_lost_battles, other.n_won_battles)
+
+
+def test_opponents_on_the_ladder_are_rated(server: str, tmp_path: Path) -> None:
+    other = peer(server, concurrency=1)
+    searching = later(other.ladder(1))
+    options = PlayOptions(server=server, name="Climbing Agent", mode="ladder", format=FORMAT)
+    result = play(agent, options, log_dir=tmp_path, matches=1, deadline_s=DEADLINE_S)
+    searching.result(DEADLINE_S)
+    assert (result.total.battles, list(result.opponents), result.stopped) == (1, [other.username], "")
+    assert result.rating is not None
+    assert 1000 <= result.rating < 1100
 
 
 def test_a_connection_cut_in_the_middle_of_a_message_and_a_flood_of_chat_cost_no_battle(
@@ -233,9 +265,6 @@ class _Page(BaseHTTPRequestHandler):
 @pytest.fixture
 def other_program(request: pytest.FixtureRequest) -> Iterator[str]:
     """The address of something that is no Showdown server."""
-    if request.param == "nobody":
-        yield "127.0.0.1:9"
-        return
     made: Any = HTTPServer(("127.0.0.1", 0), _Page)  # Any: two kinds of servers
     if request.param == "greeter":
         made.server_close()
@@ -258,7 +287,6 @@ def _greet(connection: Any) -> None:  # Any: websockets' own
 @pytest.mark.parametrize(
     ("other_program", "expected"),
     [
-        ("nobody", "no Showdown server answers there"),
         ("pages", "no Showdown server answers there"),
         ("greeter", "it does not speak the Showdown protocol"),
     ],
@@ -278,3 +306,54 @@ def test_a_name_that_somebody_else_uses_is_refused(server: str, tmp_path: Path) 
     options = PlayOptions(server=server, name=other.username, format=FORMAT)
     with pytest.raises(HostRefused, match=f"the server refused the name {other.username}: Someone is already using"):
         play(agent, options, log_dir=tmp_path, matches=1, deadline_s=DEADLINE_S)
+
+
+def test_the_command_plays_a_checkpoint_and_says_how_it_went(
+    server: str, checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = peer(server)
+    accepting = later(other.accept_challenges("Untrained", 2))
+    words = ["--server", server, "--name", "Untrained", "--challenge", other.username, "--matches", "2"]
+    pages = tmp_path / "pages"
+    monkeypatch.setattr(
+        "sys.argv", ["ludus", "play", str(checkpoint), *words, "--concurrency", "2", "--save-replays", str(pages)]
+    )
+    with pytest.raises(SystemExit) as left:
+        main.main()
+    accepting.result(DEADLINE_S)
+    said = capsys.readouterr().out
+    assert not left.value.code
+    assert f"Untrained is on {server}, {FORMAT}; it challenges {other.username}" in said
+    assert "2 battles in" in said
+    assert "0 invalid choices" in said
+    assert len(list(pages.glob("*.html"))) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("--server", "127.0.0.1:9"), "ws://127.0.0.1:9/showdown/websocket: no Showdown server answers there"),
+        (("--format", "gen1randombatle"), "unknown format"),
+        (
+            ("--format", "gen9randombattle"),
+            "was made for game showdown-gen1-singles, this is game showdown-gen9-singles",
+        ),
+        (("--password-file", "missing"), "missing cannot be read (ENOENT)"),
+    ],
+)
+def test_what_cannot_be_played_is_one_line_and_exit_code_2(
+    server: str,
+    checkpoint: Path,
+    words: tuple[str, ...],
+    expected: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    given = ["ludus", "play", str(checkpoint), "--accept", "--server", server, *words]
+    monkeypatch.setattr("sys.argv", given)
+    with pytest.raises(SystemExit) as left:
+        main.main()
+    assert left.value.code == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("ludus: ")
+    assert expected in line

@@ -36,6 +36,15 @@ def play(
         str, typer.Option("--format", help="Default: the one it was trained in.", show_default=False)
     ] = "",
     name: Annotated[str, typer.Option(help="Of the account, exactly.")] = "ludus",
+    password_file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="P", help="Its first line is the account's password; for registered names.", show_default=False
+        ),
+    ] = None,
+    login_server: Annotated[
+        str, typer.Option(metavar="https://...", help="Where the password goes, and nowhere else.")
+    ] = "https://play.pokemonshowdown.com/action.php",
     team_folder: Annotated[
         Path | None,
         typer.Option(metavar="T", help="Teams, for formats that do not make their own.", show_default=False),
@@ -66,11 +75,20 @@ def play(
     from ludus.cli.play_view import View
     from ludus.evaluation import outsiders
     from ludus.games import registry
+    from ludus.games.showdown.play_game import address
     from ludus.policies import checkpoint
 
     mode = _mode(accept, challenge, ladder)
     chosen = checkpoint.find(path)
-    options = _options(checkpoint.read_state(chosen).options, game_format, team_folder, server, name, mode, challenge)
+    asked: dict[str, object] = {
+        "server": address(server),
+        "name": name,
+        "mode": mode,
+        "opponent": challenge,
+        "password_file": None if password_file is None else str(password_file.absolute()),
+        "login_server": login_server,
+    }
+    options = _options(checkpoint.read_state(chosen).options, game_format, team_folder, asked)
     console = Console(stderr=as_json)
     _remind(options, read_the_rules, console.print)
     prepare.install(registry.load("showdown"), {"node": options.node}, console)
@@ -109,21 +127,17 @@ def _options(
     trained: dict[str, Any],  # Any: options of the game it was trained in
     game_format: str,
     team_folder: Path | None,
-    server: str,
-    name: str,
-    mode: Mode,
-    opponent: str,
+    asked: dict[str, object],
 ) -> PlayOptions:
     """Those of the checkpoint where it is about what an agent sees and does, with what was asked for."""
     from ludus.config.check import check
-    from ludus.games.showdown.play_game import PlayOptions, address
+    from ludus.games.showdown.play_game import PlayOptions
 
     kept = {key: trained[key] for key in ("format", "feature_set", "teams", "node") if key in trained}
-    asked: dict[str, object] = {"server": address(server), "name": name, "mode": mode, "opponent": opponent}
     if game_format and game_format != kept.get("format"):
-        asked |= {"format": game_format, "teams": None}
+        asked = asked | {"format": game_format, "teams": None}
     if team_folder is not None:
-        asked["teams"] = str(team_folder)
+        asked = asked | {"teams": str(team_folder)}
     return check(kept | asked, PlayOptions, "ludus play")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from pathlib import Path
 from types import TracebackType
@@ -80,10 +79,8 @@ class View:
             self._print(f"Pages of the battles are in {save_replays}")
 
     def json(self, result: PlayResult) -> str:
-        low, high = result.interval
-        return msgspec.json.encode(
-            {**dataclasses.asdict(result), "win_rate": result.win_rate, "interval": [low, high]}
-        ).decode()
+        page = {**msgspec.to_builtins(result), "win_rate": result.win_rate, "interval": list(result.interval)}
+        return msgspec.json.encode(page).decode()
 
     def _table(self, result: PlayResult) -> Table:
         grid = Table.grid()
