@@ -137,6 +137,7 @@ class Match extends Seated {
 		battle.sentLogPos = battle.log.length; // nobody reads updates; the simulator's endless-loop guard counts from here
 		this.setup.clock.lap(SIMULATE);
 		this.view.read();
+		if (!this.setup.keepLog) this.forgetLog();
 		this.setup.clock.lap(ENCODE);
 		if (battle.ended || battle.turn > this.setup.options.max_turns) {
 			this.end(this.winner(), !battle.ended);
@@ -156,6 +157,15 @@ class Match extends Seated {
 			throw error;
 		}
 		if (stage.count === before) throw new HostError('match', 'the battle goes on and nobody has to choose');
+	}
+
+	/** Lines that nobody will read again die young, which is what the garbage collector is good at. */
+	forgetLog() {
+		const { battle } = this;
+		battle.log.length = 0;
+		battle.sentLogPos = 0;
+		battle.lastMoveLine = -1; // what the simulator would add to a line of an earlier stop, no player was told
+		this.view.cursor = 0;
 	}
 
 	winner() {

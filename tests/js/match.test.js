@@ -1,0 +1,60 @@
+'use strict';
+// One match on the simulator in this process, with and without a record of its lines.
+
+const assert = require('node:assert/strict');
+const path = require('node:path');
+const { test } = require('node:test');
+const { HOST, SplitMix } = require('./simulator.js');
+const { ArrivalStage } = require(path.join(HOST, 'frames.js'));
+const { Match } = require(path.join(HOST, 'matches.js'));
+const { setUp } = require(path.join(HOST, 'setup.js'));
+
+const MATCHES = 3;
+
+/** Plays one match with random legal actions; `look(match, stage)` is called whenever seats were asked. */
+function play(setup, seed, look) {
+	const random = new SplitMix(seed);
+	const stage = new ArrivalStage(2, setup.actionSet.maskBytes, setup.observer.nbytes);
+	const match = new Match(setup, 0, 0, seed);
+	match.open(stage);
+	while (!match.ending) {
+		look(match, stage);
+		const chosen = Array.from({ length: stage.count }, (_, i) => [stage.row[i], pick(stage.masks[i], random)]);
+		stage.count = 0;
+		for (const [seat, action] of chosen) match.act(seat, action, stage);
+	}
+	return match.ending;
+}
+
+function pick(mask, random) {
+	const legal = [];
+	for (let i = 0; i < 8 * mask.length; i++) if (mask[i >> 3] >> (i & 7) & 1) legal.push(i);
+	return legal[random.nextBelow(legal.length)];
+}
+
+/** All that is staged, in one buffer. */
+function staged({ count, row, reward, obs, obsBytes, legal, maskBytes }) {
+	return Buffer.concat([
+		Buffer.from(row.slice(0, count).buffer), Buffer.from(reward.slice(0, count).buffer),
+		obs.subarray(0, count * obsBytes), legal.subarray(0, count * maskBytes),
+	]);
+}
+
+for (const format of ['gen1randombattle', 'gen9randomdoublesbattle']) {
+	test(`${format}: a match that nobody records keeps no lines and shows the rows of one that is recorded`, () => {
+		const recorded = setUp(process.env.LUDUS_TEST_SIMULATOR, { format }, true);
+		const forgetful = setUp(process.env.LUDUS_TEST_SIMULATOR, { format }, false);
+		for (let seed = 1; seed <= MATCHES; seed++) {
+			const rows = [];
+			const { log, ...ending } = play(recorded, seed, (match, stage) => rows.push(staged(stage)));
+			let stop = 0;
+			const other = play(forgetful, seed, (match, stage) => {
+				assert.equal(match.battle.log.length, 0);
+				assert.ok(rows[stop++].equals(staged(stage)));
+			});
+			assert.equal(stop, rows.length);
+			assert.deepEqual(other, ending);
+			assert.ok(log.split('\n').length > rows.length);
+		}
+	});
+}
