@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from ludus.config.schema import ServersConfig
     from ludus.evaluation.arena import MatchupResult
     from ludus.games.registry import Game
-    from ludus.metrics.core import StageTimer
+    from ludus.metrics.times import RunTimes
     from ludus.spec import GameSpec
-    from ludus.types import Arrivals, Choices, Policy
+    from ludus.types import Policy
 
 AGENT = "agent"
 REDRAW_S = 0.2
@@ -62,6 +62,9 @@ def evaluate(
     from ludus.cli import prepare
     from ludus.config.check import check
     from ludus.evaluation import arena
+    from ludus.fleet.fleet import cores
+    from ludus.metrics.core import Metrics
+    from ludus.metrics.times import ACTOR, RunTimes
     from ludus.policies import checkpoint
 
     console = Console(stderr=as_json)
@@ -72,12 +75,11 @@ def evaluate(
     options = check(said, game.options, f"{chosen}: options")
     names = _opponents(opponents, game)
     prepare.install(game, options, console)
-    clocks = Clocks()
+    metrics = Metrics(ACTOR)
 
     def policies(spec: GameSpec) -> Mapping[str, Policy]:
-        agent = clocks.timed(AGENT, checkpoint.load_agent(chosen, spec))
-        scripted = {name: clocks.timed("opponents", game.scripted[name](spec, seed)) for name in names}
-        return {AGENT: agent, **scripted}
+        scripted = {name: game.scripted[name](spec, seed) for name in names}
+        return {AGENT: checkpoint.load_agent(chosen, spec), **scripted}
 
     with (
         tempfile.TemporaryDirectory(prefix="ludus-eval-") as logs,
@@ -96,11 +98,13 @@ def evaluate(
             hosts=hosts or None,
             progress=lambda progress: show(progress.ended, progress.scheduled, progress.opponent),
             save_replays=save_replays,
+            metrics=metrics,
         )
+    spent = RunTimes(metrics.times(), hosts or cores(), cores())
     if as_json:
-        typer.echo(_json(chosen, game, results, seed, clocks))
+        typer.echo(_json(chosen, game, results, seed, spent))
     else:
-        _say(console, chosen, results, clocks, save_replays)
+        _say(console, chosen, results, spent, save_replays)
 
 
 def game_of(chosen: Path, spec_name: str) -> Game:
@@ -138,35 +142,6 @@ def _opponents(text: str, game: Game) -> tuple[str, ...]:
     return names
 
 
-class Clocks:
-    """How long the agent and its opponents think; what is left of the time belongs to the hosts."""
-
-    def __init__(self) -> None:
-        from ludus.metrics.core import Metrics
-
-        self._metrics = Metrics("eval")
-        self._timers: dict[str, StageTimer] = {}
-        self._began_s = time.perf_counter()
-
-    def timed(self, stage: str, policy: Policy) -> Policy:
-        """The policy, with its time counted under that stage."""
-        return _Timed(policy, self._timers.setdefault(stage, self._metrics.stage(stage)))
-
-    def seconds(self) -> dict[str, float]:
-        """To be called once, at the end."""
-        spent = {stage: timer.take().total_ns / 1e9 for stage, timer in self._timers.items()}
-        return {"hosts": max(0.0, time.perf_counter() - self._began_s - sum(spent.values())), **spent}
-
-
-class _Timed:
-    def __init__(self, policy: Policy, timer: StageTimer) -> None:
-        self._policy, self._timer = policy, timer
-
-    def act(self, arrivals: Arrivals) -> Choices:
-        with self._timer:
-            return self._policy.act(arrivals)
-
-
 @contextmanager
 def _bar(console: Console) -> Iterator[Callable[[int, int, str], None]]:
     """A progress bar on a terminal, nothing elsewhere. Drawn as matches end, by no thread of its own."""
@@ -188,32 +163,36 @@ def _bar(console: Console) -> Iterator[Callable[[int, int, str], None]]:
         yield show
 
 
-def _json(chosen: Path, game: Game, results: Sequence[MatchupResult], seed: int, clocks: Clocks) -> str:
+def _json(chosen: Path, game: Game, results: Sequence[MatchupResult], seed: int, spent: RunTimes) -> str:
+    from ludus.metrics import bottleneck
+
     page = {
         "checkpoint": str(chosen),
         "game": game.name,
         "seed": seed,
         "results": [{**dataclasses.asdict(result), "win_rate": result.win_rate} for result in results],
-        "stages_s": clocks.seconds(),
+        "stages": [{"stage": line.stage, **dataclasses.asdict(line)} for line in spent.times.lines()],
+        "bottleneck": bottleneck.of_times(spent.times, hosts=spent.hosts, cores=spent.cores),
     }
     return msgspec.json.encode(page).decode()
 
 
 def _say(
-    console: Console, chosen: Path, results: Sequence[MatchupResult], clocks: Clocks, save_replays: Path | None
+    console: Console, chosen: Path, results: Sequence[MatchupResult], spent: RunTimes, save_replays: Path | None
 ) -> None:
-    from ludus.cli.tables import win_rates
+    from ludus.cli.tables import stage_times, win_rates
+    from ludus.metrics import bottleneck
+    from ludus.metrics.times import ACTOR
 
     console.print(f"{chosen}", style="bold", highlight=False, soft_wrap=True)
     console.print(win_rates(results))
-    seconds = clocks.seconds()
-    total = sum(seconds.values())
-    shares = ", ".join(f"{stage} {value:.1f} s ({value / total:.0%})" for stage, value in seconds.items())
-    console.print(
-        f"{results[0].matches:,} matches each, every seed from every seat. Time: {shares}.",
-        highlight=False,
-        soft_wrap=True,
-    )
+    seconds = spent.times.walls[ACTOR] / 1e9
+    each = f"{results[0].matches:,} matches each, every seed from every seat"
+    console.print(f"{each}, in {seconds:.1f} s. Where the time went:\n", highlight=False, soft_wrap=True)
+    console.print(stage_times(spent.times))
+    told = bottleneck.of_times(spent.times, hosts=spent.hosts, cores=spent.cores)
+    if told:
+        console.print(f"\n{told}", highlight=False, soft_wrap=True)
     for result in results:
         if result.voided or result.truncated or result.refused:
             lost = f"{result.truncated} truncated, {result.voided} voided and played again"

@@ -11,6 +11,7 @@ from ludus.metrics.exporters import text
 
 if TYPE_CHECKING:
     from ludus.evaluation.arena import MatchupResult
+    from ludus.metrics.times import Times
 
 
 def win_rates(results: Sequence[MatchupResult]) -> Table:
@@ -30,4 +31,20 @@ def win_rates(results: Sequence[MatchupResult]) -> Table:
             f"{result.ties:,}",
             f"{result.turns:.1f}" if result.turns else "-",
         )
+    return table
+
+
+def stage_times(times: Times) -> Table:
+    """One line a stage; the shares of each process sum to 100% of its wall-clock."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("process")
+    table.add_column("stage")
+    for name in ("share", "mean", "p50", "p95"):
+        table.add_column(name, justify="right")
+    process = ""
+    for line in times.lines():
+        spans = (text.span(ms) for ms in (line.mean_ms, line.p50_ms, line.p95_ms))
+        name = "" if line.process == process else line.process
+        table.add_row(name, line.part.replace("_", " "), text.percent(line.share, 1), *spans)
+        process = line.process
     return table

@@ -21,8 +21,11 @@ from ludus.evaluation.intervals import wilson
 from ludus.evaluation.recording import Recorder
 from ludus.fleet.fleet import HostFleet
 from ludus.games.registry import Game
+from ludus.metrics import names
+from ludus.metrics.core import Metrics, StageTimer
+from ludus.metrics.times import ACTOR
 from ludus.spec import GameSpec
-from ludus.types import Arrivals, Ending, Fleet, Policy
+from ludus.types import Arrivals, Choices, Ending, Fleet, Policy
 
 ALONE = "none"  # the opponent in games with one seat
 POLL_S = 1.0
@@ -127,12 +130,15 @@ def play(
     progress: Callable[[Progress], None] | None = None,
     save_replays: Path | None = None,
     replays: int = 8,
+    metrics: Metrics | None = None,
 ) -> list[MatchupResult]:
     """Play `matches` against each opponent on hosts of its own; results in the order of the opponents.
 
     No opponents: a game with one seat, in which the agent plays alone. With `save_replays`, the first few matches
-    (`replays` in all) are written there for `ludus replay`. Raises EvaluationError when not all end in time.
+    (`replays` in all) are written there for `ludus replay`. `metrics`, of the process "actor", learn where the time
+    went once the hosts were up. Raises EvaluationError when not all end in time.
     """
+    metrics = metrics or Metrics(ACTOR)
     config = fleet or FleetConfig()
     built = msgspec.to_builtins(options)
     schedule = Schedule.of(opponents, matches, seed)
@@ -158,9 +164,20 @@ def play(
                 policies=lambda number: schedule.names(number, agent),
             )
         made = policies(running.spec) if callable(policies) else policies
-        return contest(
-            running, schedule, made, agent=agent, deadline_s=deadline_s, progress=progress, recorder=recorder
+        metrics.begin()
+        results = contest(
+            running,
+            schedule,
+            made,
+            agent=agent,
+            deadline_s=deadline_s,
+            progress=progress,
+            recorder=recorder,
+            metrics=metrics,
         )
+        metrics.merge_times(running.take_times())
+        metrics.report()  # the time so far, before the hosts are ended
+        return results
 
 
 def contest(
@@ -172,8 +189,13 @@ def contest(
     deadline_s: float,
     progress: Callable[[Progress], None] | None = None,
     recorder: Recorder | None = None,
+    metrics: Metrics | None = None,
 ) -> list[MatchupResult]:
     """Play a schedule on a fleet that was started with it."""
+    metrics = metrics or Metrics(ACTOR)
+    waiting, sending = metrics.stage(names.WAIT_HOSTS), metrics.stage(names.SEND)
+    timers = {name: metrics.stage(names.POLICIES if name == agent else names.OPPONENTS) for name in policies}
+    policies = {name: _Timed(policy, timers[name]) for name, policy in policies.items()}
     if fleet.spec.seats != schedule.seats:
         raise ConfigError(
             f"opponents: {fleet.spec.name} has {fleet.spec.seats} seats, this list of matches is for {schedule.seats}"
@@ -190,7 +212,8 @@ def contest(
                 f"{tally.ended} of {len(schedule)} matches ended within {deadline_s:.0f} s; without the rest "
                 "the result would favour short ones, so give more time or schedule fewer"
             )
-        arrivals = fleet.recv(min(left_s, POLL_S))
+        with waiting:
+            arrivals = fleet.recv(min(left_s, POLL_S))
         for ending in arrivals.endings:
             tally.end(ending)
             if recorder is not None:
@@ -202,7 +225,8 @@ def contest(
             tally.choose(arrivals)
             if recorder is not None:
                 recorder.choose(arrivals, action)
-            fleet.send(arrivals.row, action)
+            with sending:
+                fleet.send(arrivals.row, action)
     return tally.results()
 
 
@@ -216,6 +240,17 @@ def choose(arrivals: Arrivals, schedule: Schedule, policies: Mapping[str, Policy
         policy = policies[agent if who < 0 else schedule.opponents[who]]
         action[index] = policy.act(arrivals.take(index)).action
     return action
+
+
+class _Timed:
+    """A policy, with its time counted as a stage."""
+
+    def __init__(self, policy: Policy, timer: StageTimer) -> None:
+        self._policy, self._timer = policy, timer
+
+    def act(self, arrivals: Arrivals) -> Choices:
+        with self._timer:
+            return self._policy.act(arrivals)
 
 
 class Tally:
