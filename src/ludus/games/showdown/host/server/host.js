@@ -13,6 +13,8 @@ const { ServerMatch } = require('./match.js');
 const { Pair } = require('./pair.js');
 
 const WATCH_MS = 1000;
+const GATHER_MS = 4; // for which rows wait for more, while a server works on other matches
+const GATHERED_SHARE = 1 / 4; // of all rows: these are sent at once
 const isSeconds = value => Number.isFinite(value) && value > 0;
 
 const OPTIONS = {
@@ -138,19 +140,32 @@ class ServerHost extends SlotHost {
 		}
 	}
 
-	/** Send what is staged when the events at hand have been dealt with. */
+	/** Send what is staged when the events at hand have been dealt with and enough has come together. */
 	settleSoon() {
 		if (this.settling || this.slots === null) return;
 		this.settling = true;
 		setImmediate(() => this.guard(() => {
 			this.settling = false;
-			this.settle();
+			if (!this.isWorking || this.stage.count >= this.stage.capacity * GATHERED_SHARE) this.settle();
+			else if (this.owed > 1 || this.stage.count > 0 || this.writer.bytes > 0) this.gather();
 		}));
+	}
+
+	/** More is on its way, and a frame costs the fleet more than the few rows of one message. */
+	gather() {
+		this.gathering ??= setTimeout(() => this.guard(() => this.settle()), GATHER_MS);
+	}
+
+	/** A server works on a match. */
+	get isWorking() {
+		return this.slots.some(match => match !== null && !match.owed);
 	}
 
 	/** One answer stays owed for as long as a server works on a match; a host that owes nothing must be silent. */
 	settle() {
-		const kept = this.slots.some(match => match !== null && !match.owed) ? 1 : 0;
+		clearTimeout(this.gathering);
+		this.gathering = null;
+		const kept = this.isWorking ? 1 : 0;
 		this.clock.lap(SIMULATE);
 		if (this.stage.count > 0 && this.owed === kept) this.stage.flush(this.writer, false);
 		while (this.owed > kept) {
