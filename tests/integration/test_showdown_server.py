@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import http.server
 import json
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import pytest
 from benchmarks.showdown_server import serve
+from tests.meddler import Meddler
 from tests.proxy import Proxy
 
 from ludus.config.schema import FleetConfig
@@ -100,6 +103,79 @@ def test_a_server_that_is_not_there_is_refused_with_its_address(tmp_path: Path) 
         fleet(tmp_path, options),
     ):
         pass
+
+
+def test_what_is_no_showdown_server_is_refused_with_what_it_is(tmp_path: Path) -> None:
+    with (
+        http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler) as web,
+        Meddler(hello="o") as sockjs,
+        Meddler(hello='{"jsonrpc": "2.0"}') as other,
+    ):
+        Thread(target=web.serve_forever, daemon=True).start()
+        cases = {
+            address(web.server_port): r"no Showdown server answers there \(a web server does, with status 501",
+            sockjs.address: "it does not speak the Showdown protocol",
+            other.address: "it does not speak the Showdown protocol",
+        }
+        for where, words in cases.items():
+            with pytest.raises(HostRefused, match=words), fleet(tmp_path, {"servers": [where]}):
+                pass
+        web.shutdown()
+
+
+def test_a_format_the_server_does_not_know_is_refused_with_the_nearest_it_knows(server: str, tmp_path: Path) -> None:
+    def forget(message: str) -> Iterable[str]:
+        yield message.replace("[Gen 1] Random Battle,", "[Gen 1] Random Brawl,")
+
+    with Meddler(server, to_player=forget) as meddler:
+        options = {"servers": [meddler.address], "format": "gen1randombattle"}
+        near = r"the server does not know the format gen1randombattle, did you mean gen\drandombattle, "
+        with pytest.raises(HostRefused, match=near), fleet(tmp_path, options):
+            pass
+
+
+def test_matches_go_on_through_chat_unknown_messages_and_a_name_that_is_taken(server: str, tmp_path: Path) -> None:
+    taken: list[str] = []
+
+    def take_once(message: str) -> Iterable[str]:
+        if message.startswith("|/trn ") and not taken:
+            taken.append(message)
+            message = "|/trn ,0,"  # which the server refuses
+        yield message
+
+    def flood(message: str) -> Iterable[str]:
+        yield message
+        room = message.partition("\n")[0]
+        if room.startswith(">battle-"):
+            yield "\n".join([room, *(f"|c|~Somebody|hello {i}" for i in range(200))])
+        yield "|pm|~Somebody|~ludus|/error of another kind of message\n|unheardof|1|2\n|pm"
+
+    with Meddler(server, to_server=take_once, to_player=flood) as meddler:
+        options = {"servers": [meddler.address], "max_turns": 10}
+        with fleet(tmp_path, options, matches=2, schedule=[(0, 1), (1, 2)]) as running:
+            endings = play(running, 2)
+            assert not running.health.voided
+    assert taken
+    assert {ending.match for ending in endings} == {0, 1}
+
+
+def test_a_team_that_the_server_rejects_voids_its_match_and_the_rest_goes_on(server: str, tmp_path: Path) -> None:
+    spoilt: list[str] = []
+
+    def spoil_first(message: str) -> Iterable[str]:
+        if message.startswith("|/utm ") and not spoilt:
+            spoilt.append(message)
+            message = "|/utm Mew||leftovers|synchronize|tackle,splash||1,1,1,1,1,1||||100|"
+        yield message
+
+    with Meddler(server, to_server=spoil_first) as meddler:
+        options = {"format": "gen9ou", "teams": str(TEAMS / "gen9ou"), "max_turns": 5, "servers": [meddler.address]}
+        with fleet(tmp_path, options, matches=1, schedule=[(0, 1), (1, 2)]) as running:
+            (ending,) = play(running, 1)
+            (reason,) = running.health.voided
+            assert running.health.restarts == 0
+    assert (ending.match, ending.void) == (1, "")
+    assert "the server refused the challenge: Your team was rejected" in reason
 
 
 def test_a_doubles_format_with_team_preview_is_played_with_the_spec_of_the_embedded_host(

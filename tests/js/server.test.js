@@ -9,6 +9,7 @@ const { ArrivalStage } = require(path.join(HOST, 'frames.js'));
 const { setUp } = require(path.join(HOST, 'setup.js'));
 const { ServedBattle } = require(path.join(HOST, 'server', 'battle.js'));
 const { Connection, inventName, parseMessage, userId } = require(path.join(HOST, 'server', 'connection.js'));
+const { listedFormats, whyUnlisted } = require(path.join(HOST, 'server', 'formats.js'));
 const { ServerMatch } = require(path.join(HOST, 'server', 'match.js'));
 const { Pair } = require(path.join(HOST, 'server', 'pair.js'));
 
@@ -79,7 +80,7 @@ async function logIn(act, handlers = {}) {
 	globalThis.WebSocket = FakeSocket;
 	mock.timers.enable({ apis: ['setTimeout'] });
 	try {
-		const connection = new Connection('ws://x', { hear() {}, lost() {}, ...handlers });
+		const connection = new Connection('ws://x', { hear() {}, lost() {}, ...handlers }, async () => 'ECONNREFUSED');
 		const opened = connection.open('wish', 1000).then(() => 'in', error => error.message);
 		act(FakeSocket.last);
 		return { connection, socket: FakeSocket.last, outcome: await opened };
@@ -105,7 +106,7 @@ test('a name that is taken is replaced by another', async () => {
 
 test('who cannot log in is told why', async () => {
 	const outcomeOf = async act => (await logIn(act)).outcome;
-	assert.match(await outcomeOf(socket => socket.onerror({})), /ws:\/\/x: no Showdown server answers there/);
+	assert.match(await outcomeOf(socket => socket.onerror({})), /ws:\/\/x: no Showdown server answers there \(ECONNREFUSED\)/);
 	assert.match(await outcomeOf(socket => socket.onclose({})), /closed the connection before/);
 	assert.match(await outcomeOf(socket => socket.say(new ArrayBuffer(4))), /does not speak the Showdown protocol/);
 	assert.match(await outcomeOf(() => mock.timers.tick(1000)), /nobody could log in within 1 s/);
@@ -127,6 +128,23 @@ test('an open connection passes on text and tells when it is lost', async () => 
 	assert.equal(told[0], 'battle-1');
 	assert.match(told[1], /the connection of wish \w+ was lost \(1006 no reason given\)/);
 	assert.equal(told.length, 2);
+});
+
+// -- formats
+
+const LISTED = '|formats|,1|S/V Singles|[Gen 9] Random Battle,f|[Gen 9] OU,e|,2|Past|[Gen 1] Random Battle, Blitz,f|[Gen 1] OU,e';
+
+test('the formats of a server are its list without the headings', () => {
+	assert.deepEqual(listedFormats(LISTED), ['gen9randombattle', 'gen9ou', 'gen1randombattleblitz', 'gen1ou']);
+});
+
+test('a format that is not in the list is refused with the nearest, unless it is one that servers hide', () => {
+	const shown = { id: 'gen1randombattle', searchShow: true };
+	assert.equal(whyUnlisted(shown, LISTED),
+		'the server does not know the format gen1randombattle, did you mean gen9randombattle, gen1randombattleblitz or gen1ou?');
+	assert.equal(whyUnlisted({ ...shown, id: 'gen9ou' }, LISTED), null);
+	assert.equal(whyUnlisted({ id: 'gen1hidden', searchShow: false }, LISTED), null);
+	assert.equal(whyUnlisted(shown, '|formats'), null);
 });
 
 // -- one battle, one player
@@ -201,7 +219,26 @@ test('an invalid choice is a fault with the server\'s words', () => {
 test('a request that cannot be read is a fault, not the end of the host', () => {
 	const { match, stage } = startedMatch();
 	match.hear(1, ['|request|{"active":'], stage, 0);
-	assert.ok(match.fault instanceof SyntaxError);
+	assert.match(match.fault.message, /the server asked in a way that is not understood: \{"active":/);
+});
+
+test('a request of another version of the protocol is a fault with what was said', () => {
+	for (const said of ['{"active":[]}', '{"side":{"id":"player-1","pokemon":[]},"rqid":4}', '{"side":{"id":"p1","pokemon":[]}}', '7']) {
+		const { match, stage } = startedMatch();
+		match.hear(0, [`|request|${said}`], stage, 0);
+		assert.match(match.fault.message, /not understood: [{7]/);
+	}
+});
+
+test('a flood of chat is neither kept nor taken for a sign of life', () => {
+	const { match, stage } = startedMatch();
+	for (const seat of [0, 1]) match.act(seat, 0, stage, 0);
+	const kept = match.battles[0].log.length;
+	const flood = Array.from({ length: 1000 }, (_, i) => `|c|~x|hello ${i}|turn|9`);
+	for (let i = 0; i < 100; i++) match.hear(0, [...flood, '|raw|<b>x</b>', '|j|~x', '|c:|1|~x|[Invalid choice]'], stage, 20_000);
+	assert.equal(match.battles[0].log.length, kept);
+	assert.deepEqual([match.turn, match.fault], [1, null]);
+	assert.match(match.overdue(21_000, { start_deadline_s: 15, silence_deadline_s: 20 }).message, /said nothing for 20 s/);
 });
 
 test('a match that ends while a seat is waited for ends with its answer', () => {
@@ -272,10 +309,11 @@ async function connectedPair() {
 	FakeAccount.opened = 0;
 	FakeAccount.refusing = false;
 	const told = { failed: [], heard: [], delayed: [], log: '' };
-	const pair = new Pair('ws://x', 'fake', 'gen1randombattle', {
+	const pair = new Pair('ws://x', 'fake', setup.format, {
 		hear: (match, seat, lines) => told.heard.push([match, seat, lines.length]),
 		fail: (match, error) => told.failed.push([match, error.message]),
 		delay: match => told.delayed.push(match),
+		refuse: error => { told.refused = error; },
 		log: text => { told.log += text; },
 	}, FakeAccount);
 	await pair.connect();
@@ -345,11 +383,28 @@ test('a server that restarts delays what it has not begun, and is asked again', 
 	}
 });
 
+test('private messages of any shape are passed over while a challenge is out', async () => {
+	const { pair, told } = await connectedPair();
+	const match = aMatch(1);
+	pair.start(match);
+	global(pair.accounts[1], '|pm|', '|pm|x', '|pm| x| y', '|pm| x| y|/challenge gen1randombattle', '|pm| x| y|/error no', '|', '', 'plain');
+	assert.deepEqual(told.failed, []);
+	assert.deepEqual(pair.accounts[1].said, []);
+});
+
+test('a format that the server turns down ends the host, for no match could begin', async () => {
+	const { pair, told } = await connectedPair();
+	pair.start(aMatch(1));
+	global(pair.accounts[0], '|popup|Your selected format is invalid:||||- gen1randombattle is not a format');
+	assert.match(told.refused.message, /^ws:\/\/x: format gen1randombattle: Your selected format is invalid:/);
+	assert.equal(told.refused.kind, 'configuration');
+});
+
 test('a server that is away when a host starts is waited for with patience alone', async () => {
 	FakeAccount.opened = 0;
 	FakeAccount.refusing = true;
 	const events = { hear() {}, fail() {}, delay() {}, log() {} };
-	const pair = new Pair('ws://x', 'fake', 'gen1randombattle', events, FakeAccount);
+	const pair = new Pair('ws://x', 'fake', setup.format, events, FakeAccount);
 	await assert.rejects(pair.connect(), /no Showdown server answers there/);
 	assert.equal(FakeAccount.opened, 2);
 	const connected = pair.connect(30_000);

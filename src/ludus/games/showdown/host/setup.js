@@ -132,4 +132,4 @@ function editDistance(a, b) {
 	return previous[b.length];
 }
 
-module.exports = { hello, setUp };
+module.exports = { hello, setUp, suggestion };

@@ -50,7 +50,7 @@ class ServedBattle {
 
 	#ask(text) {
 		if (text === '' || text === 'null') return;
-		const request = JSON.parse(text);
+		const request = read(text);
 		if (this.request !== null && request.rqid <= this.request.rqid) { // said again to somebody who joined
 			if (!this.following) this.told = false;
 			return;
@@ -98,6 +98,20 @@ class ServedBattle {
 	command(action) {
 		return `/choose ${this.actionSet.choice(this.request, action)}|${this.request.rqid}`;
 	}
+}
+
+/** Throws HostError when it is no request, or of another version of the protocol. */
+function read(text) {
+	let request = null;
+	try {
+		request = JSON.parse(text);
+	} catch {
+		// told below
+	}
+	if (!/^p[1-4]$/.test(request?.side?.id) || !Array.isArray(request.side.pokemon) || !Number.isInteger(request.rqid)) {
+		throw new HostError('match', `the server asked in a way that is not understood: ${text.slice(0, 100)}`, text);
+	}
+	return request;
 }
 
 module.exports = { ServedBattle };

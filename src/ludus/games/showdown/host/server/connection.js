@@ -2,6 +2,7 @@
 // One account on one Showdown server, over one WebSocket.
 
 const { HostError } = require('../frames.js');
+const { whatAnswers } = require('./reach.js');
 
 const LONGEST_NAME = 18;
 const NAMES_TRIED = 5;
@@ -27,8 +28,9 @@ function inventName(wish) {
 
 class Connection {
 	/** `hear({room, lines})` gets every message; `lost(why)` is called once, when an open connection has gone. */
-	constructor(url, { hear, lost }) {
+	constructor(url, { hear, lost }, explain = whatAnswers) {
 		this.url = url;
+		this.explain = explain;
 		this.hear = hear;
 		this.lost = lost;
 		this.socket = null;
@@ -53,7 +55,12 @@ class Connection {
 					reject(Object.assign(new HostError('configuration', `${this.url}: ${why}`), { isPassing: true }));
 				};
 				timer = setTimeout(() => wait(`nobody could log in within ${deadlineMs / 1000} s`), deadlineMs);
-				socket.onerror = () => wait('no Showdown server answers there; start one, or correct the option servers');
+				socket.onerror = () => {
+					socket.onclose = null;
+					clearTimeout(timer);
+					this.explain(this.url).then(seen => wait(
+						`no Showdown server answers there (${seen}); start one, or correct the option servers`));
+				};
 				socket.onclose = () => wait('the server closed the connection before anybody could log in');
 				socket.onmessage = event => this.#logIn(event.data, wish, resolve, refuse);
 			});

@@ -45,10 +45,11 @@ class ServerHost extends SlotHost {
 			},
 			fail: (match, error) => this.step(match, () => { match.fault ??= error; }),
 			delay: match => this.delay(match),
+			refuse: error => this.guard(() => { throw error; }),
 			log: this.log,
 		};
 		const own = turned(servers, Number(process.env.LUDUS_HOST) || 0);
-		this.pairs = own.map(url => new Pair(url, name, setup.format.id, events));
+		this.pairs = own.map(url => new Pair(url, name, setup.format, events));
 		await this.connect(1000 * setup.options.patience_s);
 		this.owed = 1; // answers that the fleet waits for: the opening is one
 		this.prepare(message, setup);

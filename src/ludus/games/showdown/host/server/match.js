@@ -10,6 +10,8 @@ const { ServedBattle } = require('./battle.js');
 const { userId } = require('./connection.js');
 
 const NONE = -1;
+// No part of a battle, and no sign that the server works on it.
+const TALK = /^\|(?:c|c:|chat|j|J|join|l|L|leave|n|N|name|raw|html|uhtml|uhtmlchange)\|/;
 
 /** `join`, `hear` and `act` stage the rows that must choose and set `ending` or `fault`. The clock is the caller's. */
 class ServerMatch extends Seated {
@@ -81,12 +83,13 @@ class ServerMatch extends Seated {
 
 	/** A message of the battle's room to one of its players; what it leads to is staged. */
 	hear(seat, lines, stage, nowMs) {
+		const told = lines.filter(line => !TALK.test(line));
+		if (told.length === 0 || this.fault || this.ending) return;
 		this.sinceMs = nowMs;
-		if (this.fault || this.ending) return;
 		try {
 			const battle = this.battles[seat];
 			const refusals = battle.refusals;
-			battle.take(lines);
+			battle.take(told);
 			this.setup.clock.lap(ENCODE);
 			if (battle.refusals > refusals) {
 				this.refused++;

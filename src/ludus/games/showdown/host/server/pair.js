@@ -3,7 +3,7 @@
 
 const { setTimeout: sleep } = require('node:timers/promises');
 const { HostError } = require('../frames.js');
-const { Connection } = require('./connection.js');
+const { PairedAccount } = require('./account.js');
 
 const LOGIN_DEADLINE_MS = 15_000;
 const AGAIN_MS = 500; // before a server that is not there is asked again, while a host starts
@@ -18,13 +18,15 @@ const PASSING = new RegExp([
 	'was not found', 'Maybe they accepted',
 ].join('|'));
 const RESTARTING = /server is restarting/i;
+const UNPLAYABLE = /selected format is invalid/i;
 
 class Pair {
 	/**
 	 * `events`: `hear(match, seat, lines)` for the lines of a battle, `fail(match, error)` for a match that is lost,
-	 * `delay(match)` for one that cannot begin before the server has restarted, `log(text)` for people.
+	 * `delay(match)` for one that cannot begin before the server has restarted, `refuse(error)` when no match ever will,
+	 * `log(text)` for people. `format`: as the simulator has it.
 	 */
-	constructor(url, wish, format, events, Account = Connection) {
+	constructor(url, wish, format, events, Account = PairedAccount) {
 		this.url = url;
 		this.Account = Account;
 		this.wish = wish;
@@ -51,7 +53,7 @@ class Pair {
 		this.accounts = [0, 1].map(seat => new this.Account(this.url, {
 			hear: message => this.hear(seat, message),
 			lost: why => this.lose(seat, why),
-		}));
+		}, this.format));
 		for (let error = await this.#logIn(); error !== null; error = await this.#logIn()) {
 			if (!error.isPassing || Date.now() >= untilMs) throw error;
 			await sleep(AGAIN_MS);
@@ -88,7 +90,7 @@ class Pair {
 	challenge() {
 		const [challenger, challenged] = this.accounts;
 		challenger.send('', `/utm ${this.starting.teams[0]}`);
-		challenger.send('', `/challenge ${challenged.id}, ${this.format}`);
+		challenger.send('', `/challenge ${challenged.id}, ${this.format.id}`);
 	}
 
 	hear(seat, { room, lines }) {
@@ -114,8 +116,9 @@ class Pair {
 			return;
 		}
 		if (!line.startsWith('|pm|')) return;
-		const [, , from, , said] = line.split('|');
-		if (said.startsWith('/error ')) this.refuse(said.slice('/error '.length));
+		const [, , from = '', , said = ''] = line.split('|');
+		const isOwn = from.slice(1) === this.accounts[seat].name; // servers answer in one's own name
+		if (isOwn && said.startsWith('/error ')) this.refuse(said.slice('/error '.length));
 		const isChallenge = seat === 1 && said.startsWith('/challenge ') && from.slice(1) === this.accounts[0].name;
 		if (!isChallenge) return;
 		this.accounts[1].send('', `/utm ${this.starting.teams[1]}`);
@@ -131,6 +134,10 @@ class Pair {
 			this.later(() => {
 				if (this.starting === match && this.isUp && match.room === null) this.challenge();
 			});
+			return;
+		}
+		if (UNPLAYABLE.test(why)) {
+			this.events.refuse(new HostError('configuration', `${this.url}: format ${this.format.id}: ${why}`));
 			return;
 		}
 		this.accounts[0].send('', `/cancelchallenge ${this.accounts[1].id}`);
