@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ludus.policies.nets import evaluate
+from ludus.policies.nets import Chooser, evaluate
 from ludus.policies.weights import FlatWeights
 from ludus.spec import GameSpec
 from ludus.types import Arrivals, Choices
@@ -31,24 +31,35 @@ class NetPolicy:
         self.greedy = greedy
         self.generator = generator if generator is not None else torch.Generator().manual_seed(0)
         self._staging = Staging(spec)
+        chooser = getattr(net, "chooser", None)
+        self._chooser: Chooser | None = None if chooser is None else chooser(spec)
         self.adopt(None, version)
 
     def adopt(self, weights: NDArray[np.float32] | None, version: int) -> None:
         """Play with these weights from now on (None: with those the net has)."""
         if weights is not None:
             self.weights.load(weights)
-        freeze = getattr(self.net, "freeze_tables", None)
+        freeze = self._chooser.refresh if self._chooser else getattr(self.net, "freeze_tables", None)
         if freeze is not None:
             freeze()
         self.version = version
 
     def act(self, arrivals: Arrivals) -> Choices:
+        if self._chooser is not None and self._chooser.takes(arrivals.legal):
+            return self._choose(self._chooser, arrivals)
         with torch.inference_mode():
             obs, legal = self._staging.put(arrivals.obs, arrivals.legal)
             said, value = evaluate(self.net, obs, legal)
             action = said.best() if self.greedy else said.sample(self.generator)
             logp = said.log_prob(action)
         return Choices(action.to(torch.int32).numpy(), logp.numpy(), value.numpy(), self.version)
+
+    def _choose(self, chooser: Chooser, arrivals: Arrivals) -> Choices:
+        uniform = None
+        if not self.greedy:
+            uniform = torch.rand(chooser.draws, len(arrivals.obs), generator=self.generator).numpy()
+        action, logp, value = chooser.choose(arrivals.obs, arrivals.legal, uniform)
+        return Choices(action.astype(np.int32), logp, value, self.version)
 
     def values(self, obs: NDArray[np.uint8]) -> NDArray[np.float32]:
         """The expected return [n] of states [n, nbytes] in which nobody chooses."""

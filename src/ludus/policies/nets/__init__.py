@@ -4,15 +4,18 @@ A net is a torch module with `forward(obs: Mapping[str, Tensor], legal: bool [n,
 leaves come in the spec's dtypes. It may have
 - `prepare(obs, legal) -> Mapping[str, Tensor]`, what it reads whatever its weights are, the first axis the rows', and
   `judge(inputs, legal)`, the rest of `forward`: then learning prepares once an update and not once a minibatch;
-- `freeze_tables()`, called whenever weights for playing have changed.
+- `freeze_tables()`, called whenever weights for playing have changed, unless it has a chooser;
+- `chooser(spec) -> Chooser`, which plays as `forward` would, without its overhead for small batches.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import cast
+from typing import Any, Protocol, cast
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ludus.config.schema import PolicyConfig
@@ -21,6 +24,25 @@ from ludus.policies.distributions import Categorical, Distribution
 from ludus.policies.nets.mlp import MlpNet
 from ludus.policies.nets.pointer import PointerNet
 from ludus.spec import GameSpec
+
+
+class Chooser(Protocol):
+    """A net at play on the CPU, with the weights it had at the last `refresh`."""
+
+    draws: int  # uniform numbers a row
+
+    def refresh(self) -> None: ...
+
+    def takes(self, legal: NDArray[np.bool_]) -> bool:
+        """Whether these rows [n, A] can be given to `choose`."""
+        ...
+
+    def choose(
+        self, obs: NDArray[np.uint8], legal: NDArray[np.bool_], uniform: NDArray[np.float32] | None
+    ) -> tuple[NDArray[np.signedinteger[Any]], NDArray[np.float32], NDArray[np.float32]]:
+        """Action, its log-probability and the value, [n] each, of rows [n, nbytes]. `uniform` [draws, n] decides as it
+        would in `Distribution.sample`; None: `Distribution.best`."""
+        ...
 
 
 def build(spec: GameSpec, config: PolicyConfig, prefers: str, seed: int = 0) -> nn.Module:

@@ -30,7 +30,7 @@ class Columns(nn.Module):
 
     def __init__(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
         super().__init__()
-        S = shapes["boosts"][0] // 2
+        self.slots = S = shapes["boosts"][0] // 2
         full = "matchup" in shapes
         self.leaves = ["pokemon", "move_state", *(("matchup", "threat", "duel") if full else ())]
         total, at = 0, {}
@@ -63,8 +63,10 @@ class Columns(nn.Module):
             foe_live += [part[:S].transpose(0, 1).flatten(1) for part in (best[2], mean[2], at["duel"])]
             if S == 1:
                 state += [at["matchup"][:S, :, 0], at["duel"][:S].expand(-1, MOVES, -1)]
+        foe_active = torch.cat(foe_live, dim=1)
+        self.own_active, self.foe_active = live.shape[1], foe_active.shape[1]  # columns, the last ones
         self._keep("own", _with_active(own, live[:S], zero))
-        self._keep("foe", _with_active(foe, torch.cat(foe_live, dim=1), zero))
+        self._keep("foe", _with_active(foe, foe_active, zero))
         self._keep("state", torch.cat(state, dim=2))
 
     def forward(self, obs: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -19,6 +19,7 @@ from torch.nn.functional import embedding, relu
 from ludus.config.schema import PolicyConfig
 from ludus.errors import ConfigError
 from ludus.policies.distributions import Categorical, Distribution, Pairs
+from ludus.policies.nets.choosing import PointerChooser
 from ludus.policies.nets.columns import MOVES, SIDE, Columns
 from ludus.policies.nets.layers import linear, stacked
 from ludus.policies.nets.pooling import pool
@@ -151,6 +152,10 @@ class PointerNet(nn.Module):
     def freeze_tables(self) -> None:
         """Encode the tables now, for every forward without gradients; call it again when weights have changed."""
         self.names.freeze()
+
+    def chooser(self, spec: GameSpec) -> PointerChooser:
+        """What this net chooses, for playing on the CPU."""
+        return PointerChooser(self, spec)
 
     def encode_pokemon(self, inputs: Mapping[str, Tensor], names: Tensor) -> Tensor:
         """Those of the own sides, then those of the foes' [2B, 6, D]."""

@@ -1,0 +1,314 @@
+"""The pointer net at play: the choices that its `forward` leads to, for a fraction of the operations.
+
+Batches of play are 1 to 64 rows, for which most operations of torch cost more than what they compute. So weights are
+put together once, when they change; small steps are numpy's, in memory that is kept; only what is legal is scored, and
+the second slot's choices only once the first is known. Axes as in `pointer`, k choices of a slot.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from ludus.policies.distributions import MASKED
+from ludus.policies.nets.columns import MOVES, SIDE
+from ludus.policies.nets.drawing import Floats, Whole, draw
+from ludus.policies.nets.memory import Memory
+from ludus.policies.nets.reading import NAMES, Features, Reading
+from ludus.spec import GameSpec
+
+if TYPE_CHECKING:
+    from ludus.policies.nets.pointer import PointerNet
+
+SCORED = 16  # columns: as a move, as a switch, what it says about the other slot; fewer than 16 take thrice the time
+
+
+class Chosen(NamedTuple):
+    action: Whole  # [n]
+    logp: Floats  # [n]
+    value: Floats  # [n]
+
+
+class PointerChooser:
+    """Plays with the weights the net had at the last `refresh`."""
+
+    def __init__(self, net: PointerNet, spec: GameSpec) -> None:
+        self._net = net
+        self.draws = net.slots
+        self._reading = Reading(net.columns, spec, net.names.first[0, :NAMES].numpy())
+        self._memory = Memory()
+        self._spaces: dict[int, _Space] = {}
+        self._choices = net.slot_actions
+        self._ways = None if not net.joint else _Ways(net)
+        self.refresh()
+
+    def refresh(self) -> None:
+        self._net.freeze_tables()
+        with torch.no_grad():
+            self._weights = _Weights(self._net, self._reading)
+
+    def takes(self, legal: NDArray[np.bool_]) -> bool:
+        """Whether these rows are all in battle: a team to preview is left to the net's `forward`."""
+        battle = self._choices**self._net.slots
+        return legal.shape[1] == battle or not legal[:, battle:].any()
+
+    def choose(self, obs: NDArray[np.uint8], legal: NDArray[np.bool_], uniform: Floats | None) -> Chosen:
+        """For rows [n, nbytes] and masks [n, A] that it `takes`. `uniform` [slots, n] decides; None: the best."""
+        n = len(obs)
+        space = self._spaces.get(n)
+        if space is None:
+            space = self._spaces[n] = _Space(self._net, self._reading, self._memory, n)
+        space.features.read(obs)
+        self._encode(space)
+        value = self._judge_state(space)
+        if self._ways is None:
+            action, logp = self._choose_one(space, legal[:, : self._choices], uniform)
+        else:
+            action, logp = self._choose_pair(space, self._ways, legal, uniform)
+        return Chosen(action, logp, value)
+
+    def _encode(self, space: _Space) -> None:
+        """Pokemon of both sides, and what is seen of them as a whole."""
+        weights, features = self._weights, space.features
+        hidden = torch.embedding_bag(weights.names, features.ids, features.bags)[0]
+        half = len(hidden) // 2
+        hidden[:half].addmm_(features.own.tensor, weights.own)
+        hidden[half:].addmm_(features.foe.tensor, weights.foe)
+        torch.mm(features.own_active.tensor, weights.own_active, out=space.own_active)
+        torch.mm(features.foe_active.tensor, weights.foe_active, out=space.foe_active)
+        array = hidden.numpy()
+        active = array.reshape(space.sides.shape)[:, :, : space.slots]
+        np.add(active, space.actives, out=active)
+        np.maximum(array, 0, out=array)
+        torch.addmm(weights.pokemon_bias, hidden, weights.pokemon, out=space.pokemon.tensor)
+        np.maximum(space.pokemon.array, 0, out=space.pokemon.array)
+        np.copyto(space.first, space.sides[:, :, : space.slots])
+        rest = space.sides[:, :, space.slots :]
+        np.add.reduce(rest, axis=2, out=space.total)
+        np.maximum.reduce(rest, axis=2, out=space.most)
+        np.copyto(space.field, features.field)
+
+    def _judge_state(self, space: _Space) -> Floats:
+        """The context's heads, and the value [n]."""
+        weights = self._weights
+        torch.addmm(weights.context_in_bias, space.seen, weights.context_in, out=space.hidden.tensor)
+        np.maximum(space.hidden.array, 0, out=space.hidden.array)
+        torch.addmm(weights.context_out_bias, space.hidden.tensor, weights.context_out, out=space.context.tensor)
+        np.maximum(space.context.array, 0, out=space.context.array)
+        torch.addmm(weights.heads_bias, space.context.tensor, weights.heads, out=space.heads.tensor)
+        np.maximum(space.worth, 0, out=space.worth)
+        value: Floats = torch.mv(space.worth_tensor, weights.value).numpy()
+        return value + weights.value_bias
+
+    def _score_moves(self, space: _Space) -> None:
+        """What a move is worth to its user, but for target and variant; and what a switch is."""
+        weights, features = self._weights, space.features
+        weights.moves.take(features.active_moves, axis=0, out=space.moves, mode="clip")
+        space.move.addmm_(features.state.tensor, weights.state)
+        torch.addmm(space.user_head, space.active, weights.actor, out=space.user.tensor)
+        torch.mm(space.own, weights.switch, out=space.into.tensor)
+
+    def _choose_one(self, space: _Space, legal: NDArray[np.bool_], uniform: Floats | None) -> tuple[Whole, Floats]:
+        weights = self._weights
+        self._score_moves(space)
+        space.user.tensor.addmm_(space.facing, weights.target)
+        np.add(space.moves, space.users, out=space.moves)
+        np.add(space.moves, weights.variant[:, None], out=space.ways)
+        np.maximum(space.ways, 0, out=space.ways)
+        np.add(space.switches, space.switch_head, out=space.switches)
+        np.maximum(space.switches, 0, out=space.switches)
+        n = len(legal)
+        by_move = torch.mv(space.ways_tensor, weights.move_score).numpy().reshape(n, -1)
+        by_switch = torch.mv(space.into.tensor, weights.switch_score).numpy().reshape(n, -1)
+        logits = np.concatenate((by_move + weights.move_bias, by_switch + weights.switch_bias), axis=1)
+        logits[~legal] = MASKED
+        return draw(logits, None if uniform is None else uniform[0])
+
+    def _choose_pair(
+        self, space: _Space, ways: _Ways, legal: NDArray[np.bool_], uniform: Floats | None
+    ) -> tuple[Whole, Floats]:
+        weights, n, k = self._weights, len(legal), self._choices
+        self._score_moves(space)
+        np.add(space.moves, space.users, out=space.moves)
+        np.copyto(space.aims[:, 0], weights.no_target)
+        torch.mm(space.facing, weights.target, out=space.aim_at_foes)
+        torch.mm(space.active, weights.target, out=space.aim_at_own)
+        np.add(space.moves[:, :, None], space.aims[:, None, :, None], out=space.aimed)
+        if space.features.hit is not None and weights.hit is not None:
+            torch.mm(space.features.hit.tensor, weights.hit, out=space.hit.tensor)
+            np.add(space.struck, space.hits, out=space.struck)
+        np.add(space.switches, space.switch_head, out=space.into_bench)
+        np.add(space.switch_head[:, 0], weights.stay, out=space.staying)
+
+        pairs = np.ascontiguousarray(legal[:, : k * k])
+        may = np.bitwise_or.reduceat(pairs.view(np.uint8).reshape(-1), space.firsts)  # [n * k]
+        at = np.flatnonzero(may)
+        scores, said = self._scored(space, ways, at, 0)
+        logits = np.full(n * k, MASKED, np.float32)
+        logits[at] = scores
+        first, logp = draw(logits.reshape(n, k), None if uniform is None else uniform[0])
+        chosen = space.firsts_of_rows + first
+        asked = said[np.searchsorted(at, chosen)]  # [n, r]
+        at = np.flatnonzero(pairs.reshape(n * k, k).take(chosen, axis=0))
+        scores, said = self._scored(space, ways, at, 1)
+        logits.fill(MASKED)
+        logits[at] = scores + np.einsum("ir,ir->i", said, asked.take(at // k, axis=0))
+        second, logp_second = draw(logits.reshape(n, k), None if uniform is None else uniform[1])
+        return first * k + second, logp + logp_second
+
+    def _scored(self, space: _Space, ways: _Ways, at: Whole, slot: int) -> tuple[Floats, Floats]:
+        """Scores of a slot's choices at places in [n, k], and what they say about the other slot's [places, r]."""
+        weights, k = self._weights, self._choices
+        row = at // k
+        choice = at - row * k
+        hidden = space.table.take(row * ways.rows + ways.row[slot].take(choice), axis=0)
+        hidden += weights.variants.take(ways.variant.take(choice), axis=0)
+        np.maximum(hidden, 0, out=hidden)
+        scored = torch.addmm(weights.scores_bias[slot], torch.from_numpy(hidden), weights.scores[slot]).numpy()
+        score = np.where(choice < ways.moves, scored[:, 0], scored[:, 1])
+        return score, scored[:, 2 : 2 + ways.rank]
+
+
+class _Ways:
+    """What a slot's choices are made of: rows of a table that has each move at each target, then bench and staying."""
+
+    def __init__(self, net: PointerNet) -> None:
+        aimed = net.targets * MOVES
+        self.moves = net.variants * aimed  # choices before this are moves
+        self.rows = net.slots * aimed + SIDE + 1  # of the table for each row
+        self.rank = net.pair_left.out_features
+        choice = np.arange(net.slot_actions)
+        bench = choice - self.moves + net.slots * aimed
+        self.row = [np.where(choice < self.moves, slot * aimed + choice % aimed, bench) for slot in range(net.slots)]
+        self.variant = np.where(choice < self.moves, choice // aimed, net.variants)  # the last: none
+
+
+class _Weights:
+    """As the products of play want them: transposed, scaled, and together where they read the same."""
+
+    def __init__(self, net: PointerNet, reading: Reading) -> None:
+        S, H, D = net.slots, net.hidden, net.width
+        self.names, moves = net.names.tables()
+        self.moves = moves.numpy()
+        own = net.pokemon_in.weight[:, : net.own_size] * torch.from_numpy(reading.own_scale)
+        foe = net.pokemon_in.weight[:, net.own_only :] * torch.from_numpy(reading.foe_scale)
+        self.own, self.own_active = _parted(own, net.columns.own_active, self.names[-2])
+        self.foe, self.foe_active = _parted(foe, net.columns.foe_active, self.names[-1])
+        self.pokemon, self.pokemon_bias = _transposed(net.pokemon_out)
+
+        self.context_in, self.context_in_bias = _transposed(net.context_in)
+        for side in range(2):  # what is seen of the bench is a sum where the net has a mean
+            begin = (side * (S + 2) + S) * D
+            self.context_in[begin : begin + D] /= SIDE - S
+        self.context_out, self.context_out_bias = _transposed(net.context_out)
+        heads, self.heads_bias = _transposed(net.heads)
+        self.heads = torch.cat((*[heads[:, :H]] * S, heads[:, H:]), dim=1)  # for each slot's user, switches, value
+        self.heads_bias = torch.cat((*[self.heads_bias[:H]] * S, self.heads_bias[H:]))
+        self.value, self.value_bias = net.value_out.weight[0].clone(), np.float32(net.value_out.bias.item())
+
+        self.state = net.move_state.weight.t().contiguous()
+        self.actor, self.target = _by_slot(net.move_actor, S), _by_slot(net.move_target, S)
+        self.switch = net.switch_in.weight.t().contiguous()
+        self.variant = net.variant.detach().numpy().copy()
+        self.move_score, self.move_bias = net.move_out.weight[0].clone(), np.float32(net.move_out.bias.item())
+        self.switch_score, self.switch_bias = net.switch_out.weight[0].clone(), np.float32(net.switch_out.bias.item())
+        if net.joint:
+            self.no_target, self.stay = (
+                net.no_target[0, 0].detach().numpy().copy(),
+                net.stay[0, 0].detach().numpy().copy(),
+            )
+            self.hit = net.move_hit.weight.t().contiguous() if net.move_hit is not None else None
+            self.variants = np.concatenate((self.variant, np.zeros((1, H), np.float32)))
+            by_slot = [_scores(net, pair) for pair in net.pairs]
+            self.scores, self.scores_bias = [weight for weight, _ in by_slot], [bias for _, bias in by_slot]
+
+
+def _transposed(layer: nn.Linear) -> tuple[Tensor, Tensor]:
+    return layer.weight.t().contiguous(), layer.bias.clone()
+
+
+def _by_slot(layer: nn.Linear, slots: int) -> Tensor:
+    """For all slots' inputs side by side [S * inputs, S * outputs]."""
+    diagonal: Tensor = torch.block_diag(*[layer.weight.t()] * slots)  # type: ignore[no-untyped-call]  # torch's
+    return diagonal
+
+
+def _parted(weight: Tensor, active: int, side: Tensor) -> tuple[Tensor, Tensor]:
+    """Of all columns' weights [D, columns] those of every Pokemon, then the side's vector; and the active ones'."""
+    common, live = torch.split(weight, [weight.shape[1] - active, active], dim=1)
+    return torch.cat((common, side[:, None]), dim=1).t().contiguous(), live.t().contiguous()
+
+
+def _scores(net: PointerNet, pair: nn.Linear) -> tuple[Tensor, Tensor]:
+    weight, bias = net.move_out.weight.new_zeros(SCORED, net.hidden), net.move_out.bias.new_zeros(SCORED)
+    for at, layer in ((0, net.move_out), (1, net.switch_out), (2, pair)):
+        weight[at : at + layer.out_features], bias[at : at + layer.out_features] = layer.weight, layer.bias
+    return weight.t().contiguous(), bias
+
+
+class _Space:
+    """Where n rows are worked on: views of kept memory, made once, since making them costs more than many steps."""
+
+    def __init__(self, net: PointerNet, reading: Reading, memory: Memory, rows: int) -> None:
+        n, S, D, H = rows, net.slots, net.width, net.hidden
+        self.slots = S
+        self.features = Features(reading, memory, n)
+        actives = memory.of("actives", n, 2, n * S, D)
+        self.own_active, self.foe_active = actives.tensor[0], actives.tensor[1]
+        self.actives = actives.array.reshape(2, n, S, D)
+        self.pokemon = memory.of("pokemon", n, 2 * n * SIDE, D)
+        self.sides = self.pokemon.array.reshape(2, n, SIDE, D)
+        self.own = self.pokemon.tensor[: n * SIDE]
+        self._see(memory, n, S, D)
+        self._contexts(memory, net, n)
+        move = memory.of("move", n, n * S * MOVES, H)
+        self.move, self.moves = move.tensor, move.array.reshape(n, S, MOVES, H)
+        self.user = memory.of("user", n, n, S * H)
+        self.users = self.user.array.reshape(n, S, 1, H)
+        self.into = memory.of("into", n, n * SIDE, H)
+        self.switches = self.into.array.reshape(n, SIDE, H)
+        if net.joint:
+            self._pairs(memory, net, n)
+        else:
+            ways = memory.of("ways", n, n * net.variants * MOVES, H)
+            self.ways_tensor, self.ways = ways.tensor, ways.array.reshape(n, net.variants, MOVES, H)
+
+    def _see(self, memory: Memory, n: int, S: int, D: int) -> None:
+        """What the context reads: of each side the active Pokemon, the bench's sum and maximum; and the field."""
+        pooled = 2 * (S + 2) * D
+        seen = memory.of("seen", n, n, pooled + self.features.field.shape[1])
+        self.seen = seen.tensor
+        by_side = seen.array[:, :pooled].reshape(n, 2, S + 2, D).transpose(1, 0, 2, 3)
+        self.first, self.total, self.most = by_side[:, :, :S], by_side[:, :, S], by_side[:, :, S + 1]
+        self.field = seen.array[:, pooled:]
+        self.active, self.facing = seen.tensor[:, : S * D], seen.tensor[:, pooled // 2 : pooled // 2 + S * D]
+
+    def _contexts(self, memory: Memory, net: PointerNet, n: int) -> None:
+        S, H = net.slots, net.hidden
+        self.hidden = memory.of("hidden", n, n, net.context_in.out_features)
+        self.context = memory.of("context", n, n, net.context_out.out_features)
+        self.heads = memory.of("heads", n, n, (S + 1) * H + net.width)
+        self.user_head = self.heads.tensor[:, : S * H]
+        self.switch_head = self.heads.array[:, None, S * H : (S + 1) * H]
+        self.worth, self.worth_tensor = self.heads.array[:, (S + 1) * H :], self.heads.tensor[:, (S + 1) * H :]
+
+    def _pairs(self, memory: Memory, net: PointerNet, n: int) -> None:
+        """The table of `_Ways`, and what it is made of."""
+        S, H, T, k = net.slots, net.hidden, net.targets, net.slot_actions
+        aimed = S * T * MOVES
+        self.table = memory.of("table", n, n * (aimed + SIDE + 1), H).array
+        by_row = self.table.reshape(n, -1, H)
+        self.aimed = by_row[:, :aimed].reshape(n, S, T, MOVES, H)
+        self.struck, self.into_bench = self.aimed[:, :, : 1 + S], by_row[:, aimed : aimed + SIDE]
+        self.staying = by_row[:, -1]
+        aims = memory.of("aims", n, n, T * H)
+        self.aims = aims.array.reshape(n, T, H)
+        self.aim_at_foes, self.aim_at_own = aims.tensor[:, H : H + S * H], aims.tensor[:, H + S * H :]
+        if self.features.hit is not None:
+            self.hit = memory.of("hits", n, n * S * (1 + S) * MOVES, H)
+            self.hits = self.hit.array.reshape(self.struck.shape)
+        self.firsts, self.firsts_of_rows = np.arange(0, n * k * k, k), np.arange(0, n * k, k)
