@@ -17,6 +17,9 @@ from ludus.diagnostics.usage import SAMPLE_S, TreeUse, watching_gpus
 from ludus.errors import FleetError, HostRefused, ProtocolError
 from ludus.fleet.fleet import HostFleet
 from ludus.games.registry import Game
+from ludus.metrics import names
+from ludus.metrics.core import Metrics
+from ludus.metrics.times import ACTOR, Times
 from ludus.seeds import derive
 from ludus.spec import GameSpec
 from ludus.types import Fleet, Policy
@@ -43,6 +46,7 @@ class Seen:
     restarts: int
     use: TreeUse
     gpu: GpuUse | None
+    times: Times
 
 
 def measure(
@@ -107,9 +111,13 @@ def _watch(
             use.sample()
             tick(plan.warm_s + seconds)
 
-        played = play(fleet, policy, plan.turn_s - plan.warm_s, watch)
+        metrics = Metrics(ACTOR)
+        fleet.take_times()  # those of the warm-up
+        played = play(fleet, policy, plan.turn_s - plan.warm_s, watch, metrics)
+        metrics.merge_times(fleet.take_times())
+        metrics.report()
         use.sample()
-        return Seen(played, fleet.health.restarts - restarts, use, gpu.use())
+        return Seen(played, fleet.health.restarts - restarts, use, gpu.use(), metrics.times())
 
 
 def _turn(cell: Cell, repeat: int, asked: int, start_s: float, before_mib: float, seen: Seen) -> Turn:
@@ -133,19 +141,25 @@ def _turn(cell: Cell, repeat: int, asked: int, start_s: float, before_mib: float
         servers_cpu_mean_cores=use.apart_mean_cores,
         servers_ram_mib=use.apart_peak_mib,
         gpu=seen.gpu,
+        times=seen.times,
     )
 
 
-def play(fleet: Fleet, policy: Policy, seconds: float, watch: Callable[[float], None]) -> Played:
+def play(
+    fleet: Fleet, policy: Policy, seconds: float, watch: Callable[[float], None], metrics: Metrics | None = None
+) -> Played:
     """Answer rows for that long; `watch` is called about every `SAMPLE_S` with the seconds played."""
     played = Played()
+    metrics = metrics or Metrics(ACTOR)
+    waiting, choosing, sending = (metrics.stage(name) for name in (names.WAIT_HOSTS, names.POLICIES, names.SEND))
     began_s = time.perf_counter()
     watched_s = 0.0
     while (played_s := time.perf_counter() - began_s) < seconds:
         if played_s - watched_s >= SAMPLE_S:
             watched_s = played_s
             watch(played_s)
-        arrivals = fleet.recv(min(seconds - played_s, SAMPLE_S))
+        with waiting:
+            arrivals = fleet.recv(min(seconds - played_s, SAMPLE_S))
         for ending in arrivals.endings:
             if ending.void:
                 played.voided += 1
@@ -154,7 +168,10 @@ def play(fleet: Fleet, policy: Policy, seconds: float, watch: Callable[[float], 
             played.truncated += ending.truncated
             played.refused += int(ending.facts.get("refused", 0))
         if len(arrivals):
-            fleet.send(arrivals.row, policy.act(arrivals).action)
+            with choosing:
+                choices = policy.act(arrivals)
+            with sending:
+                fleet.send(arrivals.row, choices.action)
             played.decisions += len(arrivals)
     played.seconds = played_s
     return played

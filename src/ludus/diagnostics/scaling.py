@@ -15,6 +15,8 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+from ludus.metrics.times import Times
+
 AXES = ("hosts", "matches", "servers")
 ONE = {"hosts": "host", "matches": "match", "servers": "server"}
 WARM_SHARE, WARM_MAX_S = 0.25, 5.0  # of a turn, at most: hosts compile what they run often
@@ -111,6 +113,7 @@ class Turn(Struct, frozen=True, kw_only=True):
     servers_cpu_mean_cores: float = 0.0  # the servers' share of the above
     servers_ram_mib: float = 0.0  # the most that was seen of all servers together
     gpu: GpuUse | None = None  # None: there is none
+    times: Times = msgspec.field(default_factory=Times)  # where the time of hosts and this process's thread went
     failure: str = ""  # the reason; then no other number counts
 
     @property
@@ -205,6 +208,15 @@ def left_s(plan: Plan, turns: Sequence[Turn], playing_s: float) -> float:
     left = len(plan.order) - len(turns)
     to_start = left - 1 if playing_s else left
     return max(0.0, left * plan.turn_s - playing_s + to_start * (statistics.fmean(starts) if starts else 0.0))
+
+
+def times(turns: Iterable[Turn], cell: Cell) -> Times:
+    """Where the time of a cell went, all its turns together."""
+    found = Times()
+    for turn in turns:
+        if turn.cell == cell and not turn.failure:
+            found.add(turn.times)
+    return found
 
 
 def summarise(plan: Plan, turns: Sequence[Turn]) -> list[Summary]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,8 +10,15 @@ from pathlib import Path
 from ludus.diagnostics import scaling, scaling_picture
 from ludus.diagnostics.scaling import NEAR, ONE, Growth, Spread, Summary, Verdict
 from ludus.diagnostics.study import CSV, JSON, Study
-from ludus.metrics.exporters.text import count, percent
+from ludus.metrics import bottleneck
+from ludus.metrics.exporters.text import count, percent, span
+from ludus.metrics.times import ACTOR, HOSTS, StageTime
 
+STAGE_COLUMNS = ("process", "stage", "share", "mean", "p50", "p95")
+TIMES_NOTES = {
+    HOSTS: "Of the wall-clock of all hosts together; wait: for actions. See docs/diagnostics.md.",
+    ACTOR: "Of the wall-clock of the thread that answers them; wait hosts: for rows that must choose.",
+}
 REPORT, PICTURE = "scaling.md", "scaling.png"
 NONE = "-"
 
@@ -41,13 +49,16 @@ def tables(study: Study) -> list[Table]:
     grown = {axis: {each.cell: each for each in scaling.growth(rates, axis)} for axis in axes}
     if any(grown.values()):
         found.append(_growth(summaries, grown))
-    return found
+    return [*found, *_times(study, summaries)]
 
 
 def verdict_lines(study: Study) -> list[str]:
     """The best cell and the smallest near it, what failed, and how much of the plan is there."""
     summaries = scaling.summarise(study.plan, study.turns)
-    lines = _verdict(scaling.judge(summaries), scaling.rates(summaries))
+    verdict = scaling.judge(summaries)
+    lines = _verdict(verdict, scaling.rates(summaries))
+    if verdict is not None:
+        lines += [f"There: {told}" for told in (_bottleneck(study, verdict.best),) if told]
     if any(each.timed_out for each in summaries) and not any(each.sound for each in summaries):
         lines.append("In no cell did every turn complete: give more --budget, or ask for fewer matches.")
     lines += [f"{each.cell}: {each.failed} of {each.turns} failed: {each.failure}" for each in summaries if each.failed]
@@ -146,6 +157,44 @@ def _growth(summaries: Sequence[Summary], grown: Mapping[str, Mapping[scaling.Ce
         "Gain: decisions/s for each host, server, or match anywhere, more than in the next smaller cell."
     )
     return Table("Efficiency against linear growth, and marginal gain in decisions/s", columns, rows, note)
+
+
+def _times(study: Study, summaries: Sequence[Summary]) -> list[Table]:
+    """The share of every stage in every cell, and how long a pass takes in the best."""
+    axes = study.plan.axes
+    lines = {each.cell: scaling.times(study.turns, each.cell).lines() for each in summaries}
+    found: list[Table] = []
+    for process in (HOSTS, ACTOR):
+        shares = {
+            cell: {line.part: line.share for line in own if line.process == process} for cell, own in lines.items()
+        }
+        parts = list(dict.fromkeys(part for own in shares.values() for part in own))
+        if not parts:
+            continue
+        rows = [
+            (*_names(each, axes), *(percent(shares[each.cell].get(part, math.nan)) for part in parts))
+            for each in summaries
+        ]
+        columns = (*axes, *(part.replace("_", " ") for part in parts))
+        found.append(Table(f"Where the time of the {process} goes", columns, rows, TIMES_NOTES[process]))
+    verdict = scaling.judge(summaries)
+    if verdict is not None and lines[verdict.best]:
+        rows = [
+            (line.process, line.part.replace("_", " "), percent(line.share, 1), *map(span, _spans(line)))
+            for line in lines[verdict.best]
+        ]
+        note = "Mean, p50 and p95 of one pass. The shares of each process sum to 100% of its wall-clock."
+        found.append(Table(f"Stages with {verdict.best} matches", STAGE_COLUMNS, rows, note))
+    return found
+
+
+def _spans(line: StageTime) -> tuple[float, float, float]:
+    return line.mean_ms, line.p50_ms, line.p95_ms
+
+
+def _bottleneck(study: Study, cell: scaling.Cell) -> str:
+    spent = scaling.times(study.turns, cell)
+    return bottleneck.of_times(spent, hosts=cell.hosts, cores=study.machine.cores)
 
 
 def _verdict(verdict: Verdict | None, rates: dict[scaling.Cell, float]) -> list[str]:

@@ -21,6 +21,8 @@ from ludus.diagnostics import scaling
 from ludus.diagnostics.scaling import AXES, Plan, Turn
 from ludus.errors import ConfigError
 from ludus.fleet.fleet import cores
+from ludus.metrics import names
+from ludus.metrics.times import LEARNER
 
 JSON, CSV = "scaling.json", "scaling.csv"
 
@@ -70,7 +72,8 @@ def check_same(there: Study, plan: Plan, machine: Machine, folder: Path) -> None
 def write(folder: Path, study: Study) -> None:
     """Both files, each whole or as it was."""
     folder.mkdir(parents=True, exist_ok=True)
-    _replace(folder / JSON, msgspec.json.format(msgspec.json.encode({**msgspec.to_builtins(study), **_follows(study)})))
+    page = {**msgspec.to_builtins(study, str_keys=True), **_follows(study)}
+    _replace(folder / JSON, msgspec.json.format(msgspec.json.encode(page)))
     partial = folder / f"{CSV}.partial"
     with partial.open("w", newline="", encoding="utf-8") as file:
         rows = [_row(turn) for turn in study.turns]
@@ -94,7 +97,9 @@ def _follows(study: Study) -> dict[str, Any]:  # Any: as JSON has it
 
 def _row(turn: Turn) -> dict[str, object]:
     numbers = {
-        name: getattr(turn, name) for name in Turn.__struct_fields__ if name not in ("cell", "repeat", "gpu", "failure")
+        name: getattr(turn, name)
+        for name in Turn.__struct_fields__
+        if name not in ("cell", "repeat", "gpu", "times", "failure")
     }
     gpu = turn.gpu
     row: dict[str, object] = {
@@ -111,8 +116,16 @@ def _row(turn: Turn) -> dict[str, object]:
         "gpu_use_mean": "" if gpu is None else gpu.use_mean,
         "gpu_use_peak": "" if gpu is None else gpu.use_peak,
         "gpu_memory_peak_mib": "" if gpu is None else gpu.memory_peak_mib,
+        **_stages(turn),
         "failure": turn.failure,
     }
+
+
+def _stages(turn: Turn) -> dict[str, object]:
+    """Every stage a row may have, so that all rows have the same columns."""
+    shares = {line.stage: round(line.share, 4) for line in turn.times.lines()}
+    known = (stage.name for stage in names.STAGES if names.process(stage.name) != LEARNER)
+    return {names.SHARE(stage): shares.get(stage, "") for stage in known}
 
 
 def _replace(path: Path, data: bytes) -> None:

@@ -9,6 +9,7 @@ from ludus.metrics import names
 from ludus.metrics.times import ACTOR, HOSTS, LEARNER, OTHER, Times
 
 BUSY = 0.8  # of its time: who is busier than this is not waiting for anybody to speak of
+ROOM = 0.5  # cores that another host needs at the least
 NOTABLE = 0.05  # of the actor's time spent waiting for the learner
 WAITING = {
     HOSTS: (names.HOST_WAIT,),
@@ -42,7 +43,8 @@ def sentence(shares: Mapping[str, float], *, hosts: int, cores: int) -> str:
         return f"Nobody is busy all the time ({words}): more matches per host may help."
     if busiest.process == HOSTS:
         wanted = sum(load.busy * (hosts if load.process == HOSTS else 1) for load in found.values())
-        helps = f"more may help, {cores} cores are there" if wanted < cores else f"more will not help on {cores} cores"
+        room = wanted + ROOM <= cores
+        helps = f"more may help, {cores} cores are there" if room else f"more will not help on {cores} cores"
         return f"The hosts are busy {busiest}: {helps}."
     if busiest.process == ACTOR:
         return f"The actor is busy {busiest}: a smaller net or larger batches help."

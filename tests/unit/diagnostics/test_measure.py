@@ -20,6 +20,8 @@ from ludus.errors import HostRefused
 from ludus.games import registry
 from ludus.games.registry import Served
 from ludus.games.toy.options import ToyOptions
+from ludus.metrics import names
+from ludus.metrics.times import ACTOR
 
 
 def played(tmp_path: Path, servers: int = 0, **options: Any) -> Turn:  # Any: the options of the toy game
@@ -58,6 +60,10 @@ def test_a_turn_counts_what_was_played_and_what_it_cost(tmp_path: Path) -> None:
     assert 0.55 <= turn.seconds < 5.0
     assert turn.start_s > 0
     assert turn.ram_mib > turn.memory_delta_mib > 5
+    actor = [line.share for line in turn.times.lines() if line.process == ACTOR]
+    assert sum(actor) == pytest.approx(1.0)
+    assert turn.times.walls[ACTOR] / 1e9 == pytest.approx(turn.seconds, rel=0.2)
+    assert turn.times.share(names.WAIT_HOSTS) > 0
     assert turn.cpu_peak_cores >= turn.cpu_mean_cores > 0
     assert turn.gpu is None
     assert not (tmp_path / "logs").exists()

@@ -10,7 +10,10 @@ import pytest
 from ludus.diagnostics import scaling_report, study
 from ludus.diagnostics.scaling import Cell, GpuUse, Plan, Turn
 from ludus.diagnostics.study import Machine, Study
+from ludus.durations import Durations
 from ludus.errors import ConfigError
+from ludus.metrics import names
+from ludus.metrics.times import ACTOR, HOSTS, Times
 
 PLAN = Plan(
     game="toy",
@@ -36,6 +39,29 @@ def measured() -> Study:
     ]
     turns[-1] = Turn(cell=Cell(2, 8), repeat=0, asked=32, failure="no host is left to play on: host 0 died")
     return Study(PLAN, MACHINE, turns)
+
+
+def timed() -> Study:
+    """Every turn's hosts were busy for nine tenths of their time."""
+    spent = {names.HOST_SIMULATE: Durations.of([1_000_000] * 900), names.HOST_WAIT: Durations.of([100_000_000])}
+    turns = [
+        msgspec.structs.replace(turn, times=Times({HOSTS: 1e9, ACTOR: 1e9}, spent)) if not turn.failure else turn
+        for turn in measured().turns
+    ]
+    return Study(PLAN, MACHINE, turns)
+
+
+def test_every_cell_says_where_its_time_went_and_the_best_one_who_kept_the_others_waiting(tmp_path: Path) -> None:
+    study.write(tmp_path, timed())
+    assert study.read(tmp_path) == timed()
+    with (tmp_path / study.CSV).open(newline="") as file:
+        shares = [row[names.SHARE(names.HOST_SIMULATE)] for row in csv.DictReader(file)]
+    assert shares == ["0.9", "0.9", "0.9", ""]
+    page = scaling_report.markdown(timed(), "ludus bench scale", picture=False)
+    assert "| hosts | matches | wait | simulate | other |" in page
+    assert "| 1 | 4 | 10% | 90% | 0% |" in page
+    assert "| hosts | simulate | 90.0% | 1.0ms |" in page
+    assert "There: The hosts are busy 90% (simulate 90%): more will not help on 2 cores." in page
 
 
 def test_what_is_written_is_read_back_equal(tmp_path: Path) -> None:
