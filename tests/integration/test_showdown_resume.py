@@ -5,16 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.learning.test_resume import Silent, assert_equal_runs, counters
+from tests.running import NEVER, Silent, assert_equal_runs, counters, small_run
 
 from ludus.config.schema import (
-    BudgetConfig,
     EvaluationConfig,
     FleetConfig,
     LearnerConfig,
     OpponentsConfig,
     PolicyConfig,
-    RolloutConfig,
     RunConfig,
 )
 from ludus.metrics import names
@@ -23,20 +21,17 @@ from ludus.run import train
 
 def config(updates: int, format_id: str) -> RunConfig:
     """Battles last for several updates."""
-    return RunConfig(
+    return small_run(
+        updates,
         game="showdown",
         options={"format": format_id},
-        mode="serial",
-        device="cpu",
         fleet=FleetConfig(hosts=2, matches=6),
         policy=PolicyConfig(width=16, context=32),
-        rollout=RolloutConfig(segment=8),
         learner=LearnerConfig(decisions=192, minibatch=96, lr_schedule="constant"),
         opponents=OpponentsConfig(
             past=0.3, scripted=0.4, scripted_names=("random", "max_power", "heuristic"), snapshot_every=1, pool=2
         ),
-        evaluation=EvaluationConfig(("random",), matches=2, quick_matches=2, every_updates=10_000),
-        budget=BudgetConfig(minutes=0, updates=updates),
+        evaluation=EvaluationConfig(("random",), matches=2, quick_matches=2, every_updates=NEVER),
     )
 
 

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from tests.running import NEVER, small_run
 
 from ludus import run
-from ludus.config.schema import BudgetConfig, EvaluationConfig, FleetConfig, LearnerConfig, PolicyConfig, RunConfig
+from ludus.config.schema import EvaluationConfig, FleetConfig
 from ludus.metrics import names
 from ludus.metrics.observer import Numbers, Result
 
@@ -29,16 +30,11 @@ def test_every_match_of_an_evaluation_is_counted_with_its_opponent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(run, "PROGRESS_S", 0.0)
-    config = RunConfig(
-        game="toy",
+    config = small_run(
+        1,
         options={"game": "nim"},
-        mode="serial",
-        device="cpu",
         fleet=FleetConfig(hosts=1, matches=2),
-        policy=PolicyConfig(width=16),
-        learner=LearnerConfig(decisions=64, minibatch=64),
-        evaluation=EvaluationConfig(matches=4, opponents=("random", "perfect"), every_updates=1_000_000),
-        budget=BudgetConfig(minutes=0, updates=1),
+        evaluation=EvaluationConfig(matches=4, opponents=("random", "perfect"), every_updates=NEVER),
     )
     watcher = Watcher()
     run.train(config, tmp_path, observer=watcher)

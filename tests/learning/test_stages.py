@@ -3,52 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from tests.running import Watch, small_run
 
-from ludus.config.schema import (
-    BudgetConfig,
-    EvaluationConfig,
-    FleetConfig,
-    LearnerConfig,
-    OpponentsConfig,
-    PolicyConfig,
-    RolloutConfig,
-    RunConfig,
-)
+from ludus.config.schema import BudgetConfig, FleetConfig, RunConfig
 from ludus.metrics import names, times
-from ludus.metrics.observer import Numbers, Result
 from ludus.metrics.times import ACTOR, HOSTS, LEARNER, OTHER, RunTimes, Times
 from ludus.run import train
 
 SECONDS = 1.5  # of training: hosts speak of their time twice a second
 
 
-class Watch:
-    def __init__(self) -> None:
-        self.numbers: dict[str, float | str] = {}
-
-    def on_progress(self, numbers: Numbers) -> None:
-        self.numbers.update(numbers)
-
-    def on_evaluation(self, results: Sequence[Result], *, final: bool = False) -> None: ...
-
-
 def config(mode: str, seconds: float) -> RunConfig:
-    return RunConfig(
-        game="toy",
-        mode="serial" if mode == "serial" else "overlapped",
-        device="cpu",
-        fleet=FleetConfig(hosts=1, matches=8),
-        policy=PolicyConfig(width=16),
-        rollout=RolloutConfig(segment=8),
-        learner=LearnerConfig(decisions=256, minibatch=128),
-        opponents=OpponentsConfig(past=0.0, scripted=0.0),
-        evaluation=EvaluationConfig(matches=4, quick_matches=4, every_updates=1_000_000_000),
-        budget=BudgetConfig(minutes=seconds / 60),
-    )
+    fleet = FleetConfig(hosts=1, matches=8)
+    return small_run(mode=mode, fleet=fleet, budget=BudgetConfig(minutes=seconds / 60))
 
 
 def kept(run_dir: Path) -> RunTimes:

@@ -9,17 +9,9 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
+from tests.running import Silent, small_run
 
-from ludus.config.schema import (
-    BudgetConfig,
-    EvaluationConfig,
-    FleetConfig,
-    LearnerConfig,
-    OpponentsConfig,
-    PolicyConfig,
-    RolloutConfig,
-    RunConfig,
-)
+from ludus.config.schema import FleetConfig, LearnerConfig, OpponentsConfig
 from ludus.fleet.inprocess import InProcessFleet
 from ludus.games.toy.game import game
 from ludus.games.toy.matches import best_actions, new_match, spec_of
@@ -27,7 +19,6 @@ from ludus.games.toy.options import ToyOptions
 from ludus.league.pool import Pool
 from ludus.metrics import names
 from ludus.metrics.core import Metrics
-from ludus.metrics.observer import Numbers, Result
 from ludus.policies import checkpoint
 from ludus.policies.checkpoint import load_agent
 from ludus.run import Run
@@ -35,25 +26,6 @@ from ludus.scale.actor import Actor
 from ludus.scale.local import SerialSource
 from ludus.scale.underway import ActorState
 from ludus.types import Arrivals
-
-CONFIG = RunConfig(
-    game="toy",
-    mode="serial",
-    device="cpu",
-    fleet=FleetConfig(hosts=1, matches=16),
-    policy=PolicyConfig(width=16),
-    rollout=RolloutConfig(segment=8),
-    learner=LearnerConfig(decisions=512, minibatch=128, epochs=4, lr=3e-3, gae_lambda=0.95),
-    opponents=OpponentsConfig(snapshot_every=5),
-    evaluation=EvaluationConfig(every_updates=10_000),
-    budget=BudgetConfig(minutes=0, updates=30),
-)
-
-
-class Silent:
-    def on_progress(self, numbers: Numbers) -> None: ...
-
-    def on_evaluation(self, results: Sequence[Result], *, final: bool = False) -> None: ...
 
 
 def fleet_of(options: ToyOptions, at_once: int = 0) -> InProcessFleet:
@@ -64,7 +36,12 @@ def fleet_of(options: ToyOptions, at_once: int = 0) -> InProcessFleet:
 def open_run(
     fleet: InProcessFleet, options: ToyOptions, run_dir: Path, updates: int, saved: Path | None = None
 ) -> tuple[Run, Actor]:
-    config = msgspec.structs.replace(CONFIG, budget=BudgetConfig(minutes=0, updates=updates))
+    config = small_run(
+        updates,
+        fleet=FleetConfig(hosts=1, matches=16),
+        learner=LearnerConfig(decisions=512, minibatch=128, epochs=4, lr=3e-3, gae_lambda=0.95),
+        opponents=OpponentsConfig(snapshot_every=5),
+    )
     metrics, pool = Metrics(), Pool(run_dir / "pool", 4)
     actor = Actor(fleet, config, prefers="mlp", scripted=game.scripted, pool=pool)
     return Run(config, run_dir, game, options, SerialSource(actor, metrics), metrics, Silent(), saved), actor
