@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
-import signal
 import subprocess
-import sys
-import threading
 from pathlib import Path
 
-LUDUS = (sys.executable, "-m", "ludus", "bench", "scale")
-DEADLINE_S = 120.0
+from tests.commands import interrupted, ludus
 
 
 def scale(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*LUDUS, *words], cwd=folder, capture_output=True, text=True, timeout=DEADLINE_S, stdin=subprocess.DEVNULL
-    )
+    return ludus(folder, "bench", "scale", *words)
 
 
 def rows(folder: Path) -> list[dict[str, str]]:
@@ -28,20 +22,10 @@ def rows(folder: Path) -> list[dict[str, str]]:
 def test_an_interrupted_benchmark_keeps_its_turns_and_goes_on_with_the_rest(tmp_path: Path) -> None:
     (tmp_path / "my.yaml").write_text("game: toy  # nim\nfleet:\n  hosts: 7\n")
     plan = ("--game", "toy", "--hosts", "1", "--matches", "2,8", "--repeats", "2", "--budget", "6s")
-    words = [*LUDUS, *plan, "--out", "out"]
-    with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
-        deadline = threading.Timer(DEADLINE_S, process.kill)
-        deadline.start()
-        try:
-            assert process.stdout is not None
-            for line in process.stdout:
-                if line.startswith("1 host x 8, repeat 1:"):
-                    process.send_signal(signal.SIGINT)
-                    break
-            rest = process.stdout.read()
-        finally:
-            deadline.cancel()
-    assert process.returncode == 130
+    code, rest = interrupted(
+        tmp_path, lambda line: line.startswith("1 host x 8, repeat 1:"), "bench", "scale", *plan, "--out", "out"
+    )
+    assert code == 130
     assert "Interrupted: 2 of 4 turns are kept in out; go on with: ludus bench scale --resume --out out" in rest
     kept = rows(tmp_path / "out")
     assert [(row["matches"], row["repeat"]) for row in kept] == [("2", "1"), ("8", "1")]

@@ -8,22 +8,19 @@ import os
 import pty
 import re
 import shutil
-import signal
 import struct
 import subprocess
-import sys
 import termios
 import threading
 from pathlib import Path
 
 import pytest
+from tests.commands import DEADLINE_S, LUDUS, interrupted, ludus
 
 from ludus import provenance
 from ludus.metrics import names
 from ludus.metrics.exporters import csv, evaluations
 
-LUDUS = (sys.executable, "-m", "ludus")
-DEADLINE_S = 120.0
 SMALL = (
     "mode=serial",
     "fleet.matches=8",
@@ -35,13 +32,6 @@ SMALL = (
     "evaluation.quick_matches=2",
     "policy.width=8",
 )
-
-
-def ludus(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run a command in a folder, without a terminal."""
-    return subprocess.run(
-        [*LUDUS, *words], cwd=folder, capture_output=True, text=True, timeout=DEADLINE_S, stdin=subprocess.DEVNULL
-    )
 
 
 def small(**budget: float) -> list[str]:
@@ -134,20 +124,9 @@ def test_a_resumed_run_goes_on_where_it_was(
 
 
 def test_ctrl_c_saves_leaves_and_says_how_to_go_on(tmp_path: Path) -> None:
-    words = [*LUDUS, "train", "nim", *small(minutes=30), "--run-dir", "run"]
-    with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
-        deadline = threading.Timer(DEADLINE_S, process.kill)
-        deadline.start()
-        try:
-            assert process.stdout is not None
-            for line in process.stdout:
-                if "decisions/s" in line:  # it trains
-                    process.send_signal(signal.SIGINT)
-                    break
-            rest = process.stdout.read()
-        finally:
-            deadline.cancel()
-    assert process.returncode == 130
+    trains = small(minutes=30)
+    code, rest = interrupted(tmp_path, lambda line: "decisions/s" in line, "train", "nim", *trains, "--run-dir", "run")
+    assert code == 130
     assert "ludus train --run-dir run --resume" in rest
     assert list((tmp_path / "run" / "checkpoints").glob("u*"))
 
