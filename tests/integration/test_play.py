@@ -38,6 +38,7 @@ from ludus.types import Policy
 
 DEADLINE_S = 100.0
 FORMAT = "gen1randombattle"
+DOUBLES = "gen9vgc2025regi"
 numbers = count()
 
 
@@ -72,12 +73,12 @@ def checkpoint(showdown: Installation, tmp_path_factory: pytest.TempPathFactory)
     return Checkpoints(folder, 1).save(state, {**net_tensors(net), **table_tensors(spec)}, {})
 
 
-def peer(server: str, *, concurrency: int = 2) -> RandomPlayer:
+def peer(server: str, *, concurrency: int = 2, **more: Any) -> RandomPlayer:  # Any: poke-env has no types
+    settings = {"battle_format": FORMAT, "max_concurrent_battles": concurrency} | more
     return RandomPlayer(
+        **settings,
         account_configuration=AccountConfiguration(f"peer {next(numbers)}", None),
         server_configuration=ServerConfiguration(server, ""),
-        battle_format=FORMAT,
-        max_concurrent_battles=concurrency,
         open_timeout=DEADLINE_S,
         ping_interval=None,
         ping_timeout=None,
@@ -150,6 +151,22 @@ def test_a_named_user_is_challenged_again_and_again(server: str, tmp_path: Path)
     accepting.result(DEADLINE_S)
     assert (result.total.battles, result.stopped, result.invalid) == (3, "", 0)
     assert (result.total.wins, result.total.losses) == (other.n_lost_battles, other.n_won_battles)
+
+
+def test_a_doubles_battle_with_open_team_sheets_is_played_with_a_team_of_the_folder(
+    server: str, tmp_path: Path
+) -> None:
+    folder = Path(__file__).parents[1] / "data" / "teams" / DOUBLES
+    team = (folder / "restricted.txt").read_text(encoding="utf-8")
+    other = peer(server, battle_format=DOUBLES, team=team, accept_open_team_sheet=True)
+    accepting = later(other.accept_challenges("Sheets Agent", 1))
+    options = PlayOptions(
+        server=server, name="Sheets Agent", mode="challenge", opponent=other.username, format=DOUBLES, teams=str(folder)
+    )
+    result = play(lambda spec: POLICIES["random"](spec, 1), options, log_dir=tmp_path, matches=1, deadline_s=DEADLINE_S)
+    accepting.result(DEADLINE_S)
+    assert (result.total.battles, result.stopped, result.invalid) == (1, "", 0)
+    assert not result.voided
 
 
 def test_opponents_on_the_ladder_are_rated(server: str, tmp_path: Path) -> None:

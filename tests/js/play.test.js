@@ -87,7 +87,7 @@ test('a flood of chat is neither kept nor taken for a sign of life', () => {
 test('a choice that the server calls invalid is counted, and the server chooses', () => {
 	const { match, stage } = startedMatch();
 	match.act(0, 0, stage, 0);
-	assert.equal(match.hear(['|error|[Invalid choice] Can\'t move: Mew has no such move'], stage, 0), '/choose default|2');
+	assert.deepEqual(match.hear(['|error|[Invalid choice] Can\'t move: Mew has no such move'], stage, 0), ['/choose default|2']);
 	match.hear(['|t:|2', '|win|Agent'], stage, 0);
 	assert.deepEqual([match.ending.facts.invalid, match.ending.facts.decisions_0], [1, 0]);
 });
@@ -96,7 +96,7 @@ test('a choice that came too late is not an invalid one', () => {
 	const { match, stage } = startedMatch();
 	match.act(0, 0, stage, 0);
 	for (const why of ['There\'s nothing to choose', 'Sorry, too late to make a different move; the next turn has already started']) {
-		assert.equal(match.hear([`|error|[Invalid choice] ${why}`], stage, 0), null);
+		assert.deepEqual(match.hear([`|error|[Invalid choice] ${why}`], stage, 0), []);
 	}
 	assert.equal(match.invalid, 0);
 });
@@ -111,10 +111,13 @@ test('a clock that chose for a slow agent leads to the next question', () => {
 	assert.equal(match.act(0, 1, stage, 0), '/choose move 2|4');
 });
 
-test('open team sheets and messages of unknown kinds change nothing', () => {
-	const { match, stage } = startedMatch([...OPENING, '|uhtml|otsrequest|<button>', '|showteam|p1|Mew||||surf||||||', '|unheardof|1']);
-	assert.equal(match.act(0, 1, stage, 0), '/choose move 2|2');
-	assert.equal(match.fault, null);
+test('open team sheets are declined, and those that are forced change nothing', () => {
+	const match = aMatch(1);
+	match.join(ROOM, 'agent', 0);
+	assert.deepEqual(match.hear(['|uhtml|otsrequest|<button>', '|uhtmlchange|otsrequest|'], newStage(), 0), ['/rejectopenteamsheets']);
+	const { match: forced, stage } = startedMatch([...OPENING, '|showteam|p1|Mew||||surf||||||', '|unheardof|1']);
+	assert.equal(forced.act(0, 1, stage, 0), '/choose move 2|2');
+	assert.equal(forced.fault, null);
 });
 
 test('a battle that never begins, one in which nothing happens and one that the server closes are given up', () => {

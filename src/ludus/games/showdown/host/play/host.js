@@ -73,8 +73,7 @@ class PlayHost extends ServerHost {
 		};
 		const events = {
 			hear: (match, lines) => this.step(match, () => {
-				const text = match.hear(lines, this.stage, Date.now());
-				if (text !== null) this.guest.say(match, 0, text);
+				for (const text of match.hear(lines, this.stage, Date.now())) this.guest.say(match, 0, text);
 			}),
 			fail: (match, error) => this.step(match, () => { match.fault ??= error; }),
 			fatal: error => this.guard(() => { throw error; }),

@@ -13,6 +13,7 @@ const OWN = 0;
 const OTHER = 1;
 const RATING_S = 3; // servers tell a rated battle's new ratings after its end
 const INVALID = '|error|[Invalid choice]';
+const SHEETS = '|uhtml|otsrequest|<'; // whether to show each other's teams; some opponents wait for an answer
 const LATE = /nothing to choose|too late/; // the battle went on before the choice came
 
 /** `hear` and `act` stage the row when it must choose and set `ending` or `fault`. The clock is the caller's. */
@@ -31,6 +32,7 @@ class GuestMatch extends Seated {
 		this.chosen = NONE; // sent, and not known to be accepted
 		this.sentRequest = null;
 		this.invalid = 0;
+		this.answers = []; // to the message at hand
 		this.rating = null; // after the battle, where it was rated
 		this.isRated = false;
 		this.isTimed = false;
@@ -89,12 +91,12 @@ class GuestMatch extends Seated {
 		return battle.command(this.chosen);
 	}
 
-	/** A message of the battle's room; says what to answer at once, or null. What it leads to is staged. */
+	/** A message of the battle's room; returns what is to be answered at once. What it leads to is staged. */
 	hear(lines, stage, nowMs) {
-		if (this.fault || this.ending) return null;
+		if (this.fault || this.ending) return [];
 		try {
 			const refusals = this.battle.refusals;
-			const invalid = this.invalid;
+			this.answers = [];
 			const told = this.#sift(lines);
 			if (told.length > 0) this.sinceMs = nowMs;
 			this.battle.take(told);
@@ -103,10 +105,10 @@ class GuestMatch extends Seated {
 				this.chosen = NONE;
 			}
 			this.advance(stage);
-			return this.invalid > invalid && !this.battle.ended ? `/choose default|${this.battle.request.rqid}` : null;
+			return this.battle.ended ? [] : this.answers;
 		} catch (error) {
 			this.fault = error;
-			return null;
+			return [];
 		}
 	}
 
@@ -114,11 +116,12 @@ class GuestMatch extends Seated {
 	#sift(lines) {
 		return lines.filter(line => {
 			if (line.startsWith(INVALID)) {
-				if (!LATE.test(line)) this.#refuse(line);
+				if (!LATE.test(line)) this.#refuse();
 				return false;
 			}
 			if (!line.startsWith('|') || line.startsWith('||')) return false; // talk, too
 			const kind = kindOf(line);
+			if (line.startsWith(SHEETS)) this.answers.push('/rejectopenteamsheets'); // it could not read the other's
 			if (kind === 'deinit' || kind === 'expire') this.#close();
 			if (kind === 'player') this.#meet(line);
 			else if (kind === 'rated') this.isRated = true;
@@ -132,6 +135,7 @@ class GuestMatch extends Seated {
 		if (this.battle.request === null || this.chosen === NONE) return;
 		this.invalid++;
 		this.chosen = NONE;
+		this.answers.push(`/choose default|${this.battle.request.rqid}`);
 	}
 
 	#close() {
