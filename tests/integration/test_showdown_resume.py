@@ -19,13 +19,13 @@ from ludus.metrics import names
 from ludus.run import train
 
 
-def config(updates: int, format_id: str) -> RunConfig:
+def config(updates: int, format_id: str, hosts: int) -> RunConfig:
     """Battles last for several updates."""
     return small_run(
         updates,
         game="showdown",
         options={"format": format_id},
-        fleet=FleetConfig(hosts=2, matches=6),
+        fleet=FleetConfig(hosts=hosts, matches=12 // hosts),
         policy=PolicyConfig(width=16, context=32),
         learner=LearnerConfig(decisions=192, minibatch=96, lr_schedule="constant"),
         opponents=OpponentsConfig(
@@ -36,12 +36,18 @@ def config(updates: int, format_id: str) -> RunConfig:
 
 
 @pytest.mark.parametrize(
-    "format_id", ["gen1randombattle", pytest.param("gen9randomdoublesbattle", marks=pytest.mark.slow)]
+    ("format_id", "hosts"),
+    [
+        ("gen1randombattle", 1),
+        pytest.param("gen1randombattle", 2, marks=pytest.mark.slow),
+        pytest.param("gen9randomdoublesbattle", 2, marks=pytest.mark.slow),
+    ],
 )
-def test_three_updates_and_three_more_are_six(tmp_path: Path, format_id: str) -> None:
-    whole = train(config(6, format_id), tmp_path / "whole", observer=Silent())
-    half = train(config(3, format_id), tmp_path / "parts", observer=Silent())
-    parts = train(config(6, format_id), tmp_path / "parts", resume=True, observer=Silent())
+def test_three_updates_and_three_more_are_six(tmp_path: Path, format_id: str, hosts: int) -> None:
+    three, six = (config(updates, format_id, hosts) for updates in (3, 6))
+    whole = train(six, tmp_path / "whole", observer=Silent())
+    half = train(three, tmp_path / "parts", observer=Silent())
+    parts = train(six, tmp_path / "parts", resume=True, observer=Silent())
     assert_equal_runs(whole, parts)
     assert counters(parts)[names.MATCHES] > counters(half).get(names.MATCHES, 0)
     assert names.VOIDED not in counters(parts)
