@@ -74,7 +74,7 @@ def checkpoint(showdown: Installation, tmp_path_factory: pytest.TempPathFactory)
 
 
 def peer(server: str, *, concurrency: int = 2, **more: Any) -> RandomPlayer:  # Any: poke-env has no types
-    settings = {"battle_format": FORMAT, "max_concurrent_battles": concurrency} | more
+    settings: dict[str, Any] = {"battle_format": FORMAT, "max_concurrent_battles": concurrency} | more
     return RandomPlayer(
         **settings,
         account_configuration=AccountConfiguration(f"peer {next(numbers)}", None),

@@ -1,10 +1,11 @@
-"""`ludus servers up`, `status` and `down`."""
+"""`ludus servers up`, `status`, `down` and `page`."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -122,6 +123,32 @@ def down() -> None:
         _gone(DOWN_S)
         state.remove()
     console.print(f"Stopped: {', '.join(view.address for view in found.servers)}.", highlight=False, soft_wrap=True)
+
+
+@app.command("page")
+def page(
+    server: Annotated[
+        str, typer.Option(help="Its address. Default: the first of `ludus servers up`.", show_default=False)
+    ] = "",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Of the page; 0: a free one.")] = 8100,
+) -> None:
+    """Serve a page, loopback only, from which a person plays on a server in a browser. Until Ctrl-C.
+
+    Example: [bold]ludus servers page[/bold]
+    """
+    from rich.console import Console
+
+    from ludus.games.showdown.play_game import address
+    from ludus.games.showdown.servers import client, state
+
+    found = state.read() if state.is_kept() else None
+    if not server and found is not None and found.servers:
+        server = found.servers[0].address
+    with client.serve(address(server or "127.0.0.1:8000"), port) as serving:
+        url = f"http://127.0.0.1:{serving.server_address[1]}/"
+        Console().print(f"Open {url} in a browser; Ctrl-C ends it.", highlight=False, soft_wrap=True)
+        with suppress(KeyboardInterrupt):
+            serving.serve_forever()
 
 
 def _gone(within_s: float) -> bool:

@@ -1,0 +1,64 @@
+"""A page from which a person plays on a server of this machine, with no more than a browser.
+
+Showdown's own client is not in the simulator's package: a server sends browsers to the one on the internet.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from ludus.errors import ConfigError
+from ludus.games.showdown.servers.ports import LOOPBACK
+
+PAGE = Path(__file__).with_name("client.html")
+PLACE = "SERVER_ADDRESS"
+IDLE_S = 10.0  # for a browser that connects and says nothing
+
+
+def serve(server: str, port: int = 0) -> ThreadingHTTPServer:
+    """An HTTP server on loopback, to be run with `serve_forever`; port 0: a free one. Raises ConfigError."""
+    try:
+        return ThreadingHTTPServer((LOOPBACK, port), partial(_Handler, page(server), _policy(server)))
+    except OSError as error:
+        raise ConfigError(f"--port: {port} cannot be used ({error.strerror}); take another, or none") from error
+
+
+def page(server: str) -> bytes:
+    """The page for the server of that WebSocket address."""
+    if not re.fullmatch(r"wss?://[\w.:\[\]/~-]+", server):
+        raise ConfigError(
+            f"--server: {server!r} is no address; expected one like ws://{LOOPBACK}:8000/showdown/websocket"
+        )
+    return PAGE.read_text(encoding="utf-8").replace(PLACE, server).encode()
+
+
+def _policy(server: str) -> str:
+    """It may talk to that server and load nothing from anywhere."""
+    parts = urlsplit(server)
+    inline = "script-src 'unsafe-inline'; style-src 'unsafe-inline'"
+    return f"default-src 'none'; {inline}; connect-src {parts.scheme}://{parts.netloc}"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    timeout = IDLE_S
+
+    def __init__(self, body: bytes, policy: str, *rest: object) -> None:
+        self._body, self._policy = body, policy
+        super().__init__(*rest)  # type: ignore[arg-type]  # what the server passes on
+
+    def do_GET(self) -> None:
+        found = urlsplit(self.path).path == "/"
+        body = self._body if found else b"there is one page here: /\n"
+        self.send_response(200 if found else 404)
+        self.send_header("Content-Type", "text/html; charset=utf-8" if found else "text/plain; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Content-Security-Policy", self._policy)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nobody reads it."""
