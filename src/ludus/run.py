@@ -165,6 +165,8 @@ class Run:
                 fleet=self._config.fleet,
                 progress=self._after_match,
             )
+        if self._playing:
+            self._source.catch_up()  # the actor waited meanwhile: that time is not to count as time of training
         self._scores = {result.opponent: result.score if alone else result.win_rate for result in results}
         for opponent, rate in self._scores.items():
             self._metrics.set(names.WIN_RATE(opponent), rate)

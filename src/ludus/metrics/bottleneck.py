@@ -16,7 +16,6 @@ WAITING = {
     ACTOR: (names.WAIT_HOSTS, names.HAND_OVER),
     LEARNER: (names.WAIT_BATCH,),
 }
-BREAKS = (names.EVALUATE,)  # time that belongs to no comparison
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +55,11 @@ def of_times(times: Times, *, hosts: int, cores: int) -> str:
 
 
 def loads(shares: Mapping[str, float]) -> dict[str, Load]:
-    """By kind of process, of those that were measured. Time of evaluations is left out."""
+    """By kind of process, of those that were measured. Time in which nobody trained is left out."""
     found = {}
     for process, waiting in WAITING.items():
         own = {stage: share for stage, share in shares.items() if names.process(stage) == process}
-        whole = 1 - sum(own.pop(stage, 0.0) for stage in BREAKS)
+        whole = 1 - sum(own.pop(stage, 0.0) for stage in names.BREAKS)
         if not own or whole <= 0:
             continue
         busy = max(0.0, 1 - sum(own.get(stage, 0.0) for stage in waiting) / whole)

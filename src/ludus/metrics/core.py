@@ -135,7 +135,7 @@ class Metrics:
         """The flat numbers for the exporters, in the order of names.py.
 
         Means begin anew with every report, rates look back over the last ten, shares and durations fade; counters and
-        gauges stay. Time in which an evaluation ran is in no share: it would hide where that of the training goes.
+        gauges stay. Reports of time in which an evaluation ran leave the shares as they were.
         """
         now = self._clock_ns()
         wall_ns = max(now - self._since_ns, 1)
@@ -182,8 +182,7 @@ class Metrics:
 
     def _stage_numbers(self, window: Times, wall_ns: int) -> dict[str, float]:
         self._times.add(window)
-        evaluated = window.stages.get(names.EVALUATE)
-        if evaluated is None or not evaluated.total_ns:
+        if not any(stage in window.stages and window.stages[stage].total_ns for stage in names.BREAKS):
             self._recent.fade(0.5 ** (wall_ns / 1e9 / HALF_LIFE_S))
             self._recent.add(window)
         numbers = {}

@@ -221,6 +221,10 @@ STAGES: tuple[Stage, ...] = (
 )
 
 
+# Time of the learner in which nobody trains: it is in no share, which would hide where that of the training goes.
+BREAKS = (START, EVALUATE)
+
+
 def process(stage: str) -> str:
     """Of which kind of process a stage is a part."""
     return stage.partition("/")[0]

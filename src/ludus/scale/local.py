@@ -73,6 +73,10 @@ class SerialSource:
         self._metrics.merge(self._actor.drain())
         return self._batch if full else None
 
+    def catch_up(self) -> None:
+        """Take in what the actor has counted meanwhile."""
+        self._metrics.merge(self._actor.drain())
+
     def release(self) -> None:
         """The batch is filled again by the next call of `next`."""
 
@@ -175,6 +179,11 @@ class OverlappedSource:
                 raise TrainingError(
                     f"the actor (pid {self._process.pid}) said nothing for {SILENCE_S:.0f} s; its log is {self._log}"
                 )
+
+    def catch_up(self) -> None:
+        """Take in what the actor has said meanwhile."""
+        while (message := self._receive(0)) is not None:
+            self._take_in(message)
 
     def release(self) -> None:
         if self._taken is not None:

@@ -86,6 +86,7 @@ class Screen:
                     _win_rates(self.results, self.numbers, height, width),
                     _stages(self.numbers, height, width),
                 ],
+                ratios=(9, 10),
             ),
             Text(text.bottleneck(self.numbers), style="cyan", no_wrap=True, overflow="ellipsis"),
         )
@@ -244,10 +245,12 @@ def _pairs(rows: Iterable[Row]) -> RenderableType:
     return grid
 
 
-def _columns(titles: Sequence[str], blocks: Sequence[RenderableType]) -> RenderableType:
+def _columns(
+    titles: Sequence[str], blocks: Sequence[RenderableType], ratios: Sequence[int] = (1, 1, 1)
+) -> RenderableType:
     grid = Table.grid(expand=True, padding=(0, 3, 0, 0), pad_edge=False)
-    for _ in titles:
-        grid.add_column(ratio=1)
+    for _, ratio in zip(titles, ratios, strict=True):
+        grid.add_column(ratio=ratio)
     grid.add_row(*(Text(title, style="bold") for title in titles))
     grid.add_row(*blocks)
     return grid
