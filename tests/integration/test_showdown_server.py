@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import http.server
 import json
+import os
+import signal
 import subprocess
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,6 +24,8 @@ from ludus.errors import HostRefused
 from ludus.fleet.fleet import HostFleet
 from ludus.games.registry import load
 from ludus.games.showdown.install import Installation
+from ludus.games.showdown.servers.fleet import ServerFleet
+from ludus.games.showdown.servers.supervisor import Limits
 from ludus.types import Ending
 
 DEADLINE_S = 100.0
@@ -109,13 +113,11 @@ def test_what_is_no_showdown_server_is_refused_with_what_it_is(tmp_path: Path) -
     with (
         http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler) as web,
         Meddler(hello="o") as sockjs,
-        Meddler(hello='{"jsonrpc": "2.0"}') as other,
     ):
         Thread(target=web.serve_forever, daemon=True).start()
         cases = {
             address(web.server_port): r"no Showdown server answers there \(a web server does, with status 501",
             sockjs.address: "it does not speak the Showdown protocol",
-            other.address: "it does not speak the Showdown protocol",
         }
         for where, words in cases.items():
             with pytest.raises(HostRefused, match=words), fleet(tmp_path, {"servers": [where]}):
@@ -192,16 +194,36 @@ def test_a_doubles_format_with_team_preview_is_played_with_the_spec_of_the_embed
     assert (served.name, served.schema, served.fingerprint) == (embedded.name, embedded.schema, embedded.fingerprint)
 
 
-def test_matches_survive_a_cut_connection(port: int, tmp_path: Path) -> None:
+def test_matches_survive_connections_that_are_cut_between_and_inside_messages(port: int, tmp_path: Path) -> None:
     with Proxy(port) as proxy:
         options = {"servers": [address(proxy.port)], "format": "gen9randombattle", "max_turns": 10}
         with fleet(tmp_path, options, matches=2, schedule=[(0, 1), (1, 2)]) as running:
             assert play(running, 2, recvs=4) == []
             proxy.cut()
-            endings = play(running, 2)
+            endings = play(running, 2, recvs=3)
+            proxy.cut_after(300)  # requests are longer
+            endings += play(running, 2 - len(endings))
             assert not running.health.voided
             assert running.health.restarts == 0
     assert {ending.match for ending in endings} == {0, 1}
+
+
+@pytest.mark.slow
+def test_scheduled_matches_lost_with_a_killed_server_are_played_when_it_is_back(
+    showdown: Installation, tmp_path: Path
+) -> None:
+    with ServerFleet(1, limits=Limits(backoff_s=0.05), found=showdown) as servers:
+        options = {"servers": servers.addresses(), "max_turns": 20, "start_deadline_s": 60}
+        with fleet(tmp_path, options, matches=4, schedule=[(i, 100 + i) for i in range(6)]) as running:
+            assert play(running, 1, recvs=12) == []
+            (before,) = servers.views()
+            assert before.pid is not None
+            os.kill(before.pid, signal.SIGKILL)
+            endings = play(running, 10)
+            assert sum(running.health.voided.values()) == 4
+            assert (running.health.exhausted, running.health.restarts) == (True, 0)
+    assert sorted(ending.match for ending in endings if ending.void) == [0, 1, 2, 3]
+    assert sorted(ending.match for ending in endings if not ending.void) == list(range(6))
 
 
 @pytest.mark.parametrize("game_format", ["gen9randombattle", "gen9ou"])

@@ -5,7 +5,8 @@ const assert = require('node:assert/strict');
 const path = require('node:path');
 const { mock, test } = require('node:test');
 const { HOST } = require('./simulator.js');
-const { ArrivalStage } = require(path.join(HOST, 'frames.js'));
+const { ArrivalStage, HostError } = require(path.join(HOST, 'frames.js'));
+const { SlotHost } = require(path.join(HOST, 'hosting.js'));
 const { setUp } = require(path.join(HOST, 'setup.js'));
 const { ServedBattle } = require(path.join(HOST, 'server', 'battle.js'));
 const { Connection, inventName, parseMessage, userId } = require(path.join(HOST, 'server', 'connection.js'));
@@ -512,4 +513,21 @@ test('a battle that the server does not bring back is lost', async () => {
 	} finally {
 		mock.timers.reset();
 	}
+});
+
+// -- scheduled matches
+
+test('a scheduled match that was lost to something passing is opened again, three times', () => {
+	const host = new SlotHost('', () => {}, () => {});
+	Object.assign(host, { schedule: [[5, 50], [6, 60]], begun: 2, faults: 0, seed: 1 });
+	const said = [];
+	host.writer.json = (kind, body) => said.push(body.again ?? false);
+	const away = Object.assign(new HostError('match', 'the connection to the server was lost'), { isPassing: true });
+	host.reportFault(0, { number: 6, seed: 60, fault: new HostError('match', 'the team was rejected') });
+	assert.equal(host.nextMatch(), null);
+	for (let i = 0; i < 4; i++) {
+		host.reportFault(0, { number: 5, seed: 50, fault: away });
+		assert.deepEqual(host.nextMatch(), i < 3 ? { number: 5, seed: 50 } : null);
+	}
+	assert.deepEqual(said, [false, true, true, true, false]);
 });

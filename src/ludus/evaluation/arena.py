@@ -19,7 +19,7 @@ from ludus.config.schema import FleetConfig
 from ludus.errors import ConfigError, EvaluationError
 from ludus.evaluation.intervals import wilson
 from ludus.evaluation.recording import Recorder
-from ludus.fleet.fleet import HostFleet
+from ludus.fleet.fleet import FleetHealth, HostFleet
 from ludus.games.registry import Game
 from ludus.metrics import names
 from ludus.metrics.core import Metrics, StageTimer
@@ -174,6 +174,7 @@ def play(
             progress=progress,
             recorder=recorder,
             metrics=metrics,
+            health=lambda: running.health,
         )
         metrics.merge_times(running.take_times())
         metrics.report()  # the time so far, before the hosts are ended
@@ -190,8 +191,9 @@ def contest(
     progress: Callable[[Progress], None] | None = None,
     recorder: Recorder | None = None,
     metrics: Metrics | None = None,
+    health: Callable[[], FleetHealth] | None = None,
 ) -> list[MatchupResult]:
-    """Play a schedule on a fleet that was started with it."""
+    """Play a schedule on a fleet that was started with it; its `health` tells when hosts have given matches up."""
     metrics = metrics or Metrics(ACTOR)
     waiting, sending = metrics.stage(names.WAIT_HOSTS), metrics.stage(names.SEND)
     timers = {name: metrics.stage(names.POLICIES if name == agent else names.OPPONENTS) for name in policies}
@@ -227,7 +229,18 @@ def contest(
                 recorder.choose(arrivals, action)
             with sending:
                 fleet.send(arrivals.row, action)
+        elif not arrivals.endings and health is not None:
+            _raise_lost(health(), len(schedule) - tally.ended)
     return tally.results()
+
+
+def _raise_lost(health: FleetHealth, missing: int) -> None:
+    """EvaluationError when nothing is left to be played."""
+    if health.exhausted:
+        reasons = ", ".join(f"{reason} ({count})" for reason, count in health.voided.most_common(3))
+        raise EvaluationError(
+            f"{missing} scheduled matches were given up by their hosts, so there is no result: {reasons}"
+        )
 
 
 def choose(arrivals: Arrivals, schedule: Schedule, policies: Mapping[str, Policy], agent: str) -> NDArray[np.int32]:

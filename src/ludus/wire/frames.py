@@ -130,6 +130,7 @@ class ErrorBody(msgspec.Struct, frozen=True):
     kind: Literal["configuration", "match", "internal"]
     slot: int | None = None  # where a match was lost
     number: int | None = None  # of that match
+    again: bool = False  # it is in the schedule, and its host will open it once more
 
 
 class TimesBody(msgspec.Struct, frozen=True):

@@ -118,18 +118,21 @@ class Ledger:
         """A match the host gave up (ERROR of kind match): its number, None when it had not asked anybody yet, and the
         rows that need not be answered any more.
 
-        A scheduled match is not played again: with the same seed it would be lost again.
+        A scheduled match is not played again, as with the same seed it would be lost again, unless the host says so.
         """
         if error.slot is None or not 0 <= error.slot < len(self._number):
             raise ProtocolError(f"ERROR of kind match in slot {error.slot}, expected 0 to {len(self._number) - 1}")
         self._must_owe("ERROR of kind match")
         number = int(self._number[error.slot])
         if number != _NONE:
+            seed = self._running.get(number)
+            if error.again and self._to_open is not None and seed is not None:
+                self._to_open[number] = seed
             return number, self._free(error.slot)
         self._resumed.pop(error.slot, None)
         if self._to_open is None and error.number is not None:
             self._use(error.number)
-        if self._to_open:
+        if self._to_open and not error.again:
             # a host takes its schedule in order, so the match that could not start is the first that has not
             self._to_open.pop(next(iter(self._to_open)) if error.number is None else error.number, None)
         return None, np.empty(0, np.intp)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -53,6 +54,13 @@ def test_a_schedule_gives_every_opponent_the_same_seeds_from_every_seat() -> Non
             chosen = (schedule.opponent(numbers) == opponent) & (schedule.agent_seat(numbers) == seat)
             assert tuple(seeds[chosen]) == schedule.seeds
     assert len(set(schedule.seeds)) == 3
+
+
+def test_matches_that_hosts_give_up_for_good_end_the_contest_at_once(tmp_path: Path) -> None:
+    began_s = time.monotonic()
+    with pytest.raises(EvaluationError, match=r"\d+ scheduled matches were given up by their hosts.*host: "):
+        compete(tmp_path, ToyOptions(game="nim", match_error_after=3))
+    assert time.monotonic() - began_s < 30.0
 
 
 def test_a_match_number_says_who_sits_where() -> None:

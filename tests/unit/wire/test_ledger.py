@@ -229,6 +229,20 @@ def test_scheduled_match_that_cannot_start_is_not_played_again(number: int | Non
     assert ledger.unplayed == [(20, 2)]
 
 
+def test_scheduled_match_that_its_host_opens_again_stays_in_the_schedule() -> None:
+    ledger = Ledger(SPEC, 2, [(10, 1), (20, 2)])
+    assert ledger.lost(ErrorBody("the server is away", "match", 0, 10, again=True))[0] is None
+    assert ledger.unplayed == [(10, 1), (20, 2)]
+    ledger.arrivals(came([0], [10], [True]))
+    ledger.actions(rows(0))
+    assert ledger.lost(ErrorBody("the server is away", "match", 0, 10, again=True))[0] == 10
+    assert sorted(ledger.unplayed) == [(10, 1), (20, 2)]
+    ledger.arrivals(came([2], [10], [True]))
+    ledger.actions(rows(2))
+    ledger.lost(ErrorBody("bug", "match", 1, 10))
+    assert ledger.unplayed == [(20, 2)]
+
+
 def test_neighbouring_float_leaves_are_checked_together() -> None:
     assert float_ranges(SPEC.obs) == [(4, 12)]
 

@@ -7,6 +7,7 @@ const { matchSeed } = require('./matches.js');
 const { SEATS } = require('./seated.js');
 const { hello } = require('./setup.js');
 
+const TIMES_AGAIN = 3; // a scheduled match is opened again
 const FAULTS_IN_A_ROW = 20; // matches that fail without one that ends between them, before the host gives up
 
 class SlotHost {
@@ -19,6 +20,7 @@ class SlotHost {
 		this.clock = SILENT;
 		this.slots = null;
 		this.faultsAllowed = FAULTS_IN_A_ROW;
+		this.lost = new Map(); // scheduled matches that were lost to something that passes: number -> times
 	}
 
 	/** Take a CONFIGURE message in; `setup` is what its options lead to, by `setUp`. */
@@ -75,7 +77,17 @@ class SlotHost {
 		if (++this.faults > this.faultsAllowed) {
 			throw new HostError('internal', `${this.faults} matches in a row failed, the last one: ${error.message}`);
 		}
-		this.writer.json(KIND.ERROR, { message: error.message, kind: 'match', slot, number: match.number });
+		const said = { message: error.message, kind: 'match', slot, number: match.number };
+		this.writer.json(KIND.ERROR, this.#queueAgain(match) ? { ...said, again: true } : said);
+	}
+
+	/** Put a scheduled match at the end of the schedule when what it was lost to may have passed by then. */
+	#queueAgain({ fault, number, seed }) {
+		const times = this.lost.get(number) ?? 0;
+		if (!this.schedule || !fault.isPassing || times >= TIMES_AGAIN) return false;
+		this.lost.set(number, times + 1);
+		this.schedule.push([number, seed]);
+		return true;
 	}
 
 	/** Append what completes an answer: all that is staged and, when it is time, where the time went. */

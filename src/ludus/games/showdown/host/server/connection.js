@@ -12,6 +12,11 @@ function userId(name) {
 	return name.toLowerCase().replace(/[^a-z0-9]/g, '');
 }
 
+/** An error that may be gone when the same is tried again. */
+function passing(kind, message) {
+	return Object.assign(new HostError(kind, message), { isPassing: true });
+}
+
 /** A message as {room, lines}; the room is '' for what belongs to none. */
 function parseMessage(text) {
 	if (!text.startsWith('>')) return { room: '', lines: text.split('\n') };
@@ -51,9 +56,7 @@ class Connection {
 		try {
 			await new Promise((resolve, reject) => {
 				const refuse = why => reject(new HostError('configuration', `${this.url}: ${why}`));
-				const wait = why => {
-					reject(Object.assign(new HostError('configuration', `${this.url}: ${why}`), { isPassing: true }));
-				};
+				const wait = why => reject(passing('configuration', `${this.url}: ${why}`));
 				timer = setTimeout(() => wait(`nobody could log in within ${deadlineMs / 1000} s`), deadlineMs);
 				socket.onerror = () => {
 					socket.onclose = null;
@@ -149,4 +152,4 @@ class Connection {
 
 function ignore() {}
 
-module.exports = { Connection, inventName, parseMessage, userId };
+module.exports = { Connection, inventName, parseMessage, passing, userId };

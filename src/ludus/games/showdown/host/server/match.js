@@ -7,7 +7,7 @@ const { SplitMix } = require('../matches.js');
 const { standing } = require('../observe.js');
 const { SEATS, Seated } = require('../seated.js');
 const { ServedBattle } = require('./battle.js');
-const { userId } = require('./connection.js');
+const { passing, userId } = require('./connection.js');
 
 const NONE = -1;
 // No part of a battle, and no sign that the server works on it.
@@ -187,8 +187,8 @@ class ServerMatch extends Seated {
 	overdue(nowMs, { start_deadline_s: start, silence_deadline_s: silence }) {
 		if (this.owed || this.fault || this.ending) return null;
 		const waitedS = (nowMs - this.sinceMs) / 1000;
-		if (!this.began) return waitedS > start ? new HostError('match', `no battle began within ${start} s`) : null;
-		return waitedS > silence ? new HostError('match', `the server said nothing for ${silence} s`) : null;
+		if (!this.began) return waitedS > start ? passing('match', `no battle began within ${start} s`) : null;
+		return waitedS > silence ? passing('match', `the server said nothing for ${silence} s`) : null;
 	}
 }
 

@@ -4,6 +4,7 @@
 const { setTimeout: sleep } = require('node:timers/promises');
 const { HostError } = require('../frames.js');
 const { PairedAccount } = require('./account.js');
+const { passing } = require('./connection.js');
 
 const LOGIN_DEADLINE_MS = 15_000;
 const AGAIN_MS = 500; // before a server that is not there is asked again, while a host starts
@@ -213,7 +214,7 @@ class Pair {
 		const match = this.starting;
 		this.starting = null;
 		if (match !== null && match.room === null) this.queue.unshift(match);
-		else if (match !== null) this.fail(match, new HostError('match', LOST));
+		else if (match !== null) this.fail(match, passing('match', LOST));
 		this.reconnect(seat);
 	}
 
@@ -238,7 +239,7 @@ class Pair {
 		this.absent[seat].clear();
 		for (const room of rooms) {
 			const match = this.rooms.get(room);
-			if (match !== undefined) this.fail(match, new HostError('match', LOST));
+			if (match !== undefined) this.fail(match, passing('match', LOST));
 		}
 	}
 
