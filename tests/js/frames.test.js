@@ -78,8 +78,10 @@ test('an actions frame must have the size its count asks for', () => {
 test('a wrong configuration is refused with its field', () => {
 	const good = { protocol: 2, matches: 2, options: {}, seed: 5, schedule: [[0, 3]], keep_log: true };
 	const decode = change => frames.decodeConfigure(Buffer.from(JSON.stringify({ ...good, ...change })));
-	assert.deepEqual(decode({}), { matches: 2, options: {}, seed: 5, schedule: [[0, 3]], resume: null, timesS: null, keepLog: true });
+	assert.deepEqual(decode({}), { matches: 2, options: {}, seed: 5, schedule: [[0, 3]], resume: null, timesS: null, parts: 1, keepLog: true });
 	assert.equal(decode({ times_s: 0.5 }).timesS, 0.5);
+	assert.equal(decode({ parts: 2 }).parts, 2);
+	assert.throws(() => decode({ parts: 0 }), /parts/);
 	assert.throws(() => decode({ times_s: 'often' }), /times_s/);
 	assert.throws(() => decode({ protocol: 1 }), /protocol/);
 	assert.throws(() => decode({ matches: 0 }), /matches/);

@@ -20,6 +20,7 @@ CountOrAuto = Annotated[int, Meta(ge=0)]  # 0: chosen for this machine
 class FleetConfig(Struct, frozen=True, forbid_unknown_fields=True):
     hosts: CountOrAuto = 0  # 0: one per core
     matches: Count = 64  # per host; the batches of the policy are about as large
+    parts: CountOrAuto = 0  # in which a host answers; 0: one where every core has a host, else two
     hello_deadline_s: Positive = 60.0  # from start to the first frame
     reply_deadline_s: Positive = 30.0  # from actions to what they lead to
     backoff_s: Positive = 0.5  # doubled with each failure in a row, at most backoff_max_s

@@ -79,7 +79,8 @@ class HostFleet:
         self.matches = matches or config.matches
         self._seed = seed = seed if standing is None else standing.seed
         self._scheduled = schedule is not None
-        setup = Setup(command, options, seed, count, self.matches, self._scheduled, keep_log, log_dir, times_s)
+        parts = config.parts or _parts(count)
+        setup = Setup(command, options, seed, count, self.matches, self._scheduled, keep_log, log_dir, times_s, parts)
         shares = [None if schedule is None else schedule[i::count] for i in range(count)]
         stood = [None] * count if standing is None else standing.hosts
         self._hosts = [Host(i, setup, share, host) for i, (share, host) in enumerate(zip(shares, stood, strict=True))]
@@ -360,6 +361,12 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def _parts(hosts: int) -> int:
+    """How many parts an answer should have. With cores to spare, hosts should not wait for the caller while they have
+    work. Where every core has a host, a caller that wakes early takes the core from one that is busy."""
+    return 1 if hosts >= cores() else 2
 
 
 def _wait_ms(until_s: float, wake_s: float | None) -> int | None:

@@ -53,6 +53,7 @@ class Setup:
     keep_log: bool
     log_dir: Path
     times_s: float | None = None  # how often hosts say where their time went
+    parts: int = 1  # in which hosts answer
 
 
 class Host:
@@ -145,6 +146,7 @@ class Host:
             self._setup.keep_log,
             None if standing is None else standing.resumption(),
             self._setup.times_s,
+            self._setup.parts,
         )
         self.process.write(encode_configure(configure))
         return self.process

@@ -92,7 +92,7 @@ class _Table:
         self._plan = _plan(configure)
         self._resumed = _resumed(configure)
         self._slots = [_Slot(index, game.match(), game.spec.seats) for index in range(configure.matches)]
-        self._flush_after = (configure.matches + 1) // 2
+        self._flush_after = -(-configure.matches // configure.parts)  # matches that go into one part of an answer
         self._advanced = 0
         self._ready: deque[tuple[_Slot, int, NDArray[np.uint8]]] = deque()
         self.clock = StageClock(configure.times_s)
@@ -157,14 +157,14 @@ class _Table:
             self._ask(slot, turn)
 
     def _ask(self, slot: _Slot, turn: Turn) -> None:
+        if self._advanced == self._flush_after:
+            self._flush(done=False)
         slot.earned += turn.reward
         slot.asked = set(turn.seats)
         for index, seat in enumerate(turn.seats):
             slot.legal[seat] = turn.legal[index]
             self._ready.append((slot, seat, turn.obs[index]))
         self._advanced += 1
-        if self._advanced == self._flush_after:
-            self._flush(done=False)
 
     def _end(self, slot: _Slot, turn: Turn) -> None:
         assert turn.score is not None

@@ -64,6 +64,7 @@ class Configure(msgspec.Struct, frozen=True):
     keep_log: bool = False
     resume: Resumption | None = None  # not together with a schedule
     times_s: float | None = None  # say so often where the time went; None: never
+    parts: int = 1  # in which to answer ACTIONS, if the host can; 1: all at once
     protocol: int = VERSION
 
 
@@ -148,6 +149,8 @@ def decode_configure(body: Bytes) -> Configure:
     configure = _json(body, Configure, "CONFIGURE")
     if configure.protocol != VERSION:
         raise ProtocolError(f"the fleet speaks protocol {configure.protocol}, this host speaks {VERSION}")
+    if configure.parts < 1:
+        raise ProtocolError(f"CONFIGURE: answers in {configure.parts} parts, expected at least 1")
     resume = configure.resume
     if resume is not None and (configure.schedule is not None or len(resume.open) != configure.matches):
         raise ProtocolError("CONFIGURE: resume names one match for each slot, and there is no schedule beside it")

@@ -111,13 +111,12 @@ def test_host_greets_opens_and_plays_to_the_end() -> None:
         assert hello.facts == {"version": "3"}
         opening = fleet.arrivals()
         assert (opening.row.tolist(), opening.match.tolist(), opening.opens.tolist()) == ([0, 1], [7, 7], [1, 1])
-        assert not opening.done  # one of one matches has advanced: flushed at once
-        assert fleet.arrivals().done
+        assert opening.done
         fleet.act([0, 1], [1, 0])
         second = fleet.arrivals()
         assert (second.reward.tolist(), second.opens.tolist()) == ([1.0, 0.0], [0, 0])
         assert SPEC.obs.leaf(second.obs, "turn")[:, 0].tolist() == [1.0, 1.0]
-        assert fleet.arrivals().done
+        assert second.done
         fleet.act([0, 1], [0, 1])
         ending = fleet.ending()
         assert (ending.number, ending.seed, ending.score, ending.reward) == (7, 11, [1.0, 0.0], [0.0, 1.0])
@@ -130,7 +129,6 @@ def test_a_host_that_is_asked_says_where_its_time_went_before_the_answer_is_comp
     with served() as fleet:
         fleet.configure(times_s=1e-9)
         fleet.next(Kind.HELLO)
-        assert not fleet.arrivals().done
         for round_ in range(2):
             times = frames.decode_times(fleet.next(Kind.TIMES))
             assert fleet.arrivals().done
@@ -138,16 +136,13 @@ def test_a_host_that_is_asked_says_where_its_time_went_before_the_answer_is_comp
             assert times.stages["simulate"].passes == 1
             assert ("wait" in times.stages) == (round_ > 0)
             fleet.act([0, 1], [1, 0])
-            if round_ == 0:
-                assert not fleet.arrivals().done
 
 
 def test_a_resumed_host_opens_the_given_matches_and_numbers_go_on() -> None:
     with served() as fleet:
         fleet.configure(matches=3, resume=frames.Resumption([4, None, 2], 6))
         fleet.next(Kind.HELLO)
-        opening = [fleet.arrivals(), fleet.arrivals()]
-        assert [number for came in opening for number in came.match.tolist()] == [4, 4, 6, 6, 2, 2]
+        assert fleet.arrivals().match.tolist() == [4, 4, 6, 6, 2, 2]
         for _ in range(2):
             fleet.act([0, 1], [0, 0])
             last = fleet.next(Kind.ENDING) if _ else fleet.arrivals()
@@ -170,24 +165,24 @@ def test_half_of_a_decision_is_answered_with_an_empty_frame() -> None:
         assert fleet.arrivals().row.tolist() == [0, 1]
 
 
-def test_rows_are_flushed_when_half_of_the_matches_have_advanced() -> None:
+@pytest.mark.parametrize(
+    ("parts", "sizes"), [(1, [(8, True)]), (2, [(4, False), (4, True)]), (3, [(4, False), (4, True)])]
+)
+def test_an_answer_comes_in_the_parts_that_were_asked_for(parts: int, sizes: list[tuple[int, bool]]) -> None:
     with served() as fleet:
-        fleet.configure(4, schedule=[(number, 1) for number in range(4)])
+        fleet.configure(4, schedule=[(number, 1) for number in range(4)], parts=parts)
         fleet.next(Kind.HELLO)
-        sizes = [(len(came.row), came.done) for came in (fleet.arrivals(), fleet.arrivals(), fleet.arrivals())]
-        assert sizes == [(4, False), (4, False), (0, True)]
+        assert [(len(came.row), came.done) for came in (fleet.arrivals() for _ in sizes)] == sizes
 
 
 def test_seeds_are_derived_from_the_hosts_seed_unless_scheduled() -> None:
     with served() as fleet:
         fleet.configure()
         fleet.next(Kind.HELLO)
-        number, lost = 0, derive(1, 0) % 5 == 0
-        while not (came := fleet.arrivals()).done:
-            number = int(came.match[0])
+        lost = derive(1, 0) % 5 == 0
+        number = int(fleet.arrivals().match[0])
         fleet.act([0, 1], [0, 0])
-        while not fleet.arrivals().done:
-            pass
+        fleet.arrivals()
         fleet.act([0, 1], [0, 0])
         assert fleet.ending().seed == derive(1, number)
         assert number == int(lost)

@@ -224,8 +224,9 @@ function decodeConfigure(body) {
 	}
 	const timesS = message.times_s ?? null;
 	expect(timesS === null || (Number.isFinite(timesS) && timesS > 0), 'times_s must be null or seconds');
-	const { matches, options, seed } = message;
-	return { matches, options, seed, schedule, resume, timesS, keepLog: !!message.keep_log };
+	const { matches, options, seed, parts = 1 } = message;
+	expect(isCount(parts) && parts >= 1, 'parts must be at least 1');
+	return { matches, options, seed, schedule, resume, timesS, parts, keepLog: !!message.keep_log };
 }
 
 function aligned(offset) {

@@ -19,7 +19,7 @@ class Host extends SlotHost {
 		const message = decodeConfigure(body);
 		this.prepare(message, setUp(this.simRoot, message.options, message.keepLog));
 		const { matches, resume } = message;
-		this.flushAfter = Math.ceil(matches / 2);
+		this.flushAfter = Math.ceil(matches / message.parts);
 		for (let slot = 0; slot < matches; slot++) {
 			this.openNext(slot, resume ? resume.open[slot] : null);
 			this.flushWhenDue(slot < matches - 1);
