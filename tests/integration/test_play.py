@@ -217,6 +217,28 @@ def test_a_connection_cut_in_the_middle_of_a_message_and_a_flood_of_chat_cost_no
     assert not result.voided
 
 
+def test_a_host_that_dies_is_started_again_and_finishes_its_battles(server: str, tmp_path: Path) -> None:
+    other = peer(server, concurrency=1)
+    connected = Connected(lambda: later(other.send_challenges("Mortal Agent", 1)))
+    killed: list[int] = []
+
+    def kill() -> None:
+        (host,) = [each for each in psutil.Process().children() if "play/host.js" in " ".join(each.cmdline())]
+        host.kill()
+        killed.append(host.pid)
+
+    def tell(event: Event) -> None:
+        if not killed:
+            connected(event)
+
+    options = PlayOptions(server=server, name="Mortal Agent", format=FORMAT)
+    result = play(agent, options, log_dir=tmp_path, matches=1, deadline_s=DEADLINE_S, tell=tell, show=Once(1, kill))
+    assert connected.done is not None
+    connected.done.result(DEADLINE_S)
+    assert (result.total.battles, result.restarts, dict(result.voided)) == (1, 1, {"died": 1})
+    assert other.n_finished_battles == 1
+
+
 def test_ctrl_c_finishes_what_runs_and_begins_no_more(server: str, tmp_path: Path) -> None:
     other, stop = peer(server, concurrency=1), Stop()
     connected = Connected(lambda: later(other.send_challenges("Leaving Agent", 2)))

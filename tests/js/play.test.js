@@ -186,7 +186,7 @@ class FakeAccount {
 }
 
 /** A guest with `matches` waiting, with a clock of its own; `act` gets {guest, account, told, tick}. */
-async function withGuest({ mode = 'accept', opponent = '', matches = 1 }, act) {
+async function withGuest({ mode = 'accept', opponent = '', matches = 1, before = [] }, act) {
 	mock.timers.enable({ apis: ['setTimeout', 'Date'] });
 	try {
 		const told = { events: [], failed: [], fatal: [] };
@@ -201,6 +201,8 @@ async function withGuest({ mode = 'accept', opponent = '', matches = 1 }, act) {
 		await guest.connect();
 		const waiting = Array.from({ length: matches }, (_, i) => aMatch(i));
 		for (const match of waiting) guest.start(match);
+		for (const message of before) guest.account.hear(message);
+		guest.takeUp();
 		const tick = async ms => {
 			mock.timers.tick(ms);
 			await new Promise(resolve => setImmediate(resolve));
@@ -325,6 +327,14 @@ test('a choice that a lost connection swallowed is made again when the server br
 	assert.deepEqual(match.ending.score, [1, 0]);
 	assert.deepEqual(told.events.map(event => event.event), ['lost', 'back']);
 }));
+
+test('a battle that the account is in when it logs in is taken up, where a match waits for one', () => {
+	const before = [1, 2].map(number => ({ room: `battle-${FORMAT}-${number}`, lines: OPENING }));
+	return withGuest({ mode: 'challenge', opponent: 'One', before }, ({ account, waiting }) => {
+		assert.equal(waiting[0].room, ROOM);
+		assert.deepEqual(account.take(), [`battle-${FORMAT}-2|/forfeit`, `|/leave battle-${FORMAT}-2`]);
+	});
+});
 
 test('a battle that a restarted server does not bring back is lost', () => withGuest({}, async given => {
 	inBattle(given);

@@ -53,6 +53,7 @@ class Guest {
 		this.lostMs = null;
 		this.heardMs = Date.now();
 		this.isLeaving = false;
+		this.held = []; // what battles of an earlier process say, until there are matches for them; null afterwards
 		this.unknown = new Unknown(events.tell);
 	}
 
@@ -64,6 +65,13 @@ class Guest {
 	async connect() {
 		await this.account.open(this.wish.name, LOGIN_DEADLINE_MS);
 		this.heardMs = Date.now();
+	}
+
+	/** All matches there are have been started: those that the account was in already go on. */
+	takeUp() {
+		const messages = this.held;
+		this.held = null;
+		for (const message of messages) this.hear(message);
 		this.startNext();
 	}
 
@@ -74,7 +82,7 @@ class Guest {
 	}
 
 	startNext() {
-		if (!this.isUp || this.starting !== null || this.queue.length === 0 || this.isLeaving) return;
+		if (!this.isUp || this.starting !== null || this.queue.length === 0 || this.isLeaving || this.held !== null) return;
 		const { mode, opponent } = this.wish;
 		let who = opponent;
 		if (mode === 'accept') {
@@ -104,6 +112,10 @@ class Guest {
 			return;
 		}
 		if (!room.startsWith('battle-')) return;
+		if (this.held !== null) {
+			this.held.push({ room, lines });
+			return;
+		}
 		for (const line of lines) this.unknown.see(line, true);
 		if (lines[0] === '|init|battle') this.enter(room);
 		const match = this.rooms.get(room);

@@ -57,6 +57,7 @@ class PlayHost extends ServerHost {
 		this.prepare(message, setup);
 		this.faultsAllowed = Infinity; // strangers may do as they like; the fleet counts what is lost
 		for (let slot = 0; slot < message.matches; slot++) this.openNext(slot);
+		this.guest.takeUp();
 		this.watch = setInterval(() => this.guard(() => this.lookAtClock()), WATCH_MS);
 		process.on('SIGTERM', () => this.guard(() => this.guest.drain()));
 		this.settleSoon();
