@@ -37,7 +37,7 @@ def test_the_stages_of_every_process_sum_to_its_time(tmp_path: Path, mode: str) 
     assert set(first.walls) == {HOSTS, ACTOR, LEARNER}
     for process in first.walls:
         lines = [line for line in first.lines() if line.process == process]
-        assert sum(line.share for line in lines) == pytest.approx(1.0, abs=1e-3)
+        assert sum(line.share for line in lines) == pytest.approx(1.0, abs=1e-3)  # more: one stage within another
         assert next(line.share for line in lines if line.part == OTHER) < 0.5
     for stage in (names.HOST_SIMULATE, names.WAIT_HOSTS, names.POLICIES, names.SEGMENTS, names.UPDATE, names.EVALUATE):
         assert first.share(stage) > 0, stage

@@ -27,6 +27,7 @@ from ludus.policies.checkpoint import note_game
 from ludus.scale import underway
 from ludus.scale.actor import Actor, open_actor
 from ludus.scale.channel import (
+    Any,
     Attach,
     Begin,
     Channel,
@@ -106,18 +107,23 @@ class Shift:
         self._actor.metrics.begin()
         self._load_weights()
         while not self._stopped:
-            with self._actor.metrics.stage(names.HAND_OVER):
-                while not self._free and not self._stopped:
-                    self._listen(REPORT_S)
-                    self._report()
+            self._wait_for_slab()
             if self._stopped or not self._actor.play(self._memory.slabs[self._free[0]], self._between):
                 return
             slab = self._free.popleft()
             self._handed.append(slab)
             self._control.send(Filled(slab, self._actor.state()))
 
+    def _wait_for_slab(self) -> None:
+        while not self._free and not self._stopped:
+            with self._actor.metrics.stage(names.HAND_OVER):
+                while (message := self._control.receive(REPORT_S)) is None:
+                    self._report()
+            self._take_in(message)  # outside: a checkpoint is a stage of its own
+
     def _between(self) -> bool:
-        self._listen(0)
+        while (message := self._control.receive(0)) is not None:
+            self._take_in(message)
         if self._memory.board.version != self._actor.version:
             self._load_weights()
         self._report()
@@ -129,18 +135,16 @@ class Shift:
             if newest is not None:
                 self._actor.adopt(*newest)
 
-    def _listen(self, timeout_s: float) -> None:
-        while (message := self._control.receive(timeout_s)) is not None:
-            timeout_s = 0
-            if isinstance(message, Release):
-                self._handed.remove(message.slab)
-                self._free.append(message.slab)
-            elif isinstance(message, Save):
-                self._control.send(self._save(Path(message.path)))
-            elif isinstance(message, PastSelves):
-                self._actor.set_past(message.versions)
-            elif isinstance(message, Stop):
-                self._stopped = True
+    def _take_in(self, message: Any) -> None:
+        if isinstance(message, Release):
+            self._handed.remove(message.slab)
+            self._free.append(message.slab)
+        elif isinstance(message, Save):
+            self._control.send(self._save(Path(message.path)))
+        elif isinstance(message, PastSelves):
+            self._actor.set_past(message.versions)
+        elif isinstance(message, Stop):
+            self._stopped = True
 
     def _save(self, path: Path) -> Saved:
         """The batches that the learner has not learned from are among what is under way."""

@@ -1,14 +1,44 @@
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ludus.metrics.core import Metrics
+from ludus.metrics import names
+from ludus.metrics.core import Delta, Metrics
 from ludus.policies.weights import WeightsBoard
+from ludus.scale.channel import Message, Report, Save, Saved, Stop
 from ludus.scale.child import Shift
+
+
+class Clock:
+    """Nanoseconds that pass when told to."""
+
+    def __init__(self) -> None:
+        self.ns = 0
+
+    def __call__(self) -> int:
+        return self.ns
+
+    def pass_s(self, seconds: float) -> None:
+        self.ns += round(seconds * 1e9)
+
+
+class FakeChannel:
+    """Says one message after the other, and remembers what it is told."""
+
+    def __init__(self, *messages: Message) -> None:
+        self._messages = list(messages)
+        self.sent: list[Message] = []
+
+    def receive(self, timeout_s: float) -> Message | None:
+        return self._messages.pop(0) if self._messages else None
+
+    def send(self, message: Message) -> None:
+        self.sent.append(message)
 
 
 class FakeActor:
@@ -16,8 +46,16 @@ class FakeActor:
 
     def __init__(self, version: int) -> None:
         self.version = version
-        self.metrics = Metrics("actor")
+        self.clock = Clock()
+        self.metrics = Metrics("actor", self.clock)
         self.weights: list[float] = []
+
+    def save(self, path: Path, handed: object) -> None:
+        """Takes three seconds."""
+        self.clock.pass_s(3.0)
+
+    def drain(self) -> Delta:
+        return Delta()
 
     def adopt(self, weights: NDArray[np.float32], version: int) -> None:
         self.weights, self.version = weights.tolist(), version
@@ -33,3 +71,15 @@ def test_an_actor_plays_with_the_weights_of_the_learner_from_the_first_decision_
     memory = SimpleNamespace(board=board, slabs=[None])
     Shift(cast(Any, actor), cast(Any, memory), cast(Any, None)).work()  # Any: fakes
     assert actor.weights == [1.0, 2.0]
+
+
+def test_saving_while_the_learner_has_all_batches_is_no_waiting_for_it() -> None:
+    board = WeightsBoard(memoryview(bytearray(WeightsBoard.nbytes(1))))
+    board.publish(np.zeros(1, np.float32), 1)
+    actor, channel = FakeActor(1), FakeChannel(Save("matches"), Stop())
+    memory = SimpleNamespace(board=board, slabs=[])
+    Shift(cast(Any, actor), cast(Any, memory), cast(Any, channel)).work()  # Any: fakes
+    assert [type(message) for message in channel.sent] == [Report, Saved]
+    times = actor.metrics.drain().times
+    assert times.share(names.SAVE) == 1.0
+    assert times.share(names.HAND_OVER) == 0.0
