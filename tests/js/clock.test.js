@@ -17,7 +17,9 @@ function plainBucket(ns) {
 
 test('buckets are those of the protocol', () => {
 	const seen = [0, 1, 2, 3, 4, 5, 7, 8];
-	for (let power = 4; power < 46; power++) seen.push(2 ** power - 1, 2 ** power, 2 ** power + 1, 2 ** power * 1.25, 2 ** power * 1.75);
+	for (let power = 4; power < 46; power++) {
+		seen.push(2 ** power - 1, 2 ** power, 2 ** power + 1, 2 ** power * 1.25, 2 ** power * 1.75);
+	}
 	for (const ns of seen.map(Math.round)) assert.equal(bucketOf(ns), plainBucket(ns), `${ns} ns`);
 });
 

@@ -78,7 +78,9 @@ test('an actions frame must have the size its count asks for', () => {
 test('a wrong configuration is refused with its field', () => {
 	const good = { protocol: 2, matches: 2, options: {}, seed: 5, schedule: [[0, 3]], keep_log: true };
 	const decode = change => frames.decodeConfigure(Buffer.from(JSON.stringify({ ...good, ...change })));
-	assert.deepEqual(decode({}), { matches: 2, options: {}, seed: 5, schedule: [[0, 3]], resume: null, timesS: null, parts: 1, keepLog: true });
+	assert.deepEqual(decode({}), {
+		matches: 2, options: {}, seed: 5, schedule: [[0, 3]], resume: null, timesS: null, parts: 1, keepLog: true,
+	});
 	assert.equal(decode({ times_s: 0.5 }).timesS, 0.5);
 	assert.equal(decode({ parts: 2 }).parts, 2);
 	assert.throws(() => decode({ parts: 0 }), /parts/);
@@ -119,6 +121,7 @@ test('an ending carries observations only where it was truncated', () => {
 	const [[, plain]] = readAll(written(writer => writer.ending({ slot: 1 }, null)), 99);
 	assert.deepEqual(JSON.parse(plain.subarray(8, 8 + plain.readUInt32LE(0))), { slot: 1 });
 	assert.equal(plain.length % 8, 0);
-	const [[, truncated]] = readAll(written(writer => writer.ending({ slot: 1 }, Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8))), 99);
+	const observations = Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8);
+	const [[, truncated]] = readAll(written(writer => writer.ending({ slot: 1 }, observations)), 99);
 	assert.deepEqual([...truncated.subarray(plain.length)], [1, 2, 3, 4, 5, 6, 7, 8]);
 });

@@ -24,7 +24,8 @@ const setup = setUp(process.env.LUDUS_TEST_SIMULATOR, { feature_set: 'raw', form
 });
 const OPENING = [
 	'|init|battle', '|title|x', '|j|x', '|t:|1', '|gametype|singles', '|player|p1|Stranger|1|1042', '|player|p2|Agent|1|',
-	'|teamsize|p1|1', '|teamsize|p2|1', '|gen|1', '|tier|[Gen 1] Random Battle', '|start', '|switch|p1a: Mew|Mew, L80|100/100',
+	'|teamsize|p1|1', '|teamsize|p2|1', '|gen|1', '|tier|[Gen 1] Random Battle', '|start',
+	'|switch|p1a: Mew|Mew, L80|100/100',
 	'|switch|p2a: Mew|Mew, L80|100/100', '|turn|1',
 ];
 
@@ -64,7 +65,10 @@ test('the agent sits in seat 0, whichever player it is', () => {
 });
 
 test('ties, forfeits and lost battles are told apart', () => {
-	const scores = [['|tie'], ['|-message|Agent forfeited.', '|win|Stranger'], ['|-message|Stranger lost due to inactivity.', '|win|Agent']];
+	const scores = [
+		['|tie'], ['|-message|Agent forfeited.', '|win|Stranger'],
+		['|-message|Stranger lost due to inactivity.', '|win|Agent'],
+	];
 	assert.deepEqual(scores.map(lines => {
 		const { match, stage } = startedMatch();
 		match.act(0, 0, stage, 0);
@@ -77,7 +81,8 @@ test('a flood of chat is neither kept nor taken for a sign of life', () => {
 	const { match, stage } = startedMatch();
 	match.act(0, 0, stage, 1000);
 	const kept = match.battle.log.length;
-	const flood = Array.from({ length: 10_000 }, (_, i) => ['|c|x|spam', '|c:|1|x|spam', 'plain', '||x', '|j|y', '|raw|<b>'][i % 6]);
+	const kinds = ['|c|x|spam', '|c:|1|x|spam', 'plain', '||x', '|j|y', '|raw|<b>'];
+	const flood = Array.from({ length: 10_000 }, (_, i) => kinds[i % kinds.length]);
 	match.hear(flood, stage, 500_000);
 	assert.equal(match.battle.log.length, kept);
 	assert.equal(match.sinceMs, 1000);
@@ -87,7 +92,8 @@ test('a flood of chat is neither kept nor taken for a sign of life', () => {
 test('a choice that the server calls invalid is counted, and the server chooses', () => {
 	const { match, stage } = startedMatch();
 	match.act(0, 0, stage, 0);
-	assert.deepEqual(match.hear(['|error|[Invalid choice] Can\'t move: Mew has no such move'], stage, 0), ['/choose default|2']);
+	const refusal = '|error|[Invalid choice] Can\'t move: Mew has no such move';
+	assert.deepEqual(match.hear([refusal], stage, 0), ['/choose default|2']);
 	match.hear(['|t:|2', '|win|Agent'], stage, 0);
 	assert.deepEqual([match.ending.facts.invalid, match.ending.facts.decisions_0], [1, 0]);
 });
@@ -95,7 +101,8 @@ test('a choice that the server calls invalid is counted, and the server chooses'
 test('a choice that came too late is not an invalid one', () => {
 	const { match, stage } = startedMatch();
 	match.act(0, 0, stage, 0);
-	for (const why of ['There\'s nothing to choose', 'Sorry, too late to make a different move; the next turn has already started']) {
+	const tooLate = 'Sorry, too late to make a different move; the next turn has already started';
+	for (const why of ['There\'s nothing to choose', tooLate]) {
 		assert.deepEqual(match.hear([`|error|[Invalid choice] ${why}`], stage, 0), []);
 	}
 	assert.equal(match.invalid, 0);
@@ -114,7 +121,8 @@ test('a clock that chose for a slow agent leads to the next question', () => {
 test('open team sheets are declined, and those that are forced change nothing', () => {
 	const match = aMatch(1);
 	match.join(ROOM, 'agent', 0);
-	assert.deepEqual(match.hear(['|uhtml|otsrequest|<button>', '|uhtmlchange|otsrequest|'], newStage(), 0), ['/rejectopenteamsheets']);
+	const asked = ['|uhtml|otsrequest|<button>', '|uhtmlchange|otsrequest|'];
+	assert.deepEqual(match.hear(asked, newStage(), 0), ['/rejectopenteamsheets']);
 	const { match: forced, stage } = startedMatch([...OPENING, '|showteam|p1|Mew||||surf||||||', '|unheardof|1']);
 	assert.equal(forced.act(0, 1, stage, 0), '/choose move 2|2');
 	assert.equal(forced.fault, null);
@@ -156,7 +164,8 @@ test('a rated battle ends with its rating, or soon without', () => {
 
 class FakeAccount {
 	constructor(handlers) {
-		Object.assign(this, handlers, { said: [], name: 'Agent', id: 'agent', isOpen: false, opened: 0, refusing: false, pings: 0 });
+		const state = { said: [], name: 'Agent', id: 'agent', isOpen: false, opened: 0, refusing: false, pings: 0 };
+		Object.assign(this, handlers, state);
 	}
 
 	async open() {
@@ -216,7 +225,7 @@ async function withGuest({ mode = 'accept', opponent = '', matches = 1, before =
 	}
 }
 
-test('challenges are accepted one after the other, as many as there are matches', () => withGuest({ matches: 2 }, given => {
+test('challenges are accepted one after the other, and no more than matches', () => withGuest({ matches: 2 }, given => {
 	const { account, challenge } = given;
 	for (const name of ['One', 'Two', 'Three']) challenge(name);
 	assert.deepEqual(account.take(), ['|/utm null', '|/accept one']);
@@ -240,7 +249,7 @@ test('other formats are declined, challenges that were taken back forgotten', ()
 	assert.deepEqual(account.take(), []);
 }));
 
-test('an accepted challenge of which nothing comes is told, and its match waits for another', () => withGuest({}, async given => {
+test('an accepted challenge of which nothing comes is told, its match waits', () => withGuest({}, async given => {
 	const { account, challenge, guest, tick, told } = given;
 	challenge('One');
 	account.take();
@@ -254,7 +263,9 @@ test('an accepted challenge of which nothing comes is told, and its match waits 
 	assert.deepEqual(told.fatal, []);
 }));
 
-test('a challenge is made again while its refusal passes', () => withGuest({ mode: 'challenge', opponent: 'One' }, async given => {
+const CHALLENGING = { mode: 'challenge', opponent: 'One' };
+
+test('a challenge is made again while its refusal passes', () => withGuest(CHALLENGING, async given => {
 	const { account, say, tick, told } = given;
 	assert.deepEqual(account.take(), ['|/utm null', `|/challenge one, ${FORMAT}`]);
 	const refusals = [
@@ -272,7 +283,7 @@ test('a challenge is made again while its refusal passes', () => withGuest({ mod
 	assert.deepEqual(told.fatal, []);
 }));
 
-test('a user who accepts no challenge is given up', () => withGuest({ mode: 'challenge', opponent: 'One' }, async given => {
+test('a user who accepts no challenge is given up', () => withGuest(CHALLENGING, async given => {
 	const { account, guest, tick, told } = given;
 	for (let i = 0; i < 3; i++) {
 		await tick(61_000);
@@ -308,7 +319,7 @@ function inBattle({ account, challenge, waiting, stage }) {
 	return waiting[0];
 }
 
-test('a choice that a lost connection swallowed is made again when the server brings the battle back', () => withGuest({}, async given => {
+test('a choice that a lost connection swallowed is made again when the battle is back', () => withGuest({}, async given => {
 	const { account, stage, tick, told } = given;
 	const match = inBattle(given);
 	account.drop('cut');
@@ -352,7 +363,7 @@ test('a server that stays away is given up', () => withGuest({}, async ({ accoun
 	assert.ok(account.opened < 200);
 }));
 
-test('a server that says nothing is asked for a sign of life, and left when it gives none', () => withGuest({}, given => {
+test('a silent server is asked for a sign of life, and left when it gives none', () => withGuest({}, given => {
 	const { account, guest, told } = given;
 	const began = Date.now();
 	guest.watch(began + 59_000);
@@ -367,7 +378,8 @@ test('a choice that a server was too busy to listen to is said again', () => wit
 	const { account, stage, tick } = given;
 	const match = inBattle(given);
 	match.act(0, 1, stage, 0);
-	account.hear({ room: ROOM, lines: ['|raw|<strong class="message-throttle-notice">Your message was not sent.</strong>'] });
+	const throttled = '|raw|<strong class="message-throttle-notice">Your message was not sent.</strong>';
+	account.hear({ room: ROOM, lines: [throttled] });
 	await tick(1500);
 	assert.deepEqual(account.take(), [`${ROOM}|/choose move 2|2`]);
 }));
@@ -406,7 +418,8 @@ async function logIn(messages, wanted = {}) {
 	const original = globalThis.WebSocket;
 	globalThis.WebSocket = FakeSocket;
 	try {
-		const account = new Account('ws://x', { hear() {}, lost() {} }, { format: FORMAT, password: null, loginServer: '', ...wanted });
+		const options = { format: FORMAT, password: null, loginServer: '', ...wanted };
+		const account = new Account('ws://x', { hear() {}, lost() {} }, options);
 		const opened = account.open('My Agent', 10_000).then(() => 'in', error => error.message);
 		const socket = FakeSocket.last;
 		for (const message of messages) socket.onmessage({ data: message });
@@ -419,7 +432,8 @@ async function logIn(messages, wanted = {}) {
 const FORMATS = '|formats|,1|S/V Singles|[Gen 9] OU,e|,2|RBY|[Gen 1] Random Battle,f';
 
 test('the agent takes the name it was given and no other', async () => {
-	const { outcome, sent } = await logIn([`|updateuser| Guest 1|0|1|{}\n${FORMATS}`, '|challstr|4|abc', '|updateuser| My Agent|1|1|{}']);
+	const greeting = `|updateuser| Guest 1|0|1|{}\n${FORMATS}`;
+	const { outcome, sent } = await logIn([greeting, '|challstr|4|abc', '|updateuser| My Agent|1|1|{}']);
 	assert.deepEqual([outcome, sent], ['in', ['|/trn My Agent,0,']]);
 });
 
@@ -427,8 +441,10 @@ test('who cannot log in is told why in one line', async () => {
 	const outcomeOf = async (...messages) => (await logIn(messages)).outcome;
 	assert.match(await outcomeOf('|challstr|4|a', '|nametaken|My Agent|Someone is already using the name "My Agent".'),
 		/the server refused the name My Agent: Someone is already using the name "My Agent"\.$/);
-	assert.match(await outcomeOf('|challstr|4|a', '|nametaken|My Agent|Your authentication token was invalid.'), /--password-file/);
-	assert.match(await outcomeOf('|formats|,1|S/V Singles|[Gen 9] OU,e'), /the server does not know the format gen1randombattle/);
+	const taken = await outcomeOf('|challstr|4|a', '|nametaken|My Agent|Your authentication token was invalid.');
+	assert.match(taken, /--password-file/);
+	const unknown = await outcomeOf('|formats|,1|S/V Singles|[Gen 9] OU,e');
+	assert.match(unknown, /the server does not know the format gen1randombattle/);
 	assert.match(await outcomeOf('{"hello": "world"}'), /it does not speak the Showdown protocol/);
 });
 
@@ -453,10 +469,13 @@ async function withLoginServer(answer, act) {
 	}
 }
 
-test('a password becomes an assertion', () => withLoginServer({ text: ']{"actionsuccess":true,"assertion":"a,b;c"}' }, async (url, seen) => {
+const ASSERTED = ']{"actionsuccess":true,"assertion":"a,b;c"}';
+
+test('a password becomes an assertion', () => withLoginServer({ text: ASSERTED }, async (url, seen) => {
 	const signed = await assertion(url, { name: 'My Agent', password: 'hunter & 2', challstr: '4|abc' });
 	assert.equal(signed, 'a,b;c');
-	assert.deepEqual(Object.fromEntries(seen[0]), { act: 'login', name: 'My Agent', pass: 'hunter & 2', challstr: '4|abc' });
+	const form = { act: 'login', name: 'My Agent', pass: 'hunter & 2', challstr: '4|abc' };
+	assert.deepEqual(Object.fromEntries(seen[0]), form);
 }));
 
 test('what a login server refuses is told without the password', async () => {
@@ -468,12 +487,14 @@ test('what a login server refuses is told without the password', async () => {
 	];
 	for (const [answer, expected] of answers) {
 		await withLoginServer(answer, async url => {
-			const error = await assertion(url, { name: 'My Agent', password: 'hunter2', challstr: '4|abc' }).catch(caught => caught);
+			const account = { name: 'My Agent', password: 'hunter2', challstr: '4|abc' };
+			const error = await assertion(url, account).catch(caught => caught);
 			assert.match(error.message, expected);
 			assert.ok(!error.message.includes('hunter2'));
 		});
 	}
-	await assert.rejects(assertion('http://127.0.0.1:9/', { name: 'x', password: 'hunter2', challstr: '' }), /ECONNREFUSED|bad port/);
+	const account = { name: 'x', password: 'hunter2', challstr: '' };
+	await assert.rejects(assertion('http://127.0.0.1:9/', account), /ECONNREFUSED|bad port/);
 });
 
 test('a password is the first line of its file', () => {

@@ -107,7 +107,8 @@ test('a name that is taken is replaced by another', async () => {
 
 test('who cannot log in is told why', async () => {
 	const outcomeOf = async act => (await logIn(act)).outcome;
-	assert.match(await outcomeOf(socket => socket.onerror({})), /ws:\/\/x: no Showdown server answers there \(ECONNREFUSED\)/);
+	const nobody = await outcomeOf(socket => socket.onerror({}));
+	assert.match(nobody, /ws:\/\/x: no Showdown server answers there \(ECONNREFUSED\)/);
 	assert.match(await outcomeOf(socket => socket.onclose({})), /closed the connection before/);
 	assert.match(await outcomeOf(socket => socket.say(new ArrayBuffer(4))), /does not speak the Showdown protocol/);
 	assert.match(await outcomeOf(() => mock.timers.tick(1000)), /nobody could log in within 1 s/);
@@ -133,7 +134,8 @@ test('an open connection passes on text and tells when it is lost', async () => 
 
 // -- formats
 
-const LISTED = '|formats|,1|S/V Singles|[Gen 9] Random Battle,f|[Gen 9] OU,e|,2|Past|[Gen 1] Random Battle, Blitz,f|[Gen 1] OU,e';
+const LISTED = '|formats|,1|S/V Singles|[Gen 9] Random Battle,f|[Gen 9] OU,e' +
+	'|,2|Past|[Gen 1] Random Battle, Blitz,f|[Gen 1] OU,e';
 
 test('the formats of a server are its list without the headings', () => {
 	assert.deepEqual(listedFormats(LISTED), ['gen9randombattle', 'gen9ou', 'gen1randombattleblitz', 'gen1ou']);
@@ -142,7 +144,8 @@ test('the formats of a server are its list without the headings', () => {
 test('a format that is not in the list is refused with the nearest, unless it is one that servers hide', () => {
 	const shown = { id: 'gen1randombattle', searchShow: true };
 	assert.equal(whyUnlisted(shown, LISTED),
-		'the server does not know the format gen1randombattle, did you mean gen9randombattle, gen1randombattleblitz or gen1ou?');
+		'the server does not know the format gen1randombattle, ' +
+		'did you mean gen9randombattle, gen1randombattleblitz or gen1ou?');
 	assert.equal(whyUnlisted({ ...shown, id: 'gen9ou' }, LISTED), null);
 	assert.equal(whyUnlisted({ id: 'gen1hidden', searchShow: false }, LISTED), null);
 	assert.equal(whyUnlisted(shown, '|formats'), null);
@@ -224,7 +227,8 @@ test('a request that cannot be read is a fault, not the end of the host', () => 
 });
 
 test('a request of another version of the protocol is a fault with what was said', () => {
-	for (const said of ['{"active":[]}', '{"side":{"id":"player-1","pokemon":[]},"rqid":4}', '{"side":{"id":"p1","pokemon":[]}}', '7']) {
+	const badSide = '{"side":{"id":"player-1","pokemon":[]},"rqid":4}';
+	for (const said of ['{"active":[]}', badSide, '{"side":{"id":"p1","pokemon":[]}}', '7']) {
 		const { match, stage } = startedMatch();
 		match.hear(0, [`|request|${said}`], stage, 0);
 		assert.match(match.fault.message, /not understood: [{7]/);
@@ -236,7 +240,8 @@ test('a flood of chat is neither kept nor taken for a sign of life', () => {
 	for (const seat of [0, 1]) match.act(seat, 0, stage, 0);
 	const kept = match.battles[0].log.length;
 	const flood = Array.from({ length: 1000 }, (_, i) => `|c|~x|hello ${i}|turn|9`);
-	for (let i = 0; i < 100; i++) match.hear(0, [...flood, '|raw|<b>x</b>', '|j|~x', '|c:|1|~x|[Invalid choice]'], stage, 20_000);
+	const lines = [...flood, '|raw|<b>x</b>', '|j|~x', '|c:|1|~x|[Invalid choice]'];
+	for (let i = 0; i < 100; i++) match.hear(0, lines, stage, 20_000);
 	assert.equal(match.battles[0].log.length, kept);
 	assert.deepEqual([match.turn, match.fault], [1, null]);
 	assert.match(match.overdue(21_000, { start_deadline_s: 15, silence_deadline_s: 20 }).message, /said nothing for 20 s/);
@@ -388,7 +393,8 @@ test('private messages of any shape are passed over while a challenge is out', a
 	const { pair, told } = await connectedPair();
 	const match = aMatch(1);
 	pair.start(match);
-	global(pair.accounts[1], '|pm|', '|pm|x', '|pm| x| y', '|pm| x| y|/challenge gen1randombattle', '|pm| x| y|/error no', '|', '', 'plain');
+	const whispers = ['|pm|', '|pm|x', '|pm| x| y', '|pm| x| y|/challenge gen1randombattle', '|pm| x| y|/error no'];
+	global(pair.accounts[1], ...whispers, '|', '', 'plain');
 	assert.deepEqual(told.failed, []);
 	assert.deepEqual(pair.accounts[1].said, []);
 });

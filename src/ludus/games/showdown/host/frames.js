@@ -218,7 +218,8 @@ function decodeConfigure(body) {
 	const resume = message.resume ?? null;
 	if (resume !== null) {
 		expect(schedule === null, 'resume and schedule exclude each other');
-		expect(Array.isArray(resume.open) && resume.open.length === message.matches, 'resume.open has an entry for each slot');
+		const isWhole = Array.isArray(resume.open) && resume.open.length === message.matches;
+		expect(isWhole, 'resume.open has an entry for each slot');
 		expect(resume.open.every(number => number === null || isCount(number)), 'resume.open holds numbers or null');
 		expect(isCount(resume.following), 'resume.following must be a number');
 	}
@@ -234,5 +235,6 @@ function aligned(offset) {
 }
 
 module.exports = {
-	ArrivalStage, FrameReader, FrameWriter, HostError, KIND, MAX_BODY, ProtocolError, VERSION, decodeActions, decodeConfigure,
+	ArrivalStage, FrameReader, FrameWriter, HostError, KIND, MAX_BODY, ProtocolError, VERSION, decodeActions,
+	decodeConfigure,
 };

@@ -95,7 +95,9 @@ class Match extends Seated {
 	}
 
 	act(seat, action, stage) {
-		if (!this.asked[seat]) throw new ProtocolError(`seat ${seat} of match ${this.number} was not asked, it chose ${action}`);
+		if (!this.asked[seat]) {
+			throw new ProtocolError(`seat ${seat} of match ${this.number} was not asked, it chose ${action}`);
+		}
 		this.asked[seat] = false;
 		this.pending[seat] = action;
 		for (let i = 0; i < SEATS; i++) {

@@ -85,7 +85,8 @@ class Seated {
 				this.encode(seat, this.requestOf(seat), this.finalObs, seat * observer.nbytes);
 			}
 		}
-		this.ending = { slot: this.slot, number: this.number, score, reward, truncated, seed: this.seed, facts: this.facts() };
+		const { slot, number, seed } = this;
+		this.ending = { slot, number, score, reward, truncated, seed, facts: this.facts() };
 		if (keepLog) this.ending.log = this.record().filter(line => !line.startsWith('|t:|')).join('\n'); // |t:| is the clock
 	}
 

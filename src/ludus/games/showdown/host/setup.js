@@ -18,7 +18,8 @@ const OPTIONS = {
 	reward_win: { fallback: 1, valid: Number.isFinite, expected: 'a number' },
 	reward_shaping: { fallback: 0.5, valid: Number.isFinite, expected: 'a number' },
 	stock_engine: { fallback: false, valid: value => typeof value === 'boolean', expected: 'true or false' },
-	node: { fallback: 'wheel', valid: value => typeof value === 'string', expected: 'a string' }, // for who starts the host
+	// for who starts the host
+	node: { fallback: 'wheel', valid: value => typeof value === 'string', expected: 'a string' },
 };
 
 /**
@@ -106,7 +107,8 @@ function teamsFor(format, options, sim) {
 		throw new HostError('configuration', `format ${format.id} makes its own teams; leave the option teams out`);
 	}
 	if (options.teams === null) {
-		throw new HostError('configuration', `format ${format.id} needs teams: set the option teams to a folder of team files`);
+		const toDo = 'set the option teams to a folder of team files';
+		throw new HostError('configuration', `format ${format.id} needs teams: ${toDo}`);
 	}
 	return loadTeams(path.resolve(options.teams), format, sim);
 }

@@ -1,6 +1,6 @@
 'use strict';
-// One account among strangers on one server: it accepts challenges, makes them, or searches on the ladder, and plays many
-// battles at once. Beginning is done for one battle at a time, as servers allow.
+// One account among strangers on one server: it accepts challenges, makes them, or searches on the ladder, and plays
+// many battles at once. Beginning is done for one battle at a time, as servers allow.
 
 const { HostError } = require('../frames.js');
 const { userId } = require('../server/connection.js');
@@ -34,7 +34,7 @@ const LASTING = new RegExp([
 class Guest {
 	/**
 	 * `wish`: {name, mode, opponent, format, startDeadlineMs, reconnectDeadlineMs}. `events`: `hear(match, lines)` for the
-	 * lines of a battle, `fail(match, error)` for a match that is lost, `fatal(error)` when nothing can be played any more,
+	 * lines of a battle, `fail(match, error)` for a match that is lost, `fatal(error)` when nothing can be played,
 	 * `tell(event)` for people.
 	 */
 	constructor(wish, events, createAccount) {

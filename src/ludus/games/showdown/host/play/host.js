@@ -28,7 +28,9 @@ const OPTIONS = {
 	},
 	mode: { fallback: 'accept', valid: value => MODES.includes(value), expected: MODES.join(', ') },
 	opponent: { fallback: '', valid: value => typeof value === 'string' && !/[|,\n]/.test(value), expected: 'a name' },
-	password_file: { fallback: null, valid: value => value === null || typeof value === 'string', expected: 'a file or null' },
+	password_file: {
+		fallback: null, valid: value => value === null || typeof value === 'string', expected: 'a file or null',
+	},
 	login_server: {
 		fallback: 'https://play.pokemonshowdown.com/action.php',
 		valid: value => /^(https:\/\/|http:\/\/(127\.0\.0\.1|localhost|\[::1\])[:/])/.test(value),

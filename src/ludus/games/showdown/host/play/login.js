@@ -1,6 +1,6 @@
 'use strict';
-// A password becomes an assertion: words, signed by the login server, that a game server believes. The password goes to the
-// login server alone; no message and no error holds it.
+// A password becomes an assertion: words, signed by the login server, that a game server believes. The password goes
+// to the login server alone; no message and no error holds it.
 
 const fs = require('node:fs');
 const { HostError } = require('../frames.js');
@@ -17,7 +17,9 @@ function readPassword(file) {
 		throw new HostError('configuration', `the password file ${file} cannot be read (${error.code})`);
 	}
 	const [password] = text.split(/\r?\n/);
-	if (password === '') throw new HostError('configuration', `the password file ${file} has no password in its first line`);
+	if (password === '') {
+		throw new HostError('configuration', `the password file ${file} has no password in its first line`);
+	}
 	return password;
 }
 

@@ -144,7 +144,9 @@ class GuestMatch extends Seated {
 
 	#meet(line) {
 		const [, , seat, name, , rating] = line.split('|');
-		if (name && (seat === 'p1' || seat === 'p2')) this.players[Number(seat[1]) - 1] = { name, rating: Number(rating) || null };
+		if (name && (seat === 'p1' || seat === 'p2')) {
+			this.players[Number(seat[1]) - 1] = { name, rating: Number(rating) || null };
+		}
 	}
 
 	#readRating(line) {

@@ -10,17 +10,21 @@ const TALK = words(`c c: chat j J join l L leave n N name html uhtml uhtmlchange
 	controlshtml fieldhtml refresh tournament seed askreg cantleave allowleave`);
 
 /** What a battle is made of (SIM-PROTOCOL.md of the simulator). */
-const BATTLE = words(`init player teamsize gametype gen tier rated rule clearpoke poke updatepoke teampreview start showteam
+const BATTLE = words(`init player teamsize gametype gen tier rated rule clearpoke poke updatepoke teampreview start
+	showteam
 	request sentchoice t: upkeep turn win tie prematureend move switch drag detailschange replace swap cant faint message
 	custom
 	-ability -activate -anim -block -boost -burst -candynamax -center -clearallboost -clearboost -clearnegativeboost
-	-clearpositiveboost -combine -copyboost -crit -curestatus -cureteam -damage -end -endability -enditem -fail -fieldactivate
+	-clearpositiveboost -combine -copyboost -crit -curestatus -cureteam -damage -end -endability -enditem -fail
+	-fieldactivate
 	-fieldend -fieldstart -formechange -heal -hint -hitcount -immune -invertboost -item -mega -message -miss -mustrecharge
 	-notarget -nothing -ohko -prepare -primal -resisted -setboost -sethp -sideend -sidestart -singlemove -singleturn -start
-	-status -supereffective -swapboost -swapsideconditions -terastallize -transform -unboost -waiting -weather -zbroken -zpower`);
+	-status -supereffective -swapboost -swapsideconditions -terastallize -transform -unboost -waiting -weather
+	-zbroken -zpower`);
 
 /** What belongs to no room. */
-const GLOBAL = words(`updateuser challstr nametaken updatesearch updatechallenges popup pm formats customgroups usercount
+const GLOBAL = words(`updateuser challstr nametaken updatesearch updatechallenges popup pm formats customgroups
+	usercount
 	queryresponse raw html error tournaments unlink hidelines refresh`);
 
 function words(text) {
