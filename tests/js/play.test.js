@@ -319,7 +319,7 @@ function inBattle({ account, challenge, waiting, stage }) {
 	return waiting[0];
 }
 
-test('a choice that a lost connection swallowed is made again when the battle is back', () => withGuest({}, async given => {
+test('a choice that a lost connection swallowed is made again in its battle', () => withGuest({}, async given => {
 	const { account, stage, tick, told } = given;
 	const match = inBattle(given);
 	account.drop('cut');
