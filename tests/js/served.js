@@ -26,7 +26,7 @@ class Game {
 		this.setup = setup;
 		this.stage = new ArrivalStage(2, setup.actionSet.maskBytes, setup.observer.nbytes);
 		this.random = randomFrom(5);
-		this.pair = new Pair(url, 'replay', setup.format.id, {
+		this.pair = new Pair(url, 'replay', setup.format, {
 			hear: (match, seat, lines) => this.#hear(match, seat, lines),
 			fail: (match, error) => this.#lose(error),
 			log: text => process.stderr.write(text),
