@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from ludus.policies.distributions import MASKED
 from ludus.policies.nets.columns import MOVES, SIDE
 from ludus.policies.nets.drawing import Floats, Whole, draw
+from ludus.policies.nets.encoding import parted
 from ludus.policies.nets.memory import Memory
 from ludus.policies.nets.reading import NAMES, Features, Reading
 from ludus.spec import GameSpec
@@ -194,10 +195,10 @@ class _Weights:
         S, H, D = net.slots, net.hidden, net.width
         self.names, moves = net.names.tables()
         self.moves = moves.numpy()
-        own = net.pokemon_in.weight[:, : net.own_size] * torch.from_numpy(reading.own_scale)
-        foe = net.pokemon_in.weight[:, net.own_only :] * torch.from_numpy(reading.foe_scale)
-        self.own, self.own_active = _parted(own, net.columns.own_active, self.names[-2])
-        self.foe, self.foe_active = _parted(foe, net.columns.foe_active, self.names[-1])
+        parts = zip(parted(net.pokemon_in.weight, net.columns), reading.scale.values(), strict=True)
+        own, foe, own_active, foe_active = ((weight * scale).t() for weight, scale in parts)
+        self.own, self.foe = torch.cat((own, self.names[-2:-1])), torch.cat((foe, self.names[-1:]))  # with their side's
+        self.own_active, self.foe_active = own_active.contiguous(), foe_active.contiguous()
         self.pokemon, self.pokemon_bias = _transposed(net.pokemon_out)
 
         self.context_in, self.context_in_bias = _transposed(net.context_in)
@@ -235,12 +236,6 @@ def _by_slot(layer: nn.Linear, slots: int) -> Tensor:
     """For all slots' inputs side by side [S * inputs, S * outputs]."""
     diagonal: Tensor = torch.block_diag(*[layer.weight.t()] * slots)  # type: ignore[no-untyped-call]  # torch's
     return diagonal
-
-
-def _parted(weight: Tensor, active: int, side: Tensor) -> tuple[Tensor, Tensor]:
-    """Of all columns' weights [D, columns] those of every Pokemon, then the side's vector; and the active ones'."""
-    common, live = torch.split(weight, [weight.shape[1] - active, active], dim=1)
-    return torch.cat((common, side[:, None]), dim=1).t().contiguous(), live.t().contiguous()
 
 
 def _scores(net: PointerNet, pair: nn.Linear) -> tuple[Tensor, Tensor]:

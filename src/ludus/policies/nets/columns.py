@@ -14,18 +14,22 @@ from torch import Tensor, nn
 
 SIDE = 6  # Pokemon a side
 MOVES = 4  # of a Pokemon
+FEATURES = ("own", "foe", "own_active", "foe_active", "state")
 
 
 class Columns(nn.Module):
     """Features of each Pokemon and of the moves to choose from.
 
     Moves enter a Pokemon's by their best and their mean, so that their order does not matter. Own Pokemon have columns
-    about what they can do to the active foes and suffer from them, then those both sides have; foes' begin with these.
+    about what they can do to the active foes and suffer from them, then those both sides have; foes have only these.
+    What active Pokemon have besides stands apart; here it is the foes' that goes on where the own side's ends.
     """
 
     by_move: Tensor
     own: Tensor
     foe: Tensor
+    own_active: Tensor
+    foe_active: Tensor
     state: Tensor
 
     def __init__(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
@@ -50,7 +54,6 @@ class Columns(nn.Module):
                 size = prod(group.shape[1:])
                 pooled.append(torch.arange(total, total + size).view(group.shape[1:]))
                 total += size
-        zero = total
 
         common = torch.cat((at["pokemon"], mean[0]), dim=1)  # [12, ...]
         live = torch.cat((at["boosts"], at["volatiles"]), dim=1)  # [2S, ...]
@@ -63,19 +66,19 @@ class Columns(nn.Module):
             foe_live += [part[:S].transpose(0, 1).flatten(1) for part in (best[2], mean[2], at["duel"])]
             if S == 1:
                 state += [at["matchup"][:S, :, 0], at["duel"][:S].expand(-1, MOVES, -1)]
-        foe_active = torch.cat(foe_live, dim=1)
-        self.own_active, self.foe_active = live.shape[1], foe_active.shape[1]  # columns, the last ones
-        self._keep("own", _with_active(own, live[:S], zero))
-        self._keep("foe", _with_active(foe, foe_active, zero))
+        self._keep("own", torch.cat(own, dim=1))
+        self._keep("foe", torch.cat(foe, dim=1))
+        self._keep("own_active", live[:S])
+        self._keep("foe_active", torch.cat(foe_live, dim=1))
         self._keep("state", torch.cat(state, dim=2))
 
     def forward(self, obs: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """own, foe [B, 6, ...], state [B, S, 4, ...]"""
+        """own, foe [B, 6, ...], own_active, foe_active [B, S, ...], state [B, S, 4, ...]"""
         leaves = [obs[name].flatten(1) for name in self.leaves]
         said = torch.cat((*leaves, obs["boosts"].flatten(1) * (1 / 6), obs["volatiles"].flatten(1).float()), dim=1)
         by_move = _taken(said, self.by_move)
-        said = torch.cat((said, by_move.amax(1), by_move.mean(1), said.new_zeros(len(said), 1)), dim=1)
-        return {"own": _taken(said, self.own), "foe": _taken(said, self.foe), "state": _taken(said, self.state)}
+        said = torch.cat((said, by_move.amax(1), by_move.mean(1)), dim=1)
+        return {name: _taken(said, self.get_buffer(name)) for name in FEATURES}
 
     def _keep(self, name: str, places: Tensor) -> None:
         self.register_buffer(name, places.contiguous(), persistent=False)
@@ -83,10 +86,3 @@ class Columns(nn.Module):
 
 def _taken(said: Tensor, places: Tensor) -> Tensor:
     return said.index_select(1, places.view(-1)).view(-1, *places.shape)
-
-
-def _with_active(parts: list[Tensor], active: Tensor, zero: int) -> Tensor:
-    """Places of a whole side's columns, then of those only its active Pokemon have; the others' are zero."""
-    rows, columns = active.shape
-    resting = torch.full((SIDE - rows, columns), zero)
-    return torch.cat((*parts, torch.cat((active, resting))), dim=1)

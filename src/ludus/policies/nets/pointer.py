@@ -21,8 +21,8 @@ from ludus.errors import ConfigError
 from ludus.policies.distributions import Categorical, Distribution, Pairs
 from ludus.policies.nets.choosing import PointerChooser
 from ludus.policies.nets.columns import MOVES, SIDE, Columns
+from ludus.policies.nets.encoding import encode
 from ludus.policies.nets.layers import linear, stacked
-from ludus.policies.nets.pooling import pool
 from ludus.policies.nets.sums import sum_rows
 from ludus.spec import GameSpec
 
@@ -63,8 +63,7 @@ class PointerNet(nn.Module):
         self.names = Names(spec, D, H)
 
         self.columns = Columns(shapes)
-        self.own_size, self.own_only = self.columns.own.shape[1], self.columns.own_only
-        self.pokemon_in = linear(self.own_only + self.columns.foe.shape[1], D, bias=False)
+        self.pokemon_in = linear(self.columns.own.shape[1] + self.columns.foe_active.shape[1], D, bias=False)
         self.pokemon_out = linear(D, D)
 
         self.context_in = linear(2 * (S + 2) * D + shapes["field"][0], C)
@@ -112,8 +111,8 @@ class PointerNet(nn.Module):
         S, D, H = self.slots, self.width, self.hidden
         names, moves = self.names.tables()
         B, ids = len(legal), inputs["names"]
-        pokemon = self.encode_pokemon(inputs, names)  # own, then foes' [2B, 6, D]
-        own, (seen, met) = pokemon[:B], torch.split(pool(pokemon, S), B)
+        own, sides = encode(names, inputs, self.columns, self.pokemon_in, self.pokemon_out)
+        seen, met = torch.split(sides, B)
         hidden = relu(self.context_in(torch.cat((seen, met, inputs["field"]), dim=1)), inplace=True)
         context = relu(self.context_out(hidden), inplace=True)  # [B, C]
         user, switch, worth = torch.split(self.heads(context), [H, H, D], dim=1)
@@ -156,21 +155,6 @@ class PointerNet(nn.Module):
     def chooser(self, spec: GameSpec) -> PointerChooser:
         """What this net chooses, for playing on the CPU."""
         return PointerChooser(self, spec)
-
-    def encode_pokemon(self, inputs: Mapping[str, Tensor], names: Tensor) -> Tensor:
-        """Those of the own sides, then those of the foes' [2B, 6, D]."""
-        B = len(inputs["names"])
-        ids = inputs["names"].view(B, 2, SIDE, -1).transpose(0, 1).reshape(2 * B * SIDE, -1)
-        own, foe = inputs["own"].flatten(0, 1), inputs["foe"].flatten(0, 1)
-        known = torch.split(sum_rows(names, ids), B * SIDE)
-        weight = self.pokemon_in.weight
-        hidden = torch.cat(
-            (
-                torch.addmm(known[0], own, weight[:, : self.own_size].t()),
-                torch.addmm(known[1], foe, weight[:, self.own_only :].t()),
-            )
-        )
-        return relu(self.pokemon_out(relu(hidden, inplace=True)), inplace=True).view(2 * B, SIDE, -1)
 
     def aims(self, active: Tensor, facing: Tensor) -> Tensor:
         """What each target means to a move: none, the foes, the own [B, T, H]."""

@@ -2,8 +2,7 @@
 
 `Columns` says the same of leaves and is what learning uses. Here a row's bytes are copied once, what has to be worked
 out stands behind them in the same row, and features are taken by their places in it. Means over moves are left as sums
-and boosts as they are: `own_scale` and the like say by how much, for whoever makes weights ready. The columns that only
-active Pokemon have stand apart, so that no product is spent on the zeros of the others. Axes as in `columns`.
+and boosts as they are: `scale` says by how much, for whoever makes weights ready. Axes as in `columns`.
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ from ludus.policies.nets.memory import Memory, Twin
 from ludus.spec import GameSpec
 
 KINDS = ("moves", "species", "item", "ability", "types")  # in the order of the names
+SCALED = ("own", "foe", "own_active", "foe_active")
 NAMES = MOVES + 6  # of a Pokemon: moves, species, item, ability, three types
 Places = NDArray[np.intp]
 
@@ -40,7 +40,7 @@ class Reading:
         said = [
             np.arange(shapes[name].nbytes // 4) + shapes[name].offset // 4 for name in columns.leaves
         ]  # the column in a row of each place in what `Columns` looks at
-        behind = sum(size for _, size in self.live) + 2 * self.pooled + 1
+        behind = sum(size for _, size in self.live) + 2 * self.pooled + 1  # the last is always 1
         column = np.concatenate((*said, np.arange(behind) + self.floats))
         self.width, self.one = self.floats + behind, self.floats + behind - 1
         scale = np.ones(len(column), np.float32)
@@ -49,13 +49,9 @@ class Reading:
         scale[-1 - self.pooled : -1] = 1 / MOVES
         self.by_move = column[columns.by_move.numpy()]
         self.state = column[columns.state.numpy()]
-        own, foe = columns.own.numpy(), columns.foe.numpy()
-        own_common, foe_common = own.shape[1] - columns.own_active, foe.shape[1] - columns.foe_active
-        self.own_scale, self.foe_scale = scale[own[0]], scale[foe[0]]
-        self.own = self._with_one(column[own[:, :own_common]])
-        self.foe = self._with_one(column[foe[:, :foe_common]])
-        self.own_active = column[own[: self.slots, own_common:]]
-        self.foe_active = column[foe[: self.slots, foe_common:]]
+        self.own, self.foe = (self._with_one(column[places.numpy()]) for places in (columns.own, columns.foe))
+        self.own_active, self.foe_active = column[columns.own_active.numpy()], column[columns.foe_active.numpy()]
+        self.scale = {name: torch.from_numpy(scale[columns.get_buffer(name)[0].numpy()]) for name in SCALED}
         field = shapes["field"]
         self.field = slice(field.offset // 4, (field.offset + field.nbytes) // 4)
         self.hit = self._hits(shapes["matchup"].offset // 4, shapes["matchup"].shape) if "matchup" in shapes else None

@@ -21,6 +21,15 @@ def sum_rows(table: Tensor, ids: Tensor) -> Tensor:
     return embedding_bag(ids, table, mode="sum")
 
 
+def sum_rows_gradient(ids: Tensor, gradient: Tensor, names: int) -> Tensor:
+    """That of the table [names, D], given that of the sums [n, D]."""
+    short = torch.int16 if names < 2**15 else torch.int32  # what is sorted: fewer bytes, fewer passes
+    named, place = ids.flatten().to(short).sort(stable=True)
+    first = torch.searchsorted(named, torch.arange(names, dtype=short, device=ids.device))
+    bag = place.div_(ids.shape[1], rounding_mode="floor")
+    return embedding_bag(bag, gradient.contiguous(), first, mode="sum")
+
+
 class _Sum(Function):
     @staticmethod
     def forward(ctx: Any, table: Tensor, ids: Tensor) -> Tensor:  # Any: torch's own
@@ -31,8 +40,4 @@ class _Sum(Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:  # Any: torch's own
         (ids,) = ctx.saved_tensors
-        short = torch.int16 if ctx.names < 2**15 else torch.int32  # what is sorted: fewer bytes, fewer passes
-        named, place = ids.flatten().to(short).sort(stable=True)
-        first = torch.searchsorted(named, torch.arange(ctx.names, dtype=short, device=ids.device))
-        bag = place.div_(ids.shape[1], rounding_mode="floor")
-        return embedding_bag(bag, gradients[0].contiguous(), first, mode="sum"), None
+        return sum_rows_gradient(ids, gradients[0], ctx.names), None
