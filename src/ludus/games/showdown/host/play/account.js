@@ -34,8 +34,9 @@ class Account extends Connection {
 
 	/** Somebody else has the name, or it needs a password. */
 	yieldName(wish, why, refuse) {
-		const hint = /authentication|registered/i.test(why) ? '; give its password with --password-file' : '';
-		refuse(`${why.replace(`the server refused the name : `, `the server refused the name ${wish}: `)}${hint}`);
+		const said = why.replace('the name :', `the name ${wish}:`); // some refusals do not name it
+		const needsPassword = /authentication|registered/i.test(why);
+		refuse(needsPassword ? `${said.replace(/\.$/, '')}; give its password with --password-file` : said);
 	}
 
 	/** A server lists its formats before anybody logs in. */
