@@ -58,6 +58,11 @@ const TYPE_ITEMS = {
 	fairyfeather: 'Fairy',
 };
 
+// What all moves of one Pokemon on another share: places in one array of numbers.
+const LEVEL_FACTOR = 0, ATTACK = 1, SPECIAL_ATTACK = 2, DEFENSE = 3, SPECIAL_DEFENSE = 4,
+	ON_PHYSICAL = 5, ON_SPECIAL = 6,
+	CRITICAL = 7, HIGH_CRITICAL = 8, EQUIPMENT = 9, TERMS = 10;
+
 const UNKNOWN_POWER = 80; // of a move nobody has seen yet
 
 const NO_BOOSTS = new Int8Array(7);
@@ -99,6 +104,8 @@ class Damage {
 		this.gen = tables.gen;
 		this.effectiveness = 1; // results of the last estimate
 		this.stab = 0;
+		this.terms = new Float64Array(TERMS);
+		this.stages = 0; // the user's accuracy over the target's evasion
 		this.hit = 0; // mean share of the target's full HP when it hits
 		this.expected = 0; // the same times accuracy
 		this.boostFactor = boostFactors(tables.gen);
@@ -173,8 +180,13 @@ class Damage {
 		this.wonderGuard = of(abilities, 'wonderguard');
 		this.soundproof = of(abilities, 'soundproof');
 		this.bulletproof = of(abilities, 'bulletproof');
-		this.solid = new Set(['solidrock', 'filter', 'prismarmor'].map(name => of(abilities, name)));
-		this.scaled = new Set(['multiscale', 'shadowshield'].map(name => of(abilities, name)));
+		const flags = names => {
+			const marked = new Uint8Array(abilities.size);
+			for (const name of names) if (abilities.byId.has(name)) marked[abilities.byId.get(name)] = 1;
+			return marked;
+		};
+		this.solid = flags(['solidrock', 'filter', 'prismarmor']);
+		this.scaled = flags(['multiscale', 'shadowshield']);
 		this.assaultVest = of(items, 'assaultvest');
 		this.eviolite = of(items, 'eviolite');
 		this.airBalloon = of(items, 'airballoon');
@@ -196,26 +208,44 @@ class Damage {
 		return this.kind[move] === HALF_HP;
 	}
 
-	/** Estimates `move` of `user` on `target`, who stands on side `hitSide`; results are left in this object's fields. */
-	estimate(user, move, target, around, hitSide) {
-		const kind = this.kind[move];
-		this.effectiveness = 1;
-		this.stab = this.hit = this.expected = 0;
-		if (kind === NO_DAMAGE) return;
+	/** What all moves of `user` on `target` share, who stands on side `hitSide`; `estimate` and `unknown` rely on it. */
+	face(user, target, around, hitSide) {
+		const {boostFactor, terms, gen} = this;
+		const {boosts} = user;
+		const guard = target.boosts;
+		terms[LEVEL_FACTOR] = 0.4 * user.level + 2;
+		terms[ATTACK] = user.atk * boostFactor[boosts[0] + 6];
+		terms[SPECIAL_ATTACK] = user.spa * boostFactor[boosts[2] + 6];
+		terms[DEFENSE] = target.def * boostFactor[guard[1] + 6];
+		terms[SPECIAL_DEFENSE] = target.spd * boostFactor[guard[gen === 1 ? 2 : 3] + 6];
+		terms[ON_PHYSICAL] = ROLL * around.physical[hitSide];
+		terms[ON_SPECIAL] = ROLL * around.special[hitSide];
+		this.stages = boosts[5] - guard[6];
+		if (gen > 1) return;
+		const speed = this.tables.baseStats[user.species * 6 + 5];
+		terms[CRITICAL] = gen1Critical(speed, user.level);
+		terms[HIGH_CRITICAL] = gen1Critical(speed * 8, user.level);
+	}
+
+	/** Estimates a move that is not harmless, after `face`; results are left in this object's fields. */
+	estimate(user, move, target, around) {
 		const {tables} = this;
+		const kind = this.kind[move];
 		let type = tables.moveType[move];
-		let category = tables.moveCategory[move];
+		let physical = tables.moveCategory[move] === PHYSICAL;
 		if (kind === TERA_BLAST && user.tera > 0) {
 			type = user.tera;
-			const atk = user.atk * this.boostFactor[user.boosts[0] + 6];
-			if (atk > user.spa * this.boostFactor[user.boosts[2] + 6]) category = PHYSICAL;
+			if (this.terms[ATTACK] > this.terms[SPECIAL_ATTACK]) physical = true;
 		}
-		const multiplier = this.#multiplier(type, kind, move, target);
-		this.effectiveness = multiplier;
+		this.#multiply(type, kind, move, target);
+		const {effectiveness} = this;
 		const born = type > 0 && (type === user.born1 || type === user.born2);
 		const stab = born || (type > 0 && type === user.tera);
 		this.stab = stab ? 1 : 0;
-		if (multiplier === 0) return;
+		if (effectiveness === 0) {
+			this.hit = this.expected = 0;
+			return;
+		}
 		const {maxhp} = target;
 		let hit = 0;
 		switch (kind) {
@@ -225,26 +255,27 @@ class Damage {
 		case OHKO: hit = 1; break;
 		case RANDOM_LEVEL: hit = user.level * 0.75 / maxhp; break;
 		default:
-			hit = this.#formula(user, move, target, around, hitSide, kind, type, category) * multiplier / maxhp;
+			this.#formula(user, move, target, around, kind, type, physical);
+			hit = this.hit * effectiveness / maxhp;
 			if (stab) hit *= user.tera === type && born ? 2 : user.ability === this.adaptability ? 2 : 1.5;
 		}
 		this.hit = hit;
-		this.expected = hit * this.#hitChance(move, user, target);
+		this.expected = hit * (this.stages === 0 ? this.accuracy[move] : this.#hitChance(move));
 	}
 
 	/** Mean share of the target's full HP that a move nobody has seen yet may take: its user's best type and stat. */
 	unknown(user, target, multiplier) {
-		const {boostFactor} = this;
-		const {boosts} = user;
-		let physical = user.atk * boostFactor[boosts[0] + 6] / (target.def * boostFactor[target.boosts[1] + 6]);
+		const {terms} = this;
+		let physical = terms[ATTACK] / terms[DEFENSE];
 		if (user.status === BURN) physical /= 2;
-		const special = user.spa * boostFactor[boosts[2] + 6] /
-			(target.spd * boostFactor[target.boosts[this.gen === 1 ? 2 : 3] + 6]);
+		const special = terms[SPECIAL_ATTACK] / terms[SPECIAL_DEFENSE];
 		const ratio = physical > special ? physical : special;
-		return ((0.4 * user.level + 2) * UNKNOWN_POWER * ratio / 50 + 2) * 1.5 * multiplier / target.maxhp;
+		return (terms[LEVEL_FACTOR] * UNKNOWN_POWER * ratio / 50 + 2) * 1.5 * multiplier / target.maxhp;
 	}
 
-	#multiplier(type, kind, move, target) {
+	// These leave what they work out in a field: a fraction that a call returns is an object on the heap.
+
+	#multiply(type, kind, move, target) {
 		const table = this.tables.effectiveness;
 		const row = type * TYPE_COUNT;
 		let multiplier = table[row + target.type1];
@@ -254,26 +285,23 @@ class Damage {
 		const {ability} = target;
 		if (ability > 1) {
 			multiplier *= this.abilityDefense[ability * TYPE_COUNT + type];
-			if (ability === this.wonderGuard && multiplier < 2 && type > 0) return 0;
-			if (ability === this.soundproof && this.sound[move]) return 0;
-			if (ability === this.bulletproof && this.bullet[move]) return 0;
+			if (ability === this.wonderGuard && multiplier < 2 && type > 0) multiplier = 0;
+			if (ability === this.soundproof && this.sound[move]) multiplier = 0;
+			if (ability === this.bulletproof && this.bullet[move]) multiplier = 0;
 		}
-		return type === 9 && target.item === this.airBalloon ? 0 : multiplier; // 9: Ground
+		this.effectiveness = type === 9 && target.item === this.airBalloon ? 0 : multiplier; // 9: Ground
 	}
 
-	#formula(user, move, target, around, hitSide, kind, type, category) {
-		const physical = category === PHYSICAL;
-		const {boostFactor} = this;
-		let attack, attackBoost;
-		if (kind === USES_FOES_ATTACK) attack = target.atk, attackBoost = target.boosts[0];
-		else if (kind === USES_DEFENSE) attack = user.def, attackBoost = user.boosts[1];
-		else if (physical) attack = user.atk, attackBoost = user.boosts[0];
-		else attack = user.spa, attackBoost = user.boosts[2];
-		const hitsDefense = physical || kind === HITS_DEFENSE;
-		const defense = hitsDefense ? target.def : target.spd;
-		const defenseBoost = target.boosts[hitsDefense ? 1 : this.gen === 1 ? 2 : 3];
+	#formula(user, move, target, around, kind, type, physical) {
+		const {terms} = this;
 		let power = user.dynamaxed && this.maxPower[move] > 0 ? this.maxPower[move] : this.power[move];
+		let attack = physical ? terms[ATTACK] : terms[SPECIAL_ATTACK];
+		let defense = physical ? terms[DEFENSE] : terms[SPECIAL_DEFENSE];
 		switch (kind) {
+		case PLAIN: break;
+		case USES_FOES_ATTACK: attack = target.atk * this.boostFactor[target.boosts[0] + 6]; break;
+		case USES_DEFENSE: attack = user.def * this.boostFactor[user.boosts[1] + 6]; break;
+		case HITS_DEFENSE: defense = terms[DEFENSE]; break;
 		case TARGET_WEIGHT: power = weightPower(this.tables.weightKg[target.species]); break;
 		case USER_HP: power = Math.max(1, power * user.hp); break;
 		case USER_LOW_HP: power = lowHpPower(user.hp); break;
@@ -281,16 +309,12 @@ class Damage {
 			power = ratioPower(this.tables.weightKg[user.species], this.tables.weightKg[target.species]);
 			break;
 		case STORED_POWER: power = 20 * (1 + raised(user.boosts)); break;
-		case NEEDS_SLEEP: if (target.status !== SLEEP) return 0; break;
 		case FACADE: if (user.status > 0 && user.status !== SLEEP) power *= 2; break;
 		case HEX: if (target.status > 0) power *= 2; break;
 		}
-		let factor = ROLL * (physical ? around.physical[hitSide] : around.special[hitSide]);
-		if (this.gen === 1) {
-			factor *= gen1Critical(this.tables.baseStats[user.species * 6 + 5], this.highCrit[move], user.level);
-		} else {
-			factor *= this.critical[move];
-		}
+		let factor = physical ? terms[ON_PHYSICAL] : terms[ON_SPECIAL];
+		if (this.gen === 1) factor *= this.highCrit[move] ? terms[HIGH_CRITICAL] : terms[CRITICAL];
+		else factor *= this.critical[move];
 		if (type > 0) {
 			if (type === around.helped) factor *= 1.5;
 			else if (type === around.hindered) factor *= 0.5;
@@ -303,12 +327,15 @@ class Damage {
 			if (user.ability === this.guts) factor *= 1.5;
 			else if (user.status === BURN && kind !== FACADE) factor *= 0.5;
 		}
-		if (this.gen > 1) factor *= this.#equipment(user, move, target, type, physical, power);
-		return ((0.4 * user.level + 2) * power * (attack * boostFactor[attackBoost + 6]) /
-			(defense * boostFactor[defenseBoost + 6]) / 50 + 2) * factor;
+		if (this.gen > 1) {
+			this.#equip(user, target, type, physical, power);
+			factor *= terms[EQUIPMENT];
+		}
+		if (kind === NEEDS_SLEEP && target.status !== SLEEP) factor = 0;
+		this.hit = (terms[LEVEL_FACTOR] * power * attack / defense / 50 + 2) * factor;
 	}
 
-	#equipment(user, move, target, type, physical, power) {
+	#equip(user, target, type, physical, power) {
 		let factor = 1;
 		const {ability, item} = user;
 		if (ability > 1) {
@@ -322,20 +349,19 @@ class Damage {
 		}
 		if (target.ability > 1) {
 			if (physical ? target.ability === this.furCoat : target.ability === this.iceScales) factor *= 0.5;
-			if (this.effectiveness > 1 && this.solid.has(target.ability)) factor *= 0.75;
-			if (target.hp === 1 && this.scaled.has(target.ability)) factor *= 0.5;
+			if (this.effectiveness > 1 && this.solid[target.ability]) factor *= 0.75;
+			if (target.hp === 1 && this.scaled[target.ability]) factor *= 0.5;
 		}
 		if (target.item > 1) {
 			if (!physical && target.item === this.assaultVest) factor /= 1.5;
 			if (target.item === this.eviolite && this.tables.canEvolve[target.species]) factor /= 1.5;
 		}
-		return factor;
+		this.terms[EQUIPMENT] = factor;
 	}
 
-	#hitChance(move, user, target) {
+	#hitChance(move) {
 		const chance = this.accuracy[move];
-		const stages = user.boosts[5] - target.boosts[6];
-		if (stages === 0) return chance;
+		const {stages} = this;
 		if (chance === 1 && this.gen > 1 && this.tables.moves.entries[move - 1].accuracy === true) return chance;
 		const clipped = stages > 6 ? 6 : stages < -6 ? -6 : stages;
 		return Math.min(1, chance * (clipped > 0 ? (3 + clipped) / 3 : 3 / (3 - clipped)));
@@ -347,9 +373,9 @@ function boostFactors(gen) {
 	return Float64Array.from({length: 13}, (_, i) => gen < 3 ? old[i] / 100 : i < 6 ? 2 / (8 - i) : (i - 4) / 2);
 }
 
-/** Gen 1 crits by base speed, and a crit doubles the level. */
-function gen1Critical(baseSpeed, high, level) {
-	const chance = Math.min(1, baseSpeed * (high ? 8 : 1) / 512);
+/** Gen 1 crits by base speed, of which high-crit moves count eight times, and a crit doubles the level. */
+function gen1Critical(speed, level) {
+	const chance = Math.min(1, speed / 512);
 	return 1 + chance * level / (level + 5);
 }
 

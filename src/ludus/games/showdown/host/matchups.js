@@ -52,9 +52,11 @@ class Matchups {
 				} else {
 					if (hurt) this.#hurtFoe(i, s, hp);
 					if (own.hurt) this.#hurtOwn(i, s, own.hp);
+					if (foe.learnt < MOVES) this.#threats(own.fighter, foe.fighter, i, s, foe.learnt);
 				}
 			}
 			foe.stale = false;
+			foe.learnt = MOVES;
 			foe.matchedHp = hp;
 		}
 		for (let i = 0; i < TEAM; i++) {
@@ -78,36 +80,13 @@ class Matchups {
 
 	#pair(own, i, s) {
 		const {slots, damage, data, at} = this.observer;
+		const {floats} = this.seat;
 		const foe = this.seat.foes.facing[s].fighter;
 		const mine = own.fighter;
-		const width = MATCHUP.length;
-		const {around, hits} = this;
-		const first = (i * slots + s) * 2 * MOVES;
-		const {words, floats} = this.seat;
 		const theirSide = this.seat.foe.index;
 		const mySide = this.seat.mine.index;
-		for (let m = 0; m < MOVES; m++) {
-			const pair = at.matchup + ((i * MOVES + m) * slots + s) * width;
-			const move = words[at.moves + i * MOVES + m];
-			if (damage.isHarmless(move)) {
-				hits[first + m] = 0;
-				putNothing(floats, pair);
-			} else {
-				damage.estimate(mine, move, foe, around, theirSide);
-				hits[first + m] = damage.hit;
-				put(floats, pair, damage, foe.hp);
-			}
-			const answer = words[at.moves + (TEAM + s) * MOVES + m];
-			const threat = at.threat + ((s * MOVES + m) * TEAM + i) * width;
-			if (damage.isHarmless(answer)) {
-				hits[first + MOVES + m] = 0;
-				putNothing(floats, threat);
-			} else {
-				damage.estimate(foe, answer, mine, around, mySide);
-				hits[first + MOVES + m] = damage.hit;
-				put(floats, threat, damage, mine.hp);
-			}
-		}
+		this.#blows(mine, foe, i, s);
+		this.#threats(mine, foe, i, s, 0);
 		const duel = at.duel + (i * slots + s) * DUEL.length;
 		const best = bestMultiplier(data.effectiveness, foe, mine);
 		const lead = this.#speed(mine, mySide) - this.#speed(foe, theirSide);
@@ -118,6 +97,50 @@ class Matchups {
 		floats[duel + 2] = clipped(this.reversed ? -lead / SPEED_LEAD : lead / SPEED_LEAD);
 		floats[duel + 3] = shareOf(strike / 2, mine.hp);
 		this.estimated[i * slots + s] = 1;
+	}
+
+	/** The moves of one's own on the foe. */
+	#blows(mine, foe, i, s) {
+		const {slots, damage, at} = this.observer;
+		const {words, floats} = this.seat;
+		const {hits, around} = this;
+		const first = (i * slots + s) * 2 * MOVES;
+		const step = slots * MATCHUP.length;
+		let pair = at.matchup + i * MOVES * step + s * MATCHUP.length;
+		damage.face(mine, foe, around, this.seat.foe.index);
+		for (let m = 0; m < MOVES; m++, pair += step) {
+			const move = words[at.moves + i * MOVES + m];
+			if (damage.isHarmless(move)) {
+				hits[first + m] = 0;
+				putNothing(floats, pair);
+			} else {
+				damage.estimate(mine, move, foe, around);
+				hits[first + m] = damage.hit;
+				put(floats, pair, damage, foe.hp);
+			}
+		}
+	}
+
+	/** The foe's moves from the one numbered `from` on. */
+	#threats(mine, foe, i, s, from) {
+		const {slots, damage, at} = this.observer;
+		const {words, floats} = this.seat;
+		const {hits, around} = this;
+		const first = ((i * slots + s) * 2 + 1) * MOVES;
+		const step = TEAM * MATCHUP.length;
+		let threat = at.threat + (s * MOVES + from) * step + i * MATCHUP.length;
+		damage.face(foe, mine, around, this.seat.mine.index);
+		for (let m = from; m < MOVES; m++, threat += step) {
+			const move = words[at.moves + (TEAM + s) * MOVES + m];
+			if (damage.isHarmless(move)) {
+				hits[first + m] = 0;
+				putNothing(floats, threat);
+			} else {
+				damage.estimate(foe, move, mine, around);
+				hits[first + m] = damage.hit;
+				put(floats, threat, damage, mine.hp);
+			}
+		}
 	}
 
 	#speed(fighter, side) {
@@ -227,6 +250,8 @@ function logOf(multiplier) {
 	if (multiplier === 2) return 0.5;
 	if (multiplier === 0.5) return -0.5;
 	if (multiplier === 0) return -2;
+	if (multiplier === 4) return 1;
+	if (multiplier === 0.25) return -1;
 	return Math.max(-1.5, Math.min(1, Math.log2(multiplier) / 2));
 }
 

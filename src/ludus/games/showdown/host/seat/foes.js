@@ -13,6 +13,8 @@ class Facing {
 		this.mon = null;
 		this.combat = 0; // the Pokemon's count of changes when this was filled
 		this.stale = true; // match-ups must be estimated again
+		this.moves = 0; // how many it was known to have
+		this.learnt = MOVES; // the first of its moves that must be estimated, if not all
 		this.followsHp = false; // has a move like Eruption, or Multiscale
 		this.halves = false; // has a move like Super Fang
 		this.matchedHp = 0; // what the match-ups in the row were held against
@@ -125,15 +127,29 @@ class Foes {
 		fighter.status = mon.status;
 		fighter.dynamaxed = mon.dynamaxed;
 		fighter.boosts = mon.boosts;
-		if (facing.combat === mon.combat && facing.mon === mon) return;
-		facing.combat = mon.combat;
-		facing.mon = mon;
-		facing.stale = true;
-		facing.followsHp = observer.damage.scaled.has(mon.ability);
-		facing.halves = false;
-		for (let m = 0; m < mon.moveCount; m++) {
-			if (observer.damage.followsUsersHp(mon.moves[m])) facing.followsHp = true;
-			if (observer.damage.followsTargetsHp(mon.moves[m])) facing.halves = true;
+		this.#markChanges(facing, mon);
+	}
+
+	/** Whether the match-ups must be estimated again, or only those of moves that were not known before. */
+	#markChanges(facing, mon) {
+		const {damage} = this.observer;
+		const {moveCount} = mon;
+		let first = 0;
+		if (facing.combat === mon.combat && facing.mon === mon) {
+			if (facing.moves === moveCount) return;
+			first = facing.moves;
+			if (facing.learnt > first) facing.learnt = first;
+		} else {
+			facing.combat = mon.combat;
+			facing.mon = mon;
+			facing.stale = true;
+			facing.followsHp = damage.scaled[mon.ability] > 0;
+			facing.halves = false;
+		}
+		facing.moves = moveCount;
+		for (let m = first; m < moveCount; m++) {
+			if (damage.followsUsersHp(mon.moves[m])) facing.followsHp = true;
+			if (damage.followsTargetsHp(mon.moves[m])) facing.halves = true;
 		}
 	}
 }

@@ -213,7 +213,7 @@ class Team {
 		own.stale = true;
 		const {damage} = this.observer;
 		own.followsFoesHp = false;
-		own.followsOwnHp = damage.scaled.has(fighter.ability);
+		own.followsOwnHp = damage.scaled[fighter.ability] > 0;
 		for (let m = 0; m < MOVES; m++) {
 			const move = this.seat.words[this.observer.at.moves + i * MOVES + m];
 			if (damage.followsTargetsHp(move)) own.followsFoesHp = true;

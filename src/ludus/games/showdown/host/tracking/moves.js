@@ -68,7 +68,6 @@ function useMove(tracker, mon, row, uses) {
 		moves[i] = row;
 		mon.uses[i] = 0;
 		mon.moveCount++;
-		mon.combat++;
 	}
 	mon.uses[i] = Math.min(255, mon.uses[i] + uses);
 }

@@ -44,9 +44,9 @@ function sendOut(tracker, passing) {
 	const at = tracker.bars[0] + 1;
 	const side = tracker.sides[tracker.text.charCodeAt(at + 1) - 49];
 	const slot = tracker.text.charCodeAt(at + 2) - 97;
-	const name = tracker.field(0).slice(5);
+	const name = tracker.text.slice(at + 5, tracker.bars[1]);
 	const details = tracker.field(1);
-	const tera = details.indexOf(', tera:');
+	const tera = tracker.gen < 9 ? -1 : details.indexOf(', tera:');
 	const bare = tera < 0 ? details : details.slice(0, tera);
 	const mon = identify(tracker, side, name, bare, slot);
 	const previous = side.active[slot];
@@ -156,9 +156,11 @@ function handOver(tracker, from, to, substituteOnly) {
 }
 
 function snapshot(mon) {
+	const {uses} = mon;
 	return {
 		seen: mon.seen, hp: mon.hp, status: mon.status, statusTurns: mon.statusTurns, fainted: mon.fainted,
-		item: mon.item, baseAbility: mon.baseAbility, moveCount: mon.moveCount, uses: mon.uses.slice(), name: mon.name,
+		item: mon.item, baseAbility: mon.baseAbility, moveCount: mon.moveCount, name: mon.name,
+		uses: [uses[0], uses[1], uses[2], uses[3]], // slicing a typed array takes longer than all the rest
 		tera: mon.tera, terastallized: mon.terastallized,
 	};
 }

@@ -11,7 +11,7 @@ class Mon {
 	constructor(side, tables, effects) {
 		// looked at in every decision: together at the front, in few cache lines
 		this.version = 1; // grows with every change
-		this.combat = 1; // grows with every change that matters for damage, other than HP
+		this.combat = 1; // grows with every change that matters for damage, other than HP and moves that are shown
 		this.seen = false; // sent out at least once
 		this.fainted = false;
 		this.hp = 1;

@@ -51,14 +51,16 @@ function start(tracker) {
 	if (mon === null) return;
 	const {effects, tables} = tracker;
 	const id = effects.id(tracker.field(1));
-	changed(mon);
+	mon.version++;
 	revealFrom(tracker, mon);
 	switch (id) {
 	case 'typechange': return changeTypes(tracker, mon);
 	case 'typeadd':
+		mon.combat++;
 		mon.addedType = tables.typeIds.get(tracker.field(2)) ?? 0;
 		break;
 	case 'dynamax':
+		mon.combat++;
 		mon.dynamaxed = true;
 		mon.side.spent.dynamax = true;
 		return;
@@ -98,17 +100,19 @@ function end(tracker) {
 	const mon = tracker.mon(0);
 	if (mon === null) return;
 	const {effects} = tracker;
-	changed(mon);
+	mon.version++;
 	const id = effects.id(tracker.field(1));
 	if (tracker.has('|[partiallytrapped]')) {
 		return volatile(mon, id === 'octolock' ? tracker.ids.octolock : tracker.ids.partiallytrapped, 0);
 	}
 	switch (id) {
 	case 'typechange':
+		mon.combat++;
 		mon.type1 = tracker.tables.speciesType1[mon.shown];
 		mon.type2 = tracker.tables.speciesType2[mon.shown];
 		break;
 	case 'dynamax':
+		mon.combat++;
 		mon.dynamaxed = false;
 		return;
 	case 'disable':
@@ -129,6 +133,7 @@ function end(tracker) {
 function changeTypes(tracker, mon) {
 	const {typeIds} = tracker.tables;
 	const text = tracker.field(2);
+	mon.combat++;
 	volatile(mon, tracker.ids.typechange, 1);
 	mon.addedType = 0;
 	if (text === '' || text.startsWith('[')) {
@@ -182,9 +187,10 @@ function activate(tracker) {
 	const {effects, tables} = tracker;
 	const effect = tracker.field(1);
 	const id = effects.id(effect);
-	changed(mon);
+	mon.version++;
 	if (effect.startsWith('ability: ')) return activateAbility(tracker, mon, id, effect.slice(9));
 	if (effect.startsWith('item: ')) {
+		mon.combat++;
 		if (!tracker.has('|[consumed]') && mon.item !== NONE) mon.item = tables.items.row(effect.slice(6));
 		return;
 	}
@@ -195,6 +201,7 @@ function activate(tracker) {
 		return;
 	case 'mimic': return mimic(tracker, mon, tracker.field(2));
 	case 'poltergeist':
+		mon.combat++;
 		mon.item = tables.items.row(tracker.field(2));
 		return;
 	case 'skillswap': return swapAbilities(tracker, mon);
@@ -214,6 +221,7 @@ function activate(tracker) {
 
 function activateAbility(tracker, mon, id, name) {
 	const of = tracker.of();
+	mon.combat++;
 	switch (id) {
 	case 'mummy':
 	case 'lingeringaroma': {
@@ -257,6 +265,7 @@ function swapAbilities(tracker, mon) {
 	const old = mon.ability;
 	mon.ability = theirs || target.ability;
 	target.ability = mine || old;
+	changed(mon);
 	changed(target);
 }
 
