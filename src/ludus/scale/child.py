@@ -14,12 +14,13 @@ import time
 import traceback
 from collections import deque
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 import numpy as np
 
 from ludus.config.schema import RunConfig
-from ludus.errors import LudusError
+from ludus.errors import LudusError, TrainingError
 from ludus.games import registry
 from ludus.league.pool import Pool
 from ludus.metrics import names
@@ -46,7 +47,9 @@ from ludus.scale.memory import SharedMemory
 
 PR_SET_PDEATHSIG = 1
 REPORT_S = 1.0
-BEGIN_S = 60.0  # the parent sends Begin at once, and Attach as soon as it has built its net
+BEGIN_S = 300.0  # Begin comes at once, Attach when the parent has built its net: in seconds, unless it starves
+
+Expected = TypeVar("Expected", Begin, Attach)
 
 
 def main() -> int:
@@ -69,9 +72,7 @@ def main() -> int:
 
 
 def _serve(control: Channel, memory_fd: int) -> None:
-    begin = control.receive(BEGIN_S)
-    if not isinstance(begin, Begin):
-        raise ClosedError
+    begin = _expect(control, Begin)
     config = msgspec.json.decode(begin.config, type=RunConfig)
     run_dir = Path(begin.run_dir)
     game = registry.load(config.game)
@@ -84,11 +85,19 @@ def _serve(control: Channel, memory_fd: int) -> None:
             name: (list(table.shape), table.astype(np.float32).tobytes()) for name, table in actor.spec.tables.items()
         }
         control.send(Hello(note_game(actor.spec), tables, actor.floats))
-        attach = control.receive(BEGIN_S)
-        if not isinstance(attach, Attach):
-            raise ClosedError
+        attach = _expect(control, Attach)
         memory = SharedMemory(memory_fd, actor.floats, actor.layout, attach.slabs, create=False)
         Shift(actor, memory, control).work()
+
+
+def _expect(control: Channel, kind: type[Expected]) -> Expected:
+    """The next message. Anything else is the end of the run: the parent leaves before it began."""
+    message = control.receive(BEGIN_S)
+    if message is None:
+        raise TrainingError(f"the learner sent no {kind.__name__} for {BEGIN_S:g} s; is this machine overloaded?")
+    if not isinstance(message, kind):
+        raise ClosedError
+    return message
 
 
 class Shift:

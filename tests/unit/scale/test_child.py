@@ -5,13 +5,15 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
+from ludus.errors import TrainingError
 from ludus.metrics import names
 from ludus.metrics.core import Delta, Metrics
 from ludus.policies.weights import WeightsBoard
-from ludus.scale.channel import Message, Report, Save, Saved, Stop
-from ludus.scale.child import Shift
+from ludus.scale.channel import Begin, ClosedError, Message, Report, Save, Saved, Stop
+from ludus.scale.child import Shift, _expect
 
 
 class Clock:
@@ -83,3 +85,13 @@ def test_saving_while_the_learner_has_all_batches_is_no_waiting_for_it() -> None
     times = actor.metrics.drain().times
     assert times.share(names.SAVE) == 1.0
     assert times.share(names.HAND_OVER) == 0.0
+
+
+def test_an_actor_that_is_told_nothing_says_so_instead_of_leaving_quietly() -> None:
+    with pytest.raises(TrainingError, match=r"the learner sent no Begin for 300 s; is this machine overloaded\?"):
+        _expect(cast(Any, FakeChannel()), Begin)  # Any: a fake
+
+
+def test_an_actor_leaves_quietly_when_the_run_ends_before_it_began() -> None:
+    with pytest.raises(ClosedError):
+        _expect(cast(Any, FakeChannel(Stop())), Begin)  # Any: a fake
