@@ -12,11 +12,16 @@ import pytest
 from tests.playing import QUICK, first_legal, host_of, play, toy_fleet
 
 from ludus.config.schema import FleetConfig
+from ludus.errors import ProtocolError
 from ludus.fleet.fleet import HostFleet, cores
+from ludus.fleet.host import Host, Setup
 from ludus.games.toy.game import game
 from ludus.metrics import names
 from ludus.metrics.times import HOSTS
+from ludus.spec import GameSpec, ObsSpec
 from ludus.types import Arrivals
+from ludus.wire.frames import HEADER_BYTES, Kind, TimesBody, encode_times
+from ludus.wire.ledger import Ledger
 
 
 def recorded(fleet: HostFleet, rounds: int) -> list[Arrivals]:
@@ -76,6 +81,19 @@ def test_hosts_say_where_their_time_went_unless_nobody_asks(tmp_path: Path) -> N
     with toy_fleet(tmp_path, FleetConfig(hosts=1, matches=4), times_s=None) as fleet:
         recorded(fleet, 5)
         assert not fleet.take_times().walls
+
+
+@pytest.mark.parametrize(("times_s", "owed"), [(None, 1), (0.5, 0)])
+def test_times_that_nobody_asked_for_or_that_come_unasked_break_the_protocol(
+    tmp_path: Path, times_s: float | None, owed: int
+) -> None:
+    setup = Setup(game.command(game.options()), {}, 1, 1, 4, False, False, tmp_path, times_s)
+    host = Host(0, setup, None)
+    host.ledger = Ledger(GameSpec("toy", 1, 2, ObsSpec.pack({"pile": ("uint8", (1,))}), 1), 4)
+    host.ledger.owed = owed
+    body = memoryview(encode_times(TimesBody(1.0, {}))[HEADER_BYTES:])
+    with pytest.raises(ProtocolError, match="TIMES came although"):
+        host.take(Kind.TIMES, body)
 
 
 def test_recv_returns_what_is_ready_while_one_host_is_slow(tmp_path: Path) -> None:

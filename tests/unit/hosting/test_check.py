@@ -8,7 +8,7 @@ import pytest
 
 from ludus.games.toy.game import command
 from ludus.games.toy.options import ToyOptions
-from ludus.hosting.check import Report, check
+from ludus.hosting.check import Report, _Trial, _tried, check
 from ludus.hosting.command import HostCommand
 
 
@@ -30,6 +30,35 @@ def test_broken_host_is_told_what_it_did(fault: str, trouble: str) -> None:
     assert not report.ok
     assert trouble in troubles(report)[0]
     assert f"BAD  It says HELLO, plays and keeps the protocol: {troubles(report)[0]}" in str(report)
+
+
+WRONG_CLOCK = """
+import sys
+from ludus.games.toy.host import make_game
+from ludus.hosting.clock import StageClock
+from ludus.hosting.serve import serve
+from ludus.wire.frames import TimesBody
+
+right = StageClock.due
+
+def wrong(self):
+    times = right(self)
+    return None if times is None else TimesBody({wall}, times.stages)
+
+StageClock.due = wrong
+sys.exit(serve(make_game))
+"""
+
+
+@pytest.mark.parametrize(
+    ("wall", "trouble"),
+    [("2 * times.wall_ns", "its stages sum to"), ("0.0", "TIMES is of 0 ns"), ("times.wall_ns", "")],
+)
+def test_a_host_whose_stages_do_not_sum_to_its_time_is_told_so(wall: str, trouble: str) -> None:
+    command = HostCommand((sys.executable, "-c", WRONG_CLOCK.replace("{wall}", wall)))
+    found = _tried(_Trial(command, {}, 4, 100, 1, 20.0).tells_times)
+    assert found.startswith(trouble)
+    assert bool(found) == bool(trouble)
 
 
 def test_program_that_is_no_host_fails_every_rule() -> None:
