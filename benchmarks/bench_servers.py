@@ -7,9 +7,9 @@ In one run, turn by turn, on one server, with random policies and as many battle
     peer   poke-env's random players in one process, as many pairs as play fastest
     ours   one host of the game showdown-server, the fleet and the random policy: masks and observations are encoded
 
-Both are measured while all their battles are under way. `decisions` are those of both sides, a second; CPU seconds are
-those of everything but the server. The last line on stdout is one JSON object; --save appends it to
-benchmarks/results/servers.jsonl.
+Both are measured while all their battles are under way. Decisions are those of both sides; CPU seconds are those of
+everything but the server. `idle_agent_cpu_percent` is the share of one core that `ludus play --accept` takes while
+nobody challenges it. The last line on stdout is one JSON object; --save appends it to benchmarks/results/servers.jsonl.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import psutil
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from benchmarks import contest
+from benchmarks import contest, idle_agent
 from benchmarks.contest import Contestant
 from benchmarks.showdown_server import serve
 
@@ -56,8 +56,10 @@ def main() -> None:
         contest.run_interleaved(
             contestants.values(), repeats=chosen.repeats, warm_up_s=chosen.warm_up, seconds=chosen.seconds
         )
+        idle = idle_agent.cpu_share(address(port), chosen.format, repeats=chosen.repeats, seconds=chosen.seconds)
     samples = {name: _samples(each) for name, each in contestants.items()}
     rows = {f"{name}_{figure}": contest.summary(samples[name][figure]) for name in samples for figure in FIGURES}
+    rows["idle_agent_cpu_percent"] = contest.summary([100 * share for share in idle])
     ratios = {name: contest.ratio(samples["ours"][of], samples["peer"][of]) for name, of in RATIOS.items()}
     contest.show(rows, ratios)
     if others > BUSY:
