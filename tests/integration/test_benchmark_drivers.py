@@ -43,6 +43,19 @@ def test_ceiling_clocks_masks_and_observations(showdown: Installation) -> None:
     assert answer["us"] > 0
 
 
+def test_hosts_with_and_without_a_clock_play_the_same_matches(showdown: Installation) -> None:
+    driver = ENGINE.with_name("stages.js")
+    options = ["--sim", showdown.root, "--host", HERE / "host", "--format", "gen1randombattle", "--matches", "2"]
+    command = [str(part) for part in (showdown.node, driver, *options)]
+    asked = json.dumps({"frames": 60}) + "\n"
+    done = subprocess.run(command, input=asked, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr  # it fails when the two part
+    answer = json.loads(done.stdout)
+    assert len(answer["on"]) == len(answer["off"]) == 60
+    assert sum(answer["on"]) > 0
+    assert answer["lap_us"][0] > 0
+
+
 def test_server_listens_on_loopback_and_leaves_the_installed_package_alone(showdown: Installation) -> None:
     before = sorted(path.name for path in showdown.root.rglob("*") if path.is_file())
     with serve(showdown, "0") as port:

@@ -1,0 +1,137 @@
+'use strict';
+// Two hosts in one process play the same matches with the same choices, one of them saying where its time goes.
+// Usage: node stages.js --sim <pokemon-showdown folder> --host <host folder> --format F --matches K
+// For each line {"frames": N} on stdin: {"on": [...], "off": [...]}, CPU microseconds a decision of every pair of
+// frames, and "laps": [those a decision], "lap_us": [what one costs by itself].
+
+const path = require('node:path');
+const readline = require('node:readline');
+const { parseArgs } = require('node:util');
+
+const { values } = parseArgs({
+  options: Object.fromEntries(['sim', 'host', 'format', 'matches'].map(name => [name, { type: 'string' }])),
+});
+const { Host } = require(path.join(values.host, 'host.js'));
+const { StageClock, WAIT } = require(path.join(values.host, 'clock.js'));
+const { FrameReader, KIND } = require(path.join(values.host, 'frames.js'));
+const MATCHES = Number(values.matches);
+const TIMES_S = 0.5; // as fleets ask for
+const LAPS = 200_000; // to see what one costs
+
+class Driven {
+  constructor(timesS) {
+    this.reader = new FrameReader();
+    this.laps = 0; // that it told of
+    this.host = new Host(path.resolve(values.sim), writer => {
+      const bytes = writer.buffer.subarray(0, writer.bytes);
+      bytes.copy(this.reader.space(bytes.length));
+      this.reader.pushed(bytes.length);
+      writer.bytes = 0;
+    }, text => process.stderr.write(text));
+    const options = { format: values.format };
+    const configure = {
+      protocol: 2, matches: MATCHES, options, seed: 7, schedule: null, keep_log: false, times_s: timesS,
+    };
+    this.host.configure(Buffer.from(JSON.stringify(configure)));
+  }
+
+  /** Rows that wait, with their masks. */
+  take() {
+    const { maskBytes } = this.host.setup.actionSet;
+    const rows = [];
+    for (let frame = nextFrame(this.reader); frame; frame = nextFrame(this.reader)) {
+      if (frame.kind === KIND.TIMES) this.laps += passesOf(JSON.parse(frame.body.toString()));
+      if (frame.kind !== KIND.ARRIVALS) continue;
+      const { body } = frame;
+      const n = body.readUInt32LE(0);
+      const legalAt = 8 + 3 * aligned(4 * n) + aligned(n);
+      for (let i = 0; i < n; i++) {
+        rows.push([body.readInt32LE(8 + 4 * i), body.subarray(legalAt + i * maskBytes, legalAt + (i + 1) * maskBytes)]);
+      }
+    }
+    return rows;
+  }
+
+  /** CPU microseconds that an ACTIONS frame takes. */
+  act(body) {
+    const before = process.cpuUsage();
+    this.host.clock.lap(WAIT); // as the host's loop does when a frame has come
+    this.host.act(body);
+    const { user, system } = process.cpuUsage(before);
+    return user + system;
+  }
+}
+
+/** The reader refuses kinds that a fleet never sends. */
+function nextFrame(reader) {
+  const at = reader.start;
+  if (reader.end - at < 8) return null;
+  const bytes = reader.buffer.readUInt32LE(at + 4);
+  const frame = { kind: reader.buffer[at + 3], body: reader.buffer.subarray(at + 8, at + 8 + bytes) };
+  reader.start = at + 8 + bytes;
+  return frame;
+}
+
+function passesOf(times) {
+  return Object.values(times.stages).reduce((sum, stage) => sum + stage.passes, 0);
+}
+
+function aligned(size) {
+  return (size + 7) & ~7;
+}
+
+let state = 1;
+function random(limit) {
+  state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+  return Math.floor(state / 2 ** 32 * limit);
+}
+
+function actionsFor(rows) {
+  const n = rows.length;
+  const body = Buffer.alloc(8 + 2 * aligned(4 * n));
+  body.writeUInt32LE(n, 0);
+  rows.forEach(([row, mask], i) => {
+    const legal = [];
+    for (let action = 0; action < 8 * mask.length; action++) {
+      if ((mask[action >> 3] >> (action & 7)) & 1) legal.push(action);
+    }
+    body.writeInt32LE(row, 8 + 4 * i);
+    body.writeInt32LE(legal[random(legal.length)], 8 + aligned(4 * n) + 4 * i);
+  });
+  return body;
+}
+
+const on = new Driven(TIMES_S);
+const off = new Driven(null);
+
+function measure(frames) {
+  const spent = { on: [], off: [] };
+  for (let i = 0; i < frames; i++) {
+    const rows = on.take();
+    if (rows.length !== off.take().length) throw new Error('the two hosts went different ways');
+    const body = actionsFor(rows);
+    const pair = i % 2 ? [['on', on], ['off', off]] : [['off', off], ['on', on]];
+    for (const [name, driven] of pair) spent[name].push(driven.act(body) / rows.length);
+    decisions += rows.length;
+  }
+  return spent;
+}
+
+/** CPU microseconds of a lap, the least of a few tries. */
+function lapCost() {
+  const clock = new StageClock(TIMES_S);
+  const tries = Array.from({ length: 5 }, () => {
+    const before = process.cpuUsage();
+    for (let i = 0; i < LAPS; i++) clock.lap(i % 5);
+    const { user, system } = process.cpuUsage(before);
+    return (user + system) / LAPS;
+  });
+  return Math.min(...tries);
+}
+
+let decisions = 0;
+
+readline.createInterface({ input: process.stdin }).on('line', line => {
+  const spent = measure(JSON.parse(line).frames);
+  process.stdout.write(`${JSON.stringify({ ...spent, laps: [on.laps / decisions], lap_us: [lapCost()] })}\n`);
+});
