@@ -1,6 +1,6 @@
 'use strict';
-// A stand-in for Showdown's login server, on loopback: it knows one password, the same for all names, and signs as the real
-// one does. Prints its port and public key as JSON, and ends with its stdin.
+// A stand-in for Showdown's login server, on loopback: it knows one password, the same for all names, and signs as the
+// real one does. Prints its port and public key as JSON, and ends with its stdin.
 
 const { createSign, generateKeyPairSync } = require('node:crypto');
 const http = require('node:http');
