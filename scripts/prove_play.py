@@ -32,6 +32,7 @@ from ludus.evaluation.outsiders import Event, PlayResult, play
 from ludus.games.showdown.play_game import PlayOptions
 from ludus.games.showdown.servers.fleet import ServerFleet
 from ludus.policies import checkpoint
+from ludus.policies.checkpoint import State
 from ludus.spec import GameSpec
 from ludus.types import Policy
 
@@ -63,7 +64,7 @@ def main() -> None:
                 opponent, agent, fleet.addresses()[0], options, chosen.battles, chosen.concurrency, _progress(opponent)
             )
             line = line_of(opponent, options.format, result)
-            lines.append({"checkpoint": f"{path.parents[1].name}, update {state.version}", **_where(), **line})
+            lines.append({"checkpoint": name_of(path, state), **_where(), **line})
             print(json.dumps(lines[-1]), flush=True)
     if chosen.save:
         keep(lines, RESULTS)
@@ -132,6 +133,11 @@ def _player(kind: type, name: str, server: str, battle_format: str, concurrency:
         ping_timeout=None,
         log_level=logging.CRITICAL,
     )
+
+
+def name_of(path: Path, state: State) -> str:
+    """The run's folder, and how far it had come."""
+    return f"{path.parents[1].name}, {state.version:,} updates in {state.training_s / 60:.1f} min"
 
 
 def line_of(opponent: str, battle_format: str, result: PlayResult) -> Line:
