@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 import torch
@@ -34,10 +35,11 @@ class Categorical:
     """One softmax over all actions [n, A]."""
 
     def __init__(self, logits: Tensor, legal: Tensor) -> None:
-        self.log_probs = torch.where(legal, logits, MASKED).log_softmax(1)
+        self._masked = torch.where(legal, logits, MASKED)
+        self.log_probs = self._masked.log_softmax(1)
 
     def sample(self, generator: torch.Generator) -> Tensor:
-        reach = self.log_probs.exp().cumsum(1)
+        reach = self._masked.softmax(1).cumsum(1)  # `exp` of what is masked takes many times as long
         below_total = reach[:, -1:] * (1 - 1e-6)  # rounding must not lead past the last legal action
         uniform = torch.rand(len(reach), 1, generator=generator, device=reach.device)
         return torch.searchsorted(reach, uniform * below_total, right=True).squeeze(1)
@@ -49,7 +51,7 @@ class Categorical:
         return self.log_probs.gather(1, action[:, None]).squeeze(1)
 
     def entropy(self, action: Tensor) -> Tensor:
-        return -(self.log_probs.exp() * self.log_probs).sum(1)
+        return -(self._masked.softmax(1) * self.log_probs).sum(1)
 
 
 class Pairs:
@@ -59,26 +61,22 @@ class Pairs:
     for the second slot is exact given the first. Actions past k * k are no pairs (team preview) and end with the first.
     """
 
-    def __init__(
-        self, first: Tensor, second: Tensor, left: Tensor, right: Tensor, legal: Tensor, first_legal: Tensor
-    ) -> None:
-        """Scores first [n, k + more], second [n, k]; left, right [n, k, r]: what two choices say about each other.
+    def __init__(self, first: Tensor, second: Callable[[Tensor, Tensor], Tensor], legal: Tensor, may: Tensor) -> None:
+        """Scores of the first choice [n, k + more]; `may` [n, k] is `first_choices` of what is legal.
 
-        `first_legal` [n, k] is the first slot's of `choices`.
+        `second` gives the scores [n, k] of the second choice, for a first [n] and what is legal then [n, k].
         """
-        self._k = second.shape[1]
+        self._k = may.shape[1]
         pairs, more = legal[:, : self._k**2], legal[:, self._k**2 :]
         self._legal = pairs.view(-1, self._k, self._k)
-        self._first = Categorical(first, torch.cat((first_legal, more), dim=1) if more.shape[1] else first_legal)
-        self._second, self._left, self._right = second, left, right
+        self._first = Categorical(first, torch.cat((may, more), dim=1) if more.shape[1] else may)
+        self._second = second
         self._known: tuple[Tensor, Tensor, Tensor, Categorical] | None = None
 
     @staticmethod
-    def choices(legal: Tensor, k: int) -> Tensor:
-        """What each slot may choose, whatever the other does [n, 2, k], of legal [n, k * k + more]."""
-        pairs = legal[:, : k * k].float().view(-1, k, k)
-        one = pairs.new_ones(k)  # a product with it takes a fourth of the time of `any`
-        return torch.stack((pairs @ one, one @ pairs), dim=1) > 0
+    def first_choices(legal: Tensor, k: int) -> Tensor:
+        """What the first slot may choose, whatever the second does [n, k], of legal [n, k * k + more]."""
+        return legal[:, : k * k].view(torch.uint8).view(-1, k, k).amax(2).bool()  # half the time of `any`
 
     def sample(self, generator: torch.Generator) -> Tensor:
         first = self._first.sample(generator)
@@ -103,9 +101,7 @@ class Pairs:
         row = torch.arange(len(first), device=first.device)
         slot = first.clamp(max=self._k - 1)
         legal = self._legal[row, slot]
-        legal = legal | ~legal.any(1, keepdim=True)  # of a row that ends with its first choice: not used, but finite
-        affinity = torch.bmm(self._right, self._left[row, slot][:, :, None]).squeeze(2)
-        return Categorical(self._second + affinity, legal)
+        return Categorical(self._second(slot, legal), legal)  # where none is legal it is not used, but finite
 
     def _remembered(self, first: Tensor, second: Tensor, given: Categorical) -> Tensor:
         k = self._k

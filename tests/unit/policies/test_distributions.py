@@ -35,7 +35,16 @@ def pairs(legal: Tensor, repeats: int) -> Pairs:
     second = torch.randn(ROWS, CHOICES, generator=drawn).repeat(repeats, 1)
     left, right = (torch.randn(ROWS, CHOICES, RANK, generator=drawn).repeat(repeats, 1, 1) for _ in range(2))
     legal = legal.repeat(repeats, 1)
-    return Pairs(first, second, left, right, legal, Pairs.choices(legal, CHOICES)[:, 0])
+    return bound(first, second, left, right, legal)
+
+
+def bound(first: Tensor, second: Tensor, left: Tensor, right: Tensor, legal: Tensor) -> Pairs:
+    """The second choice's scores depend on the first by what left and right [n, k, r] say about each other."""
+
+    def given(choice: Tensor, _: Tensor) -> Tensor:
+        return second + torch.einsum("nkr,nr->nk", right, left[torch.arange(len(left)), choice])
+
+    return Pairs(first, given, legal, Pairs.first_choices(legal, CHOICES))
 
 
 def every_log_prob(distribution: Distribution, actions: int) -> Tensor:
@@ -99,7 +108,7 @@ def test_gradients_are_finite_where_one_action_is_legal() -> None:
     legal[:, 7] = True
     scores = torch.randn(ROWS, CHOICES, generator=generator(), requires_grad=True)
     bond = torch.randn(ROWS, CHOICES, RANK, generator=generator(), requires_grad=True)
-    distribution = Pairs(scores, scores, bond, bond, legal, Pairs.choices(legal, CHOICES)[:, 0])
+    distribution = bound(scores, scores, bond, bond, legal)
     action = distribution.sample(generator())
     total = (distribution.log_prob(action) + distribution.entropy(action)).sum()
     total.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped

@@ -224,7 +224,7 @@ class _Weights:
             )
             self.hit = net.move_hit.weight.t().contiguous() if net.move_hit is not None else None
             self.variants = np.concatenate((self.variant, np.zeros((1, H), np.float32)))
-            by_slot = [_scores(net, pair) for pair in net.pairs]
+            by_slot = [_scores(net, pair) for pair in (net.pair_left, net.pair_right)]
             self.scores, self.scores_bias = [weight for weight, _ in by_slot], [bias for _, bias in by_slot]
 
 

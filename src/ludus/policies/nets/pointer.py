@@ -23,7 +23,7 @@ from ludus.policies.nets.choosing import PointerChooser
 from ludus.policies.nets.columns import MOVES, SIDE, Columns
 from ludus.policies.nets.encoding import encode
 from ludus.policies.nets.layers import linear, stacked
-from ludus.policies.nets.sums import sum_rows
+from ludus.policies.nets.ways import Ways
 from ludus.spec import GameSpec
 
 PAIRING = 8  # rank of what two slots' actions say about each other in a joint action
@@ -100,11 +100,12 @@ class PointerNet(nn.Module):
         """What the net reads, none of which depends on weights. The first axis of all is the rows'."""
         inputs: dict[str, Tensor] = {**self.columns(obs), "names": self.names.ids(obs), "field": obs["field"]}
         if self.joint:
-            inputs["choices"] = Pairs.choices(legal, self.slot_actions)
+            inputs["may"] = Pairs.first_choices(legal, self.slot_actions)
         if self.joint and self.full:
             hit = obs["matchup"][:, : self.slots].transpose(2, 3)  # [B, S, foe slots, 4, columns]
             spread = hit.mean(2, keepdim=True)  # a move without a chosen target may strike both
-            inputs["hit"] = torch.cat((spread, hit, torch.zeros_like(hit)), dim=2)  # [B, S, T, 4, columns]
+            struck = torch.cat((spread, hit, torch.zeros_like(hit)), dim=2).flatten(1, 3)  # [B, S * T * 4, columns]
+            inputs["hit"] = functional.pad(struck, (0, 0, 0, 1))  # and one that strikes nobody
         return inputs
 
     def judge(self, inputs: Mapping[str, Tensor], legal: Tensor) -> tuple[Distribution, Tensor]:
@@ -124,25 +125,24 @@ class PointerNet(nn.Module):
         into = self.switch_in(own)
         if self.joint:
             into = torch.cat((into, self.stay.expand(len(into), -1, -1)), dim=1)
-        switches = relu(into.add_(switch[:, None]), inplace=True)  # [B, 6 or 7, H]
+        switches = into.add_(switch[:, None])  # [B, 6 or 7, H]
         active, facing = seen[:, : S * D], met[:, : S * D]
         if self.joint:
             user = self.move_actor(active.reshape(-1, S, D)) + user[:, None]
             move = move.view(-1, S, MOVES, H) + user[:, :, None]
-            scores = self.joint_scores(inputs, move, self.aims(active, facing), switches)
-            (one, left), (other, right) = (torch.split(of_slot, [1, PAIRING], dim=2) for of_slot in scores)
-            first, second = one.squeeze(2), other.squeeze(2)
+            ways = Ways(self, move, self.aims(active, facing), switches, inputs.get("hit"))
+            first = ways.scores(inputs["may"])
         else:
             user = torch.addmm(user, active, self.move_actor.weight.t())
             user = torch.addmm(user, facing, self.move_target.weight.t())
             move = move.view(-1, 1, MOVES, H) + (user[:, None] + self.variant)[:, :, None]
             by_move = self.move_out(relu(move, inplace=True)).flatten(1)  # [B, V*4]
-            first = torch.cat((by_move, self.switch_out(switches).squeeze(2)), dim=1)
+            first = torch.cat((by_move, self.switch_out(relu(switches, inplace=True)).squeeze(2)), dim=1)
         if len(self.picks):
             first = torch.cat((first, self.preview_scores(own)), dim=1)
         if not self.joint:
             return Categorical(first, legal), value
-        return Pairs(first, second, left, right, legal, inputs["choices"][:, 0]), value
+        return Pairs(first, ways.scores_given, legal, inputs["may"]), value
 
     @property
     def slot_actions(self) -> int:
@@ -160,41 +160,6 @@ class PointerNet(nn.Module):
         """What each target means to a move: none, the foes, the own [B, T, H]."""
         both = torch.cat((facing, active), dim=1).view(len(active), -1, self.width)
         return torch.cat((self.no_target.expand(len(both), -1, -1), self.move_target(both)), dim=1)
-
-    def joint_scores(self, inputs: Mapping[str, Tensor], move: Tensor, aim: Tensor, switches: Tensor) -> list[Tensor]:
-        """For each slot, its choices' scores, then what they say about the other slot's [B, slot actions, 1 + r].
-
-        Of 40 ways to use a move about 7 are legal: only those are looked at, the others' scores are 0.
-        """
-        B, S, T, k = len(move), self.slots, self.targets, self.slot_actions - SIDE - 1
-        legal = inputs["choices"][:, :, :k].transpose(0, 1).reshape(S, B * k)
-        ways = [slot.nonzero().squeeze(1) for slot in legal]
-        row, way = torch.cat(ways), torch.cat([torch.full_like(way, slot) for slot, way in enumerate(ways)])
-        row, slot, way = row // k, way, row % k
-        user, target, variant = row * S + slot, way // MOVES % T, way // (T * MOVES)
-        parts = torch.cat((move.flatten(0, 2), aim.flatten(0, 1), self.variant))
-        aims, variants = B * S * MOVES, B * S * MOVES + B * T  # where these begin
-        ids = torch.stack((user * MOVES + way % MOVES, aims + row * T + target, variants + variant), dim=1)
-        hidden = sum_rows(parts, ids)
-        if self.move_hit is not None:
-            hit = inputs["hit"].flatten(0, 3)[user * (T * MOVES) + way % (T * MOVES)]
-            hidden = torch.addmm(hidden, hit, self.move_hit.weight.t())
-        hidden = relu(hidden, inplace=True)
-        scores = []
-        for at, of_slot, pair in zip(ways, torch.split(hidden, [len(at) for at in ways]), self.pairs, strict=True):
-            by_move = self.scored(self.move_out, pair, of_slot)
-            scattered = by_move.new_zeros(B * k, 1 + PAIRING).index_copy(0, at, by_move)
-            scores.append(torch.cat((scattered.view(B, k, -1), self.scored(self.switch_out, pair, switches)), dim=1))
-        return scores
-
-    @property
-    def pairs(self) -> tuple[nn.Linear, nn.Linear]:
-        return self.pair_left, self.pair_right
-
-    @staticmethod
-    def scored(score: nn.Linear, pair: nn.Linear, hidden: Tensor) -> Tensor:
-        weight, bias = torch.cat((score.weight, pair.weight)), torch.cat((score.bias, pair.bias))
-        return functional.linear(hidden, weight, bias)
 
     def preview_scores(self, team: Tensor) -> Tensor:
         scores: Tensor = self.preview_out(team)  # [B, 6, lead or rest]
