@@ -12,6 +12,7 @@ ABREAST := -n logical --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
+.NOTPARALLEL:
 .PHONY: help train setup test lint format lock clean
 
 help:  ## list what can be made
@@ -68,7 +69,8 @@ $(STAMPS)/run: pyproject.toml constraints.txt $(STAMPS)/torch
 	@$(PIP) -c constraints.txt -e '.[showdown]'
 	@touch $@
 
-$(STAMPS)/dev: $(STAMPS)/run
-	@echo "installing development tools"
+# in one go with what running needs: the package is built once
+$(STAMPS)/dev: pyproject.toml constraints.txt $(STAMPS)/torch
+	@echo "installing ludus, what it runs on and development tools"
 	@$(PIP) -c constraints.txt -e '.[showdown,dev]'
-	@touch $@
+	@touch $(STAMPS)/run $@
