@@ -24,8 +24,10 @@ def sum_rows(table: Tensor, ids: Tensor) -> Tensor:
 def sum_rows_gradient(ids: Tensor, gradient: Tensor, names: int) -> Tensor:
     """That of the table [names, D], given that of the sums [n, D]."""
     short = torch.int16 if names < 2**15 else torch.int32  # what is sorted: fewer bytes, fewer passes
-    named, place = ids.flatten().to(short).sort(stable=True)
-    first = torch.searchsorted(named, torch.arange(names, dtype=short, device=ids.device))
+    named = ids.flatten()
+    place = named.to(short).sort(stable=True)[1]
+    times = torch.bincount(named, minlength=names)
+    first = times.cumsum(0) - times
     bag = place.div_(ids.shape[1], rounding_mode="floor")
     return embedding_bag(bag, gradient.contiguous(), first, mode="sum")
 
