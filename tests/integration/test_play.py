@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -34,7 +33,7 @@ from ludus.games.showdown.scripted import POLICIES
 from ludus.policies import nets
 from ludus.policies.checkpoint import Checkpoints, State, net_tensors, note_game, table_tensors
 from ludus.spec import GameSpec
-from ludus.types import Policy
+from ludus.types import Arrivals, Choices, Policy
 
 DEADLINE_S = 100.0
 FORMAT = "gen1randombattle"
@@ -86,16 +85,20 @@ def peer(server: str, *, concurrency: int = 2, **more: Any) -> RandomPlayer:  # 
     )
 
 
-class Once:
-    """As `show`: does something when the agent has made so many decisions."""
+class Acting:
+    """An agent that does something else, too, before it answers for the first time."""
 
-    def __init__(self, decisions: int, act: Callable[[], object]) -> None:
-        self._decisions, self._act = decisions, act
+    def __init__(self, act: Callable[[], object]) -> None:
+        self._acts = [act]
 
-    def __call__(self, result: PlayResult) -> None:
-        if self._act is not None and result.decisions >= self._decisions:
-            act, self._act = self._act, lambda: None
-            act()
+    def __call__(self, spec: GameSpec) -> Policy:
+        self._policy = agent(spec)
+        return self
+
+    def act(self, arrivals: Arrivals) -> Choices:
+        while self._acts:
+            self._acts.pop()()
+        return self._policy.act(arrivals)
 
 
 def later(coroutine: Coroutine[Any, Any, Any]) -> Future[Any]:  # Any: poke-env has no types
@@ -141,18 +144,7 @@ def test_accepted_challenges_are_played_to_their_end(server: str, tmp_path: Path
     assert len(list((tmp_path / "pages").glob(f"*-{other.username.replace(' ', '')}-*.html"))) == 4
 
 
-def test_a_named_user_is_challenged_again_and_again(server: str, tmp_path: Path) -> None:
-    other = peer(server)
-    accepting = later(other.accept_challenges("Challenging One", 3))
-    options = PlayOptions(
-        server=server, name="Challenging One", mode="challenge", opponent=other.username, format=FORMAT
-    )
-    result = play(agent, options, log_dir=tmp_path, matches=3, concurrency=2, deadline_s=DEADLINE_S)
-    accepting.result(DEADLINE_S)
-    assert (result.total.battles, result.stopped, result.invalid) == (3, "", 0)
-    assert (result.total.wins, result.total.losses) == (other.n_lost_battles, other.n_won_battles)
-
-
+@pytest.mark.slow
 def test_a_doubles_battle_with_open_team_sheets_is_played_with_a_team_of_the_folder(
     server: str, tmp_path: Path
 ) -> None:
@@ -169,6 +161,7 @@ def test_a_doubles_battle_with_open_team_sheets_is_played_with_a_team_of_the_fol
     assert not result.voided
 
 
+@pytest.mark.slow
 def test_opponents_on_the_ladder_are_rated(server: str, tmp_path: Path) -> None:
     other = peer(server, concurrency=1)
     searching = later(other.ladder(1))
@@ -201,14 +194,13 @@ def test_a_connection_cut_in_the_middle_of_a_message_and_a_flood_of_chat_cost_no
         connected = Connected(lambda: later(other.send_challenges("Cut Agent", 2)))
         options = PlayOptions(server=f"ws://127.0.0.1:{proxy.port}/showdown/websocket", name="Cut Agent", format=FORMAT)
         result = play(
-            agent,
+            Acting(disturb),
             options,
             log_dir=tmp_path,
             matches=2,
             concurrency=2,
             deadline_s=DEADLINE_S,
             tell=connected,
-            show=Once(1, disturb),
         )
     assert connected.done is not None
     connected.done.result(DEADLINE_S)
@@ -217,6 +209,7 @@ def test_a_connection_cut_in_the_middle_of_a_message_and_a_flood_of_chat_cost_no
     assert not result.voided
 
 
+@pytest.mark.slow
 def test_a_host_that_dies_is_started_again_and_finishes_its_battles(server: str, tmp_path: Path) -> None:
     other = peer(server, concurrency=1)
     connected = Connected(lambda: later(other.send_challenges("Mortal Agent", 1)))
@@ -232,7 +225,7 @@ def test_a_host_that_dies_is_started_again_and_finishes_its_battles(server: str,
             connected(event)
 
     options = PlayOptions(server=server, name="Mortal Agent", format=FORMAT)
-    result = play(agent, options, log_dir=tmp_path, matches=1, deadline_s=DEADLINE_S, tell=tell, show=Once(1, kill))
+    result = play(Acting(kill), options, log_dir=tmp_path, matches=1, deadline_s=DEADLINE_S, tell=tell)
     assert connected.done is not None
     connected.done.result(DEADLINE_S)
     assert (result.total.battles, result.restarts, dict(result.voided)) == (1, 1, {"died": 1})
@@ -243,9 +236,7 @@ def test_ctrl_c_finishes_what_runs_and_begins_no_more(server: str, tmp_path: Pat
     other, stop = peer(server, concurrency=1), Stop()
     connected = Connected(lambda: later(other.send_challenges("Leaving Agent", 2)))
     options = PlayOptions(server=server, name="Leaving Agent", format=FORMAT)
-    result = play(
-        agent, options, log_dir=tmp_path, deadline_s=DEADLINE_S, tell=connected, stop=stop, show=Once(1, stop)
-    )
+    result = play(Acting(stop), options, log_dir=tmp_path, deadline_s=DEADLINE_S, tell=connected, stop=stop)
     assert (result.total.battles, result.running, result.stopped) == (1, 0, "interrupted")
     assert connected.done is not None
     connected.done.cancel()
@@ -260,9 +251,7 @@ def test_a_second_ctrl_c_forfeits(server: str, tmp_path: Path) -> None:
         stop()
         stop()
 
-    result = play(
-        agent, options, log_dir=tmp_path, deadline_s=DEADLINE_S, tell=connected, stop=stop, show=Once(1, twice)
-    )
+    result = play(Acting(twice), options, log_dir=tmp_path, deadline_s=DEADLINE_S, tell=connected, stop=stop)
     assert (result.total.battles, result.stopped) == (0, "interrupted")
     assert connected.done is not None
     connected.done.result(DEADLINE_S)  # the other side is not left waiting
@@ -292,29 +281,15 @@ def test_an_agent_nobody_challenges_waits_quietly_and_is_not_taken_for_a_hung_on
     assert (after_s - before_s) / (ended_s - begun_s) < 0.01
 
 
-class _Page(BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        self.send_response(200)
-        self.end_headers()
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
 @pytest.fixture
-def other_program(request: pytest.FixtureRequest) -> Iterator[str]:
+def greeter() -> Iterator[str]:
     """The address of something that is no Showdown server."""
-    made: Any = HTTPServer(("127.0.0.1", 0), _Page)  # Any: two kinds of servers
-    if request.param == "greeter":
-        made.server_close()
-        made = websockets.sync.server.serve(_greet, "127.0.0.1", 0)
-    thread = threading.Thread(target=made.serve_forever, daemon=True)
-    thread.start()
-    sock = made.socket
-    yield f"127.0.0.1:{sock.getsockname()[1]}"
-    made.shutdown()
-    thread.join(5.0)
-    sock.close()
+    with websockets.sync.server.serve(_greet, "127.0.0.1", 0) as serving:
+        thread = threading.Thread(target=serving.serve_forever, daemon=True)
+        thread.start()
+        yield f"127.0.0.1:{serving.socket.getsockname()[1]}"
+        serving.shutdown()
+        thread.join(5.0)
 
 
 def _greet(connection: Any) -> None:  # Any: websockets' own
@@ -323,19 +298,11 @@ def _greet(connection: Any) -> None:  # Any: websockets' own
         pass
 
 
-@pytest.mark.parametrize(
-    ("other_program", "expected"),
-    [
-        ("pages", "no Showdown server answers there"),
-        ("greeter", "it does not speak the Showdown protocol"),
-    ],
-    indirect=["other_program"],
-)
-def test_what_is_no_showdown_server_is_said_in_one_line(other_program: str, expected: str, tmp_path: Path) -> None:
-    options = PlayOptions(server=address(other_program), format=FORMAT)
-    with pytest.raises(HostRefused, match=expected) as refused:
+def test_what_is_no_showdown_server_is_said_in_one_line(greeter: str, tmp_path: Path) -> None:
+    options = PlayOptions(server=address(greeter), format=FORMAT)
+    with pytest.raises(HostRefused, match="it does not speak the Showdown protocol") as refused:
         play(agent, options, log_dir=tmp_path, matches=1, deadline_s=DEADLINE_S)
-    assert str(refused.value).startswith(address(other_program))
+    assert str(refused.value).startswith(address(greeter))
     assert "\n" not in str(refused.value)
 
 
@@ -377,7 +344,6 @@ def test_the_command_plays_a_checkpoint_and_says_how_it_went(
             ("--format", "gen9randombattle"),
             "was made for game showdown-gen1-singles, this is game showdown-gen9-singles",
         ),
-        (("--password-file", "missing"), "missing cannot be read (ENOENT)"),
     ],
 )
 def test_what_cannot_be_played_is_one_line_and_exit_code_2(

@@ -76,7 +76,8 @@ class View:
             for reason, count in reasons.most_common():
                 self._print(f"{count} {what}: {reason}")
         if save_replays is not None and result.total.battles:
-            self._print(f"Pages of the battles are in {save_replays}")
+            lost = f"; {result.unsaved} could not be written" if result.unsaved else ""
+            self._print(f"Pages of the battles are in {save_replays}{lost}")
 
     def json(self, result: PlayResult) -> str:
         page = {**msgspec.to_builtins(result), "win_rate": result.win_rate, "interval": list(result.interval)}
@@ -116,7 +117,12 @@ class View:
         return " | ".join(parts)
 
     def _print(self, words: str) -> None:
-        self._console.print(words, highlight=False, soft_wrap=True, markup=False)
+        self._console.print(printable(words), highlight=False, soft_wrap=True, markup=False)
+
+
+def printable(words: str) -> str:
+    """Without what a terminal would obey: names and messages are other people's."""
+    return "".join(letter if letter.isprintable() else "?" for letter in words)
 
 
 def sentence(event: Event, options: PlayOptions) -> str:
@@ -154,7 +160,7 @@ def _records(rows: list[tuple[str, Record]]) -> Table:
         low, high = wilson(record.wins, record.battles)
         share = record.wins / record.battles if record.battles else 0.0
         table.add_row(
-            escape(name),
+            escape(printable(name)),
             text.percent(share, 1) if record.battles else "-",
             f"{text.percent(low, 1)} to {text.percent(high, 1)}" if record.battles else "-",
             f"{record.wins:,}",

@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 
 from ludus.config.schema import FleetConfig
-from ludus.errors import HostRefused
+from ludus.errors import ConfigError, FleetError, HostRefused
 from ludus.evaluation.intervals import wilson
 from ludus.fleet.fleet import HostFleet
 from ludus.games.showdown.page import page
@@ -59,6 +59,7 @@ class PlayResult:
     turns: int = 0
     invalid: int = 0  # choices that the server called invalid; it then chose itself
     refused: int = 0  # choices that hidden information made impossible, and that were made again
+    unsaved: int = 0  # pages that could not be written
     reconnects: int = 0
     restarts: int = 0  # of the host
     unplayed: Counter[str] = field(default_factory=Counter)  # by reason: battles that did not begin
@@ -109,6 +110,8 @@ def play(
     """
     schedule = None if matches is None else [(number, seed + number) for number in range(matches)]
     until_s = None if deadline_s is None else time.monotonic() + deadline_s
+    if save_replays is not None:
+        _make(save_replays)
     try:
         with HostFleet(
             command(options),
@@ -125,6 +128,13 @@ def play(
             return _play(table, journal, stop or Stop(), until_s, show, tell)
     except HostRefused as refusal:
         raise HostRefused(_reason(refusal)) from None
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"--save-replays: {folder} cannot be made ({error.strerror})") from error
 
 
 def _play(
@@ -156,10 +166,10 @@ def _play(
             fleet.nudge()
         try:
             table.turn(POLL_S if until_s is None else min(POLL_S, until_s - now_s))
-        except HostRefused as refusal:
+        except (HostRefused, FleetError) as error:
             if not result.total.battles:
                 raise
-            result.stopped = _reason(refusal)
+            result.stopped = _reason(error)
             break
         if now_s - shown_s >= POLL_S or result.stopped:
             shown_s = now_s
@@ -183,8 +193,8 @@ def _report(
         show(table.result)
 
 
-def _reason(refusal: HostRefused) -> str:
-    text = str(refusal)
+def _reason(error: Exception) -> str:
+    text = str(error)
     return text.partition("refused its configuration: ")[2] or text
 
 
@@ -238,8 +248,8 @@ class _Table:
         result.invalid += int(ending.facts.get("invalid", 0))
         result.refused += int(ending.facts.get("refused", 0))
         result.rating = ending.facts.get("rating", result.rating)
-        if self._save_replays is not None:
-            _save(self._save_replays, ending, self._id, opponent, outcome)
+        if self._save_replays is not None and not _save(self._save_replays, ending, self._id, opponent, outcome):
+            result.unsaved += 1
 
 
 class _Journal:
@@ -281,9 +291,12 @@ def opponent_of(log: str, own: str) -> str:
     return "?"
 
 
-def _save(folder: Path, ending: Ending, own: str, opponent: str, outcome: str) -> None:
-    """A page with a name made of letters and digits alone, whatever the opponent is called."""
-    folder.mkdir(parents=True, exist_ok=True)
+def _save(folder: Path, ending: Ending, own: str, opponent: str, outcome: str) -> bool:
+    """A page with a name made of letters and digits alone, whatever the opponent is called; says whether it worked."""
     verb = {"wins": "won", "losses": "lost", "ties": "tied"}[outcome]
     name = f"{ending.match:06d}-{user_id(opponent)[:18] or 'nobody'}-{verb}.html"
-    (folder / name).write_text(page(f"{own} vs. {opponent}", ending.log), encoding="utf-8")
+    try:
+        (folder / name).write_text(page(f"{own} vs. {opponent}", ending.log), encoding="utf-8")
+    except OSError:
+        return False
+    return True

@@ -13,8 +13,9 @@ from rich.console import Console
 from ludus.cli.play import _mode, _options, _remind
 from ludus.cli.play_view import View, sentence
 from ludus.errors import ConfigError
-from ludus.evaluation.outsiders import PlayResult, Record, opponent_of, user_id
+from ludus.evaluation.outsiders import PlayResult, Record, opponent_of, play, user_id
 from ludus.games.showdown.play_game import PlayOptions, address, is_local
+from ludus.games.showdown.scripted import POLICIES
 
 
 @pytest.mark.parametrize(
@@ -149,6 +150,27 @@ def test_the_summary_has_intervals_and_the_reasons_of_what_did_not_count(tmp_pat
     page = json.loads(view.json(result()))
     assert page["total"] == {"wins": 3, "losses": 1, "ties": 1}
     assert page["win_rate"] == 0.6
+
+
+def test_what_others_say_cannot_command_the_terminal(tmp_path: Path) -> None:
+    view, out = shown()
+    view.tell({"event": "popup", "why": "\x1b[2Jgone\x07"})
+    stranger = result()
+    stranger.opponents = {"\x1b]0;title\x07ash": Record(1, 0, 0)}
+    view.summary(stranger, None)
+    assert "\x1b" not in out.getvalue()
+    assert "the server says: ?[2Jgone?" in out.getvalue()
+
+
+def test_a_folder_for_pages_that_cannot_be_made_is_refused_before_anything_is_played(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(ConfigError, match=r"--save-replays: .* cannot be made"):
+        play(
+            lambda spec: POLICIES["random"](spec, 1),
+            PlayOptions(),
+            log_dir=tmp_path,
+            save_replays=tmp_path / "file" / "x",
+        )
 
 
 def test_what_a_host_reports_is_put_into_words() -> None:
