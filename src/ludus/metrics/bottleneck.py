@@ -39,14 +39,14 @@ def sentence(shares: Mapping[str, float], *, hosts: int, cores: int) -> str:
     busiest = max((load for load in found.values() if _limits(load, shares)), key=lambda load: load.busy, default=None)
     if busiest is None or busiest.busy < BUSY:
         words = ", ".join(f"{load.process} {load.busy:.0%}" for load in found.values())
-        return f"Nobody is busy all the time ({words}): more matches per host may help."
+        return f"Nobody is always busy ({words}): try more matches."
     if busiest.process == HOSTS:
         wanted = sum(load.busy * (hosts if load.process == HOSTS else 1) for load in found.values())
         room = wanted + ROOM <= cores
         helps = f"more may help, {cores} cores are there" if room else f"more will not help on {cores} cores"
         return f"The hosts are busy {busiest}: {helps}."
     if busiest.process == ACTOR:
-        return f"The actor is busy {busiest}: a smaller net or larger batches help."
+        return f"The actor is busy {busiest}: smaller nets or larger batches help."
     return f"The learner is busy {busiest}: fewer epochs or a smaller net help."
 
 

@@ -34,9 +34,8 @@ def test_a_learner_is_the_bottleneck_only_where_the_actor_waits_for_it() -> None
 
 def test_nobody_is_named_when_all_wait_for_each_other() -> None:
     shares = {names.HOST_WAIT: 0.5, names.WAIT_HOSTS: 0.4, names.POLICIES: 0.6}
-    assert sentence(shares, hosts=1, cores=4) == (
-        "Nobody is busy all the time (hosts 50%, actor 60%): more matches per host may help."
-    )
+    line = sentence(shares, hosts=1, cores=4)
+    assert line == "Nobody is always busy (hosts 50%, actor 60%): try more matches."
 
 
 def test_an_evaluation_makes_no_learner_busy() -> None:
@@ -47,3 +46,15 @@ def test_an_evaluation_makes_no_learner_busy() -> None:
 
 def test_nothing_is_said_before_anything_was_measured() -> None:
     assert sentence({}, hosts=1, cores=1) == ""
+
+
+def test_the_line_fits_a_terminal_of_80_columns_whoever_is_named() -> None:
+    working = [stage.name for stage in names.STAGES if "wait" not in stage.name and stage.name not in names.BREAKS]
+    for stage in working:
+        others = dict.fromkeys((names.HOST_WAIT, names.WAIT_HOSTS, names.WAIT_BATCH), 1.0)
+        line = sentence({**others, names.HAND_OVER: 0.1, stage: 1.0}, hosts=100, cores=128)
+        assert len(line) <= 80, line
+    busy = {names.HOST_SIMULATE: 1.0, names.POLICIES: 1.0, names.UPDATE: 1.0}
+    idle = {names.HOST_WAIT: 0.3, names.WAIT_HOSTS: 0.3, names.WAIT_BATCH: 0.3}
+    for shares in (busy, {**idle, **dict.fromkeys(busy, 0.7)}):
+        assert 0 < len(sentence(shares, hosts=100, cores=128)) <= 80
