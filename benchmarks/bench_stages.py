@@ -2,12 +2,12 @@
 
     python benchmarks/bench_stages.py [--quick] [--format gen9randombattle] [--save]
 
-Hosts: two in one process play the same matches with the same choices, one of them with its clock; CPU microseconds a
+Hosts: two in one process play the same matches with the same choices, one with a clock, in turn; CPU microseconds a
 decision, frame by frame in turn. `host_laps` is what its laps alone come to: their number a decision times what one
 costs by itself, over the cost of a decision; on a busy machine it is the surer of the two. Actor: one fleet, answered
-by a random policy, every other frame with its stages timed; CPU microseconds of the thread a frame. With a net frames
-take longer, and the timers' share is smaller. The last line on stdout is one JSON object; --save appends it to
-benchmarks/results/stages.jsonl.
+by a random policy, every other frame with its stages timed; CPU microseconds of the thread a frame; `actor_timers` is
+what its timers alone come to. With a net frames take longer, and the timers' share is smaller. The last line on stdout
+is one JSON object; --save appends it to benchmarks/results/stages.jsonl.
 """
 
 from __future__ import annotations
@@ -47,14 +47,16 @@ MATCHES = 64
 REPEATS = 7
 LIMIT = 1.01  # what is asked of each
 DEADLINE_S = 60.0
+TIMED = 2000  # frames' worth of timers, to see what they cost
 
 Ask = Callable[[int], dict[str, list[float]]]
 
 
 def main() -> None:
     chosen = _arguments()
-    frames = 40 if chosen.quick else 200
+    frames = 20 if chosen.quick else 80
     found: dict[str, list[float]] = {}
+    ratios: dict[str, list[float]] = {}
     with _hosts(chosen.format) as play, _actor(chosen.format) as answer:
         play(2 * frames)  # compiled by then
         answer(frames // 4)
@@ -63,17 +65,17 @@ def main() -> None:
             for name, spent in (("host", host), ("actor", actor)):
                 for way in ("on", "off"):
                     found.setdefault(f"{name} {way}", []).append(statistics.median(spent[way]))
+                pairs = [on / off for on, off in zip(spent["on"], spent["off"], strict=True)]
+                ratios.setdefault(f"{name}_on_vs_off", []).append(statistics.median(pairs))
             found.setdefault("host laps", []).append(host["laps"][0] * host["lap_us"][0])
-            shown = ", ".join(f"{name} {own[-1]:.2f}" for name, own in found.items())
+            found.setdefault("actor timers", []).append(actor["timers_us"][0])
+            shown = ", ".join(f"{name} {own[-1]:.3f}" for name, own in {**found, **ratios}.items())
             contest.say(f"repeat {repeat + 1} of {REPEATS}, CPU us: {shown}")
     rows = {name: contest.summary(own) for name, own in found.items()}
-    laps = [1 + lap / off for lap, off in zip(found["host laps"], found["host off"], strict=True)]
-    ratios = {
-        "host_on_vs_off": _ratio(found["host on"], found["host off"]),
-        "host_laps": _ratio(laps, [1.0] * REPEATS),
-        "actor_on_vs_off": _ratio(found["actor on"], found["actor off"]),
-    }
-    for name, row in {**rows, **ratios}.items():
+    for name, cost, whole in (("host_laps", "host laps", "host off"), ("actor_timers", "actor timers", "actor off")):
+        ratios[name] = [1 + own / off for own, off in zip(found[cost], found[whole], strict=True)]
+    spread = {name: _spread(own) for name, own in ratios.items()}
+    for name, row in {**rows, **spread}.items():
         print(f"{name:18}{row['median']:>10.4f}   {row['low']:>8.4f} to {row['high']:.4f}")
     result = {
         "bench": "stages",
@@ -84,13 +86,16 @@ def main() -> None:
         "repeats": REPEATS,
         "limit": LIMIT,
     }
-    contest.report(result, rows, ratios, RESULTS if chosen.save else None)
+    contest.report(result, rows, spread, RESULTS if chosen.save else None)
 
 
-def _ratio(ours: Sequence[float], other: Sequence[float]) -> dict[str, float]:
-    """Finer than contest.ratio: here a percent matters."""
-    pairs = [a / b for a, b in zip(ours, other, strict=True)]
-    return {"median": round(statistics.median(pairs), 4), "low": round(min(pairs), 4), "high": round(max(pairs), 4)}
+def _spread(ratios: Sequence[float]) -> dict[str, float]:
+    """Over repeats, each the median of its pairs of frames; finer than contest.summary, for here a percent matters."""
+    return {
+        "median": round(statistics.median(ratios), 4),
+        "low": round(min(ratios), 4),
+        "high": round(max(ratios), 4),
+    }
 
 
 def _arguments() -> argparse.Namespace:
@@ -142,10 +147,10 @@ def _actor(format_name: str) -> Iterator[Ask]:
 
         def ask(frames: int) -> dict[str, list[float]]:
             spent: dict[str, list[float]] = {way: [] for way in ways}
-            for _ in range(frames):
-                for way, answering in ways.items():
-                    spent[way].append(answering.frame_us())
-            return spent
+            for at in range(frames):
+                for way in ("on", "off") if at % 2 else ("off", "on"):
+                    spent[way].append(ways[way].frame_us())
+            return {**spent, "timers_us": [ways["on"].timers_us() - ways["off"].timers_us()]}
 
         yield ask
 
@@ -172,6 +177,20 @@ class _Answering:
         with self._recording:
             pass
         return (time.thread_time() - began_s) * 1e6
+
+    def timers_us(self) -> float:
+        """CPU us of a frame's timers by themselves, the least of a few tries."""
+        timers = (self._waiting, self._recording, self._choosing, self._sending, self._recording)
+
+        def tried() -> float:
+            began_s = time.thread_time()
+            for _ in range(TIMED):
+                for timer in timers:
+                    with timer:
+                        pass
+            return (time.thread_time() - began_s) * 1e6 / TIMED
+
+        return min(tried() for _ in range(5))
 
 
 if __name__ == "__main__":

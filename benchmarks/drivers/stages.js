@@ -1,5 +1,6 @@
 'use strict';
-// Two hosts in one process play the same matches with the same choices, one of them saying where its time goes.
+// Two hosts in one process play the same matches with the same choices, one of them with a clock, in turn: no host and
+// no place in the order has an advantage.
 // Usage: node stages.js --sim <pokemon-showdown folder> --host <host folder> --format F --matches K
 // For each line {"frames": N} on stdin: {"on": [...], "off": [...]}, CPU microseconds a decision of every pair of
 // frames, and "laps": [those a decision], "lap_us": [what one costs by itself].
@@ -12,14 +13,15 @@ const { values } = parseArgs({
   options: Object.fromEntries(['sim', 'host', 'format', 'matches'].map(name => [name, { type: 'string' }])),
 });
 const { Host } = require(path.join(values.host, 'host.js'));
-const { StageClock, WAIT } = require(path.join(values.host, 'clock.js'));
+const { SILENT, StageClock, WAIT } = require(path.join(values.host, 'clock.js'));
 const { FrameReader, KIND } = require(path.join(values.host, 'frames.js'));
 const MATCHES = Number(values.matches);
 const TIMES_S = 0.5; // as fleets ask for
 const LAPS = 200_000; // to see what one costs
 
 class Driven {
-  constructor(timesS) {
+  constructor() {
+    this.clock = new StageClock(TIMES_S);
     this.reader = new FrameReader();
     this.laps = 0; // that it told of
     this.host = new Host(path.resolve(values.sim), writer => {
@@ -30,7 +32,7 @@ class Driven {
     }, text => process.stderr.write(text));
     const options = { format: values.format };
     const configure = {
-      protocol: 2, matches: MATCHES, options, seed: 7, schedule: null, keep_log: false, times_s: timesS,
+      protocol: 2, matches: MATCHES, options, seed: 7, schedule: null, keep_log: false,
     };
     this.host.configure(Buffer.from(JSON.stringify(configure)));
   }
@@ -52,8 +54,9 @@ class Driven {
     return rows;
   }
 
-  /** CPU microseconds that an ACTIONS frame takes. */
-  act(body) {
+  /** CPU microseconds that an ACTIONS frame takes, with a clock or without. */
+  act(body, timed) {
+    this.host.clock = this.host.setup.clock = timed ? this.clock : SILENT;
     const before = process.cpuUsage();
     this.host.clock.lap(WAIT); // as the host's loop does when a frame has come
     this.host.act(body);
@@ -101,17 +104,19 @@ function actionsFor(rows) {
   return body;
 }
 
-const on = new Driven(TIMES_S);
-const off = new Driven(null);
+const hosts = [new Driven(), new Driven()];
+let decisions = 0; // with a clock
 
 function measure(frames) {
   const spent = { on: [], off: [] };
   for (let i = 0; i < frames; i++) {
-    const rows = on.take();
-    if (rows.length !== off.take().length) throw new Error('the two hosts went different ways');
+    const [rows, others] = hosts.map(each => each.take());
+    if (rows.length !== others.length) throw new Error('the two hosts went different ways');
     const body = actionsFor(rows);
-    const pair = i % 2 ? [['on', on], ['off', off]] : [['off', off], ['on', on]];
-    for (const [name, driven] of pair) spent[name].push(driven.act(body) / rows.length);
+    const timed = (i >> 1) % 2; // this one's clock runs
+    for (const at of i % 2 ? [1, 0] : [0, 1]) {
+      spent[at === timed ? 'on' : 'off'].push(hosts[at].act(body, at === timed) / rows.length);
+    }
     decisions += rows.length;
   }
   return spent;
@@ -129,9 +134,8 @@ function lapCost() {
   return Math.min(...tries);
 }
 
-let decisions = 0;
-
 readline.createInterface({ input: process.stdin }).on('line', line => {
   const spent = measure(JSON.parse(line).frames);
-  process.stdout.write(`${JSON.stringify({ ...spent, laps: [on.laps / decisions], lap_us: [lapCost()] })}\n`);
+  const laps = [(hosts[0].laps + hosts[1].laps) / decisions];
+  process.stdout.write(`${JSON.stringify({ ...spent, laps, lap_us: [lapCost()] })}\n`);
 });
