@@ -58,3 +58,24 @@ test('a Pokemon that faints after Terastallizing is told apart by nothing', () =
 	assert.equal(pokemon.terastallized, undefined);
 	assert.equal('terastallized' in JSON.parse(JSON.stringify(battle.toJSON())).sides[0].pokemon[0], false);
 });
+
+test('a line is its parts joined, once for everybody or once for a side and once for the others', () => {
+	const battle = startBattle('gen1randombattle', new SplitMix(4));
+	const [pokemon] = battle.sides[0].active;
+	const told = () => ({ side: 'p1', secret: '7/9', shared: '78/100' });
+	const lines = (...parts) => {
+		const before = battle.log.length;
+		battle.add(...parts);
+		return battle.log.slice(before);
+	};
+	const name = `p1a: ${pokemon.name}`;
+	assert.deepEqual(lines(), ['|']);
+	assert.deepEqual(lines(''), ['|']);
+	assert.deepEqual(lines('a', null, 3, undefined, pokemon, false), [`|a||3||${name}|false`]);
+	assert.deepEqual(lines('a', told, 'b'), ['|split|p1', '|a|7/9|b', '|a|78/100|b']);
+	assert.deepEqual(lines('a', told, told), ['|split|p1', '|a|7/9|7/9', '|a|78/100|78/100']);
+	const many = Array.from({ length: 40 }, (_, i) => i);
+	assert.deepEqual(lines(...many), [`|${many.join('|')}`]);
+	pokemon.isActive = false;
+	assert.deepEqual(lines(pokemon), [`|p1: ${pokemon.name}`]);
+});

@@ -8,6 +8,7 @@
  */
 
 const {LISTENERS} = require('./listeners');
+const {CALLED} = require('./logs');
 const {ENTRY} = require('./requests');
 
 module.exports = function patchLayout({replace, Side}) {
@@ -16,6 +17,7 @@ module.exports = function patchLayout({replace, Side}) {
 		if (pokemon) {
 			pokemon[LISTENERS] = null;
 			pokemon[ENTRY] = null;
+			pokemon[CALLED] = null;
 			pokemon.lastMoveTargetLoc = undefined;
 			pokemon.staleness = undefined;
 			pokemon.pendingStaleness = undefined;

@@ -64,6 +64,12 @@ class Kept {
 	}
 }
 
+function moveRequest(side) {
+	const active = new Array(side.active.length);
+	for (let i = 0; i < active.length; i++) active[i] = side.active[i]?.getMoveRequestData();
+	return {active, side: side.getRequestData()};
+}
+
 function isInActiveSlot(pokemon) {
 	return pokemon.position < pokemon.side.active.length;
 }
@@ -73,6 +79,17 @@ function isBenched(pokemon) {
 }
 
 module.exports = function patchRequests({replace, Battle, Pokemon, Side}) {
+	// a turn between two sides, which is nearly all there is, without the stock method's lists and closures
+	replace(Battle.prototype, 'getRequests', '1b4dc9cc2d37', stock => function (type) {
+		const [first, second] = this.sides;
+		if (type !== 'move' || this.sides.length !== 2 || !first.pokemonLeft || !second.pokemonLeft) {
+			return stock.call(this, type);
+		}
+		const requests = [moveRequest(first), moveRequest(second)];
+		if (!this.supportCancel) requests[0].noCancel = requests[1].noCancel = true;
+		return requests;
+	});
+
 	replace(Side.prototype, 'getRequestData', '79c828d2829d', () => function (forAlly) {
 		const {name, id, pokemon} = this;
 		const entries = new Array(pokemon.length);
