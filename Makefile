@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 TORCH := $(shell grep '^torch==' constraints.txt)
 STAMPS := $(VENV)/.stamps
 # most tests wait for the programs they start; whole files at a time and in their order: the shortest come last
-ABREAST := -n logical --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
+ABREAST := -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

@@ -20,13 +20,6 @@ LEAVE_S = 5.0  # for a process that was told to go
 LASTING = ("multiprocessing.resource_tracker", "multiprocessing.forkserver")  # one for the whole session, by design
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """When tests run in several processes, those of one file stay together: they share what was started for them."""
-    for item in items:
-        if item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
-
-
 @pytest.fixture(autouse=True)
 def _no_process_outlives_its_test() -> Iterator[None]:
     before = set(psutil.Process().children(recursive=True))

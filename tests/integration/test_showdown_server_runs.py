@@ -14,17 +14,17 @@ from pathlib import Path
 
 import psutil
 import pytest
+from benchmarks.showdown_server import free_port
 
 from ludus.games.showdown.install import Installation
 from ludus.policies import checkpoint
 
 DEADLINE_S = 150.0
-pytestmark = pytest.mark.xdist_group("first free ports")  # a server that restarts must find its own free
 SETTINGS = """
 game: showdown-server
 options: {format: gen1randombattle, feature_set: raw, max_turns: 30, start_deadline_s: 60}
 mode: serial
-servers: {count: 1}
+servers: {count: 1, base_port: PORT}
 fleet: {hosts: 1, matches: 4}
 learner: {decisions: 64, minibatch: 64, epochs: 1}
 opponents: {past: 0, scripted: 0}
@@ -53,7 +53,7 @@ def test_a_run_goes_on_when_its_server_was_killed_and_leaves_none_behind(
     showdown: Installation, tmp_path: Path, number: signal.Signals, status: int
 ) -> None:
     config, folder = tmp_path / "own.yaml", tmp_path / "run"
-    config.write_text(SETTINGS)
+    config.write_text(SETTINGS.replace("PORT", str(free_port())))  # one that no other test's servers look for
     words = [sys.executable, "-m", "ludus", "train", str(config), "--run-dir", str(folder)]
     with (tmp_path / "said").open("wb") as said:
         process = subprocess.Popen(words, stdout=said, stderr=said, start_new_session=True)

@@ -26,7 +26,6 @@ from ludus.games.showdown.servers.server import ShowdownServer
 from ludus.games.showdown.servers.supervisor import Limits
 
 DEADLINE_S = 60.0
-pytestmark = pytest.mark.xdist_group("first free ports")  # a server that restarts must find its own free
 
 
 def wait_for(seen: Callable[[], bool]) -> None:
