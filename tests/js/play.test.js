@@ -418,7 +418,7 @@ async function logIn(messages, wanted = {}) {
 	const original = globalThis.WebSocket;
 	globalThis.WebSocket = FakeSocket;
 	try {
-		const options = { format: FORMAT, password: null, loginServer: '', ...wanted };
+		const options = { format: setup.format, password: null, loginServer: '', ...wanted };
 		const account = new Account('ws://x', { hear() {}, lost() {} }, options);
 		const opened = account.open('My Agent', 10_000).then(() => 'in', error => error.message);
 		const socket = FakeSocket.last;

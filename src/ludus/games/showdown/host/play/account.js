@@ -1,11 +1,12 @@
 'use strict';
 // The agent's own account: the name it was given and no other, with a password where the server wants one.
 
-const { Connection, userId } = require('../server/connection.js');
+const { Connection } = require('../server/connection.js');
+const { whyUnlisted } = require('../server/formats.js');
 const { assertion } = require('./login.js');
 
 class Account extends Connection {
-	/** `wanted`: {format, password or null, loginServer}. */
+	/** `wanted`: {format (an object), password or null, loginServer}. */
 	constructor(url, handlers, wanted) {
 		super(url, handlers);
 		this.wanted = wanted;
@@ -42,8 +43,8 @@ class Account extends Connection {
 	/** A server lists its formats before anybody logs in. */
 	overhear(kind, line, refuse) {
 		if (kind !== 'formats') return;
-		const known = line.split('|').slice(2).map(entry => userId(entry.split(',')[0]));
-		if (!known.includes(this.wanted.format)) refuse(`the server does not know the format ${this.wanted.format}`);
+		const why = whyUnlisted(this.wanted.format, line);
+		if (why !== null) refuse(why);
 	}
 
 	/** Ask for a sign of life; an answer of any kind will do. */

@@ -83,7 +83,7 @@ class PlayHost extends ServerHost {
 			tell: event => this.tell(event),
 		};
 		const password = options.password_file === null ? null : readPassword(options.password_file);
-		const wanted = { format: format.id, password, loginServer: options.login_server };
+		const wanted = { format, password, loginServer: options.login_server };
 		return new Guest(wish, events, handlers => new Account(options.server, handlers, wanted));
 	}
 
