@@ -61,7 +61,7 @@ def main() -> None:
         play(2 * frames)  # compiled by then
         answer(frames // 4)
         for repeat in range(REPEATS):
-            host, actor = play(frames), answer(frames)
+            host, actor = play(4 * frames), answer(frames)
             for name, spent in (("host", host), ("actor", actor)):
                 for way in ("on", "off"):
                     found.setdefault(f"{name} {way}", []).append(statistics.median(spent[way]))

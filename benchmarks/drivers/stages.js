@@ -12,7 +12,7 @@ const { parseArgs } = require('node:util');
 const { values } = parseArgs({
   options: Object.fromEntries(['sim', 'host', 'format', 'matches'].map(name => [name, { type: 'string' }])),
 });
-const { Host } = require(path.join(values.host, 'host.js'));
+const { Host, TIMED_OF } = require(path.join(values.host, 'host.js'));
 const { SILENT, StageClock, WAIT } = require(path.join(values.host, 'clock.js'));
 const { FrameReader, KIND } = require(path.join(values.host, 'frames.js'));
 const MATCHES = Number(values.matches);
@@ -21,7 +21,7 @@ const LAPS = 200_000; // to see what one costs
 
 class Driven {
   constructor() {
-    this.clock = new StageClock(Infinity);
+    this.clock = new StageClock(Infinity, TIMED_OF);
     this.frames = 0; // with a clock
     this.reader = new FrameReader();
     this.laps = 0; // that it told of
@@ -109,17 +109,24 @@ function actionsFor(rows) {
 const hosts = [new Driven(), new Driven()];
 let decisions = 0; // with a clock
 
+/** CPU microseconds a decision, each over the frames in which both hosts had their clock run and one frame timed. */
 function measure(frames) {
   const spent = { on: [], off: [] };
+  let sum = { on: 0, off: 0, rows: 0 };
   for (let i = 0; i < frames; i++) {
     const [rows, others] = hosts.map(each => each.take());
     if (rows.length !== others.length) throw new Error('the two hosts went different ways');
     const body = actionsFor(rows);
-    const timed = (i >> 1) % 2; // this one's clock runs
+    const timed = Math.floor(i / TIMED_OF) % 2; // this one's clock runs
     for (const at of i % 2 ? [1, 0] : [0, 1]) {
-      spent[at === timed ? 'on' : 'off'].push(hosts[at].act(body, at === timed) / rows.length);
+      sum[at === timed ? 'on' : 'off'] += hosts[at].act(body, at === timed);
     }
+    sum.rows += rows.length;
     decisions += rows.length;
+    if ((i + 1) % (2 * TIMED_OF)) continue;
+    spent.on.push(sum.on / sum.rows);
+    spent.off.push(sum.off / sum.rows);
+    sum = { on: 0, off: 0, rows: 0 };
   }
   return spent;
 }

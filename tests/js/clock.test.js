@@ -6,7 +6,7 @@ const path = require('node:path');
 const { test } = require('node:test');
 
 const HOST = path.join(__dirname, '../../src/ludus/games/showdown/host');
-const { BUCKETS, ENCODE, SIMULATE, StageClock, WAIT, bucketOf } = require(path.join(HOST, 'clock.js'));
+const { BUCKETS, ENCODE, SEND, SIMULATE, StageClock, WAIT, bucketOf } = require(path.join(HOST, 'clock.js'));
 
 /** As the protocol's page has it. */
 function plainBucket(ns) {
@@ -25,7 +25,7 @@ test('buckets are those of the protocol', () => {
 
 test('all time belongs to a stage, and what is said begins anew', () => {
 	let ms = 0;
-	const clock = new StageClock(0.5, () => ms);
+	const clock = new StageClock(0.5, 1, () => ms);
 	const pass = (stage, by) => {
 		ms += by;
 		clock.lap(stage);
@@ -43,4 +43,19 @@ test('all time belongs to a stage, and what is said begins anew', () => {
 	assert.equal(said.stages.mask, undefined);
 	pass(WAIT, 600);
 	assert.deepEqual(Object.keys(clock.due().stages), ['wait']);
+});
+
+test('answers that are not timed stage by stage share their time as those that are', () => {
+	let ms = 0;
+	const clock = new StageClock(0.5, 2, () => ms);
+	for (const [simulate, encode, send] of [[30, 10, 10], [300, 50, 50]]) {
+		for (const [stage, by] of [[WAIT, 50], [SIMULATE, simulate], [ENCODE, encode], [SEND, send]]) {
+			ms += by;
+			clock.lap(stage);
+		}
+	}
+	const said = clock.due();
+	const shares = Object.entries(said.stages).map(([name, { total_ns, passes }]) => [name, total_ns / 1e6, passes]);
+	assert.deepEqual(shares, [['wait', 100, 2], ['simulate', 270, 1], ['encode', 90, 1], ['send', 90, 1]]);
+	assert.equal(said.wall_ns, 550e6);
 });

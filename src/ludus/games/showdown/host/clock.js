@@ -7,9 +7,16 @@ const BUCKETS = 160; // four an octave (docs/host-protocol.md)
 const NS = 1e6; // in a millisecond, the unit of performance.now
 
 class StageClock {
-	/** Starts when it is made; has something to say every `everyS` seconds. */
-	constructor(everyS, now = () => performance.now()) {
+	/**
+	 * Starts when it is made; has something to say every `everyS` seconds. Of `timedOf` answers, which begin with the end
+	 * of a wait, one is timed stage by stage; the whole time of the others goes to their stages in the same proportion.
+	 */
+	constructor(everyS, timedOf = 1, now = () => performance.now()) {
 		this.now = now;
+		this.timedOf = timedOf;
+		this.answers = 0;
+		this.isTimed = true;
+		this.wholeMs = 0; // of answers that were not timed stage by stage
 		this.everyMs = everyS * 1000;
 		this.saidMs = this.lapMs = now();
 		this.totalMs = new Float64Array(STAGES.length);
@@ -18,9 +25,15 @@ class StageClock {
 
 	/** A battle's turn has about six of these, so a lap must cost next to nothing. */
 	lap(stage) {
+		if (!this.isTimed && stage !== WAIT && stage !== SEND) return;
 		const now = this.now();
 		const spent = now - this.lapMs;
 		this.lapMs = now;
+		if (stage === WAIT) this.isTimed = this.answers++ % this.timedOf === 0;
+		else if (!this.isTimed) {
+			this.wholeMs += spent;
+			return;
+		}
 		this.totalMs[stage] += spent;
 		this.counts[stage * BUCKETS + bucketOf(spent * NS)]++;
 	}
@@ -30,6 +43,7 @@ class StageClock {
 		const wallMs = this.lapMs - this.saidMs;
 		if (wallMs < this.everyMs || wallMs <= 0) return null;
 		this.saidMs = this.lapMs;
+		this.spread();
 		const stages = {};
 		for (const [stage, name] of STAGES.entries()) {
 			const buckets = {};
@@ -45,6 +59,16 @@ class StageClock {
 		this.totalMs.fill(0);
 		this.counts.fill(0);
 		return { wall_ns: Math.round(wallMs * NS), stages };
+	}
+
+	/** Give the time of answers that were not timed to the stages of those that were; until there is one, keep it. */
+	spread() {
+		const timedMs = this.totalMs.reduce((sum, ms, stage) => (stage === WAIT ? sum : sum + ms), 0);
+		if (timedMs <= 0) return;
+		for (let stage = 0; stage < STAGES.length; stage++) {
+			if (stage !== WAIT) this.totalMs[stage] *= 1 + this.wholeMs / timedMs;
+		}
+		this.wholeMs = 0;
 	}
 }
 

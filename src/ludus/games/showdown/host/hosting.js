@@ -18,6 +18,7 @@ class SlotHost {
 		this.log = log;
 		this.writer = new FrameWriter();
 		this.clock = SILENT;
+		this.timedOf = 1; // answers: one of so many is timed stage by stage
 		this.slots = null;
 		this.faultsAllowed = FAULTS_IN_A_ROW;
 		this.lost = new Map(); // scheduled matches that were lost to something that passes: number -> times
@@ -35,7 +36,7 @@ class SlotHost {
 		this.stage = new ArrivalStage(matches * SEATS, setup.actionSet.maskBytes, setup.observer.nbytes);
 		this.writer.json(KIND.HELLO, hello(setup));
 		this.flushWriter();
-		if (timesS !== null) this.clock = setup.clock = new StageClock(timesS);
+		if (timesS !== null) this.clock = setup.clock = new StageClock(timesS, this.timedOf);
 	}
 
 	/** {rows, actions} of an ACTIONS frame. */
