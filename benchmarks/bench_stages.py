@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -65,8 +65,7 @@ def main() -> None:
             for name, spent in (("host", host), ("actor", actor)):
                 for way in ("on", "off"):
                     found.setdefault(f"{name} {way}", []).append(statistics.median(spent[way]))
-                pairs = [on / off for on, off in zip(spent["on"], spent["off"], strict=True)]
-                ratios.setdefault(f"{name}_on_vs_off", []).append(statistics.median(pairs))
+                ratios.setdefault(f"{name}_on_vs_off", []).append(_on_vs_off(spent))
             found.setdefault("host laps", []).append(host["laps"][0] * host["lap_us"][0])
             found.setdefault("actor timers", []).append(actor["timers_us"][0])
             shown = ", ".join(f"{name} {own[-1]:.3f}" for name, own in {**found, **ratios}.items())
@@ -96,6 +95,18 @@ def _spread(ratios: Sequence[float]) -> dict[str, float]:
         "low": round(min(ratios), 4),
         "high": round(max(ratios), 4),
     }
+
+
+def _on_vs_off(spent: Mapping[str, Sequence[float]]) -> float:
+    """The median of pairs of frames; of a host that times one frame of several, the mean of both kinds' medians."""
+    timed_of = spent.get("timed_of", [1])[0]
+    timed, others = (
+        [on / off for on, off in zip(spent.get(f"{kind}on", ()), spent.get(f"{kind}off", ()), strict=True)]
+        for kind in ("", "others_")
+    )
+    if not others:
+        return statistics.median(timed)
+    return (statistics.median(timed) + (timed_of - 1) * statistics.median(others)) / timed_of
 
 
 def _arguments() -> argparse.Namespace:

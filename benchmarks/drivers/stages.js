@@ -109,24 +109,19 @@ function actionsFor(rows) {
 const hosts = [new Driven(), new Driven()];
 let decisions = 0; // with a clock
 
-/** CPU microseconds a decision, each over the frames in which both hosts had their clock run and one frame timed. */
+/** CPU microseconds a decision, frame by frame: of those that are timed stage by stage, and of the others. */
 function measure(frames) {
-  const spent = { on: [], off: [] };
-  let sum = { on: 0, off: 0, rows: 0 };
+  const spent = { on: [], off: [], others_on: [], others_off: [] };
   for (let i = 0; i < frames; i++) {
     const [rows, others] = hosts.map(each => each.take());
     if (rows.length !== others.length) throw new Error('the two hosts went different ways');
     const body = actionsFor(rows);
     const timed = Math.floor(i / TIMED_OF) % 2; // this one's clock runs
     for (const at of i % 2 ? [1, 0] : [0, 1]) {
-      sum[at === timed ? 'on' : 'off'] += hosts[at].act(body, at === timed);
+      const kind = i % TIMED_OF ? 'others_' : '';
+      spent[kind + (at === timed ? 'on' : 'off')].push(hosts[at].act(body, at === timed) / rows.length);
     }
-    sum.rows += rows.length;
     decisions += rows.length;
-    if ((i + 1) % (2 * TIMED_OF)) continue;
-    spent.on.push(sum.on / sum.rows);
-    spent.off.push(sum.off / sum.rows);
-    sum = { on: 0, off: 0, rows: 0 };
   }
   return spent;
 }
@@ -146,5 +141,5 @@ function lapCost() {
 readline.createInterface({ input: process.stdin }).on('line', line => {
   const spent = measure(JSON.parse(line).frames);
   const laps = [(hosts[0].laps + hosts[1].laps) / decisions];
-  process.stdout.write(`${JSON.stringify({ ...spent, laps, lap_us: [lapCost()] })}\n`);
+  process.stdout.write(`${JSON.stringify({ ...spent, laps, lap_us: [lapCost()], timed_of: [TIMED_OF] })}\n`);
 });
