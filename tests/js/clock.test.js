@@ -59,3 +59,22 @@ test('answers that are not timed stage by stage share their time as those that a
 	assert.deepEqual(shares, [['wait', 100, 2], ['simulate', 270, 1], ['encode', 90, 1], ['send', 90, 1]]);
 	assert.equal(said.wall_ns, 550e6);
 });
+
+test('what was not timed waits to be told until it is known how to share it', () => {
+	let ms = 0;
+	const clock = new StageClock(0.01, 2, () => ms);
+	const answer = () => {
+		for (const stage of [WAIT, SIMULATE, SEND]) {
+			ms += 10;
+			clock.lap(stage);
+		}
+	};
+	answer();
+	assert.equal(clock.due().wall_ns, 30e6);
+	answer();
+	assert.equal(clock.due(), null);
+	answer();
+	const said = clock.due();
+	assert.equal(said.wall_ns, 60e6);
+	assert.equal(Object.values(said.stages).reduce((sum, stage) => sum + stage.total_ns, 0), said.wall_ns);
+});

@@ -41,9 +41,8 @@ class StageClock {
 	/** The body of a TIMES frame when one is due, else null; call it once for every answer. */
 	due() {
 		const wallMs = this.lapMs - this.saidMs;
-		if (wallMs < this.everyMs || wallMs <= 0) return null;
+		if (wallMs < this.everyMs || wallMs <= 0 || !this.spread()) return null;
 		this.saidMs = this.lapMs;
-		this.spread();
 		const stages = {};
 		for (const [stage, name] of STAGES.entries()) {
 			const buckets = {};
@@ -61,14 +60,16 @@ class StageClock {
 		return { wall_ns: Math.round(wallMs * NS), stages };
 	}
 
-	/** Give the time of answers that were not timed to the stages of those that were; until there is one, keep it. */
+	/** Give the time of answers that were not timed to the stages of those that were; false: there is none yet. */
 	spread() {
+		if (this.wholeMs === 0) return true;
 		const timedMs = this.totalMs.reduce((sum, ms, stage) => (stage === WAIT ? sum : sum + ms), 0);
-		if (timedMs <= 0) return;
+		if (timedMs <= 0) return false;
 		for (let stage = 0; stage < STAGES.length; stage++) {
 			if (stage !== WAIT) this.totalMs[stage] *= 1 + this.wholeMs / timedMs;
 		}
 		this.wholeMs = 0;
+		return true;
 	}
 }
 
