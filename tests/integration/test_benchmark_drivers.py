@@ -51,7 +51,9 @@ def test_hosts_with_and_without_a_clock_play_the_same_matches(showdown: Installa
     done = subprocess.run(command, input=asked, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr  # it fails when the two part
     answer = json.loads(done.stdout)
-    assert len(answer["on"]) == len(answer["off"]) == 60
+    timed = 60 // answer["timed_of"][0]
+    assert len(answer["on"]) == len(answer["off"]) == timed
+    assert len(answer["others_on"]) == len(answer["others_off"]) == 60 - timed
     assert sum(answer["on"]) > 0
     assert answer["lap_us"][0] > 0
 
