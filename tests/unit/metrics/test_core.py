@@ -5,24 +5,12 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.clocks import Clock
 
 from ludus.durations import Durations
 from ludus.metrics import names
 from ludus.metrics.core import HALF_LIFE_S, KEPT, RATE_REPORTS, Metrics
 from ludus.metrics.times import ACTOR, HOSTS, LEARNER, Times
-
-
-class Clock:
-    """Nanoseconds that pass when told to."""
-
-    def __init__(self) -> None:
-        self.ns = 0
-
-    def __call__(self) -> int:
-        return self.ns
-
-    def pass_s(self, seconds: float) -> None:
-        self.ns += round(seconds * 1e9)
 
 
 def test_counters_keep_growing_and_means_begin_anew_with_each_report() -> None:

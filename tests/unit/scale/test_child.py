@@ -7,6 +7,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.clocks import Clock
 
 from ludus.errors import TrainingError
 from ludus.metrics import names
@@ -14,19 +15,6 @@ from ludus.metrics.core import Delta, Metrics
 from ludus.policies.weights import WeightsBoard
 from ludus.scale.channel import Begin, ClosedError, Message, Report, Save, Saved, Stop
 from ludus.scale.child import Shift, _expect
-
-
-class Clock:
-    """Nanoseconds that pass when told to."""
-
-    def __init__(self) -> None:
-        self.ns = 0
-
-    def __call__(self) -> int:
-        return self.ns
-
-    def pass_s(self, seconds: float) -> None:
-        self.ns += round(seconds * 1e9)
 
 
 class FakeChannel:

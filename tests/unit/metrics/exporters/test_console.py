@@ -6,25 +6,12 @@ from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
+from tests.clocks import Clock
 
 from ludus.metrics import names
 from ludus.metrics.core import Metrics
 from ludus.metrics.exporters.console import LiveTable, Screen
 from ludus.metrics.observer import Result
-
-
-class Clock:
-    """Nanoseconds that pass when told to."""
-
-    def __init__(self) -> None:
-        self.ns = 0
-
-    def __call__(self) -> int:
-        return self.ns
-
-    def pass_s(self, seconds: float) -> None:
-        self.ns += round(seconds * 1e9)
-
 
 DURATIONS = ((names.MEAN_MS, 4.5), (names.P50_MS, 0.0321), (names.P95_MS, 1234.0))
 NUMBERS: dict[str, float | str] = {
