@@ -2,8 +2,7 @@
 // The host behind `ludus play`: one account on one server, its battles are against whoever is there.
 // Usage: node play/host.js --sim <folder of the pokemon-showdown package>
 
-const { HostError, decodeActions, decodeConfigure } = require('../frames.js');
-const { setUp } = require('../setup.js');
+const { decodeActions, decodeConfigure } = require('../frames.js');
 const { ServerHost, run } = require('../server/host.js');
 const { Account } = require('./account.js');
 const { Guest } = require('./guest.js');
@@ -46,10 +45,7 @@ class PlayHost extends ServerHost {
 	/** Log in, then answer CONFIGURE with HELLO; arrivals follow when somebody plays. */
 	async configure(body) {
 		const message = decodeConfigure(body);
-		if (typeof WebSocket === 'undefined') {
-			throw new HostError('configuration', `Node ${process.version} has no WebSockets, 22 has; or set node to wheel`);
-		}
-		const setup = setUp(this.simRoot, message.options, message.keepLog, { engine: 'server', options: OPTIONS });
+		const setup = this.setUp(message, OPTIONS);
 		this.again = []; // matches whose battle did not begin
 		this.guest = this.createGuest(setup);
 		this.pairs = [this.guest];

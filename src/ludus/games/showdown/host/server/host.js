@@ -30,13 +30,18 @@ const OPTIONS = {
 };
 
 class ServerHost extends SlotHost {
-	/** Connect, then answer CONFIGURE with HELLO; the opening arrivals follow when battles have begun. */
-	async configure(body) {
-		const message = decodeConfigure(body);
+	/** What the options of a CONFIGURE message lead to, where servers play. */
+	setUp({ options, keepLog }, known) {
 		if (typeof WebSocket === 'undefined') {
 			throw new HostError('configuration', `Node ${process.version} has no WebSockets, 22 has; or set node to wheel`);
 		}
-		const setup = setUp(this.simRoot, message.options, message.keepLog, { engine: 'server', options: OPTIONS });
+		return setUp(this.simRoot, options, keepLog, { engine: 'server', options: known });
+	}
+
+	/** Connect, then answer CONFIGURE with HELLO; the opening arrivals follow when battles have begun. */
+	async configure(body) {
+		const message = decodeConfigure(body);
+		const setup = this.setUp(message, OPTIONS);
 		const { servers, name } = setup.options;
 		const events = {
 			hear: (match, seat, lines) => {
