@@ -14,8 +14,14 @@ MASKED = -1e9
 class Distribution(Protocol):
     """Over the flat actions of n rows; illegal ones have probability 0 and no gradient."""
 
+    draws: int  # uniform numbers that decide one row
+
     def sample(self, generator: torch.Generator) -> Tensor:
-        """One action a row [n], by a fixed count of uniform numbers a row."""
+        """One action a row [n], by uniform numbers of a generator on the same device."""
+        ...
+
+    def draw(self, uniform: Tensor) -> Tensor:
+        """One action a row [n], as uniform numbers [draws, n] decide."""
         ...
 
     def best(self) -> Tensor:
@@ -34,15 +40,19 @@ class Distribution(Protocol):
 class Categorical:
     """One softmax over all actions [n, A]."""
 
+    draws = 1
+
     def __init__(self, logits: Tensor, legal: Tensor) -> None:
         self._masked = torch.where(legal, logits, MASKED)
         self.log_probs = self._masked.log_softmax(1)
 
     def sample(self, generator: torch.Generator) -> Tensor:
+        return self.draw(torch.rand(1, len(self._masked), generator=generator, device=self._masked.device))
+
+    def draw(self, uniform: Tensor) -> Tensor:
         reach = self._masked.softmax(1).cumsum(1)  # `exp` of what is masked takes many times as long
         below_total = reach[:, -1:] * (1 - 1e-6)  # rounding must not lead past the last legal action
-        uniform = torch.rand(len(reach), 1, generator=generator, device=reach.device)
-        return torch.searchsorted(reach, uniform * below_total, right=True).squeeze(1)
+        return torch.searchsorted(reach, uniform.reshape(-1, 1) * below_total, right=True).squeeze(1)
 
     def best(self) -> Tensor:
         return self.log_probs.argmax(1)
@@ -60,6 +70,8 @@ class Pairs:
     Two softmaxes over k choices instead of one over k * k: in doubles 94 numbers a row instead of 2,209. What is legal
     for the second slot is exact given the first. Actions past k * k are no pairs (team preview) and end with the first.
     """
+
+    draws = 2
 
     def __init__(self, first: Tensor, second: Callable[[Tensor, Tensor], Tensor], legal: Tensor, may: Tensor) -> None:
         """Scores of the first choice [n, k + more]; `may` [n, k] is `first_choices` of what is legal.
@@ -79,9 +91,12 @@ class Pairs:
         return legal[:, : k * k].view(torch.uint8).view(-1, k, k).amax(2).bool()  # half the time of `any`
 
     def sample(self, generator: torch.Generator) -> Tensor:
-        first = self._first.sample(generator)
+        return self.draw(torch.rand(2, len(self._legal), generator=generator, device=self._legal.device))
+
+    def draw(self, uniform: Tensor) -> Tensor:
+        first = self._first.draw(uniform[0])
         given = self._given(first)
-        return self._remembered(first, given.sample(generator), given)
+        return self._remembered(first, given.draw(uniform[1]), given)
 
     def best(self) -> Tensor:
         first = self._first.best()

@@ -83,6 +83,19 @@ def test_samples_come_as_often_as_their_probability_says(make: Make, legal: Tens
 
 
 @each
+def test_given_numbers_decide_as_those_of_a_generator_do(make: Make, legal: Tensor) -> None:
+    said = make(legal, 50)
+    uniform = torch.rand(said.draws, 50 * ROWS, generator=generator(4))
+    assert (said.draw(uniform) == said.sample(generator(4))).all()
+    assert legal.repeat(50, 1)[torch.arange(50 * ROWS), said.draw(uniform)].all()
+
+
+def test_a_number_leads_to_the_action_at_that_share_of_the_whole() -> None:
+    said = Categorical(torch.tensor([[0.25, 0.0, 0.5, 0.25]]).log().repeat(5, 1), torch.ones(5, 4, dtype=torch.bool))
+    assert said.draw(torch.tensor([[0.0, 0.24, 0.26, 0.74, 0.999999]])).tolist() == [0, 0, 2, 2, 3]
+
+
+@each
 def test_the_best_action_is_legal(make: Make, legal: Tensor) -> None:
     assert legal[torch.arange(ROWS), make(legal, 1).best()].all()
 
