@@ -27,8 +27,8 @@ from ludus.games import registry
 from ludus.games.registry import Game
 from ludus.league.matchmaking import refuse_unknown, scripted_names
 from ludus.league.pool import Pool
+from ludus.learner import algorithms
 from ludus.learner.loop import Learner
-from ludus.learner.ppo import Ppo
 from ludus.metrics import names, times
 from ludus.metrics.core import Metrics
 from ludus.metrics.observer import RunObserver
@@ -117,7 +117,7 @@ class Run:
         self._scores: dict[str, float] = {}
         net = nets.build(self._spec, config.policy, game.net, seed=derive(config.seed, "weights"))
         generator = torch.Generator().manual_seed(derive(config.seed, "minibatches"))
-        self.algorithm = Ppo(net, self._spec, config.learner, generator, _device(config.device))
+        self.algorithm = algorithms.build(config.learner, net, self._spec, generator, _device(config.device))
         self.learner = Learner(source, self.algorithm, config.learner, config.budget, metrics)
         self._playing = False
         metrics.set(names.CORES, cores())
@@ -254,7 +254,7 @@ class Run:
         self._saved_at = time.monotonic()
         with self._metrics.stage(names.CHECKPOINT):
             model = {**checkpoint.net_tensors(self.algorithm.net), **checkpoint.table_tensors(self._spec)}
-            optimiser = self.algorithm.optimiser_state()
+            optimiser = self.algorithm.state()
             matches = self._attempt(self._write_matches)  # before the state: what the actor counted comes with it
             path = self._attempt(lambda: self._checkpoints.save(self._state(), model, optimiser, matches))
         if path is not None:
@@ -307,7 +307,7 @@ class Run:
         state = checkpoint.read_state(path)
         checkpoint.check_fits(state, self._spec, path)
         checkpoint.load_net(self.algorithm.net, read_tensors(path / checkpoint.MODEL), path)
-        self.algorithm.load_optimiser_state(read_tensors(path / checkpoint.OPTIMISER))
+        self.algorithm.load_state(read_tensors(path / checkpoint.OPTIMISER))
         checkpoint.restore_generator(self.algorithm.generator, state.generators["minibatches"])
         anew = self._metrics.counter(names.BEGUN_ANEW)  # counted when the source was opened
         kept = times.read(self._run_dir / times.STAGES_FILE)

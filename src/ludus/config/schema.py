@@ -49,6 +49,7 @@ class RolloutConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class LearnerConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    algorithm: Literal["ppo"] = "ppo"
     decisions: Count = 4096  # per update
     minibatch: Count = 512  # decisions
     epochs: Count = 2

@@ -8,7 +8,9 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor, nn
 
 from ludus.config.schema import BudgetConfig, LearnerConfig
 from ludus.errors import TrainingError
@@ -30,12 +32,32 @@ class Source(Protocol):
     def publish(self, weights: NDArray[np.float32], version: int) -> None: ...
 
 
-class Algorithm(Protocol):
-    """PPO and its like: a batch of segments in, named numbers out. {names.SKIPPED: 1}: the batch was unusable."""
+class Updater(Protocol):
+    """All that the loop needs of an algorithm."""
 
     weights: FlatWeights
 
-    def update(self, batch: SegmentBatch, lr: float) -> Mapping[str, float]: ...
+    def update(self, batch: SegmentBatch, lr: float) -> Mapping[str, float]:
+        """A batch of segments in, numbers by their names in metrics.names out: counters grow by them.
+
+        {names.SKIPPED: 1}: the batch was unusable. Without names.LEARNED all of it was learned.
+        """
+        ...
+
+
+class Algorithm(Updater, Protocol):
+    """PPO and its like."""
+
+    net: nn.Module
+    generator: torch.Generator  # of the order of minibatches
+
+    def state(self) -> dict[str, Tensor]:
+        """What a checkpoint keeps besides the net: the optimiser's moments, and what is the algorithm's own."""
+        ...
+
+    def load_state(self, state: Mapping[str, Tensor]) -> None:
+        """Raises CheckpointError when it is of another net or algorithm."""
+        ...
 
 
 class Learner:
@@ -44,7 +66,7 @@ class Learner:
     def __init__(
         self,
         source: Source,
-        algorithm: Algorithm,
+        algorithm: Updater,
         config: LearnerConfig,
         budget: BudgetConfig,
         metrics: Metrics,
@@ -98,15 +120,20 @@ class Learner:
         with metrics.stage(names.PUBLISH):
             self._source.publish(self._algorithm.weights.numpy(), self.version)
         metrics.add(names.UPDATES)
-        metrics.add(names.LEARNED, batch.decisions)
         metrics.observe(names.LAG, float(lag.mean()))
         metrics.set(names.LAG_MAX, float(lag.max()))
-        for name, value in numbers.items():
-            if name == names.LR:
-                metrics.set(name, value)
-            else:
-                metrics.observe(name, value)
+        for name, value in {names.LEARNED: batch.decisions, **numbers}.items():
+            self._count(name, value)
         return True
+
+    def _count(self, name: str, value: float) -> None:
+        kind = names.KINDS.get(name, "mean")
+        if kind == "counter":
+            self._metrics.add(name, value)
+        elif kind == "gauge":
+            self._metrics.set(name, value)
+        else:
+            self._metrics.observe(name, value)
 
     def _skip(self) -> None:
         self._metrics.add(names.SKIPPED)

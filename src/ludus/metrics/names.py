@@ -64,6 +64,7 @@ BATCH_ROWS = "speed/batch_rows"
 LAG = "lag/mean"
 LAG_MAX = "lag/max"
 QUEUE = "lag/queue"
+DROPPED = "lag/dropped"
 
 # How it learns
 LOSS_POLICY = "loss/policy"
@@ -117,6 +118,7 @@ METRICS: tuple[Metric, ...] = (
     Metric(LAG, "mean", "versions", "versions of the weights between choosing and learning, per decision"),
     Metric(LAG_MAX, "gauge", "versions", "the largest lag in the last batch"),
     Metric(QUEUE, "gauge", "batches", "batches that wait for the learner"),
+    Metric(DROPPED, "counter", "decisions", "choices that came to the learner too late to be learned"),
     Metric(LOSS_POLICY, "mean", "", "clipped surrogate loss of the policy"),
     Metric(LOSS_VALUE, "mean", "", "squared error of the value against the returns, before its coefficient"),
     Metric(LOSS_TOTAL, "mean", "", "what the optimiser minimises"),
@@ -155,6 +157,8 @@ P50_MS = Family("p50_ms", "duration", "ms", "half of the passes took at most so 
 P95_MS = Family("p95_ms", "duration", "ms", "95 of 100 passes took at most so long, by stage", "actor/policies")
 
 FAMILIES: tuple[Family, ...] = (WIN_RATE, TRAIN_WIN_RATE, VOIDED_BY, FACT, SHARE, MEAN_MS, P50_MS, P95_MS)
+
+KINDS: dict[str, Kind] = {metric.name: metric.kind for metric in METRICS}
 
 # Counters that are also shown as a rate: name of the rate, seconds in its unit.
 RATES: dict[str, tuple[str, float]] = {

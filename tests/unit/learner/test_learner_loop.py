@@ -86,6 +86,17 @@ def test_every_update_publishes_a_version_and_releases_its_batch_until_the_budge
     assert metrics.counter(names.LEARNED) == 4 * 8
 
 
+def test_counters_grow_by_what_the_algorithm_learned_and_dropped() -> None:
+    class Picky(FakeAlgorithm):
+        def update(self, batch: SegmentBatch, lr: float) -> Mapping[str, float]:
+            return {names.LEARNED: 5, names.DROPPED: 3}
+
+    loop, metrics = learner(FakeSource(10), Picky(), updates=2)
+    assert loop.run(lambda: False, lambda: None)
+    assert metrics.counter(names.LEARNED) == 10
+    assert metrics.counter(names.DROPPED) == 6
+
+
 def test_lag_counts_versions_between_choosing_and_learning() -> None:
     source, algorithm = FakeSource(3), FakeAlgorithm()  # its batches were all chosen by version 0
     loop, metrics = learner(source, algorithm, updates=3)

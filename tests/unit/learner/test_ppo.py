@@ -36,7 +36,7 @@ def batch(seed: int = 0) -> SegmentBatch:
 
 
 def everything(algorithm: Ppo) -> list[torch.Tensor]:
-    return [algorithm.weights.vector.clone(), *(part.clone() for part in algorithm.optimiser_state().values())]
+    return [algorithm.weights.vector.clone(), *(part.clone() for part in algorithm.state().values())]
 
 
 def test_update_makes_rewarded_actions_more_likely_and_reports_finite_numbers() -> None:
@@ -91,7 +91,7 @@ def test_optimiser_goes_on_from_its_saved_state() -> None:
     first, second = ppo(), ppo()
     first.update(batch(0), 1e-3)
     second.weights.load(first.weights.numpy())
-    second.load_optimiser_state({name: part.clone() for name, part in first.optimiser_state().items()})
+    second.load_state({name: part.clone() for name, part in first.state().items()})
     second.generator.set_state(first.generator.get_state())
     first.update(batch(1), 1e-3)
     second.update(batch(1), 1e-3)

@@ -1,0 +1,120 @@
+"""Segments on the learner's device: what the net reads is prepared once, minibatches are taken from it.
+
+Axes: B segments of T decisions, N = B * T decisions in a row: decision t of segment b is number b * T + t.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from ludus.policies.distributions import Distribution
+from ludus.policies.nets import judge, prepare
+from ludus.policies.network import Staging
+from ludus.spec import GameSpec
+from ludus.types import SegmentBatch
+
+
+@dataclass(frozen=True, slots=True)
+class Minibatch:
+    """n decisions."""
+
+    at: Tensor  # [n] their numbers in the batch
+    inputs: Mapping[str, Tensor]  # [n, ...] each
+    legal: Tensor  # [n, A]
+    action: Tensor  # [n]
+    logp: Tensor  # [n] under the policy that chose
+
+    @property
+    def decisions(self) -> int:
+        return len(self.at)
+
+    def judged(self, net: nn.Module) -> tuple[Distribution, Tensor]:
+        """What a net says of these decisions, and the values it sees [n]."""
+        return judge(net, self.inputs, self.legal)
+
+
+class FlatBatch:
+    """All decisions of a SegmentBatch, on the device."""
+
+    def __init__(self, batch: SegmentBatch, inputs: Mapping[str, Tensor], legal: Tensor) -> None:
+        self.segments: int = batch.action.shape[0]
+        self.length: int = batch.action.shape[1]
+        self.inputs = inputs  # [N, ...] each
+        self.legal = legal  # [N, A]
+        self.action = self.tensor(batch.action.astype(np.int64))  # [N]
+        self.logp = self.tensor(batch.logp)  # [N]
+
+    @property
+    def decisions(self) -> int:
+        return self.segments * self.length
+
+    def tensor(self, values: NDArray[np.generic]) -> Tensor:
+        """A copy of numbers by decision [B, T], as the minibatches need them [N]."""
+        return torch.from_numpy(values.flatten()).to(self.legal.device)
+
+    def minibatches(
+        self, generator: torch.Generator, decisions: int, *, whole_segments: bool = False
+    ) -> Iterator[Minibatch]:
+        """All of it once, shuffled, so many decisions at a time, the last time perhaps fewer.
+
+        Whole segments: as many as do not exceed that, but at least one.
+        """
+        if whole_segments:
+            order = torch.randperm(self.segments, generator=generator)
+            for segments in torch.split(order, max(1, decisions // self.length)):
+                yield self.take_segments(segments)
+            return
+        for at in torch.split(torch.randperm(self.decisions, generator=generator), decisions):
+            yield self.take(at)
+
+    def in_order(self, decisions: int) -> Iterator[Minibatch]:
+        """All of it once, as whole segments, first to last: to judge it anew without learning."""
+        for segments in torch.split(torch.arange(self.segments), max(1, decisions // self.length)):
+            yield self.take_segments(segments)
+
+    def take(self, index: Tensor) -> Minibatch:
+        """The decisions of these numbers [n]."""
+        at = index.to(self.legal.device)
+        return Minibatch(
+            at=at,
+            inputs={name: leaf.index_select(0, at) for name, leaf in self.inputs.items()},
+            legal=self.legal.index_select(0, at),
+            action=self.action[at],
+            logp=self.logp[at],
+        )
+
+    def take_segments(self, index: Tensor) -> Minibatch:
+        """All decisions of these segments [b]."""
+        return self.take((index[:, None] * self.length + torch.arange(self.length)).flatten())
+
+
+class Intake:
+    """Brings batches onto the device, `rows` decisions at a time."""
+
+    def __init__(self, net: nn.Module, spec: GameSpec, device: torch.device, rows: int) -> None:
+        self._net = net
+        self._device = device
+        self._rows = rows
+        self._staging = Staging(spec, device)
+
+    def take(self, batch: SegmentBatch) -> FlatBatch:
+        """It holds nothing of the SegmentBatch, which may be filled anew."""
+        N = batch.decisions
+        obs, legal = batch.obs.reshape(N, -1), batch.legal.reshape(N, -1)
+        inputs: dict[str, Tensor] = {}
+        all_legal = torch.empty(N, legal.shape[1], dtype=torch.bool, device=self._device)
+        for begin in range(0, N, self._rows):
+            part = slice(begin, begin + self._rows)
+            leaves, all_legal[part] = self._staging.put(obs[part], legal[part])
+            with torch.no_grad():
+                for name, leaf in prepare(self._net, leaves, all_legal[part]).items():
+                    if name not in inputs:
+                        inputs[name] = leaf.new_empty(N, *leaf.shape[1:])
+                    inputs[name][part] = leaf
+        return FlatBatch(batch, inputs, all_legal)

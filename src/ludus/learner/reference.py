@@ -1,0 +1,42 @@
+"""A net of the same shape that is never trained: a target, a policy to stay near, a past self."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from ludus.errors import CheckpointError
+from ludus.learner.optimiser import Optimiser
+from ludus.policies.weights import FlatWeights
+
+
+class Reference:
+    """Begins as a copy of the net that learns. `name` is what its weights are called in a checkpoint."""
+
+    def __init__(self, name: str, optimiser: Optimiser) -> None:
+        self.name = name
+        self.net = copy.deepcopy(optimiser.net)
+        self.weights = FlatWeights(self.net)
+
+    def follow(self, vector: Tensor, share: float = 1.0) -> None:
+        """Move this share of the way to weights like these; 1 is a copy."""
+        with torch.no_grad():
+            if share == 1.0:
+                self.weights.vector.copy_(vector)
+            else:
+                self.weights.vector.lerp_(vector, share)
+
+    def state(self) -> dict[str, Tensor]:
+        return {f"{self.name}.{name}": part for name, part in self.weights.split(self.weights.vector).items()}
+
+    def load_state(self, state: Mapping[str, Tensor]) -> None:
+        """Raises CheckpointError where a name is missing; those of others are passed over."""
+        mine = self.state()
+        missing = [name for name in mine if name not in state]
+        if missing:
+            raise CheckpointError(f"the checkpoint lacks {', '.join(missing[:3])}: it is of another algorithm or net")
+        for name, part in mine.items():
+            part.copy_(state[name])
