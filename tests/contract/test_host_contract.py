@@ -1,4 +1,4 @@
-"""Every host keeps the protocol: the toy games and the Showdown host, by the same check that authors of hosts run."""
+"""Every host keeps the protocol: toy, OpenSpiel and Showdown, by the same check that authors of hosts run."""
 
 from __future__ import annotations
 
@@ -15,6 +15,14 @@ def test_toy_host_keeps_the_protocol(game: str) -> None:
     toy = registry.load("toy")
     options = toy.options(game=game)
     report = check(toy.command(options), msgspec.to_builtins(options))
+    assert report.ok, str(report)
+
+
+@pytest.mark.parametrize("name", ["kuhn_poker", "leduc_poker"])
+def test_openspiel_host_keeps_the_protocol(name: str) -> None:
+    game = registry.load("openspiel")
+    options = game.options(game=name)
+    report = check(game.command(options), msgspec.to_builtins(options))
     assert report.ok, str(report)
 
 

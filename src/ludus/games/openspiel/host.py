@@ -1,0 +1,34 @@
+"""The OpenSpiel host: `python -m ludus.games.openspiel.host`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import Any
+
+import msgspec
+
+from ludus.errors import ConfigError, SetupError
+from ludus.games.openspiel.loading import load
+from ludus.games.openspiel.matches import SpielMatch, spec_of
+from ludus.games.openspiel.options import SpielOptions
+from ludus.hosting.match import HostedGame
+from ludus.hosting.serve import serve
+
+
+def make_game(options: Mapping[str, Any]) -> HostedGame:
+    """Any: options as they came in CONFIGURE."""
+    try:
+        chosen = msgspec.convert(dict(options), SpielOptions)
+        game = load(chosen)
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"openspiel options: {error}") from error
+    except SetupError as error:  # a host can only refuse: nothing that it does would install it
+        raise ConfigError(str(error)) from error
+    spec = spec_of(game, chosen)
+    return HostedGame(spec, lambda: SpielMatch(game, spec), {"open_spiel": version("open_spiel"), "game": str(game)})
+
+
+if __name__ == "__main__":
+    sys.exit(serve(make_game))
