@@ -10,7 +10,7 @@ from ludus.games.showdown.install import Installation
 from ludus.hosting.check import check
 
 
-@pytest.mark.parametrize("game", ["identity", "nim", "rps"])
+@pytest.mark.parametrize("game", ["identity", "nim", "rps", "recall"])
 def test_toy_host_keeps_the_protocol(game: str) -> None:
     toy = registry.load("toy")
     options = toy.options(game=game)

@@ -33,7 +33,7 @@ def recorded(fleet: HostFleet, rounds: int) -> list[Arrivals]:
     return record
 
 
-@pytest.mark.parametrize("toy", ["nim", "rps", "identity"])
+@pytest.mark.parametrize("toy", ["nim", "rps", "identity", "recall"])
 def test_waiting_for_all_gives_the_same_arrivals_every_time(tmp_path: Path, toy: str) -> None:
     records = []
     for attempt in range(2):

@@ -17,11 +17,11 @@ def command(options: ToyOptions) -> HostCommand:
 
 game = Game(
     name="toy",
-    summary="Small games with known answers (identity, nim, rps): learn in seconds, and break hosts on demand",
+    summary="Small games with known answers (identity, nim, rps, recall): learn in seconds, and break hosts on demand",
     options=ToyOptions,
     command=command,
     scripted={"random": RandomPolicy, "perfect": PerfectPolicy},
     net="mlp",
     presets=Path(__file__).parent / "presets",
-    formats=lambda: ("identity", "nim", "rps"),
+    formats=lambda: ("identity", "nim", "rps", "recall"),
 )

@@ -1,8 +1,11 @@
-"""The toy games. Each has one best action in every state, which `best_actions` finds from the observation alone.
+"""The toy games. Each has one best action in every state, which `best_actions` finds from the observation alone; only
+recall asks for what was seen before.
 
 identity  one seat; the observation shows the right action; one point for each right choice.
 nim       two seats in turn take 1 to 3 from a pile; who takes the last one wins. Leave a multiple of 4.
 rps       two seats at once; a symbol c of three is called for both to see; c+1 beats the other two.
+recall    one seat; a cue is shown at the first decision and asked for at the last; one point for the right answer. In
+          between there is one legal action; at the end one wrong answer of more than two is not legal.
 """
 
 from __future__ import annotations
@@ -29,24 +32,32 @@ def spec_of(options: ToyOptions) -> GameSpec:
         "identity": (1, options.actions, "right", options.actions),
         "nim": (2, NIM_TAKES, "pile", options.pile + 1),
         "rps": (2, RPS_SYMBOLS, "called", RPS_SYMBOLS),
+        "recall": (1, options.actions, "cue", options.actions + len(("wait", "answer"))),
     }[options.game]
     obs = ObsSpec.pack({leaf: ("float32", (size,))})
     return GameSpec(f"toy/{options.game}", seats, actions, obs, SCHEMA, {"game": options.game})
 
 
 def best_actions(spec: GameSpec, obs: NDArray[np.uint8]) -> NDArray[np.int32]:
-    """[n] the best action for each row; in a lost nim position, where all are equal, the smallest."""
+    """[n] the best action for each row; in a lost nim position, where all are equal, the smallest. What is asked for at
+    the end of recall cannot be seen then."""
     shown: NDArray[np.intp] = spec.obs.leaf(obs, spec.obs.leaves[0].name).argmax(axis=1)
     best = {
         "identity": shown,
         "nim": np.maximum(shown % (NIM_TAKES + 1) - 1, 0),
         "rps": (shown + 1) % RPS_SYMBOLS,
+        "recall": np.where(shown < spec.actions, shown, 0),
     }[str(spec.layout["game"])]
     return best.astype(np.int32)
 
 
 def new_match(options: ToyOptions, spec: GameSpec) -> Match:
-    rules: dict[str, Callable[[ToyOptions], _Rules]] = {"identity": _Identity, "nim": _Nim, "rps": _Rps}
+    rules: dict[str, Callable[[ToyOptions], _Rules]] = {
+        "identity": _Identity,
+        "nim": _Nim,
+        "rps": _Rps,
+        "recall": _Recall,
+    }
     return _ToyMatch(options, spec, rules[options.game](options))
 
 
@@ -192,3 +203,34 @@ class _Rps:
             return None
         won = 0.5 if self._lead == 0 else float(self._lead > 0)
         return (won, 1.0 - won)
+
+
+class _Recall:
+    def __init__(self, options: ToyOptions) -> None:
+        self._options = options
+
+    def start(self, random: random.Random) -> None:
+        self._cue, other = random.sample(range(self._options.actions), 2)
+        self._forbidden = other if self._options.actions > 2 else None  # else the mask would give the cue away
+        self._round = 0
+        self._right = False
+
+    def seats(self) -> tuple[int, ...]:
+        return (0,)
+
+    def shown(self) -> int:
+        if self._round == 0:
+            return self._cue
+        return self._options.actions + (self._round == self._options.rounds - 1)
+
+    def legal(self) -> list[bool]:
+        answers = self._round >= self._options.rounds - 1
+        return [action != self._forbidden if answers else action == 0 for action in range(self._options.actions)]
+
+    def play(self, actions: Mapping[int, int]) -> list[float]:
+        self._round += 1
+        self._right = self._round == self._options.rounds and actions[0] == self._cue
+        return [float(self._right)]
+
+    def score(self) -> tuple[float, ...] | None:
+        return (float(self._right),) if self._round == self._options.rounds else None

@@ -11,10 +11,10 @@ After = Annotated[int, Meta(ge=0)]
 
 
 class ToyOptions(Struct, frozen=True, forbid_unknown_fields=True):
-    game: Literal["identity", "nim", "rps"] = "nim"
+    game: Literal["identity", "nim", "rps", "recall"] = "nim"
     pile: Annotated[int, Meta(ge=4)] = 12  # nim: the largest pile a match may start with
-    rounds: Count = 8  # identity and rps: decisions of a seat in a match
-    actions: Annotated[int, Meta(ge=2)] = 4  # identity
+    rounds: Count = 8  # identity, rps and recall: decisions of a seat in a match
+    actions: Annotated[int, Meta(ge=2)] = 4  # identity and recall
     truncate_after: After = 0  # turns; a match that is longer is truncated
     slow_s: Annotated[float, Meta(ge=0.0)] = 0.0  # waits this long in each turn of a match
     crash_after: After = 0

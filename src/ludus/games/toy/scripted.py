@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ludus.games.toy.matches import best_actions
 from ludus.spec import GameSpec
@@ -33,11 +34,31 @@ class PerfectPolicy:
 
     def __init__(self, spec: GameSpec, seed: int) -> None:
         self._spec = spec
+        self._cues: dict[int, int] | None = {} if spec.layout["game"] == "recall" else None  # by row
 
     def act(self, arrivals: Arrivals) -> Choices:
-        return _scripted(best_actions(self._spec, arrivals.obs))
+        best = best_actions(self._spec, arrivals.obs)
+        if self._cues is not None:
+            self._recall(self._cues, arrivals, best)
+        return _scripted(best)
+
+    def _recall(self, cues: dict[int, int], arrivals: Arrivals, best: NDArray[np.int32]) -> None:
+        asked = self._spec.obs.leaf(arrivals.obs, "cue").argmax(axis=1) > self._spec.actions
+        for at, row in enumerate(arrivals.row.tolist()):
+            if arrivals.opens[at]:
+                cues[row] = int(best[at])
+            if asked[at]:
+                best[at] = cues[row]
+        best[~arrivals.legal[np.arange(len(best)), best]] = 0  # a cue is only to be seen
+
+    def state(self) -> str:
+        return json.dumps(list((self._cues or {}).items()))
+
+    def restore(self, state: str) -> None:
+        if self._cues is not None:
+            self._cues.update({int(row): int(cue) for row, cue in json.loads(state)})
 
 
-def _scripted(action: np.ndarray[tuple[int], np.dtype[np.int32]]) -> Choices:
+def _scripted(action: NDArray[np.int32]) -> Choices:
     zeros = np.zeros(len(action), np.float32)
     return Choices(action, zeros, zeros)

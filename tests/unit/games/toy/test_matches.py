@@ -13,7 +13,7 @@ from ludus.games.toy.matches import best_actions, new_match, spec_of
 from ludus.games.toy.options import ToyOptions
 from ludus.hosting.match import Turn
 from ludus.spec import GameSpec
-from ludus.types import Arrivals
+from ludus.types import Arrivals, Resumable
 
 
 @cache
@@ -76,8 +76,60 @@ def test_identity_pays_for_what_it_shows() -> None:
     assert turn.score == (1.0,)
 
 
-@pytest.mark.parametrize("name", ["identity", "nim", "rps"])
-def test_same_seed_and_actions_give_the_same_match(name: Literal["identity", "nim", "rps"]) -> None:
+def test_recall_shows_its_cue_once_and_pays_for_it_at_the_end() -> None:
+    options = ToyOptions(game="recall", rounds=4, actions=3)
+    spec = spec_of(options)
+    forbidden = set()
+    for seed in range(20):
+        cue = int(spec.obs.leaf(new_match(options, spec).start(seed).obs, "cue").argmax())
+        for answer in range(3):
+            match = new_match(options, spec)
+            turn, seen = match.start(seed), list[int]()
+            while len(seen) < 3:
+                seen.append(int(spec.obs.leaf(turn.obs, "cue").argmax()))
+                assert turn.legal.tolist() == [[True, False, False]]
+                turn = match.advance({0: 0})
+                assert turn.reward.tolist() == [0.0]
+            assert seen == [cue, 3, 3]
+            assert int(spec.obs.leaf(turn.obs, "cue").argmax()) == 4
+            assert turn.legal.sum() == 2
+            assert turn.legal[0, cue]
+            if not turn.legal[0, answer]:
+                forbidden.add((cue, answer))
+                continue
+            end = match.advance({0: answer})
+            assert end.score == (float(answer == cue),)
+            assert end.reward.tolist() == [float(answer == cue)]
+    assert len(forbidden) == 6  # every wrong answer at times: the mask does not tell the cue
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 5])
+def test_perfect_recall_remembers_each_rows_cue_and_goes_on_from_its_state(rounds: int) -> None:
+    options = ToyOptions(game="recall", rounds=rounds)
+    spec = spec_of(options)
+    first, second = (game.scripted["perfect"](spec, 1) for _ in range(2))
+    assert isinstance(first, Resumable)
+    assert isinstance(second, Resumable)
+    matches = [new_match(options, spec) for _ in range(6)]
+    turns = [match.start(seed) for seed, match in enumerate(matches)]
+    for decision in range(rounds):
+        arrivals = Arrivals(
+            np.arange(10, 16, dtype=np.int32),
+            np.arange(6),
+            np.concatenate([turn.obs for turn in turns]),
+            np.concatenate([turn.legal for turn in turns]),
+            np.zeros(6, np.float32),
+            np.full(6, decision == 0),
+        )
+        player = first if decision % 2 == 0 else second
+        action = player.act(arrivals).action
+        (second if player is first else first).restore(player.state())
+        turns = [match.advance({0: int(one)}) for match, one in zip(matches, action, strict=True)]
+    assert [turn.score for turn in turns] == [(1.0,)] * 6
+
+
+@pytest.mark.parametrize("name", ["identity", "nim", "rps", "recall"])
+def test_same_seed_and_actions_give_the_same_match(name: Literal["identity", "nim", "rps", "recall"]) -> None:
     def log(seed: int) -> str:
         options = ToyOptions(game=name)
         match = new_match(options, spec_of(options))
