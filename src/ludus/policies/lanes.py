@@ -1,0 +1,75 @@
+"""Where the work of one policy is queued: a stream of a CUDA device, or the caller's own thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import torch
+
+WARM_UP = 2  # runs before a capture, in which libraries make their handles and choose their kernels
+
+Run = Callable[[], None]
+
+
+class Lane(Protocol):
+    """Runs one thing after another. Lanes of one device work side by side."""
+
+    device: torch.device
+
+    def capture(self, run: Run) -> Run:
+        """`run` as one launch that does the same again on the same memory. Raises RuntimeError where that cannot be."""
+        ...
+
+    def start(self, run: Run) -> None:
+        """Begin it, and do not wait for its end."""
+        ...
+
+    def wait(self) -> None:
+        """Until all that was started has ended."""
+        ...
+
+
+class DirectLane:
+    """Work is done when it is started: for devices without captured graphs, and to test what uses a lane."""
+
+    def __init__(self, device: torch.device | None = None) -> None:
+        self.device = device or torch.device("cpu")
+
+    def capture(self, run: Run) -> Run:
+        return run
+
+    def start(self, run: Run) -> None:
+        run()
+
+    def wait(self) -> None:
+        pass
+
+
+class CudaLane:
+    """A stream of its own, and one pool of memory for all graphs, which never run at the same time."""
+
+    def __init__(self, device: torch.device) -> None:
+        self.device = device
+        self._stream = torch.cuda.Stream(device)
+        self._pool: tuple[int, int] | None = None
+
+    def capture(self, run: Run) -> Run:
+        self._stream.wait_stream(torch.cuda.current_stream(self.device))
+        with torch.cuda.stream(self._stream):
+            for _ in range(WARM_UP):
+                run()
+        self._stream.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        # other threads of the process may use the device meanwhile
+        with torch.cuda.graph(graph, self._pool, self._stream, capture_error_mode="thread_local"):
+            run()
+        self._pool = self._pool or graph.pool()
+        return graph.replay
+
+    def start(self, run: Run) -> None:
+        with torch.cuda.stream(self._stream):
+            run()
+
+    def wait(self) -> None:
+        self._stream.synchronize()
