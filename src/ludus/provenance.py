@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import subprocess
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 import ludus
+from ludus.cores import cores
 
 STARTS = "starts.jsonl"
 GIT_S = 10.0  # a clone on a slow disk; a run does not wait longer to learn its own name
@@ -35,9 +35,8 @@ def read(run_dir: Path) -> list[Start]:
 
 
 def here() -> Start:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     clone = Path(ludus.__file__).parents[2]  # above src/ludus
-    return Start(ludus.__version__, commit(clone), cores, f"{platform.system()} {platform.machine()}")
+    return Start(ludus.__version__, commit(clone), cores(), f"{platform.system()} {platform.machine()}")
 
 
 def commit(clone: Path) -> str:

@@ -19,10 +19,10 @@ import torch
 
 from ludus.config.check import check
 from ludus.config.schema import RunConfig
+from ludus.cores import cores
 from ludus.errors import CheckpointError, ConfigError, EvaluationError, FleetError, LudusError
 from ludus.evaluation import arena
 from ludus.evaluation.arena import MatchupResult
-from ludus.fleet.fleet import cores
 from ludus.games import registry
 from ludus.games.registry import Game
 from ludus.league.matchmaking import refuse_unknown, scripted_names
@@ -75,6 +75,7 @@ def train(config: RunConfig, run_dir: Path, *, resume: bool = False, observer: R
     options = check(config.options, game.options, "options")
     scripted_names(config.opponents, tuple(game.scripted))  # refuses unknown names before anything starts
     refuse_unknown(config.evaluation.opponents, tuple(game.scripted), "evaluation.opponents")
+    algorithms.refuse_unfit(config.learner, config.rollout)
     game.command(options)  # installs what is missing here, where the user sees it
     saved = _saved(run_dir, resume)
     metrics = Metrics()

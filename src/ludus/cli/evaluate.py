@@ -61,8 +61,8 @@ def evaluate(
 
     from ludus.cli import prepare
     from ludus.config.check import check
+    from ludus.cores import cores
     from ludus.evaluation import arena
-    from ludus.fleet.fleet import cores
     from ludus.metrics.core import Metrics
     from ludus.metrics.times import ACTOR, RunTimes
     from ludus.policies import checkpoint

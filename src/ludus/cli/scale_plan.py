@@ -87,7 +87,7 @@ def seconds(text: str, name: str) -> float:
 
 def default_hosts() -> tuple[int, ...]:
     """1, 2, 4 .. and as many as there are cores."""
-    from ludus.fleet.fleet import cores
+    from ludus.cores import cores
 
     most = cores()
     return tuple(sorted({2**power for power in range(most.bit_length()) if 2**power <= most} | {most}))

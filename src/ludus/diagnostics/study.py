@@ -17,10 +17,10 @@ import msgspec
 from msgspec import Struct
 
 import ludus
+from ludus.cores import cores
 from ludus.diagnostics import scaling
 from ludus.diagnostics.scaling import AXES, Plan, Turn
 from ludus.errors import ConfigError
-from ludus.fleet.fleet import cores
 from ludus.metrics import names
 from ludus.metrics.times import LEARNER
 

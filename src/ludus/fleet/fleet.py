@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludus.config.schema import FleetConfig
+from ludus.cores import cores
 from ludus.errors import FleetError, HostRefused, ProtocolError
 from ludus.fleet.host import Host, Setup
 from ludus.fleet.standing import FleetStanding
@@ -354,13 +355,6 @@ class HostFleet:
         if host.process is None:
             return f"host {host.index}"
         return f"host {host.index} ({host.process.name}, pid {host.process.pid})"
-
-
-def cores() -> int:
-    """Cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _parts(hosts: int) -> int:

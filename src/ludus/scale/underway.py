@@ -19,9 +19,9 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from ludus.config.schema import RunConfig
+from ludus.cores import cores
 from ludus.errors import CheckpointError
 from ludus.fleet import standing
-from ludus.fleet.fleet import cores
 from ludus.fleet.standing import FleetNote, FleetStanding
 from ludus.league.matchmaking import MatchmakerState
 from ludus.policies.bank import BankState

@@ -12,8 +12,9 @@ import pytest
 from tests.playing import QUICK, first_legal, host_of, play, toy_fleet
 
 from ludus.config.schema import FleetConfig
+from ludus.cores import cores
 from ludus.errors import ProtocolError
-from ludus.fleet.fleet import HostFleet, cores
+from ludus.fleet.fleet import HostFleet
 from ludus.fleet.host import Host, Setup
 from ludus.games.toy.game import game
 from ludus.metrics import names
