@@ -48,8 +48,16 @@ class RolloutConfig(Struct, frozen=True, forbid_unknown_fields=True):
     queue: Count = 1  # batches in the learner's hands, waiting or at work, before the actor waits: bounds the lag
 
 
+class VtraceConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """How far decisions of older versions are trusted; of algorithm vtrace."""
+
+    rho_bar: Positive = 1.0  # the largest ratio by which a decision counts: 1 judges the policy that learns
+    c_bar: Positive = 1.0  # the largest ratio by which what follows counts: less is steadier and looks less far
+    trace_lambda: Share = 0.95  # 1: what follows counts as far as ratios allow; 0: only the value after the decision
+
+
 class LearnerConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    algorithm: Literal["ppo"] = "ppo"
+    algorithm: Literal["ppo", "vtrace"] = "ppo"
     decisions: Count = 4096  # per update
     minibatch: Count = 512  # decisions
     epochs: Count = 2
@@ -65,6 +73,7 @@ class LearnerConfig(Struct, frozen=True, forbid_unknown_fields=True):
     target_kl: NonNegative = 0.05  # an update stops after the epoch in which the mean KL passes this; 0: never
     adam_eps: Positive = 1e-5
     skipped_in_a_row: Count = 5  # updates with a NaN or infinite loss before the run stops
+    vtrace: VtraceConfig = VtraceConfig()
 
 
 class OpponentsConfig(Struct, frozen=True, forbid_unknown_fields=True):

@@ -5,14 +5,27 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from ludus.config.schema import LearnerConfig
+from ludus.config.schema import LearnerConfig, RolloutConfig
+from ludus.errors import ConfigError
+from ludus.learner.actor_critic import ActorCritic
 from ludus.learner.loop import Algorithm
 from ludus.learner.ppo import Ppo
 from ludus.spec import GameSpec
+
+
+def refuse_unfit(config: LearnerConfig, rollout: RolloutConfig) -> None:
+    """Raises ConfigError for what no algorithm, or not the chosen one, can work with. Call before anything starts."""
+    if config.algorithm == "vtrace" and rollout.segment < 2:
+        raise ConfigError(
+            f"rollout.segment: {rollout.segment} is too short for learner.algorithm: vtrace, which looks along "
+            "segments; at least 2"
+        )
 
 
 def build(
     config: LearnerConfig, net: nn.Module, spec: GameSpec, generator: torch.Generator, device: torch.device
 ) -> Algorithm:
     """Takes over the net, and the generator for the order of minibatches."""
+    if config.algorithm == "vtrace":
+        return ActorCritic(net, spec, config, generator, device)
     return Ppo(net, spec, config, generator, device)

@@ -73,6 +73,7 @@ LOSS_TOTAL = "loss/total"
 ENTROPY = "learner/entropy"
 KL = "learner/kl"
 CLIP_SHARE = "learner/clip_share"
+RHO = "learner/rho"
 EXPLAINED_VARIANCE = "learner/explained_variance"
 GRAD_NORM = "learner/grad_norm"
 EPOCHS = "learner/epochs"
@@ -125,6 +126,7 @@ METRICS: tuple[Metric, ...] = (
     Metric(ENTROPY, "mean", "nats", "entropy of the policy over the legal actions"),
     Metric(KL, "mean", "nats", "divergence between the policy that chose and the policy after the update"),
     Metric(CLIP_SHARE, "mean", "share", "decisions whose probability ratio was clipped"),
+    Metric(RHO, "mean", "", "by how much a decision counts with vtrace; 1: whoever chose is who learns"),
     Metric(EXPLAINED_VARIANCE, "mean", "", "1: the value predicts the returns exactly; 0: no better than their mean"),
     Metric(GRAD_NORM, "mean", "", "norm of the gradient before clipping"),
     Metric(EPOCHS, "mean", "epochs", "passes over a batch before the KL limit or the configured number stopped it"),

@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from ludus.config.schema import LearnerConfig, PolicyConfig, RolloutConfig, VtraceConfig
+from ludus.errors import ConfigError
+from ludus.learner import algorithms
+from ludus.learner.actor_critic import ActorCritic
+from ludus.metrics import names
+from ludus.policies.nets import build
+from ludus.rollout.segments import SegmentLayout
+from ludus.spec import GameSpec, ObsSpec
+from ludus.types import SegmentBatch
+
+SPEC = GameSpec("fake", 1, 3, ObsSpec.pack({"x": ("float32", (3,))}), 1)
+CONFIG = LearnerConfig(algorithm="vtrace", minibatch=32, epochs=1)
+SEGMENTS, LENGTH = 16, 8
+
+
+def actor_critic(config: LearnerConfig = CONFIG) -> ActorCritic:
+    net = build(SPEC, PolicyConfig(width=8), "mlp", seed=1)
+    made = algorithms.build(config, net, SPEC, torch.Generator().manual_seed(2), torch.device("cpu"))
+    assert isinstance(made, ActorCritic)
+    return made
+
+
+def batch(seed: int = 0) -> SegmentBatch:
+    """One-decision matches in which the action that x shows earns 1."""
+    random = np.random.default_rng(seed)
+    filled = SegmentLayout(SPEC, SEGMENTS, LENGTH).allocate()
+    shown = random.integers(0, 3, (SEGMENTS, LENGTH))
+    SPEC.obs.leaf(filled.obs, "x")[:] = np.eye(3, dtype=np.float32)[shown]
+    filled.legal[:] = True
+    filled.action[:] = random.integers(0, 3, (SEGMENTS, LENGTH))
+    filled.logp[:] = -np.log(3)
+    filled.reward[:] = filled.action == shown
+    filled.ends[:] = True
+    return filled
+
+
+def everything(algorithm: ActorCritic) -> list[torch.Tensor]:
+    return [algorithm.weights.vector.clone(), *(part.clone() for part in algorithm.state().values())]
+
+
+def test_update_makes_rewarded_actions_more_likely_and_reports_finite_numbers() -> None:
+    algorithm = actor_critic()
+    for seed in range(30):
+        numbers = algorithm.update(batch(seed), 3e-3)
+    assert numbers.keys() >= {names.LOSS_POLICY, names.LOSS_VALUE, names.ENTROPY, names.KL, names.RHO, names.LR}
+    assert all(np.isfinite(value) for value in numbers.values())
+    assert numbers[names.EXPLAINED_VARIANCE] > 0.2
+    said, _ = algorithm.net({"x": torch.eye(3)}, torch.ones(3, 3, dtype=torch.bool))
+    assert said.best().tolist() == [0, 1, 2]
+
+
+def test_same_batches_give_bit_equal_weights() -> None:
+    first, second = actor_critic(), actor_critic()
+    for seed in range(3):
+        first.update(batch(seed), 1e-3)
+        second.update(batch(seed), 1e-3)
+    assert all(torch.equal(one, other) for one, other in zip(everything(first), everything(second), strict=True))
+
+
+def test_each_epoch_takes_a_step_for_every_minibatch_of_whole_segments() -> None:
+    algorithm = actor_critic(LearnerConfig(algorithm="vtrace", minibatch=40, epochs=3))  # 5 segments of 8
+    algorithm.update(batch(), 1e-3)
+    assert int(algorithm.state()["step"]) == 3 * 4
+
+
+@pytest.mark.parametrize("poison", [np.nan, np.inf])
+@pytest.mark.parametrize("field", ["reward", "obs", "logp"])
+def test_loss_that_is_not_finite_leaves_weights_and_optimiser_untouched(field: str, poison: float) -> None:
+    algorithm = actor_critic()
+    algorithm.update(batch(0), 1e-3)
+    before = everything(algorithm)
+    poisoned = batch(1)
+    if field == "obs":
+        SPEC.obs.leaf(poisoned.obs, "x")[3, 4] = poison
+    else:
+        getattr(poisoned, field)[3, 4] = -poison if field == "logp" else poison
+    assert algorithm.update(poisoned, 1e-3) == {names.SKIPPED: 1.0}
+    assert all(torch.equal(one, other) for one, other in zip(before, everything(algorithm), strict=True))
+    assert names.SKIPPED not in algorithm.update(batch(2), 1e-3)
+
+
+def gradient(values: float) -> torch.Tensor:
+    """Of one update by a batch whose matches go on, and whose decisions somebody else had judged like this."""
+    config = LearnerConfig(algorithm="vtrace", minibatch=SEGMENTS * LENGTH, epochs=1, max_grad_norm=1e9)
+    algorithm, judged = actor_critic(config), batch()
+    judged.ends[:] = False
+    judged.value[:] = values
+    judged.next_value[:] = values
+    assert names.SKIPPED not in algorithm.update(judged, 1e-3)
+    return algorithm.weights.gradient.clone()
+
+
+def test_old_judgements_teach_nothing_neither_of_decisions_nor_of_what_came_after_the_segment() -> None:
+    assert float(gradient(0.0).norm()) > 0
+    assert torch.equal(gradient(0.0), gradient(7.0))
+
+
+def test_decisions_that_the_policy_would_hardly_take_now_count_little() -> None:
+    sure = batch()
+    sure.logp[:] = 0.0
+    algorithm = actor_critic()
+    assert algorithm.update(batch(), 1e-9)[names.RHO] > 0.7
+    assert algorithm.update(sure, 1e-9)[names.RHO] < 0.6
+
+
+@pytest.mark.parametrize("rho_bar", [1.0, 3.0])
+def test_ratios_are_clipped_at_rho_bar(rho_bar: float) -> None:
+    unlikely = batch()
+    unlikely.logp[:] = -5.0
+    algorithm = actor_critic(LearnerConfig(algorithm="vtrace", minibatch=32, vtrace=VtraceConfig(rho_bar=rho_bar)))
+    numbers = algorithm.update(unlikely, 1e-9)
+    assert numbers[names.RHO] == pytest.approx(rho_bar)
+    assert numbers[names.CLIP_SHARE] == 1.0
+
+
+def test_segments_of_one_decision_are_refused() -> None:
+    algorithms.refuse_unfit(CONFIG, RolloutConfig(segment=2))
+    algorithms.refuse_unfit(LearnerConfig(), RolloutConfig(segment=1))
+    with pytest.raises(ConfigError, match=r"rollout\.segment: 1 is too short .*; at least 2"):
+        algorithms.refuse_unfit(CONFIG, RolloutConfig(segment=1))
