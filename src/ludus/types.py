@@ -63,6 +63,7 @@ class Choices:
     logp: NDArray[np.float32]  # [n] log-probability of that action; 0 for scripted policies
     value: NDArray[np.float32]  # [n] expected return; 0 for scripted policies
     version: int = 0  # of the weights that chose
+    memory: NDArray[np.float32] | None = None  # [n, size] what the rows remembered before; None without memory
 
 
 class Policy(Protocol):
@@ -127,6 +128,7 @@ class SegmentBatch:
     opens: NDArray[np.bool_]  # [B, T] first decision of a match
     version: NDArray[np.int64]  # [B, T] of the weights that chose
     next_value: NDArray[np.float32]  # [B] value of the decision after the segment, 0 where the match ended with it
+    memory: NDArray[np.float32]  # [B, size] what the row remembered before the first decision; size 0: no memory
 
     @property
     def decisions(self) -> int:

@@ -36,12 +36,22 @@ class ServersConfig(Struct, frozen=True, forbid_unknown_fields=True):
     memory_mib: Positive = 1024.0  # of one; past it, it is started anew between matches
 
 
+class MemoryConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a net remembers of the decisions before, in each row; it starts anew with every match."""
+
+    kind: Literal["none", "lstm", "gru"] = "none"
+    width: Count = 128  # of the hidden state
+    sequence_length: Count = 16  # decisions over which gradients flow back; at most rollout.segment
+    burn_in: CountOrAuto = 0  # decisions at a segment's begin that only refresh its state; 0: none
+
+
 class PolicyConfig(Struct, frozen=True, forbid_unknown_fields=True):
     net: Literal["auto", "mlp", "pointer"] = "auto"  # auto: what the game prefers
     width: Count = 64  # of one entity's or move's embedding (pointer), a quarter of the hidden layer (mlp)
     context: Count = 128  # of the whole state's vector
     threads: Count = 1  # torch threads in each process: more stalls beside busy simulators
 
+    memory: MemoryConfig = MemoryConfig()
 
 class RolloutConfig(Struct, frozen=True, forbid_unknown_fields=True):
     segment: Count = 32  # T, decisions in a segment

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from ludus.policies.network import NetPolicy
+from ludus.policies.remembering import RowStates
 from ludus.types import Arrivals, Choices, Ending, Matchmaker, Pairing, Policy
 
 LEARNER = "learner"
@@ -82,6 +83,8 @@ class PolicyBank:
             pairing = self._pairings.pop(ending.match, None)
             if pairing is None:  # lost before anybody chose
                 continue
+            if self.learner.states is not None:
+                self._forget(ending.rows)
             self._assign(ending.rows, 0)
             self._matchmaker.report(pairing, ending)
 
@@ -96,15 +99,48 @@ class PolicyBank:
             return self._policy(int(present[0])).act(arrivals)
         n = len(arrivals)
         action, logp, value = np.empty(n, np.int32), np.zeros(n, np.float32), np.zeros(n, np.float32)
+        states = self.learner.states
+        memory = None if states is None else np.zeros((n, states.size), np.float32)
         for number in present.tolist():
             index = np.flatnonzero(numbers == number)
             choices = self._policy(number).act(arrivals.take(index))
             action[index], logp[index], value[index] = choices.action, choices.logp, choices.value
-        return Choices(action, logp, value, self.learner.version)
+            if memory is not None and choices.memory is not None:
+                memory[index] = choices.memory
+        return Choices(action, logp, value, self.learner.version, memory)
 
     def learning(self, row: NDArray[np.int32]) -> NDArray[np.bool_] | None:
         """Which of these rows the learner plays; None: all."""
         return self._number_of[row] == 0 if self._guests else None
+
+    def memory(self) -> NDArray[np.float32] | None:
+        """What every row is remembered by, [rows, size], by whoever plays it; None without memory."""
+        states = self.learner.states
+        if states is None:
+            return None
+        memory = np.zeros((len(self._number_of), states.size), np.float32)
+        for row, remembering in self._remembering(np.arange(len(memory))):
+            memory[row] = remembering.take(row)
+        return memory
+
+    def remember(self, memory: NDArray[np.float32]) -> None:
+        """Go on with the `memory` of another, after `restore`. Raises ValueError when it does not fit."""
+        if len(memory) != len(self._number_of):
+            raise ValueError(f"{len(memory)} rows were remembered, there are {len(self._number_of)}")
+        for row, remembering in self._remembering(np.arange(len(memory))):
+            remembering.put(row, memory[row])
+
+    def _forget(self, rows: NDArray[np.integer[Any]]) -> None:
+        for row, remembering in self._remembering(rows):
+            remembering.forget(row)
+
+    def _remembering(self, rows: NDArray[np.integer[Any]]) -> Iterator[tuple[NDArray[np.integer[Any]], RowStates]]:
+        """These rows by who plays them, where that one has a memory."""
+        numbers = self._number_of[rows]
+        for number in np.unique(numbers).tolist():
+            policy = self._policy(number)
+            if isinstance(policy, NetPolicy) and policy.states is not None:
+                yield rows[numbers == number], policy.states
 
     def _seat(self, arrivals: Arrivals) -> None:
         for at in np.flatnonzero(arrivals.opens).tolist():

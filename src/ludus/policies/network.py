@@ -7,7 +7,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ludus.policies.nets import Chooser, evaluate
+from ludus.policies.nets import Chooser, core_of, evaluate
+from ludus.policies.remembering import RowStates
 from ludus.policies.weights import FlatWeights
 from ludus.spec import GameSpec
 from ludus.types import Arrivals, Choices
@@ -31,7 +32,9 @@ class NetPolicy:
         self.greedy = greedy
         self.generator = generator if generator is not None else torch.Generator().manual_seed(0)
         self._staging = Staging(spec)
-        chooser = getattr(net, "chooser", None)
+        core = core_of(net)
+        self.states = None if core is None else RowStates(core)
+        chooser = getattr(net, "chooser", None) if core is None else None
         self._chooser: Chooser | None = None if chooser is None else chooser(spec)
         self.adopt(None, version)
 
@@ -49,10 +52,14 @@ class NetPolicy:
             return self._choose(self._chooser, arrivals)
         with torch.inference_mode():
             obs, legal = self._staging.put(arrivals.obs, arrivals.legal)
-            said, value = evaluate(self.net, obs, legal)
+            recall = None if self.states is None else self.states.recall(arrivals.row, arrivals.opens)
+            said, value = evaluate(self.net, obs, legal, recall)
             action = said.best() if self.greedy else said.sample(self.generator)
             logp = said.log_prob(action)
-        return Choices(action.to(torch.int32).numpy(), logp.numpy(), value.numpy(), self.version)
+            if self.states is not None and recall is not None:
+                self.states.keep(recall)
+        memory = None if recall is None else recall.before.numpy()
+        return Choices(action.to(torch.int32).numpy(), logp.numpy(), value.numpy(), self.version, memory)
 
     def _choose(self, chooser: Chooser, arrivals: Arrivals) -> Choices:
         uniform = None
@@ -61,11 +68,12 @@ class NetPolicy:
         action, logp, value = chooser.choose(arrivals.obs, arrivals.legal, uniform)
         return Choices(action.astype(np.int32), logp, value, self.version)
 
-    def values(self, obs: NDArray[np.uint8]) -> NDArray[np.float32]:
-        """The expected return [n] of states [n, nbytes] in which nobody chooses."""
+    def values(self, obs: NDArray[np.uint8], row: NDArray[np.int32]) -> NDArray[np.float32]:
+        """The expected return [n] of states [n, nbytes] in which nobody chooses, in matches that these rows play."""
         with torch.inference_mode():
             leaves, legal = self._staging.put(obs, np.ones((len(obs), self._staging.actions), np.bool_))
-            _, value = evaluate(self.net, leaves, legal)
+            recall = None if self.states is None else self.states.recall(row, np.zeros(len(row), np.bool_))
+            _, value = evaluate(self.net, leaves, legal, recall)
         found: NDArray[np.float32] = value.numpy()
         return found
 

@@ -19,14 +19,15 @@ from ludus.spec import GameSpec
 from ludus.types import Arrivals, Choices, Ending, SegmentBatch
 
 Rows = NDArray[np.integer[Any]]
-ValueOf = Callable[[NDArray[np.uint8]], NDArray[np.float32]]
+ValueOf = Callable[[NDArray[np.uint8], NDArray[np.int32]], NDArray[np.float32]]  # of observations, in these rows
 ALIGNMENT = 64  # bytes: every array of a batch starts on a cache line
 
 
 class SegmentLayout:
     """Where the arrays of a batch of B segments lie in one piece of memory, shared or not."""
 
-    def __init__(self, spec: GameSpec, segments: int, length: int) -> None:
+    def __init__(self, spec: GameSpec, segments: int, length: int, memory: int = 0) -> None:
+        """`memory`: floats that a row is remembered by."""
         self.segments, self.length = segments, length
         B, T = segments, length
         self._shapes: dict[str, tuple[Any, tuple[int, ...]]] = {
@@ -41,6 +42,7 @@ class SegmentLayout:
             "opens": (np.bool_, (B, T)),
             "version": (np.int64, (B, T)),
             "next_value": (np.float32, (B,)),
+            "memory": (np.float32, (B, memory)),
         }
         self._offsets: dict[str, int] = {}
         offset = 0
@@ -68,8 +70,8 @@ class Segments:
     In between, at most one segment a row finds no room; it waits and is the first in the next batch.
     """
 
-    def __init__(self, spec: GameSpec, rows: int, length: int) -> None:
-        self._layout = partial(SegmentLayout, spec, length=length)
+    def __init__(self, spec: GameSpec, rows: int, length: int, memory: int = 0) -> None:
+        self._layout = partial(SegmentLayout, spec, length=length, memory=memory)
         layout = self._layout(rows)
         self._length = length
         self._open = layout.allocate()
@@ -81,6 +83,11 @@ class Segments:
         self._waits = 0
         self._batch: SegmentBatch | None = None
         self._filled = 0
+
+    @property
+    def _columns(self) -> list[str]:
+        """What is kept of segments; nothing is, of a memory that there is not."""
+        return [name for name in SegmentBatch.__slots__ if name != "memory" or self._open.memory.size]
 
     @property
     def full(self) -> bool:
@@ -103,13 +110,15 @@ class Segments:
         filled = 0 if self._batch is None or self.full else self._filled
         recorded = np.arange(self._length) < self._position[:, None]  # [rows, T]
         state: dict[str, NDArray[Any]] = {"position": self._position, "began": self._began, "live": self._live}
-        for name in SegmentBatch.__slots__:
+        for name in self._columns:
             complete = [getattr(batch, name) for batch in handed]
             if self._batch is not None:
                 complete.append(getattr(self._batch, name)[:filled])
             complete.append(getattr(self._waiting, name)[: self._waits])
             state[f"complete.{name}"] = _packed(name, np.concatenate(complete))
-            if name != "next_value":
+            if name == "memory":
+                state[f"open.{name}"] = self._open.memory
+            elif name != "next_value":
                 state[f"open.{name}"] = _packed(name, getattr(self._open, name)[recorded])
         return {name: array.copy() for name, array in state.items()}
 
@@ -121,9 +130,11 @@ class Segments:
         recorded = np.arange(self._length) < self._position[:, None]
         self._waits = len(state["complete.action"])
         self._waiting = self._layout(rows + self._waits).allocate()
-        for name in SegmentBatch.__slots__:
+        for name in self._columns:
             getattr(self._waiting, name)[: self._waits] = _unpacked(name, state[f"complete.{name}"], actions)
-            if name != "next_value":
+            if name == "memory":
+                self._open.memory[:] = state[f"open.{name}"]
+            elif name != "next_value":
                 getattr(self._open, name)[recorded] = _unpacked(name, state[f"open.{name}"], actions)
 
     def close(self, arrivals: Arrivals, value_of: ValueOf) -> None:
@@ -145,6 +156,10 @@ class Segments:
         if complete.any():
             self._flush(row[complete], value[complete])
         position, flat = self._position[row], self._flat
+        if choices.memory is not None:
+            begins = position == 0
+            memory = choices.memory if learning is None else choices.memory[learning]
+            self._open.memory[row[begins]] = memory[begins]
         at = row * self._length + position
         flat.obs[at] = obs
         flat.legal[at] = legal
@@ -174,7 +189,7 @@ class Segments:
         self._open.reward[rows, at] = ending.reward[seats]
         self._open.ends[rows, at] = True
         if ending.truncated and ending.final_obs is not None:
-            self._open.final_value[rows, at] = value_of(ending.final_obs[seats])
+            self._open.final_value[rows, at] = value_of(ending.final_obs[seats], rows)
         complete = rows[self._position[rows] == self._length]
         if len(complete):
             self._flush(complete, np.zeros(len(complete), np.float32))

@@ -27,6 +27,7 @@ from ludus.metrics.times import Times
 from ludus.policies import nets
 from ludus.policies.bank import LEARNER, PolicyBank
 from ludus.policies.checkpoint import MATCHES, encode_generator, load_net, restore_generator
+from ludus.policies.nets.recurrence import state_size
 from ludus.policies.network import NetPolicy
 from ludus.policies.weights import read_tensors
 from ludus.rollout.loop import Rollout, WaitingFleet
@@ -94,14 +95,15 @@ class Actor:
         self._bank = PolicyBank(learner, self._matchmaker, rows=fleet.rows, seats=fleet.spec.seats)
         for name in self._matchmaker.scripted:
             self._bank.enter(SCRIPTED + name, self._script(name))
-        segments = Segments(fleet.spec, fleet.rows, config.rollout.segment)
+        segments = Segments(fleet.spec, fleet.rows, config.rollout.segment, state_size(config.policy.memory))
         self._rollout = Rollout(fleet, self._bank, segments, self.metrics, lockstep=config.mode == "serial")
 
     @property
     def layout(self) -> SegmentLayout:
         """Of the batches that `play` fills."""
         length = self._config.rollout.segment
-        return SegmentLayout(self.spec, max(1, self._config.learner.decisions // length), length)
+        memory = state_size(self._config.policy.memory)
+        return SegmentLayout(self.spec, max(1, self._config.learner.decisions // length), length, memory)
 
     @property
     def version(self) -> int:
@@ -163,6 +165,9 @@ class Actor:
         }
         arrays = {f"fleet.{name}": array for name, array in fleet_arrays.items()}
         arrays |= {f"rollout.{name}": array for name, array in self._rollout.state(handed).items()}
+        memory = self._bank.memory()
+        if memory is not None:
+            arrays["bank.memory"] = memory
         return Underway(note, {**arrays, **left})
 
     def resume(self, found: Underway, versions: Sequence[int]) -> None:
@@ -176,6 +181,8 @@ class Actor:
             if isinstance(policy, Resumable):
                 policy.restore(drawn)
         self._bank.restore(note.bank, policies)
+        if self._bank.learner.states is not None:
+            self._bank.remember(found.arrays["bank.memory"])
         for name in self._matchmaker.scripted:
             if SCRIPTED + name not in policies:
                 self._bank.enter(SCRIPTED + name, self._script(name))

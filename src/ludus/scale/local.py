@@ -24,6 +24,7 @@ from ludus.errors import LudusError, TrainingError
 from ludus.metrics import names
 from ludus.metrics.core import Metrics
 from ludus.policies.checkpoint import rebuild_game
+from ludus.policies.nets.recurrence import state_size
 from ludus.rollout.segments import SegmentLayout
 from ludus.scale.actor import Actor
 from ludus.scale.channel import (
@@ -155,7 +156,8 @@ class OverlappedSource:
     def start(self, weights: NDArray[np.float32], version: int) -> None:
         """Share the memory, with these weights in it, and let the actor play."""
         length = self._config.rollout.segment
-        layout = SegmentLayout(self.spec, max(1, self._config.learner.decisions // length), length)
+        memory = state_size(self._config.policy.memory)
+        layout = SegmentLayout(self.spec, max(1, self._config.learner.decisions // length), length, memory)
         slabs = self._config.rollout.queue + 1
         self._memory = SharedMemory(self._memory_fd, self._floats, layout, slabs, create=True)
         self._memory.board.publish(weights, version)

@@ -60,7 +60,7 @@ def test_rows_are_independent_of_each_other_and_of_the_buffers_before() -> None:
     few = player.act(came.take(some))
     np.testing.assert_array_equal(few.action, whole.action[some])
     np.testing.assert_allclose(few.value, whole.value[some], rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(player.values(came.obs[some]), whole.value[some], rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(player.values(came.obs[some], came.row[some]), whole.value[some], rtol=1e-5, atol=1e-6)
 
 
 def test_adopted_weights_change_what_is_played() -> None:

@@ -17,10 +17,11 @@ from ludus.types import Arrivals, Choices, Ending, SegmentBatch
 
 SPEC = GameSpec("fake", 2, 3, ObsSpec.pack({"x": ("uint8", (5,))}), 1)
 FIELDS = ("obs", "legal", "action", "logp", "value", "reward", "ends", "final_value", "opens", "version")
+SEGMENT = ("next_value", "memory")  # have no time axis
 
 
-def value_of(obs: NDArray[np.uint8]) -> NDArray[np.float32]:
-    total: NDArray[np.float32] = obs.sum(axis=1).astype(np.float32)
+def value_of(obs: NDArray[np.uint8], row: NDArray[np.int32]) -> NDArray[np.float32]:
+    total: NDArray[np.float32] = (obs.sum(axis=1) + 1000 * row).astype(np.float32)
     return total
 
 
@@ -58,7 +59,7 @@ class SlowSegments:
         row.decisions[-1].update(
             reward=ending.reward[seat],
             ends=True,
-            final_value=0.0 if final is None else value_of(final[seat : seat + 1])[0],
+            final_value=0.0 if final is None else value_of(final[seat : seat + 1], ending.rows[seat : seat + 1])[0],
         )
         if len(row.decisions) == self.length:
             self.finish(row, 0.0)
@@ -86,6 +87,7 @@ class SlowSegments:
                     "final_value": 0.0,
                     "opens": arrivals.opens[at],
                     "version": choices.version,
+                    "memory": () if choices.memory is None else choices.memory[at],
                 }
             )
 
@@ -144,20 +146,22 @@ class Story:
         return ending
 
 
-def choices_for(arrivals: Arrivals, version: int, random: np.random.Generator) -> Choices:
+def choices_for(arrivals: Arrivals, version: int, random: np.random.Generator, memory: int = 0) -> Choices:
     n = len(arrivals)
     return Choices(
         random.integers(0, 3, n).astype(np.int32),
         random.normal(size=n).astype(np.float32),
         random.normal(size=n).astype(np.float32),
         version,
+        random.normal(size=(n, memory)).astype(np.float32) if memory else None,
     )
 
 
 def assert_equal(batches: list[SegmentBatch], slow: list[tuple[list[dict[str, Any]], float]]) -> None:
-    fast = {name: np.concatenate([getattr(batch, name) for batch in batches]) for name in (*FIELDS, "next_value")}
+    fast = {name: np.concatenate([getattr(batch, name) for batch in batches]) for name in (*FIELDS, *SEGMENT)}
     for at, (decisions, next_value) in enumerate(slow):
         assert fast["next_value"][at] == np.float32(next_value)
+        np.testing.assert_array_equal(fast["memory"][at], decisions[0]["memory"], err_msg=f"memory of segment {at}")
         for name in FIELDS:
             expected = np.stack([decision[name] for decision in decisions]).astype(fast[name].dtype)
             np.testing.assert_array_equal(fast[name][at], expected, err_msg=f"{name} of segment {at}")
@@ -170,13 +174,14 @@ def assert_equal(batches: list[SegmentBatch], slow: list[tuple[list[dict[str, An
     size=st.integers(1, 9),
     seed=st.integers(0, 2**32 - 1),
     resumed_every=st.sampled_from([1000, 7, 1]),
+    memory=st.sampled_from([0, 3]),
 )
 def test_segments_hold_what_a_list_per_row_would_hold(
-    matches: int, length: int, size: int, seed: int, resumed_every: int
+    matches: int, length: int, size: int, seed: int, resumed_every: int, memory: int
 ) -> None:
     random = np.random.default_rng(seed)
     story, slow = Story(matches, random), SlowSegments(2 * matches, length)
-    fast, layout = Segments(SPEC, 2 * matches, length), SegmentLayout(SPEC, size, length)
+    fast, layout = Segments(SPEC, 2 * matches, length, memory), SegmentLayout(SPEC, size, length, memory)
     batches: list[SegmentBatch] = []
     batch = layout.allocate()
     fast.fill(batch)
@@ -187,11 +192,11 @@ def test_segments_hold_what_a_list_per_row_would_hold(
             fast.fill(batch)
         if version % resumed_every == resumed_every - 1:
             state = fast.state()
-            fast, batch = Segments(SPEC, 2 * matches, length), layout.allocate()
+            fast, batch = Segments(SPEC, 2 * matches, length, memory), layout.allocate()
             fast.restore(state)
             fast.fill(batch)
         arrivals, learning = story.arrivals()
-        choices = choices_for(arrivals, version, random)
+        choices = choices_for(arrivals, version, random, memory)
         fast.close(arrivals, value_of)
         fast.open(arrivals, choices, None if learning.all() else learning)
         slow.close(arrivals)

@@ -5,7 +5,8 @@ leaves come in the spec's dtypes. It may have
 - `prepare(obs, legal) -> Mapping[str, Tensor]`, what it reads whatever its weights are, the first axis the rows', and
   `judge(inputs, legal)`, the rest of `forward`: then learning prepares once an update and not once a minibatch;
 - `freeze_tables()`, called whenever weights for playing have changed, unless it has a chooser;
-- `chooser(spec) -> Chooser`, which plays as `forward` would, without its overhead for small batches.
+- `chooser(spec) -> Chooser`, which plays as `forward` would, without its overhead for small batches;
+- `core`, a `recurrence.Core` or None: then `judge(inputs, legal, recall)` gets the memory of the rows by `recall`.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from ludus.errors import ConfigError
 from ludus.policies.distributions import Categorical, Distribution
 from ludus.policies.nets.mlp import MlpNet
 from ludus.policies.nets.pointer import PointerNet
+from ludus.policies.nets.recurrence import Core, Recall
+from ludus.policies.nets.transformer import TransformerNet
 from ludus.spec import GameSpec
 
 
@@ -54,12 +57,21 @@ def build(spec: GameSpec, config: PolicyConfig, prefers: str, seed: int = 0) -> 
             return MlpNet(spec, config)
         if name == "pointer":
             return PointerNet(spec, config)
-    raise ConfigError(f"policy.net: unknown net {name!r}; known are mlp, pointer")
+        if name == "transformer":
+            return TransformerNet(spec, config)
+    raise ConfigError(f"policy.net: unknown net {name!r}; known are mlp, pointer, transformer")
 
 
-def evaluate(net: nn.Module, obs: Mapping[str, Tensor], legal: Tensor) -> tuple[Distribution, Tensor]:
+def core_of(net: nn.Module) -> Core | None:
+    """What the net remembers with; None for one without memory."""
+    return cast(Core | None, getattr(net, "core", None))
+
+
+def evaluate(
+    net: nn.Module, obs: Mapping[str, Tensor], legal: Tensor, recall: Recall | None = None
+) -> tuple[Distribution, Tensor]:
     """What the net says of n rows. One that gives plain logits [n, A] means a softmax over the legal ones."""
-    return judge(net, prepare(net, obs, legal), legal)
+    return judge(net, prepare(net, obs, legal), legal, recall)
 
 
 def prepare(net: nn.Module, obs: Mapping[str, Tensor], legal: Tensor) -> Mapping[str, Tensor]:
@@ -68,6 +80,10 @@ def prepare(net: nn.Module, obs: Mapping[str, Tensor], legal: Tensor) -> Mapping
     return obs if prepared is None else cast(Mapping[str, Tensor], prepared(obs, legal))
 
 
-def judge(net: nn.Module, inputs: Mapping[str, Tensor], legal: Tensor) -> tuple[Distribution, Tensor]:
-    said, value = cast(tuple[Distribution | Tensor, Tensor], getattr(net, "judge", net)(inputs, legal))
+def judge(
+    net: nn.Module, inputs: Mapping[str, Tensor], legal: Tensor, recall: Recall | None = None
+) -> tuple[Distribution, Tensor]:
+    """What the net says of n prepared rows. Only a net with a memory is given one."""
+    given = (inputs, legal) if recall is None else (inputs, legal, recall)
+    said, value = cast(tuple[Distribution | Tensor, Tensor], getattr(net, "judge", net)(*given))
     return Categorical(said, legal) if isinstance(said, Tensor) else said, value

@@ -1,8 +1,9 @@
-"""A plain net for any game: all leaves flattened to floats, two hidden layers, two heads."""
+"""A plain net for any game: all leaves flattened to floats, hidden layers, two heads."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from math import prod
 
 import torch
@@ -11,6 +12,7 @@ from torch import Tensor, nn
 from ludus.config.schema import PolicyConfig
 from ludus.policies.distributions import Categorical
 from ludus.policies.nets.layers import linear
+from ludus.policies.nets.recurrence import Recall, build_core, recalled
 from ludus.spec import GameSpec
 
 
@@ -23,9 +25,11 @@ class MlpNet(nn.Module):
         self.integers = tuple(leaf.name for leaf in spec.obs.leaves if leaf.dtype != "float32")
         inputs = sum(prod(leaf.shape) for leaf in spec.obs.leaves)
         hidden = 4 * config.width
-        self.body = nn.Sequential(linear(inputs, hidden), nn.ReLU(), linear(hidden, hidden), nn.ReLU())
+        sizes = [inputs] + [hidden] * config.layers
+        self.body = nn.Sequential(*(part for pair in pairwise(sizes) for part in (linear(*pair), nn.ReLU())))
         self.policy = linear(hidden, spec.actions, gain=0.01)
         self.value = linear(hidden, 1, gain=0.1)
+        self.core = build_core(config.memory, hidden)
 
     def forward(self, obs: Mapping[str, Tensor], legal: Tensor) -> tuple[Categorical, Tensor]:
         return self.judge(self.prepare(obs, legal), legal)
@@ -37,6 +41,8 @@ class MlpNet(nn.Module):
             leaves.append(whole.abs().log1p() * whole.sign())
         return {"leaves": torch.cat(leaves, dim=1)}
 
-    def judge(self, inputs: Mapping[str, Tensor], legal: Tensor) -> tuple[Categorical, Tensor]:
-        hidden = self.body(inputs["leaves"])
+    def judge(
+        self, inputs: Mapping[str, Tensor], legal: Tensor, recall: Recall | None = None
+    ) -> tuple[Categorical, Tensor]:
+        hidden = recalled(self.core, self.body(inputs["leaves"]), recall)
         return Categorical(self.policy(hidden), legal), self.value(hidden).squeeze(1)

@@ -23,6 +23,7 @@ from ludus.policies.nets.choosing import PointerChooser
 from ludus.policies.nets.columns import MOVES, SIDE, Columns
 from ludus.policies.nets.encoding import encode
 from ludus.policies.nets.layers import linear, stacked
+from ludus.policies.nets.recurrence import Recall, build_core, recalled
 from ludus.policies.nets.ways import Ways
 from ludus.spec import GameSpec
 
@@ -92,6 +93,7 @@ class PointerNet(nn.Module):
         self.register_buffer("picks", torch.zeros(0, 1) if preview is None else torch.from_numpy(preview.copy()))
         if preview is not None:
             self.preview_out = linear(D, 2, gain=0.01)  # as one of the leads, as one of the rest
+        self.core = build_core(config.memory, C)
 
     def forward(self, obs: Mapping[str, Tensor], legal: Tensor) -> tuple[Distribution, Tensor]:
         return self.judge(self.prepare(obs, legal), legal)
@@ -108,14 +110,16 @@ class PointerNet(nn.Module):
             inputs["hit"] = functional.pad(struck, (0, 0, 0, 1))  # and one that strikes nobody
         return inputs
 
-    def judge(self, inputs: Mapping[str, Tensor], legal: Tensor) -> tuple[Distribution, Tensor]:
+    def judge(
+        self, inputs: Mapping[str, Tensor], legal: Tensor, recall: Recall | None = None
+    ) -> tuple[Distribution, Tensor]:
         S, D, H = self.slots, self.width, self.hidden
         names, moves = self.names.tables()
         B, ids = len(legal), inputs["names"]
         own, sides = encode(names, inputs, self.columns, self.pokemon_in, self.pokemon_out)
         seen, met = torch.split(sides, B)
         hidden = relu(self.context_in(torch.cat((seen, met, inputs["field"]), dim=1)), inplace=True)
-        context = relu(self.context_out(hidden), inplace=True)  # [B, C]
+        context = recalled(self.core, relu(self.context_out(hidden), inplace=True), recall)  # [B, C]
         user, switch, worth = torch.split(self.heads(context), [H, H, D], dim=1)
         value = self.value_out(relu(worth)).squeeze(1)
 

@@ -1,0 +1,127 @@
+"""A core run over segments to learn from them: gradients flow back over a limited number of decisions.
+
+A segment may span matches, and a state does not. So each segment is cut where a match opens, and each of these runs is
+cut into windows of `sequence_length` decisions: states pass from window to window, gradients do not. The runs of all
+segments go through the core together, longest first, without padding. A run that goes on with a match begins with the
+state that was kept when it was played, which came of older weights: its first `burn_in` decisions only refresh it.
+Axes: B segments, T decisions of each, N = B * T, C context.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ludus.policies.nets.recurrence import Core
+
+Whole = NDArray[np.integer[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Decisions that go through the core in one piece."""
+
+    order: NDArray[np.int64]  # their places among the N, all first ones of a run, then all second ones ...
+    times: NDArray[np.int64]  # how many of each
+    runs: int  # how many runs they are of; of the runs so far, these are the first
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """`refreshed` comes first and needs no gradient; its runs go on as those named by `resumed`."""
+
+    refreshed: Window | None
+    windows: tuple[Window, ...]
+    begins: NDArray[np.int64]  # [runs of the first window] the segment whose kept state a run begins with; -1: none
+    refreshes: NDArray[np.int64]  # [runs of `refreshed`] likewise
+    resumed: NDArray[np.int64]  # [runs of the first window] the place in `refreshed` that a run goes on from; -1: none
+    counts: NDArray[np.bool_]  # [N] which decisions are learned from
+
+
+def plan(opens: NDArray[np.bool_], sequence_length: int, burn_in: int) -> Plan:
+    """How segments that open matches at [B, T] go through a core."""
+    B, T = opens.shape
+    starts = opens.copy()
+    starts[:, 0] = True
+    start = np.flatnonzero(starts)
+    length = np.diff(np.append(start, B * T))
+    segment = np.where(opens.reshape(-1)[start], -1, start // T)  # the runs that go on with a match
+    counts = np.ones(B * T, np.bool_)
+    resumed = np.full(len(start), -1)
+    refreshed, refreshes = None, np.zeros(0, np.int64)
+    if burn_in and (segment >= 0).any():
+        burned = np.flatnonzero(segment >= 0)
+        burned = burned[np.argsort(-length[burned], kind="stable")]
+        shortened = np.minimum(length[burned], burn_in)
+        refreshed = _window(start[burned], shortened)
+        refreshes = segment[burned]
+        counts[refreshed.order] = False
+        resumed[burned] = np.arange(len(burned))
+        start[burned] += shortened
+        length[burned] -= shortened
+        segment[burned] = -1
+    by_length = np.argsort(-length, kind="stable")
+    by_length = by_length[length[by_length] > 0]
+    start, length = start[by_length], length[by_length]
+    windows = []
+    for begin in range(0, int(length[0]) if len(length) else 0, sequence_length):
+        left = length[length > begin] - begin
+        windows.append(_window(start[: len(left)] + begin, np.minimum(left, sequence_length)))
+    return Plan(refreshed, tuple(windows), segment[by_length], refreshes, resumed[by_length], counts)
+
+
+def _window(start: Whole, length: Whole) -> Window:
+    """Of runs by their first places and lengths, the longest first."""
+    steps = range(int(length[0]))
+    times = np.array([np.count_nonzero(length > step) for step in steps], np.int64)
+    order = np.concatenate([start[: times[step]] + step for step in steps]).astype(np.int64)
+    return Window(order, times, len(start))
+
+
+class Unrolling:
+    """Segments of which a net with a core is asked: `recurrence.Recall`s of them, one for each net."""
+
+    def __init__(self, opens: NDArray[np.bool_], state: Tensor, sequence_length: int, burn_in: int) -> None:
+        """Matches open at [B, T]; states [B, size] were kept before the first decisions."""
+        self._plan = plan(opens, sequence_length, burn_in)
+        self._state = state
+        kept = self._plan
+        windows = ([] if kept.refreshed is None else [kept.refreshed]) + list(kept.windows)
+        order = torch.from_numpy(np.concatenate([window.order for window in windows]))
+        self._sizes = [len(window.order) for window in windows]
+        self._order = order.to(state.device)
+        self._back = order.argsort().to(state.device)
+        self.counts = torch.from_numpy(kept.counts).to(state.device)  # [N] which decisions are learned from
+
+    def recall(self, core: Core, context: Tensor) -> Tensor:
+        """The contexts [N, C] of all decisions, with what the core remembers at each of them."""
+        parts = list(torch.split(context.index_select(0, self._order), self._sizes))
+        said: list[Tensor] = []
+        kept, state = self._plan, self._kept(self._plan.begins)
+        if kept.refreshed is not None:
+            with torch.no_grad():
+                first, after = core.unroll(
+                    parts.pop(0), torch.from_numpy(kept.refreshed.times), self._kept(kept.refreshes)
+                )
+            said.append(first)
+            state = state + _rows(after, kept.resumed)
+        for window, part in zip(kept.windows, parts, strict=True):
+            told, after = core.unroll(part, torch.from_numpy(window.times), state[: window.runs].detach())
+            said.append(told)
+            state = after
+        return torch.cat(said).index_select(0, self._back)
+
+    def _kept(self, segments: NDArray[np.int64]) -> Tensor:
+        return _rows(self._state, segments)
+
+
+def _rows(states: Tensor, at: NDArray[np.int64]) -> Tensor:
+    """The states at these places; zero where there is none."""
+    index = torch.from_numpy(np.maximum(at, 0)).to(states.device)
+    there = torch.from_numpy(at >= 0).to(states.device)
+    return torch.where(there[:, None], states.index_select(0, index), 0.0)

@@ -1,0 +1,74 @@
+"""What a policy remembers of each row: one state a row, beside the policy and on its device, zero before a match."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ludus.policies.nets.recurrence import Core
+
+
+class RowStates:
+    """Rows are known by their number; there is room for as many as were ever asked for."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._states = torch.zeros(0, core.size, device=core.out.weight.device)
+
+    @property
+    def size(self) -> int:
+        """Floats of a row's state."""
+        return self._core.size
+
+    def recall(self, row: NDArray[np.integer[Any]], opens: NDArray[np.bool_]) -> Recalled:
+        """Of rows that decide now; those that open a match begin anew."""
+        at = self._places(row)
+        state = self._states[at]
+        if opens.any():
+            state[torch.from_numpy(opens).to(state.device)] = 0.0
+        return Recalled(self._core, at, state)
+
+    def keep(self, recalled: Recalled) -> None:
+        """What the rows remember after that decision."""
+        self._states[recalled.at] = recalled.after
+
+    def forget(self, row: NDArray[np.integer[Any]]) -> None:
+        """Of matches that ended."""
+        at = self._places(row)
+        self._states[at] = 0.0
+
+    def take(self, row: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
+        """A copy of what these rows remember [n, size]."""
+        at = self._places(row)
+        return self._states[at].cpu().numpy()
+
+    def put(self, row: NDArray[np.integer[Any]], states: NDArray[np.float32]) -> None:
+        """Go on with what `take` gave. Raises ValueError when it is of another core."""
+        if states.shape != (len(row), self._core.size):
+            raise ValueError(f"states of {states.shape} were kept, {len(row)} rows of {self._core.size} floats play")
+        at = self._places(row)
+        self._states[at] = torch.from_numpy(states).to(self._states.device)
+
+    def _places(self, row: NDArray[np.integer[Any]]) -> Tensor:
+        missing = int(row.max()) + 1 - len(self._states) if len(row) else 0
+        if missing > 0:
+            with torch.inference_mode(False):  # else it could not be changed outside of that mode
+                self._states = torch.cat((self._states, self._states.new_zeros(missing, self._core.size)))
+        return torch.from_numpy(row.astype(np.int64)).to(self._states.device)
+
+
+class Recalled:
+    """The states of some rows on their way through one forward: `before` it, and `after` once it was made."""
+
+    def __init__(self, core: Core, at: Tensor, before: Tensor) -> None:
+        self._core = core
+        self.at, self.before = at, before
+        self.after = before
+
+    def __call__(self, context: Tensor) -> Tensor:
+        context, self.after = self._core.step(context, self.before)
+        return context
