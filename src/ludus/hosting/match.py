@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ludus.spec import GameSpec
 
@@ -31,7 +31,9 @@ class Turn:
 
 
 class Match(Protocol):
-    """One match at a time; `start` again when it is over. An exception loses this match only."""
+    """One match at a time; `start` again when it is over. An exception, or a turn that cannot be, loses this match
+    only. A match may have a `close()`, called once when the host is told to stop.
+    """
 
     def start(self, seed: int) -> Turn:
         """Same seed, same actions: same match."""
@@ -42,13 +44,37 @@ class Match(Protocol):
         ...
 
 
+class AsyncMatch(Protocol):
+    """As `Match`, for games behind a socket: all matches of a host wait at the same time in one event loop, and a row
+    goes out when it is ready. One that is past its deadline is cancelled and lost; so is every one when the host stops.
+    `close()` may be async, too.
+    """
+
+    async def start(self, seed: int) -> Turn: ...
+
+    async def advance(self, actions: Mapping[int, int]) -> Turn: ...
+
+
 @dataclass(frozen=True, slots=True)
 class HostedGame:
     """A game whose options were read. Raise ConfigError while making one to refuse the configuration."""
 
     spec: GameSpec
-    match: Callable[[], Match]  # called once for each slot
+    match: Callable[[], Match | AsyncMatch]  # called once for each slot, and again for one whose match does not return
     facts: Mapping[str, Any] = field(default_factory=dict)  # Any: anything JSON holds, for the log
+    threads: bool = False  # synchronous matches that wait, each in a thread of its own: rows go out when they are ready
+    deadline_s: float = 20.0  # for one start or advance of matches that wait; less than fleet.reply_deadline_s
+    gather_s: float = 0.001  # for which a ready row waits for more, while other matches are at work
 
 
 MakeGame = Callable[[Mapping[str, Any]], HostedGame]  # Any: options as they came in CONFIGURE
+
+
+def packed(spec: GameSpec, rows: Sequence[Mapping[str, ArrayLike]]) -> NDArray[np.uint8]:
+    """[m, nbytes] from the leaves of m observations by name; leaves that are left out are zeros."""
+    out = np.zeros((len(rows), spec.obs.nbytes), np.uint8)
+    leaves = spec.obs.view(out)
+    for index, row in enumerate(rows):
+        for name, values in row.items():
+            leaves[name][index] = values
+    return out

@@ -31,11 +31,15 @@ class PipeChannel:
 
     @classmethod
     def take_stdio(cls) -> PipeChannel:
-        """Frames over stdin and stdout. From now on `print` goes to stderr: stdout carries frames only."""
+        """Frames over what stdin and stdout are now. From then on, for this process and those it starts, what is
+        written to stdout goes to stderr, and stdin is at its end: frames are nobody else's to read or write."""
         sys.stdout.flush()
-        out = os.dup(1)
+        read_fd, write_fd = os.dup(0), os.dup(1)
         os.dup2(2, 1)
-        return cls(0, out)
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nothing, 0)
+        os.close(nothing)
+        return cls(read_fd, write_fd)
 
     def receive(self) -> tuple[Kind, memoryview] | None:
         while True:

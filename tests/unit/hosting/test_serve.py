@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
 import pytest
+from tests import hosted
+from tests.hosted import Fleet
 
 from ludus.errors import ConfigError
-from ludus.hosting.match import HostedGame, Turn
-from ludus.hosting.serve import serve
+from ludus.hosting.match import HostedGame, Match, Turn
 from ludus.spec import GameSpec, ObsSpec
 from ludus.wire import frames
-from ludus.wire.channel import MemoryChannel, memory_pair
 from ludus.wire.frames import Kind
 from ludus.wire.seeds import derive
 
@@ -44,7 +44,7 @@ class Race:
         return Turn((0, 1), _obs(2, self._turn), _legal(2), np.array(reward, np.float32))
 
 
-def _obs(n: int, turn: int) -> np.ndarray[Any, np.dtype[np.uint8]]:  # Any: the shape
+def _obs(n: int, turn: float) -> np.ndarray[Any, np.dtype[np.uint8]]:  # Any: the shape
     rows = np.zeros((n, SPEC.obs.nbytes), np.uint8)
     SPEC.obs.leaf(rows, "turn")[:] = turn
     return rows
@@ -60,47 +60,8 @@ def make(options: Mapping[str, Any]) -> HostedGame:
     return HostedGame(SPEC, Race, {"version": "3"})
 
 
-class Fleet:
-    """The other end of the memory channel."""
-
-    def __init__(self, channel: MemoryChannel) -> None:
-        self.channel = channel
-
-    def configure(self, matches: int = 1, **fields: Any) -> None:  # Any: fields of Configure
-        self.channel.send(frames.encode_configure(frames.Configure(matches, fields.pop("options", {}), 1, **fields)))
-
-    def act(self, rows: list[int], actions: list[int]) -> None:
-        self.channel.send(frames.encode_actions(np.array(rows, np.int32), np.array(actions, np.int32)))
-
-    def next(self, kind: Kind) -> memoryview:
-        frame = self.channel.receive()
-        assert frame is not None
-        assert frame[0] is kind, (frame[0], bytes(frame[1]))
-        return frame[1]
-
-    def arrivals(self) -> frames.ArrivalsBody:
-        return frames.decode_arrivals(self.next(Kind.ARRIVALS), SPEC.actions, SPEC.obs.nbytes)
-
-    def ending(self) -> frames.EndingHead:
-        return frames.decode_ending(self.next(Kind.ENDING), SPEC.seats, SPEC.obs.nbytes)[0]
-
-    def error(self) -> frames.ErrorBody:
-        return frames.decode_error(self.next(Kind.ERROR))
-
-
-@contextmanager
-def served(expected_status: int = 0) -> Iterator[Fleet]:
-    """A host in a thread; stops with the end of its channel."""
-    ours, theirs = memory_pair()
-    status: list[int] = []
-    thread = threading.Thread(target=lambda: status.append(serve(make, theirs)))
-    thread.start()
-    try:
-        yield Fleet(ours)
-    finally:
-        ours.close()
-        thread.join(10.0)
-    assert status == [expected_status]
+def served(expected_status: int = 0) -> AbstractContextManager[Fleet]:
+    return hosted.served(make, SPEC, expected_status)
 
 
 def test_host_greets_opens_and_plays_to_the_end() -> None:
@@ -242,3 +203,110 @@ def test_first_frame_must_be_configure(frame: bytes, capsys: pytest.CaptureFixtu
 def test_stop_before_configure_is_a_clean_end() -> None:
     with served() as fleet:
         fleet.channel.send(frames.encode_stop())
+
+
+GOOD = Turn((0, 1), _obs(2, 0), _legal(2), np.zeros(2, np.float32))
+NAN = np.full(2, np.nan, np.float32)
+OVER = Turn((), _obs(0, 0), _legal(0), np.zeros(2, np.float32), (1.0, 0.0))
+
+
+class Odd:
+    """Its first turn, or the one after, is what a test wants; from the second match on all is well."""
+
+    def __init__(self, start: object, advance: object = OVER) -> None:
+        self._turns = [start, advance]
+
+    def start(self, seed: int) -> Any:  # Any: not always a Turn
+        return self._turns.pop(0) if self._turns else GOOD
+
+    def advance(self, actions: Mapping[int, int]) -> Any:
+        return self._turns.pop(0) if self._turns else OVER
+
+
+@pytest.mark.parametrize(
+    ("turn", "words"),
+    [
+        (None, "a match gave NoneType, expected a Turn"),
+        (OVER, "over before anybody was asked"),
+        (replace(GOOD, seats=()), "nobody must choose and there is no score"),
+        (replace(GOOD, seats=(0, 0)), "seats are (0, 0)"),
+        (replace(GOOD, seats=(0, 2)), "seats are (0, 2)"),
+        (replace(GOOD, obs=np.zeros((2, 9), np.uint8)), "obs is uint8 [2, 9], expected uint8 [2, 8]"),
+        (replace(GOOD, obs=np.zeros((2, 8), np.float32)), "obs is float32 [2, 8], expected uint8 [2, 8]"),
+        (replace(GOOD, legal=_legal(1)), "legal is bool [1, 2], expected bool [2, 2]"),
+        (replace(GOOD, legal=np.zeros((2, 2), np.bool_)), "no action is legal"),
+        (replace(GOOD, reward=cast(Any, [0.0, 0.0])), "reward is list, expected an array"),
+        (replace(GOOD, reward=NAN), "a reward is nan"),
+        (replace(GOOD, obs=_obs(2, float("inf"))), "not finite in leaf 'turn'"),
+    ],
+)
+def test_a_turn_that_cannot_be_loses_one_match_and_says_why(
+    turn: object, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given: list[Match] = [Race(), Odd(turn, GOOD)]
+    with hosted.served(lambda _: HostedGame(SPEC, given.pop), SPEC) as fleet:
+        fleet.configure(2, schedule=[(0, 1), (1, 1), (2, 1)])
+        fleet.next(Kind.HELLO)
+        error = fleet.error()
+        assert (error.kind, error.slot, error.number) == ("match", 0, 0)
+        assert words in error.message
+        came = fleet.arrivals()
+        assert (sorted(came.row.tolist()), set(came.match.tolist()), came.done) == ([0, 1, 2, 3], {1, 2}, True)
+    assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("turn", "words"),
+    [
+        (replace(OVER, score=(1.0,)), "score is (1.0,), expected 2"),
+        (replace(OVER, score=(2.0, -1.0)), "score is (2.0, -1.0)"),
+        (replace(OVER, reward=NAN), "rewards are [nan, nan]"),
+        (replace(OVER, facts={"turns": float("inf")}), "facts hold {'turns': inf}"),
+        (replace(OVER, facts=cast(Any, {"turns": "two"})), "TypeError"),
+        (replace(OVER, truncated=True), "obs is uint8 [0, 8], expected uint8 [2, 8]"),
+        (replace(OVER, truncated=True, obs=_obs(2, float("nan"))), "the last observation has a value that is not"),
+    ],
+)
+def test_an_ending_that_cannot_be_loses_one_match_and_says_why(
+    turn: object, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with hosted.served(lambda _: HostedGame(SPEC, lambda: Odd(GOOD, turn)), SPEC) as fleet:
+        fleet.configure(schedule=[(0, 1), (1, 1)])
+        fleet.next(Kind.HELLO)
+        fleet.arrivals()
+        fleet.act([0, 1], [0, 0])
+        assert words in fleet.error().message
+        assert fleet.arrivals().match.tolist() == [1, 1]
+    assert words in capsys.readouterr().err
+
+
+def test_rows_that_do_not_fit_one_frame_come_in_several_and_a_match_that_does_not_is_refused() -> None:
+    large = GameSpec("large", 1, 2, ObsSpec.pack({"map": ("uint8", (frames.MAX_BODY // 3,))}), 1)
+    turn = Turn((0,), np.zeros((1, large.obs.nbytes), np.uint8), _legal(1), np.zeros(1, np.float32))
+    with hosted.served(lambda _: HostedGame(large, lambda: Odd(turn)), large) as fleet:
+        fleet.configure(3)
+        fleet.next(Kind.HELLO)
+        assert [(len(came.row), came.done) for came in (fleet.arrivals(), fleet.arrivals())] == [(2, False), (1, True)]
+    huge = replace(large, obs=ObsSpec.pack({"map": ("uint8", (frames.MAX_BODY,))}))
+    with hosted.served(lambda _: HostedGame(huge, lambda: Odd(turn)), huge, expected_status=2) as fleet:
+        fleet.configure()
+        error = fleet.error()
+        assert error.kind == "configuration"
+        assert "1 observations of 67,108,864 bytes for one match of large do not fit" in error.message
+
+
+def test_matches_are_closed_when_the_host_stops_and_a_fault_there_is_only_logged(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    closed: list[int] = []
+
+    class Closing(Race):
+        def close(self) -> None:
+            closed.append(1)
+            raise RuntimeError("cannot close")
+
+    with hosted.served(lambda _: HostedGame(SPEC, Closing), SPEC) as fleet:
+        fleet.configure(3)
+        fleet.next(Kind.HELLO)
+    assert closed == [1, 1, 1]
+    assert capsys.readouterr().err.count("RuntimeError: cannot close") == 3

@@ -1,0 +1,199 @@
+"""Who plays matches that wait, all at the same time: an event loop, or a thread for each."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import queue
+import threading
+import time
+import traceback
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, Protocol, cast
+
+from ludus.hosting.match import AsyncMatch, Match, Turn
+
+
+class Job(NamedTuple):
+    slot: int
+    ticket: int  # tells this job from an earlier one of the slot that was given up
+    seed: int
+    actions: Mapping[int, int] | None  # None: start with the seed
+
+
+class Outcome(NamedTuple):
+    slot: int
+    ticket: int
+    turn: Turn | BaseException
+
+
+Tell = Callable[[Outcome], None]  # from any thread
+
+
+class Runner(Protocol):
+    def begin(self, tell: Tell) -> None: ...
+
+    def play(self, job: Job) -> None:
+        """Begin it and return; the outcome is told when it is there."""
+        ...
+
+    def give_up(self, slot: int) -> None:
+        """Its job takes too long: the next one of this slot gets another match."""
+        ...
+
+    def close(self, grace_s: float) -> None:
+        """End what is under way and close the matches, as far as that is done within this time."""
+        ...
+
+
+class ThreadRunner:
+    """A thread cannot be ended from outside: one that is given up stays until its match returns, and is not waited for
+    when the host leaves."""
+
+    def __init__(self, make: Callable[[], Match | AsyncMatch], slots: int) -> None:
+        self._make = cast(Callable[[], Match], make)
+        self._slots = slots
+
+    def begin(self, tell: Tell) -> None:
+        self._tell = tell
+        self._workers = [self._worker(slot) for slot in range(self._slots)]
+
+    def play(self, job: Job) -> None:
+        self._workers[job.slot][1].put(job)
+
+    def give_up(self, slot: int) -> None:
+        self._workers[slot][1].put(None)
+        self._workers[slot] = self._worker(slot)
+
+    def close(self, grace_s: float) -> None:
+        end_s = time.monotonic() + grace_s
+        for _, inbox in self._workers:
+            inbox.put(None)
+        for thread, _ in self._workers:
+            thread.join(max(0.0, end_s - time.monotonic()))
+
+    def _worker(self, slot: int) -> tuple[threading.Thread, queue.SimpleQueue[Job | None]]:
+        inbox: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        thread = threading.Thread(target=self._work, args=(inbox,), name=f"slot {slot}", daemon=True)
+        thread.start()
+        return thread, inbox
+
+    def _work(self, inbox: queue.SimpleQueue[Job | None]) -> None:
+        match: Match | None = None
+        while (job := inbox.get()) is not None:
+            turn: Turn | BaseException
+            try:
+                if match is None:
+                    match = self._make()
+                turn = match.start(job.seed) if job.actions is None else match.advance(job.actions)
+            except BaseException as error:  # whatever a game raises loses one match; SystemExit, too
+                turn = error
+            self._tell(Outcome(job.slot, job.ticket, turn))
+        close(match)
+
+
+class LoopRunner:
+    """Coroutines in one event loop, which has a thread of its own: the host answers whatever the matches do."""
+
+    def __init__(self, make: Callable[[], Match | AsyncMatch], slots: int, first: AsyncMatch) -> None:
+        self._make = cast(Callable[[], AsyncMatch], make)
+        self._matches: list[AsyncMatch | None] = [first, *(None for _ in range(slots - 1))]
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._retiring: set[asyncio.Task[None]] = set()
+        self._orders: deque[Job | int] = deque()  # jobs, and slots to be given up
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, name="matches", daemon=True)
+
+    def begin(self, tell: Tell) -> None:
+        self._tell = tell
+        self._thread.start()
+
+    def play(self, job: Job) -> None:
+        self._order(job)
+
+    def give_up(self, slot: int) -> None:
+        self._order(slot)
+
+    def close(self, grace_s: float) -> None:
+        stopping = asyncio.run_coroutine_threadsafe(self._stop(grace_s), self._loop)
+        self._thread.join(2 * grace_s)
+        if not self._thread.is_alive():
+            stopping.result()
+
+    def _order(self, order: Job | int) -> None:
+        self._orders.append(order)
+        if len(self._orders) == 1:  # else the loop has been woken for the ones before
+            self._loop.call_soon_threadsafe(self._take)
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._loop.run_forever()
+        finally:
+            self._loop.close()
+
+    def _take(self) -> None:
+        while self._orders:
+            order = self._orders.popleft()
+            if isinstance(order, Job):
+                self._tasks[order.slot] = self._loop.create_task(self._play(order))
+            else:
+                self._retire(order)
+
+    async def _play(self, job: Job) -> None:
+        turn: Turn | BaseException
+        try:
+            match = self._matches[job.slot]
+            if match is None:
+                match = self._matches[job.slot] = self._make()
+            turn = await (match.start(job.seed) if job.actions is None else match.advance(job.actions))
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:  # whatever a game raises loses one match; SystemExit, too
+            turn = error
+        self._tell(Outcome(job.slot, job.ticket, turn))
+
+    def _retire(self, slot: int) -> None:
+        """Cancel what a slot does and close its match, whenever that is done."""
+        match, self._matches[slot] = self._matches[slot], None
+        task = self._tasks.pop(slot, None)
+        if task is not None:
+            task.cancel()
+        retiring = self._loop.create_task(self._bury(task, match))
+        self._retiring.add(retiring)
+        retiring.add_done_callback(self._retiring.discard)
+
+    async def _bury(self, task: asyncio.Task[None] | None, match: AsyncMatch | None) -> None:
+        if task is not None:
+            await asyncio.wait([task])
+        try:
+            closed = getattr(match, "close", _nothing)()
+            if inspect.isawaitable(closed):
+                await closed
+        except Exception:
+            traceback.print_exc()
+
+    async def _stop(self, grace_s: float) -> None:
+        for slot in range(len(self._matches)):
+            self._retire(slot)
+        if self._retiring:
+            await asyncio.wait(self._retiring, timeout=grace_s)
+        left = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+        for task in left:
+            task.cancel()
+        if left:
+            await asyncio.wait(left, timeout=grace_s)
+        self._loop.call_soon(self._loop.stop)
+
+
+def close(match: Match | None) -> None:
+    """What a match wants done before it goes; an error there is for the log only."""
+    try:
+        getattr(match, "close", _nothing)()
+    except Exception:
+        traceback.print_exc()
+
+
+def _nothing() -> None:
+    pass
