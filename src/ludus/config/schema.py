@@ -48,10 +48,11 @@ class MemoryConfig(Struct, frozen=True, forbid_unknown_fields=True):
 class PolicyConfig(Struct, frozen=True, forbid_unknown_fields=True):
     net: Literal["auto", "mlp", "pointer"] = "auto"  # auto: what the game prefers
     width: Count = 64  # of one entity's or move's embedding (pointer), a quarter of the hidden layer (mlp)
+    layers: Count = 2  # hidden ones (mlp)
     context: Count = 128  # of the whole state's vector
+    memory: MemoryConfig = MemoryConfig()
     threads: Count = 1  # torch threads in each process: more stalls beside busy simulators
 
-    memory: MemoryConfig = MemoryConfig()
 
 class RolloutConfig(Struct, frozen=True, forbid_unknown_fields=True):
     segment: Count = 32  # T, decisions in a segment
