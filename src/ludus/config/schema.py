@@ -46,8 +46,10 @@ class MemoryConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PolicyConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    net: Literal["auto", "mlp", "pointer"] = "auto"  # auto: what the game prefers
-    width: Count = 64  # of one entity's or move's embedding (pointer), a quarter of the hidden layer (mlp)
+    net: Literal["auto", "mlp", "pointer", "transformer"] = "auto"  # auto: what the game prefers
+    width: Count = 64  # of one entity's or move's embedding (pointer, transformer), a quarter of a hidden layer (mlp)
+    layers: Count = 2  # hidden ones (mlp), blocks of attention (transformer)
+    heads: Count = 4  # of attention (transformer); they divide the width
     layers: Count = 2  # hidden ones (mlp)
     context: Count = 128  # of the whole state's vector
     memory: MemoryConfig = MemoryConfig()

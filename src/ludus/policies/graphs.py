@@ -48,9 +48,9 @@ class Engine:
 
     def __init__(self, judge: Judge, spec: GameSpec, lane: Lane, *, greedy: bool = False) -> None:
         self._judge, self._spec, self._lane, self._greedy = judge, spec, lane, greedy
-        self._programs: dict[int, _Program] = {}
+        self._programs: dict[int, Program] = {}
         self._captures = True
-        self._under_way: tuple[_Program, int] | None = None
+        self._under_way: tuple[Program, int] | None = None
         self._before: list[Chosen] = []
         self.draws = self._count_draws()
 
@@ -64,7 +64,7 @@ class Engine:
                 self._before.append(self._fetch())
             part = slice(first, first + MOST_ROWS)
             rows = len(arrivals.row[part])
-            program = self._program(padded(rows))
+            program = self.program(padded(rows))
             program.fill(arrivals, part, None if uniform is None else uniform[:, part])
             self._lane.start(program.run)
             self._under_way = program, rows
@@ -81,7 +81,8 @@ class Engine:
         self._lane.wait()
         return program.chosen(rows)
 
-    def _program(self, size: int) -> _Program:
+    def program(self, size: int) -> Program:
+        """What is done for batches of this padded size; captured when it is first asked for."""
         program = self._programs.get(size)
         if program is None:
             program = self._programs[size] = self._new_program(size)
@@ -89,10 +90,10 @@ class Engine:
                 self._capture(program)
         return program
 
-    def _new_program(self, size: int) -> _Program:
-        return _Program(self._judge, self._spec, self._lane.device, size, 0 if self._greedy else self.draws)
+    def _new_program(self, size: int) -> Program:
+        return Program(self._judge, self._spec, self._lane.device, size, 0 if self._greedy else self.draws)
 
-    def _capture(self, program: _Program) -> None:
+    def _capture(self, program: Program) -> None:
         try:
             program.run = self._lane.capture(program.run)
         except RuntimeError as error:
@@ -120,7 +121,7 @@ class Engine:
         return draws[0]
 
 
-class _Program:
+class Program:
     """What is done for a batch of one padded size, on memory of its own. Rows past those filled in are what they were:
     nobody reads what is chosen for them."""
 

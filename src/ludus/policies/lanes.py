@@ -51,8 +51,8 @@ class CudaLane:
 
     def __init__(self, device: torch.device) -> None:
         self.device = device
-        self._stream = torch.cuda.Stream(device)
-        self._pool: tuple[int, int] | None = None
+        self._stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]  # torch leaves it untyped
+        self._pool = torch.cuda.graph_pool_handle()
 
     def capture(self, run: Run) -> Run:
         self._stream.wait_stream(torch.cuda.current_stream(self.device))
@@ -64,7 +64,6 @@ class CudaLane:
         # other threads of the process may use the device meanwhile
         with torch.cuda.graph(graph, self._pool, self._stream, capture_error_mode="thread_local"):
             run()
-        self._pool = self._pool or graph.pool()
         return graph.replay
 
     def start(self, run: Run) -> None:

@@ -1,0 +1,175 @@
+"""A set transformer for games whose observations list entities: every one of them is a token, attention relates them.
+
+Axes: B rows, N entities of a group, T tokens, D width, C context.
+
+A leaf of two axes or more lists entities along its first; leaves of one length describe the same ones, and with them
+ids of that length. What is left describes the state as a whole, the token that is always there. An entity of which
+nothing is known, whose numbers are all zero, is masked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import gelu, relu, scaled_dot_product_attention
+
+from ludus.config.schema import PolicyConfig
+from ludus.errors import ConfigError
+from ludus.policies.distributions import Categorical
+from ludus.policies.nets.layers import linear
+from ludus.policies.nets.recurrence import Recall, build_core, recalled
+from ludus.spec import GameSpec, Leaf
+
+GROWTH = 4  # of the width inside a block
+ABOUT = 8  # numbers that each token in its place says about the actions
+
+
+class TransformerNet(nn.Module):
+    """What to do and what to expect: `policy.layers` blocks over all tokens, then their mean beside the state's own."""
+
+    def __init__(self, spec: GameSpec, config: PolicyConfig) -> None:
+        super().__init__()
+        if config.width % config.heads:
+            raise ConfigError(f"policy.heads: {config.heads} must divide policy.width, which is {config.width}")
+        groups, state = grouped(spec)
+        D, C = config.width, config.context
+        self.groups = nn.ModuleList(Entities(spec, leaves, D) for leaves in groups)
+        self.state = tuple(leaf.name for leaf in state)
+        self.state_in = nn.Linear(max(sum(prod(leaf.shape) for leaf in state), 1), D)
+        self.blocks = nn.ModuleList(Block(D, config.heads) for _ in range(config.layers))
+        self.norm = nn.LayerNorm(D)
+        tokens = 1 + sum(leaves[0].shape[0] for leaves in groups)
+        self.about = linear(D, ABOUT)
+        self.context = linear(2 * D, C)
+        self.policy = linear(C + tokens * ABOUT, spec.actions, gain=0.01)
+        self.value = linear(C, 1, gain=0.1)
+        self.core = build_core(config.memory, C)
+
+    def forward(self, obs: Mapping[str, Tensor], legal: Tensor) -> tuple[Categorical, Tensor]:
+        return self.judge(self.prepare(obs, legal), legal)
+
+    def prepare(self, obs: Mapping[str, Tensor], legal: Tensor) -> dict[str, Tensor]:
+        """Of each group its numbers [B, N, ...] and ids, of the state its numbers; the `known` tokens [B, T]."""
+        state = [scaled(obs[name]).flatten(1) for name in self.state] or [legal.new_zeros(len(legal), 1).float()]
+        inputs = {"state": torch.cat(state, dim=1)}
+        known = [torch.ones(len(legal), 1, dtype=torch.bool, device=legal.device)]
+        for at, group in enumerate(self.groups):
+            assert isinstance(group, Entities)
+            seen = group.read(obs)
+            known.append(torch.cat([part.flatten(2) != 0 for part in seen.values()], dim=2).any(2))
+            inputs |= {f"{at}.{name}": part for name, part in seen.items()}
+        inputs["known"] = torch.cat(known, dim=1)
+        return inputs
+
+    def judge(
+        self, inputs: Mapping[str, Tensor], legal: Tensor, recall: Recall | None = None
+    ) -> tuple[Categorical, Tensor]:
+        known = inputs["known"]
+        tokens = [self.state_in(inputs["state"])[:, None]]
+        for at, group in enumerate(self.groups):
+            prefix = f"{at}."
+            seen = {name.removeprefix(prefix): part for name, part in inputs.items() if name.startswith(prefix)}
+            tokens.append(group(seen))
+        said = torch.cat([part.float() for part in tokens], dim=1)  # [B, T, D]
+        for block in self.blocks:
+            said = block(said, known)
+        said = self.norm(said)
+        rest, there = said[:, 1:], known[:, 1:, None]
+        mean = (rest * there).sum(1) / there.sum(1).clamp(min=1)
+        context = recalled(self.core, relu(self.context(torch.cat((said[:, 0], mean), dim=1))), recall)
+        about = (self.about(said) * known[:, :, None]).flatten(1)
+        return Categorical(self.policy(torch.cat((context, about), dim=1)), legal), self.value(context).squeeze(1)
+
+
+class Entities(nn.Module):
+    """A vector for each entity of a group [B, N, D]: its numbers, what the game's tables say of its ids, its place."""
+
+    def __init__(self, spec: GameSpec, leaves: tuple[Leaf, ...], width: int) -> None:
+        super().__init__()
+        self.ids = {leaf.name: table for leaf in leaves if (table := _table(spec, leaf)) is not None}
+        self.numbers = tuple(leaf.name for leaf in leaves if leaf.name not in self.ids)
+        numbers = sum(prod(leaf.shape[1:]) for leaf in leaves if leaf.name not in self.ids)
+        self.numbers_in = nn.Linear(numbers, width) if numbers else None
+        self.place = nn.Parameter(torch.randn(leaves[0].shape[0], width) * 0.1)
+        self.named = nn.ParameterDict()
+        self.described = nn.ModuleDict()
+        for table in dict.fromkeys(self.ids.values()):
+            rows = torch.from_numpy(spec.tables[table].copy())
+            self.register_buffer(f"table_{table}", rows)
+            self.named[table] = nn.Parameter(torch.randn(len(rows), width) * 0.1)
+            self.described[table] = nn.Linear(rows.shape[1], width, bias=False)
+
+    def read(self, obs: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Ids [B, N, ...] by leaf, and all numbers as one part."""
+        read = {name: obs[name].to(torch.int32)[:, :, None].flatten(2) for name in self.ids}
+        if self.numbers:
+            read["numbers"] = torch.cat([scaled(obs[name])[:, :, None].flatten(2) for name in self.numbers], dim=2)
+        return read
+
+    def forward(self, seen: Mapping[str, Tensor]) -> Tensor:
+        said = self.place.expand(len(next(iter(seen.values()))), -1, -1)
+        if self.numbers_in is not None:
+            said = said + self.numbers_in(seen["numbers"])
+        tables = {name: self._vectors(name) for name in self.named}
+        for leaf, table in self.ids.items():
+            said = said + nn.functional.embedding(seen[leaf], tables[table]).sum(2)
+        return said
+
+    def _vectors(self, table: str) -> Tensor:
+        vectors: Tensor = self.named[table] + self.described[table](self.get_buffer(f"table_{table}"))
+        return vectors
+
+
+class Block(nn.Module):
+    """Attention over the known tokens, then a layer for each; what comes in is added to what goes out of both."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.before_attention, self.before_layer = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.asked = nn.Linear(width, 3 * width)  # queries, keys, values
+        self.answered = nn.Linear(width, width)
+        self.wide, self.narrow = nn.Linear(width, GROWTH * width), nn.Linear(GROWTH * width, width)
+
+    def forward(self, tokens: Tensor, known: Tensor) -> Tensor:
+        """[B, T, D], of which `known` [B, T] may be looked at."""
+        B, T, D = tokens.shape
+        asked: Tensor = self.asked(self.before_attention(tokens)).view(B, T, 3, self.heads, -1)
+        query, key, value = asked.permute(2, 0, 3, 1, 4)
+        seen = scaled_dot_product_attention(query, key, value, attn_mask=known[:, None, None, :])
+        tokens = tokens + self.answered(seen.transpose(1, 2).reshape(B, T, D))
+        layered: Tensor = self.narrow(gelu(self.wide(self.before_layer(tokens))))
+        return tokens + layered
+
+
+def grouped(spec: GameSpec) -> tuple[list[tuple[Leaf, ...]], tuple[Leaf, ...]]:
+    """The leaves that describe entities, by how many there are, and those of the state. Raises ConfigError."""
+    lengths = list(dict.fromkeys(leaf.shape[0] for leaf in spec.obs.leaves if len(leaf.shape) > 1))
+    if not lengths:
+        raise ConfigError(
+            f"policy.net: transformer needs entities, leaves of two axes or more, and {spec.name} has none; take mlp"
+        )
+    of: dict[int, list[Leaf]] = {length: [] for length in lengths}
+    state: list[Leaf] = []
+    for leaf in spec.obs.leaves:
+        listed = len(leaf.shape) > 1 or (len(leaf.shape) == 1 and leaf.dtype != "float32" and leaf.shape[0] in of)
+        (of[leaf.shape[0]] if listed else state).append(leaf)
+    return [tuple(leaves) for leaves in of.values()], tuple(state)
+
+
+def scaled(leaf: Tensor) -> Tensor:
+    """As floats; whole numbers as sign(x) log(1 + |x|): flags stay near one, counts of thousands near ten."""
+    if leaf.dtype == torch.float32:
+        return leaf
+    whole = leaf.to(torch.float32)
+    return whole.abs().log1p() * whole.sign()
+
+
+def _table(spec: GameSpec, leaf: Leaf) -> str | None:
+    """Which table the ids of a leaf point into, by its name in the singular or as it is."""
+    if leaf.dtype == "float32":
+        return None
+    return next((name for name in (leaf.name, leaf.name.removesuffix("s")) if name in spec.tables), None)
