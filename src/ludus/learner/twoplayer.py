@@ -1,0 +1,92 @@
+"""Two-player V-trace (Perolat et al. 2022) over segments that hold the decisions of both seats in their order. Pure.
+
+Each seat walks the whole match. At its own decision t it sees a game in which everything up to its next decision, or
+the end, is the environment: what the other seat does at the decisions j in between counts by the ratio w_j = pi / mu of
+the policy that is learned to the one that chose, and by its regularisation g_j = eta * sum over a of pi log(pi / reg),
+which this seat earns, while its own g_t is what it pays. With W = product of the w_j, and the seat's reward r up to
+then:
+
+    v_t = V_t + min(rho, w_t W) (r + sum of g_j - g_t + gamma V' - V_t) + lambda min(c, w_t W) gamma (v' - V')
+    gain_t = W r + (g_j, each by the ratios before it) + gamma W v' - V_t
+
+V' and v' are those of the seat's next decision. r is earned somewhere between the two: weighing it by ratios that came
+after it costs variance and no bias, since they are 1 on average. Axes: B segments, T decisions, S seats.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+
+class Targets(NamedTuple):
+    value: Tensor  # [B, T] v_t: what the value is to become
+    gain: Tensor  # [B, T] of the action taken over the value, before it is divided by its probability
+
+
+class Walk(NamedTuple):
+    """What each seat knows of what follows, walking backward [B, S]."""
+
+    known: Tensor  # bool: its next decision is in this segment
+    value: Tensor  # V' of that decision
+    target: Tensor  # v' of it
+    ratio: Tensor  # W
+    weighted: Tensor  # the other's regularisation, by the ratios before it
+    plain: Tensor  # the other's regularisation
+
+
+def two_player_vtrace(
+    seat: Tensor,  # [B, T] who decides
+    opens: Tensor,  # [B, T] bool: the first decision of a match
+    ends: Tensor,  # [B, T] bool: the seat's last decision of a match
+    reward: Tensor,  # [B, T] the seat's, until its next decision or the end
+    final_value: Tensor,  # [B, T] of the state in which a match was truncated, 0 where it truly ended
+    value: Tensor,  # [B, T] the seat's
+    ratio: Tensor,  # [B, T] pi / mu of the action taken
+    regularisation: Tensor,  # [B, T] eta * sum over a of pi log(pi / reg)
+    *,
+    seats: int,
+    gamma: float,
+    trace_lambda: float,
+    rho_bar: float,
+    c_bar: float,
+) -> Targets:
+    """Without gradients. A decision whose next one is not in its segment keeps its value and gains nothing."""
+    assert seat.shape == opens.shape == ends.shape == reward.shape == final_value.shape == value.shape
+    assert value.shape == ratio.shape == regularisation.shape
+    targets, gains = torch.empty_like(value), torch.empty_like(value)
+    walk = begun = _beginning(value, seats)
+    for t in reversed(range(value.shape[1])):
+        if t + 1 < value.shape[1]:  # nothing is known of a match from the one after it
+            walk = Walk(*(torch.where(opens[:, t + 1, None], old, new) for old, new in zip(begun, walk, strict=True)))
+        mine = seat[:, t, None] == torch.arange(seats, device=seat.device)  # [B, S]
+        now = [column[:, t, None] for column in (ends, final_value, value, ratio, regularisation, reward)]
+        over, final, here, w, g, earned = now
+        known = walk.known | over
+        next_value = torch.where(over, final, walk.value)
+        next_target = torch.where(over, final, walk.target)
+        both = w * walk.ratio
+        error = earned + walk.plain - g + gamma * next_value - here
+        target = here + both.clamp(max=rho_bar) * error
+        target = target + trace_lambda * both.clamp(max=c_bar) * gamma * (next_target - next_value)
+        target = torch.where(known, target, here)
+        gain = walk.ratio * (earned + gamma * next_target) + walk.weighted - here
+        gain = torch.where(known, gain, 0.0)
+        targets[:, t] = target.gather(1, seat[:, t, None].long())[:, 0]
+        gains[:, t] = gain.gather(1, seat[:, t, None].long())[:, 0]
+        walk = Walk(
+            known=walk.known | mine,
+            value=torch.where(mine, here, walk.value),
+            target=torch.where(mine, target, walk.target),
+            ratio=torch.where(mine, 1.0, both),
+            weighted=torch.where(mine, 0.0, g + w * walk.weighted),
+            plain=torch.where(mine, 0.0, g + walk.plain),
+        )
+    return Targets(targets, gains)
+
+
+def _beginning(value: Tensor, seats: int) -> Walk:
+    zeros = value.new_zeros(len(value), seats)
+    return Walk(torch.zeros_like(zeros, dtype=torch.bool), zeros, zeros, torch.ones_like(zeros), zeros, zeros)
