@@ -78,6 +78,8 @@ def train(config: RunConfig, run_dir: Path, *, resume: bool = False, observer: R
     algorithms.refuse_unfit(config.learner, config.rollout)
     game.command(options)  # installs what is missing here, where the user sees it
     saved = _saved(run_dir, resume)
+    if saved is not None:
+        checkpoint.check_net(checkpoint.read_state(saved), config.policy, game.net, saved)
     metrics = Metrics()
     with game.served(options, config.servers, run_dir / "servers") as served:
         playing = msgspec.structs.replace(config, options=msgspec.to_builtins(served.options))

@@ -216,6 +216,30 @@ def check_fits(state: State, spec: GameSpec, path: Path) -> None:
         )
 
 
+def check_net(state: State, policy: PolicyConfig, prefers: str, path: Path) -> None:
+    """Raise CheckpointError, saying both, unless this configuration builds the net that the checkpoint holds."""
+    now, then = (_shape(config, prefers) for config in (policy, msgspec.structs.replace(state.policy, net=state.net)))
+    for name, wanted in now.items():
+        if then[name] != wanted:
+            raise CheckpointError(
+                f"policy.{name}: {wanted} is configured, {path} was made with {then[name]}; go on with that, or train "
+                "anew in another folder"
+            )
+
+
+def _shape(config: PolicyConfig, prefers: str) -> dict[str, object]:
+    """What of a configuration decides which parameters a net has."""
+    memory = config.memory
+    return {
+        "net": prefers if config.net == "auto" else config.net,
+        "width": config.width,
+        "layers": config.layers,
+        "context": config.context,
+        "memory.kind": memory.kind,
+        "memory.width": memory.width if memory.kind != "none" else 0,
+    }
+
+
 def load_agent(path: Path, spec: GameSpec | None = None, *, greedy: bool = True, seed: int = 0) -> NetPolicy:
     """The policy of a checkpoint, or of a run's latest one. It must fit the spec, where one is given."""
     checkpoint = find(path)

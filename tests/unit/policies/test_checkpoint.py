@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from ludus.config.schema import PolicyConfig
+from ludus.config.schema import MemoryConfig, PolicyConfig
 from ludus.errors import CheckpointError
 from ludus.policies import checkpoint
 from ludus.policies.checkpoint import Checkpoints, State, load_agent, removable
@@ -174,3 +174,31 @@ def test_only_the_latest_checkpoint_keeps_what_was_under_way(tmp_path: Path) -> 
         checkpoints.save(state(version), model(), {}, checkpoints.staged())
     found = [(checkpoints.folder / name / checkpoint.MATCHES).exists() for name in checkpoints.names()]
     assert found == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"width": 16}, "policy.width: 16 is configured, .* made with 8"),
+        ({"layers": 3}, "policy.layers: 3 is configured, .* made with 2"),
+        ({"net": "pointer"}, "policy.net: pointer is configured, .* made with mlp"),
+        ({"memory": MemoryConfig(kind="gru")}, "policy.memory.kind: gru is configured, .* made with none"),
+    ],
+)
+def test_a_net_of_another_shape_is_refused_with_what_differs(change: dict[str, object], said: str) -> None:
+    config = msgspec.structs.replace(PolicyConfig(width=8), **change)
+    with pytest.raises(CheckpointError, match=said):
+        checkpoint.check_net(state(3), config, "mlp", Path("runs/x"))
+
+
+def test_what_does_not_shape_the_net_may_change() -> None:
+    checkpoint.check_net(
+        state(3), PolicyConfig(width=8, threads=2, memory=MemoryConfig(width=9)), "mlp", Path("runs/x")
+    )
+    remembered = MemoryConfig(kind="lstm", width=9)
+    noted = msgspec.structs.replace(state(3), policy=PolicyConfig(width=8, memory=remembered))
+    longer = msgspec.structs.replace(remembered, sequence_length=5, burn_in=2)
+    checkpoint.check_net(noted, PolicyConfig(width=8, memory=longer), "mlp", Path("runs/x"))
+    wider = msgspec.structs.replace(remembered, width=10)
+    with pytest.raises(CheckpointError, match=r"policy.memory.width: 10 is configured, .* made with 9"):
+        checkpoint.check_net(noted, PolicyConfig(width=8, memory=wider), "mlp", Path("runs/x"))
