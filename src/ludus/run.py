@@ -27,19 +27,23 @@ from ludus.games import registry
 from ludus.games.registry import Game
 from ludus.league.matchmaking import refuse_unknown, scripted_names
 from ludus.league.pool import Pool
-from ludus.learner import algorithms
+from ludus.learner import algorithms, compute, devices
 from ludus.learner.loop import Learner
+from ludus.learner.replay import Replay, refuse_what_does_not_fit
 from ludus.metrics import names, times
 from ludus.metrics.core import Metrics
 from ludus.metrics.observer import RunObserver
 from ludus.metrics.times import RunTimes
 from ludus.policies import checkpoint, nets
 from ludus.policies.checkpoint import Checkpoints, State
+from ludus.policies.nets.recurrence import state_size
 from ludus.policies.network import NetPolicy
 from ludus.policies.weights import read_tensors
+from ludus.rollout.segments import SegmentLayout
 from ludus.scale import underway
 from ludus.scale.actor import open_actor
 from ludus.scale.local import OverlappedSource, SerialSource
+from ludus.scale.memory import free_bytes
 from ludus.scale.underway import ActorState, Underway
 from ludus.seeds import derive
 from ludus.spec import GameSpec
@@ -76,6 +80,8 @@ def train(config: RunConfig, run_dir: Path, *, resume: bool = False, observer: R
     scripted_names(config.opponents, tuple(game.scripted))  # refuses unknown names before anything starts
     refuse_unknown(config.evaluation.opponents, tuple(game.scripted), "evaluation.opponents")
     algorithms.refuse_unfit(config.learner, config.rollout)
+    for line in learning(config):
+        log.info("%s", line)
     game.command(options)  # installs what is missing here, where the user sees it
     saved = _saved(run_dir, resume)
     if saved is not None:
@@ -90,6 +96,15 @@ def train(config: RunConfig, run_dir: Path, *, resume: bool = False, observer: R
             with _interrupts() as interrupted:  # before and after, there is nothing to save
                 stopped = not run.train(interrupted)
         return run.result(() if stopped else run.evaluate(final=True), interrupted=stopped)
+
+
+def learning(config: RunConfig) -> list[str]:
+    """On which device a run learns, what it makes use of there and why not of the rest, in lines for its start.
+
+    Raises ConfigError for what cannot be done there.
+    """
+    chosen = devices.choose(config.device)
+    return compute.describe(compute.plan(config.learner, chosen.device), chosen)
 
 
 class Run:
@@ -120,8 +135,11 @@ class Run:
         self._scores: dict[str, float] = {}
         net = nets.build(self._spec, config.policy, game.net, seed=derive(config.seed, "weights"))
         generator = torch.Generator().manual_seed(derive(config.seed, "minibatches"))
-        self.algorithm = algorithms.build(config.learner, net, self._spec, generator, _device(config.device))
-        self.learner = Learner(source, self.algorithm, config.learner, config.budget, metrics)
+        self.algorithm = algorithms.build(
+            config.learner, net, self._spec, generator, devices.choose(config.device).device
+        )
+        replay = _replay(config, self._spec, saved)
+        self.learner = Learner(source, self.algorithm, config.learner, config.budget, metrics, replay=replay)
         self._playing = False
         metrics.set(names.CORES, cores())
         if saved is not None:
@@ -349,6 +367,17 @@ def _source(
         yield SerialSource(actor, metrics)
 
 
+def _replay(config: RunConfig, spec: GameSpec, saved: Path | None) -> Replay | None:
+    """Empty, also in a resumed run, whose draws differ from those of its first part."""
+    kept, length = config.learner.replay, config.rollout.segment
+    if not kept.decisions:
+        return None
+    one = SegmentLayout(spec, 1, length, state_size(config.policy.memory))
+    refuse_what_does_not_fit(kept.decisions, one.nbytes / length, free_bytes())
+    version = 0 if saved is None else checkpoint.read_state(saved).version
+    return Replay(kept.decisions // length, reuse=kept.reuse, seed=derive(config.seed, "replay", version))
+
+
 def _under_way(path: Path, config: RunConfig, metrics: Metrics) -> Underway | None:
     """None, counted and logged: the matches begin anew."""
     try:
@@ -367,15 +396,6 @@ def _saved(run_dir: Path, resume: bool) -> Path | None:
     if not resume and latest is not None:
         raise ConfigError(f"{run_dir} already holds a run ({latest.name}); resume it or choose another folder")
     return latest
-
-
-def _device(name: str) -> torch.device:
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        return torch.empty(0, device=name).device
-    except (RuntimeError, AssertionError) as error:
-        raise ConfigError(f"device: {name!r} cannot be used here: {error}") from error
 
 
 @contextmanager

@@ -69,6 +69,13 @@ class VtraceConfig(Struct, frozen=True, forbid_unknown_fields=True):
     trace_lambda: Share = 0.95  # 1: what follows counts as far as ratios allow; 0: only the value after the decision
 
 
+class ReplayConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """Segments that are learned from again while the next batch is not there; of algorithm vtrace."""
+
+    decisions: CountOrAuto = 0  # kept, in whole segments; 0: none
+    reuse: Annotated[int, Meta(ge=2)] = 2  # updates that one decision may be part of, the first included
+
+
 class LearnerConfig(Struct, frozen=True, forbid_unknown_fields=True):
     algorithm: Literal["ppo", "vtrace"] = "ppo"
     decisions: Count = 4096  # per update
@@ -86,7 +93,9 @@ class LearnerConfig(Struct, frozen=True, forbid_unknown_fields=True):
     target_kl: NonNegative = 0.05  # an update stops after the epoch in which the mean KL passes this; 0: never
     adam_eps: Positive = 1e-5
     skipped_in_a_row: Count = 5  # updates with a NaN or infinite loss before the run stops
+    max_lag: CountOrAuto = 0  # versions; segments with an older decision are dropped and counted; 0: none is
     vtrace: VtraceConfig = VtraceConfig()
+    replay: ReplayConfig = ReplayConfig()
 
 
 class OpponentsConfig(Struct, frozen=True, forbid_unknown_fields=True):

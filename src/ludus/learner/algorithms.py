@@ -20,6 +20,19 @@ def refuse_unfit(config: LearnerConfig, rollout: RolloutConfig) -> None:
             f"rollout.segment: {rollout.segment} is too short for learner.algorithm: vtrace, which looks along "
             "segments; at least 2"
         )
+    replay = config.replay
+    if not replay.decisions:
+        return
+    if config.algorithm != "vtrace":
+        raise ConfigError(
+            f"learner.replay.decisions: {replay.decisions} cannot be learned from again by learner.algorithm: "
+            f"{config.algorithm}, whose advantages are those of the policy that chose; use vtrace, or 0 for no replay"
+        )
+    if replay.decisions < config.decisions:
+        raise ConfigError(
+            f"learner.replay.decisions: {replay.decisions} is less than one update takes; at least learner.decisions "
+            f"({config.decisions}), or 0 for no replay"
+        )
 
 
 def build(

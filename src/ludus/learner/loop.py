@@ -7,29 +7,17 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ludus.config.schema import BudgetConfig, LearnerConfig
 from ludus.errors import TrainingError
+from ludus.learner.feed import Feed, Lesson, Source
+from ludus.learner.replay import Replay
 from ludus.metrics import names
 from ludus.metrics.core import Metrics
 from ludus.policies.weights import FlatWeights
 from ludus.types import SegmentBatch
-
-
-class Source(Protocol):
-    """Where batches come from and new weights go: this process in serial mode, an actor's in overlapped mode."""
-
-    def next(self, stopped: Callable[[], bool]) -> SegmentBatch | None:
-        """The next batch, valid until `release`. None when `stopped`, asked at least a few times a second, said so."""
-        ...
-
-    def release(self) -> None: ...
-
-    def publish(self, weights: NDArray[np.float32], version: int) -> None: ...
 
 
 class Updater(Protocol):
@@ -71,6 +59,7 @@ class Learner:
         budget: BudgetConfig,
         metrics: Metrics,
         *,
+        replay: Replay | None = None,
         version: int = 0,
         training_s: float = 0.0,
         clock_s: Callable[[], float] = time.monotonic,
@@ -78,6 +67,7 @@ class Learner:
         self.version = version
         self.training_s = training_s
         self._source = source
+        self._feed = Feed(source, metrics, config, replay)
         self._algorithm = algorithm
         self._config = config
         self._budget = budget
@@ -97,20 +87,22 @@ class Learner:
         while self.used < 1:
             began = self._clock_s()
             with self._metrics.stage(names.WAIT_BATCH):
-                batch = self._source.next(stopped)
-            updated = batch is not None and self._update(batch)
+                lesson = self._feed.next(stopped, self.version)
+            updated = lesson is not None and self._update(lesson)
             self.training_s += self._clock_s() - began
-            if batch is None:
+            if lesson is None:
                 return False
             if updated:
                 after_update()
         return True
 
-    def _update(self, batch: SegmentBatch) -> bool:
-        metrics = self._metrics
+    def _update(self, lesson: Lesson) -> bool:
+        metrics, batch = self._metrics, lesson.batch
         lag = self.version - batch.version
         with metrics.stage(names.UPDATE):
             numbers = self._algorithm.update(batch, learning_rate(self._config, self.used))
+        if names.SKIPPED not in numbers:
+            self._feed.learned(lesson)
         self._source.release()
         if names.SKIPPED in numbers:
             self._skip()
@@ -122,7 +114,8 @@ class Learner:
         metrics.add(names.UPDATES)
         metrics.observe(names.LAG, float(lag.mean()))
         metrics.set(names.LAG_MAX, float(lag.max()))
-        for name, value in {names.LEARNED: batch.decisions, **numbers}.items():
+        learned = names.LEARNED if lesson.fresh else names.REPLAYED
+        for name, value in {learned: batch.decisions, **numbers}.items():
             self._count(name, value)
         return True
 

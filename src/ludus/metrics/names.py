@@ -65,6 +65,8 @@ LAG = "lag/mean"
 LAG_MAX = "lag/max"
 QUEUE = "lag/queue"
 DROPPED = "lag/dropped"
+REPLAYED = "lag/replayed"
+REPLAY = "lag/replay"
 
 # How it learns
 LOSS_POLICY = "loss/policy"
@@ -109,7 +111,7 @@ METRICS: tuple[Metric, ...] = (
     Metric(EVALUATION_MATCHES, "gauge", "matches", "matches of the latest evaluation, against all its opponents"),
     Metric(EVALUATION_OPPONENT, "gauge", "text", "opponent in the match of it that ended last"),
     Metric(DECISIONS, "counter", "decisions", "choices made in training matches, by whichever policy"),
-    Metric(LEARNED, "counter", "decisions", "choices that went into an update"),
+    Metric(LEARNED, "counter", "decisions", "choices that went into an update, each counted once"),
     Metric(MATCHES, "counter", "matches", "training matches that ended, truncated ones included, voided ones not"),
     Metric(UPDATES, "counter", "updates", "optimiser passes over a batch"),
     Metric(DECISIONS_PER_S, "rate", "decisions/s", "growth of progress/decisions"),
@@ -119,7 +121,9 @@ METRICS: tuple[Metric, ...] = (
     Metric(LAG, "mean", "versions", "versions of the weights between choosing and learning, per decision"),
     Metric(LAG_MAX, "gauge", "versions", "the largest lag in the last batch"),
     Metric(QUEUE, "gauge", "batches", "batches that wait for the learner"),
-    Metric(DROPPED, "counter", "decisions", "choices that came to the learner too late to be learned"),
+    Metric(DROPPED, "counter", "decisions", "choices that were older than learner.max_lag when they could be learned"),
+    Metric(REPLAYED, "counter", "decisions", "choices that went into an update once more (learner.replay)"),
+    Metric(REPLAY, "gauge", "decisions", "choices that are kept and may go into an update once more"),
     Metric(LOSS_POLICY, "mean", "", "clipped surrogate loss of the policy"),
     Metric(LOSS_VALUE, "mean", "", "squared error of the value against the returns, before its coefficient"),
     Metric(LOSS_TOTAL, "mean", "", "what the optimiser minimises"),

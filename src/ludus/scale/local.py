@@ -1,4 +1,4 @@
-"""The two ways to get batches on one machine. Both are learner.loop.Source, and both are opened with `with`."""
+"""The two ways to get batches on one machine. Both are learner.feed.Source, and both are opened with `with`."""
 
 from __future__ import annotations
 
@@ -73,6 +73,10 @@ class SerialSource:
         self._resting.__enter__()  # until the next call the time is the learner's
         self._metrics.merge(self._actor.drain())
         return self._batch if full else None
+
+    def ready(self) -> bool:
+        """A batch is played only when it is asked for."""
+        return False
 
     def catch_up(self) -> None:
         """Take in what the actor has counted meanwhile."""
@@ -181,6 +185,10 @@ class OverlappedSource:
                 raise TrainingError(
                     f"the actor (pid {self._process.pid}) said nothing for {SILENCE_S:.0f} s; its log is {self._log}"
                 )
+
+    def ready(self) -> bool:
+        self.catch_up()
+        return bool(self._queue)
 
     def catch_up(self) -> None:
         """Take in what the actor has said meanwhile."""

@@ -9,11 +9,15 @@ from __future__ import annotations
 import mmap
 import os
 import tempfile
+from pathlib import Path
+
+import psutil
 
 from ludus.policies.weights import WeightsBoard
 from ludus.rollout.segments import SegmentLayout
 
 PAGE = 4096
+CONTAINER = Path("/sys/fs/cgroup")  # memory.max and memory.current there are this container's, where it has a limit
 
 
 def anonymous_file() -> int:
@@ -22,6 +26,16 @@ def anonymous_file() -> int:
         return os.memfd_create("ludus", os.MFD_CLOEXEC)
     with tempfile.TemporaryFile() as file:
         return os.dup(file.fileno())
+
+
+def free_bytes(container: Path = CONTAINER) -> int:
+    """What this machine, or the container in which this runs, may still take."""
+    free = int(psutil.virtual_memory().available)
+    try:
+        limit, used = (int((container / name).read_text()) for name in ("memory.max", "memory.current"))
+    except (OSError, ValueError):  # no container, or one without a limit ("max")
+        return free
+    return max(0, min(free, limit - used))
 
 
 class SharedMemory:

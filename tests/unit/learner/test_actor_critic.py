@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from ludus.config.schema import LearnerConfig, PolicyConfig, RolloutConfig, VtraceConfig
+from ludus.config.schema import LearnerConfig, PolicyConfig, ReplayConfig, RolloutConfig, VtraceConfig
 from ludus.errors import ConfigError
 from ludus.learner import algorithms
 from ludus.learner.actor_critic import ActorCritic
@@ -124,3 +124,12 @@ def test_segments_of_one_decision_are_refused() -> None:
     algorithms.refuse_unfit(LearnerConfig(), RolloutConfig(segment=1))
     with pytest.raises(ConfigError, match=r"rollout\.segment: 1 is too short .*; at least 2"):
         algorithms.refuse_unfit(CONFIG, RolloutConfig(segment=1))
+
+
+def test_replay_is_refused_where_advantages_are_of_the_policy_that_chose_and_where_it_holds_no_batch() -> None:
+    replay = ReplayConfig(decisions=5000)
+    algorithms.refuse_unfit(LearnerConfig(algorithm="vtrace", replay=replay), RolloutConfig())
+    with pytest.raises(ConfigError, match=r"learner\.replay\.decisions: 5000 cannot .*algorithm: ppo, .*; use vtrace"):
+        algorithms.refuse_unfit(LearnerConfig(replay=replay), RolloutConfig())
+    with pytest.raises(ConfigError, match=r"learner\.replay\.decisions: 5000 is less .* learner\.decisions \(5001\)"):
+        algorithms.refuse_unfit(LearnerConfig(algorithm="vtrace", replay=replay, decisions=5001), RolloutConfig())

@@ -7,9 +7,10 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from ludus.config.schema import BudgetConfig, LearnerConfig
+from ludus.config.schema import BudgetConfig, LearnerConfig, ReplayConfig
 from ludus.errors import TrainingError
 from ludus.learner.loop import Learner, learning_rate, used
+from ludus.learner.replay import Replay
 from ludus.metrics import names
 from ludus.metrics.core import Metrics
 from ludus.policies.weights import FlatWeights
@@ -33,6 +34,9 @@ class FakeSource:
             return None
         self.left -= 1
         return SegmentLayout(SPEC, 2, 4).allocate()
+
+    def ready(self) -> bool:
+        return False
 
     def release(self) -> None:
         self.released += 1
@@ -104,6 +108,28 @@ def test_lag_counts_versions_between_choosing_and_learning() -> None:
     numbers = metrics.snapshot()
     assert numbers[names.LAG] == pytest.approx((0 + 1 + 2) / 3)
     assert numbers[names.LAG_MAX] == 2
+
+
+def test_what_is_learned_once_more_is_counted_apart_from_the_budget() -> None:
+    source, metrics = FakeSource(10), Metrics()
+    config = LearnerConfig(algorithm="vtrace", replay=ReplayConfig(decisions=16, reuse=2))
+    budget = BudgetConfig(minutes=0, decisions=3 * 8)
+    loop = Learner(source, FakeAlgorithm(), config, budget, metrics, replay=Replay(4, reuse=2, seed=1))
+    assert loop.run(lambda: False, lambda: None)
+    assert metrics.counter(names.LEARNED) == 3 * 8
+    assert metrics.counter(names.REPLAYED) == 2 * 8  # none after the last fresh one: the budget is used up
+    assert source.published == [1, 2, 3, 4, 5]
+
+
+def test_a_batch_that_was_skipped_is_not_replayed() -> None:
+    source, metrics = FakeSource(4), Metrics()
+    config = LearnerConfig(algorithm="vtrace", replay=ReplayConfig(decisions=16, reuse=2))
+    algorithm = FakeAlgorithm(skip=lambda update: update == 1)
+    budget = BudgetConfig(minutes=0, updates=2)
+    loop = Learner(source, algorithm, config, budget, metrics, replay=Replay(4, reuse=2, seed=1))
+    assert loop.run(lambda: False, lambda: None)
+    assert metrics.counter(names.LEARNED) == metrics.counter(names.REPLAYED) == 8
+    assert source.left == 2
 
 
 def test_skipped_updates_are_counted_and_publish_nothing() -> None:

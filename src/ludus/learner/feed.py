@@ -1,0 +1,106 @@
+"""What is learned from next: batches from the source, less what is too old, and between them some once more."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludus.config.schema import LearnerConfig
+from ludus.learner.replay import Replay
+from ludus.metrics import names
+from ludus.metrics.core import Metrics
+from ludus.types import SegmentBatch
+
+log = logging.getLogger(__name__)
+
+
+class Source(Protocol):
+    """Where batches come from and new weights go: this process in serial mode, an actor's in overlapped mode."""
+
+    def next(self, stopped: Callable[[], bool]) -> SegmentBatch | None:
+        """The next batch, valid until `release`. None when `stopped`, asked at least a few times a second, said so."""
+        ...
+
+    def ready(self) -> bool:
+        """Whether `next` has a batch at once."""
+        ...
+
+    def release(self) -> None: ...
+
+    def publish(self, weights: NDArray[np.float32], version: int) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    batch: SegmentBatch  # valid until the source's `release`
+    fresh: bool  # for the first time
+
+
+class Feed:
+    """Counts what it drops. With a `replay`, every fresh batch lets up to `reuse - 1` others follow, for as long as the
+    next fresh one is not there."""
+
+    def __init__(self, source: Source, metrics: Metrics, config: LearnerConfig, replay: Replay | None = None) -> None:
+        self._source = source
+        self._metrics = metrics
+        self._max_lag = config.max_lag
+        self._replay = replay
+        self._reuse = config.replay.reuse
+        self._due = 0  # replayed batches before the next fresh one
+        self._segments = 0  # in the last batch that came, with those that were too old
+        self._warned = False
+
+    def next(self, stopped: Callable[[], bool], version: int) -> Lesson | None:
+        """For the update after `version`. None when `stopped`, asked at least a few times a second, said so."""
+        oldest = version - self._max_lag if self._max_lag else 0
+        if self._due and not self._source.ready():
+            if stopped():
+                return None
+            batch = self._again(oldest)
+            if batch is not None:
+                return Lesson(batch, fresh=False)
+        while (batch := self._source.next(stopped)) is not None:
+            young = self._young(batch, oldest)
+            if young is not None:
+                return Lesson(young, fresh=True)
+            self._source.release()
+        return None
+
+    def learned(self, lesson: Lesson) -> None:
+        """Call after an update by it and before `release`; what cannot be learned from would do harm again."""
+        if self._replay is not None and lesson.fresh:
+            self._replay.add(lesson.batch)
+            self._due = self._reuse - 1
+            self._metrics.set(names.REPLAY, self._replay.decisions)
+
+    def _again(self, oldest: int) -> SegmentBatch | None:
+        assert self._replay is not None
+        batch = self._replay.draw(self._segments, oldest=oldest)
+        self._due = 0 if batch is None else self._due - 1
+        self._metrics.set(names.REPLAY, self._replay.decisions)
+        return batch
+
+    def _young(self, batch: SegmentBatch, oldest: int) -> SegmentBatch | None:
+        """The segments without a decision that is too old; None when there is none."""
+        self._segments = len(batch.action)
+        kept = batch.version.min(axis=1) >= oldest
+        if kept.all():
+            return batch
+        self._metrics.add(names.DROPPED, int((~kept).sum()) * batch.action.shape[1])
+        if kept.any():
+            return SegmentBatch(**{name: getattr(batch, name)[kept] for name in SegmentBatch.__slots__})
+        if not self._warned:
+            self._warned = True
+            log.warning(
+                "a whole batch was older than learner.max_lag: %d versions (its youngest segment %d) and was dropped; "
+                "%s counts what is lost like this",
+                self._max_lag,
+                oldest + self._max_lag - int(np.max(batch.version.min(axis=1))),
+                names.DROPPED,
+            )
+        return None

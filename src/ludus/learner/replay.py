@@ -1,0 +1,75 @@
+"""Segments that are learned from again: the newest ones, in bounded memory, each at most so many times."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ludus.errors import ConfigError
+from ludus.types import SegmentBatch
+
+FREE = -1
+SHARE_OF_MEMORY = 0.8  # of what is free; the rest is for weights, batches and whatever else grows
+
+
+class Replay:
+    """Holds up to `segments` segments; its memory is that of the first ones times their number, taken as it fills up.
+
+    A segment comes here when it has been learned from once and leaves after `reuse` times in all, when it has become
+    too old, or when a newer one needs its place.
+    """
+
+    def __init__(self, segments: int, *, reuse: int, seed: int) -> None:
+        self._reuse = reuse
+        self._random = np.random.default_rng(seed)
+        self._kept: SegmentBatch | None = None
+        self._order = np.full(segments, FREE, np.int64)  # in which segments came
+        self._oldest = np.zeros(segments, np.int64)  # version of a segment's oldest decision
+        self._uses = np.zeros(segments, np.int64)
+        self._came = 0
+
+    @property
+    def decisions(self) -> int:
+        """Those that may still be drawn."""
+        length = 0 if self._kept is None else self._kept.action.shape[1]
+        return int((self._order != FREE).sum()) * length
+
+    def add(self, batch: SegmentBatch) -> None:
+        """Copies segments that are learned from for the first time now, over the oldest where there is no room."""
+        if self._kept is None:
+            self._kept = _room(batch, len(self._order))
+        B = min(len(batch.action), len(self._order))
+        places = np.argsort(self._order, kind="stable")[:B]
+        for name in SegmentBatch.__slots__:
+            getattr(self._kept, name)[places] = getattr(batch, name)[-B:]
+        self._order[places] = self._came + np.arange(B)
+        self._oldest[places] = batch.version[-B:].min(axis=1)
+        self._uses[places] = 1
+        self._came += B
+
+    def draw(self, segments: int, *, oldest: int) -> SegmentBatch | None:
+        """A copy of so many, chosen at random, none of them with a decision of a version before `oldest`. None when
+        there are not as many."""
+        self._order[self._oldest < oldest] = FREE
+        held = np.flatnonzero(self._order != FREE)
+        if self._kept is None or len(held) < segments:
+            return None
+        chosen = np.sort(self._random.choice(held, segments, replace=False))
+        self._uses[chosen] += 1
+        self._order[chosen[self._uses[chosen] >= self._reuse]] = FREE
+        return SegmentBatch(**{name: getattr(self._kept, name)[chosen] for name in SegmentBatch.__slots__})
+
+
+def _room(like: SegmentBatch, segments: int) -> SegmentBatch:
+    arrays = {name: getattr(like, name) for name in SegmentBatch.__slots__}
+    return SegmentBatch(**{name: np.empty((segments, *array.shape[1:]), array.dtype) for name, array in arrays.items()})
+
+
+def refuse_what_does_not_fit(decisions: int, bytes_each: float, free_bytes: int) -> None:
+    """Raises ConfigError when a buffer of so many decisions would fill up the memory."""
+    room = int(free_bytes * SHARE_OF_MEMORY / bytes_each)
+    if decisions > room:
+        raise ConfigError(
+            f"learner.replay.decisions: {decisions:,} decisions of {bytes_each:,.0f} bytes are "
+            f"{decisions * bytes_each / 2**20:,.0f} MiB, and {free_bytes / 2**20:,.0f} MiB are free here; "
+            f"at most {room:,} fit"
+        )
