@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ludus.config import familiar
 from ludus.config.schema import RunConfig
 from ludus.errors import ConfigError
 from ludus.metrics.observer import Observers, RunObserver
@@ -34,6 +36,24 @@ def train(
         typer.Argument(
             metavar="CONFIG",
             help=f"A preset (see `ludus games`) or a YAML file. Default: {DEFAULT}.",
+            show_default=False,
+        ),
+    ] = None,
+    game: Annotated[
+        str | None,
+        typer.Option(
+            metavar="GAME",
+            help="Instead of CONFIG: all defaults, for this game. What follows a colon is its main option: "
+            "gymnasium:CartPole-v1, gymnasium:my_module:MyEnv, pettingzoo:connect_four_v3, showdown:gen9randombattle.",
+            show_default=False,
+        ),
+    ] = None,
+    environments: Annotated[
+        int | None,
+        typer.Option(
+            "--n-envs",
+            metavar="N",
+            help="Matches (environments) on all hosts together; the same as --set n_envs=N. fleet.matches is per host.",
             show_default=False,
         ),
     ] = None,
@@ -67,19 +87,25 @@ def train(
     from ludus.games import registry
 
     console = Console()
+    sets = [*(sets or ()), *([] if environments is None else [f"n_envs={environments}"])]
     folder = _to_resume(run_dir, config) if resume else run_dir
-    source = folder / CONFIG if resume and folder else load.find(config or DEFAULT, prepare.presets())
-    chosen = load.load(source, sets or (), options_of=prepare.options_of)
+    if game is not None:
+        _refuse_beside_game(config, resume)
+        name, chosen = file_name(game), load.build(load.override({"game": game}, sets), options_of=prepare.options_of)
+    else:
+        source = folder / CONFIG if resume and folder else load.find(config or DEFAULT, prepare.presets())
+        name, chosen = source.stem, load.load(source, sets, options_of=prepare.options_of)
     if not resume and folder is not None and has_checkpoint(folder):
         raise ConfigError(f"{folder} already holds a run; add --resume to go on with it, or choose another --run-dir")
     prepare.install(registry.load(chosen.game), chosen.options, console)
-    folder = folder or new_run_dir(RUNS, source.stem, date.today())
+    folder = folder or new_run_dir(RUNS, name, date.today())
     folder.mkdir(parents=True, exist_ok=True)
     load.save(chosen, folder / CONFIG)
     provenance.note(folder)
     with _observed(folder, _title(chosen, folder), console) as observer:
         result = run.train(chosen, folder, resume=resume, observer=observer)
-    page = report.write(folder, chosen, _again(config or DEFAULT, sets or (), folder, resume))
+    asked = ["--game", game] if game is not None else [config or DEFAULT]
+    page = report.write(folder, chosen, _again(asked, sets, folder, resume))
     _say_what_came_of_it(console, result, page)
     if result.interrupted:
         raise typer.Exit(INTERRUPTED)
@@ -97,11 +123,23 @@ def new_run_dir(runs: Path, name: str, day: date) -> Path:
             number += 1
 
 
+def file_name(game: str) -> str:
+    """Of the game's runs: gymnasium:my_module:MyEnv becomes gymnasium-my_module-MyEnv."""
+    return re.sub(r"[^\w.]+", "-", game).strip("-")
+
+
 def has_checkpoint(folder: Path) -> bool:
     """A run that failed before its first checkpoint holds nothing worth keeping: its folder may be used again."""
     from ludus.policies.checkpoint import Checkpoints
 
     return Checkpoints(folder, 1).latest() is not None
+
+
+def _refuse_beside_game(config: str | None, resume: bool) -> None:
+    if config is not None:
+        raise ConfigError(f"--game: stands instead of {config}; to change the game of a file, use --set game=...")
+    if resume:
+        raise ConfigError("--game: a run that is resumed has its game; leave --game out")
 
 
 def _to_resume(run_dir: Path | None, name: str | None) -> Path:
@@ -154,13 +192,13 @@ def _logged(logger: logging.Logger) -> Iterator[None]:
 
 
 def _title(config: RunConfig, folder: Path) -> str:
-    return "  ".join(filter(None, (config.game, str(config.options.get("format", "")), str(folder))))
+    return f"{familiar.title(config)}  {folder}"
 
 
-def _again(name: str, sets: Sequence[str], folder: Path, resumed: bool) -> str:
+def _again(asked: Sequence[str], sets: Sequence[str], folder: Path, resumed: bool) -> str:
     if resumed:
         return shlex.join(["ludus", "train", str(folder / CONFIG)])
-    return shlex.join(["ludus", "train", name, *(word for each in sets for word in ("--set", each))])
+    return shlex.join(["ludus", "train", *asked, *(word for each in sets for word in ("--set", each))])
 
 
 def _say_what_came_of_it(console: Console, result: RunResult, page: Path) -> None:

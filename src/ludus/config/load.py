@@ -11,9 +11,10 @@ from typing import Any
 import msgspec
 
 import ludus
-from ludus.config import document
+from ludus.config import document, familiar
 from ludus.config.check import check
 from ludus.config.schema import RunConfig
+from ludus.cores import cores
 from ludus.errors import ConfigError
 
 OptionsOf = Callable[[str], type[msgspec.Struct]]
@@ -26,10 +27,14 @@ def load(path: Path, sets: Sequence[str] = (), *, options_of: OptionsOf) -> RunC
 
 
 def build(data: Mapping[str, object], *, options_of: OptionsOf) -> RunConfig:
-    """A checked configuration from plain data."""
+    """A checked configuration from plain data. The names it may use instead of others are in `familiar`."""
+    data, environments = familiar.taken(data)
     config = check(data, RunConfig)
-    options = check(config.options, options_of(config.game), "options")
-    return msgspec.structs.replace(config, options=msgspec.to_builtins(options))
+    game, main = familiar.parted(config.game)
+    struct = options_of(game)
+    options = check(familiar.named(config.options, main, struct, config.game), struct, "options")
+    fleet = config.fleet if environments is None else familiar.shared_out(environments, config.fleet, cores())
+    return msgspec.structs.replace(config, game=game, options=msgspec.to_builtins(options), fleet=fleet)
 
 
 def save(config: RunConfig, path: Path) -> None:

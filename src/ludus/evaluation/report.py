@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import ludus
+from ludus.config import familiar
 from ludus.config.schema import RunConfig
 from ludus.evaluation import curve
 from ludus.evaluation.intervals import wilson
@@ -41,7 +42,7 @@ class Figures:
 def write(run_dir: Path, config: RunConfig, command: str) -> Path:
     """Write the report and its picture into the run's folder; `command` is how to make the run again."""
     found = evaluations.read(run_dir / EVALUATIONS)
-    title = " ".join(filter(None, (config.game, str(config.options.get("format", "")))))
+    title = familiar.title(config)
     if found:
         curve.draw(found, run_dir / CURVE, f"{title}: win rates in training")
     kept = times.read(run_dir / times.STAGES_FILE)

@@ -41,7 +41,7 @@ class Game:
 
     name: str
     summary: str
-    options: type[msgspec.Struct]  # frozen, forbid_unknown_fields; becomes `options` in CONFIGURE
+    options: type[msgspec.Struct]  # frozen, forbid_unknown_fields; becomes `options` in CONFIGURE; the main one first
     command: Callable[[Any], HostCommand]  # Any: the game's own options struct. May install what is missing: SetupError
     scripted: Mapping[str, Callable[[GameSpec, int], Policy]]  # name -> (spec, seed) -> policy
     net: str  # what policy.net: auto means here
@@ -62,7 +62,9 @@ class Game:
 
 
 def load(name: str) -> Game:
-    """The game of that name. An unknown name is refused with the nearest known one."""
+    """The game of that name; what follows a colon is the first of its options, as in `gymnasium:CartPole-v1`. A name
+    that nobody has is refused with the nearest known one."""
+    name = name.partition(":")[0]
     found = entry_points(group=GROUP, name=name)
     if not found:
         known = names()

@@ -1,0 +1,83 @@
+"""Action spaces as one flat set of actions, masks included."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import gymnasium.spaces as spaces
+import numpy as np
+from numpy.typing import NDArray
+
+from ludus.errors import ConfigError
+from ludus.games.environments.faults import EnvironmentFault
+
+PRODUCT_MOST = 4096  # combinations of several choices that are played as one set
+
+
+class FlatActions:
+    """Maps a flat action to what the environment takes, and its masks to flat ones.
+
+    Several choices at once become all their combinations; the last choice changes first.
+    """
+
+    def __init__(self, space: spaces.Space[Any], where: str) -> None:
+        """Raises ConfigError, naming the environment by `where`, for a space that is no choice among a few."""
+        self._scalar = isinstance(space, spaces.Discrete)
+        match space:
+            case spaces.Discrete():
+                self._sizes: tuple[int, ...] = (int(space.n),)
+                start = [int(space.start)]
+                self._dtype: Any = int
+            case spaces.MultiDiscrete():
+                self._sizes = tuple(int(size) for size in space.nvec.flat)
+                start = [int(at) for at in space.start.flat]
+                self._dtype, self._shape = space.dtype, space.shape
+            case spaces.MultiBinary():
+                self._sizes = (2,) * int(np.prod(space.shape))
+                start = [0] * len(self._sizes)
+                self._dtype, self._shape = space.dtype, space.shape
+            case _:
+                raise ConfigError(
+                    f"{where}: its actions are {space}, which ludus cannot play: it plays choices among a few "
+                    "(Discrete, MultiDiscrete, MultiBinary). Wrap the environment in one that offers such, "
+                    "for instance with gymnasium.wrappers.DiscretizeAction"
+                )
+        self.count = math.prod(self._sizes)
+        self._start = np.array(start, np.int64)
+        if self.count > PRODUCT_MOST:
+            raise ConfigError(
+                f"{where}: its actions {space} have {self.count:,} combinations; at most {PRODUCT_MOST:,} are "
+                "played as one set, so offer fewer with a wrapper"
+            )
+
+    def __getitem__(self, action: int) -> Any:  # Any: what the environment takes
+        if self._scalar:
+            return action + int(self._start[0])
+        chosen = np.array(np.unravel_index(action, self._sizes), np.int64) + self._start
+        return chosen.astype(self._dtype).reshape(self._shape)
+
+    def legal(self, mask: Any) -> NDArray[np.bool_]:  # Any: whatever the environment gave
+        """[count]; None: everything. Several choices may be masked each by itself, one after another or as a tuple."""
+        if mask is None:
+            return np.ones(self.count, np.bool_)
+        if isinstance(mask, tuple | list) and not self._scalar and len(mask) == len(self._sizes):
+            mask = np.concatenate([np.ravel(one) for one in mask])
+        flat = np.ravel(np.asarray(mask))
+        if flat.dtype.kind not in "iubf" or not np.isin(flat, (0, 1)).all():
+            raise EnvironmentFault("the action mask has values other than 0 and 1")
+        allowed = flat.astype(np.bool_)
+        if not self._scalar and len(allowed) == sum(self._sizes):
+            allowed = self._combined(allowed)
+        if len(allowed) != self.count:
+            several = "" if self._scalar else f" or {sum(self._sizes)}"
+            raise EnvironmentFault(f"the action mask has {len(flat)} entries, expected {self.count}{several}")
+        if not allowed.any():
+            raise EnvironmentFault("the action mask allows nothing")
+        return allowed
+
+    def _combined(self, each: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        allowed = np.ones(1, np.bool_)
+        for part in np.split(each, np.cumsum(self._sizes)[:-1]):
+            allowed = np.logical_and.outer(allowed, part).ravel()
+        return allowed

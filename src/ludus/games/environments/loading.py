@@ -1,0 +1,57 @@
+"""Environments of people's own modules, by `module:Name`."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import importlib.util
+import os
+import traceback
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ludus.errors import ConfigError, SetupError
+
+
+def require(package: str) -> None:
+    """Raises SetupError, with what to install, when the package is not there."""
+    if importlib.util.find_spec(package) is None:
+        raise SetupError(f"{package} is not installed; run: pip install 'ludus[{package}]'")
+
+
+def module_of(name: str) -> Any:  # Any: a module of somebody else
+    """Import it. Raises ConfigError that says what went wrong, and where in that module."""
+    try:
+        return importlib.import_module(name)
+    except Exception as error:  # a module may do and raise anything while it is imported
+        raise ConfigError(f"options.env: {_trouble(name, error)}") from error
+
+
+def made(make: Callable[..., Any], kwargs: Mapping[str, Any], where: str) -> Any:  # Any: somebody else's environment
+    """An environment. Raises ConfigError when it cannot be made."""
+    try:
+        return make(**kwargs)
+    except Exception as error:  # as above
+        raise ConfigError(f"options.env: {where} cannot be made: {_words(error)}") from error
+
+
+def no_such(module: Any, name: str) -> ConfigError:  # Any: as above
+    public = [each for each in dir(module) if not each.startswith("_") and callable(getattr(module, each))]
+    near = difflib.get_close_matches(name, public, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(public[:8]) or 'nothing that could be one'}"
+    return ConfigError(f"options.env: {module.__name__} has no {name}; {hint}")
+
+
+def _trouble(name: str, error: Exception) -> str:
+    missing = error.name if isinstance(error, ModuleNotFoundError) else None
+    if missing and (name == missing or name.startswith(f"{missing}.")):
+        return f"there is no module {name}; it must be importable from {os.getcwd()}"
+    return f"the module {name} cannot be imported: {_words(error)}"
+
+
+def _words(error: Exception) -> str:
+    """The error and the innermost line of somebody else's code that it came from."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if "importlib" not in frame.filename and frame.filename != __file__]
+    place = f" ({os.path.relpath(own[-1].filename)}:{own[-1].lineno})" if own else ""
+    return f"{type(error).__name__}: {error}{place}"

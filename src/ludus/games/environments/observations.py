@@ -1,0 +1,177 @@
+"""Observation spaces as named leaves of a row, and observations written into rows.
+
+A space that holds others gives one leaf for each of them, named by its way there: `player.position`, `0`, `1`. Numbers
+keep their type where rows have it; choices of a few become ones among zeros, which nets read better than numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium.spaces as spaces
+import numpy as np
+from numpy.typing import NDArray
+
+from ludus.errors import ConfigError
+from ludus.games.environments.faults import EnvironmentFault
+from ludus.spec import ObsSpec
+
+ALONE = "obs"  # the leaf of a space that holds no others
+MASK = "action_mask"  # the key of a Dict that is a mask and no observation
+ONE_HOT_MOST = 4096  # choices; more enter as a number
+ROW_BYTES_MOST = 1 << 20
+_TYPES = {"float16": "float32", "float64": "float32", "bool": "uint8", "int64": "int32", "uint32": "int32"}
+
+Write = Callable[[NDArray[Any], Any], None]  # Any: rows have several types, environments return what they like
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One leaf: where it is found in an observation, what it becomes, and how."""
+
+    path: tuple[str | int, ...]
+    dtype: str
+    shape: tuple[int, ...]
+    write: Write
+
+    @property
+    def name(self) -> str:
+        return ".".join(map(str, self.path)) or ALONE
+
+
+def parts_of(space: spaces.Space[Any], where: str) -> tuple[Part, ...]:
+    """Raises ConfigError for a space that rows cannot hold; `where` names the environment. A mask is left out."""
+    parts = tuple(_parts(space, (), where))
+    if not parts:
+        raise ConfigError(f"{where}: its observation space {space} holds nothing")
+    size = pack(parts).nbytes
+    if size > ROW_BYTES_MOST:
+        largest = max(parts, key=lambda part: math.prod(part.shape))
+        raise ConfigError(
+            f"{where}: an observation has {size:,} bytes, most of them in {largest.name!r} {list(largest.shape)}; "
+            f"at most {ROW_BYTES_MOST:,} are played, so make it smaller with a wrapper"
+        )
+    return parts
+
+
+def has_mask(space: spaces.Space[Any]) -> bool:
+    return isinstance(space, spaces.Dict) and MASK in space.spaces and len(space.spaces) > 1
+
+
+def pack(parts: tuple[Part, ...]) -> ObsSpec:
+    return ObsSpec.pack({part.name: (part.dtype, part.shape) for part in parts})
+
+
+class RowWriter:
+    """Writes observations into rows of its own, which the next one of the same seat overwrites."""
+
+    def __init__(self, parts: tuple[Part, ...], spec: ObsSpec, seats: int) -> None:
+        self.rows = np.zeros((seats, spec.nbytes), np.uint8)
+        leaves = spec.view(self.rows)
+        self._parts = parts
+        self._views = [[leaves[part.name][seat] for part in parts] for seat in range(seats)]
+
+    def write(self, seat: int, observation: Any) -> NDArray[np.uint8]:  # Any: whatever the environment returned
+        """The row [nbytes] of that seat. Raises EnvironmentFault when it is none of its space."""
+        for part, view in zip(self._parts, self._views[seat], strict=True):
+            found = observation
+            try:
+                for key in part.path:
+                    found = found[key]
+            except (KeyError, IndexError, TypeError) as error:
+                raise EnvironmentFault(f"the observation has no {part.name!r} ({type(error).__name__})") from None
+            try:
+                part.write(view, found)
+            except EnvironmentFault as fault:
+                raise EnvironmentFault(f"observation {part.name!r} {fault}") from None
+        row: NDArray[np.uint8] = self.rows[seat]
+        return row
+
+
+def _parts(space: spaces.Space[Any], path: tuple[str | int, ...], where: str) -> list[Part]:
+    match space:
+        case spaces.Dict():
+            inner: list[tuple[str | int, spaces.Space[Any]]] = list(space.spaces.items())
+            if not path and has_mask(space):
+                inner = [(key, one) for key, one in inner if key != MASK]
+            return [part for key, one in inner for part in _parts(one, (*path, key), where)]
+        case spaces.Tuple():
+            return [part for key, one in enumerate(space.spaces) for part in _parts(one, (*path, key), where)]
+        case spaces.Discrete() if int(space.n) <= ONE_HOT_MOST:
+            return [Part(path, "float32", (int(space.n),), _one_hots((int(space.n),), (int(space.start),)))]
+        case spaces.Discrete():
+            return [Part(path, "int32", (1,), _numbers((1,)))]
+        case spaces.MultiDiscrete() if sum(map(int, space.nvec.flat)) <= ONE_HOT_MOST:
+            sizes = tuple(int(size) for size in space.nvec.flat)
+            return [Part(path, "float32", (sum(sizes),), _one_hots(sizes, tuple(int(at) for at in space.start.flat)))]
+        case spaces.MultiBinary():
+            shape = tuple(int(size) for size in np.atleast_1d(space.n))
+            return [Part(path, "uint8", shape, _numbers(shape))]
+        case spaces.Box() | spaces.MultiDiscrete():
+            dtype, shape = _dtype(space, where), tuple(space.shape)
+            return [Part(path, dtype, shape, _floats(shape) if dtype == "float32" else _numbers(shape))]
+    name = ".".join(map(str, path)) or "the observation"
+    raise ConfigError(
+        f"{where}: {name} is a {type(space).__name__}, which has no fixed size; "
+        "Box, Discrete, MultiDiscrete, MultiBinary, Dict and Tuple are played"
+    )
+
+
+def _dtype(space: spaces.Space[Any], where: str) -> str:
+    name = str(np.dtype(space.dtype))
+    if name == "uint64":
+        raise ConfigError(f"{where}: observations of uint64 do not fit into rows; convert them with a wrapper")
+    return _TYPES.get(name, name)
+
+
+def _floats(shape: tuple[int, ...]) -> Write:
+    def write(view: NDArray[Any], found: Any) -> None:  # Any: as above
+        view[...] = _shaped(found, shape)  # whether all are finite is looked at once for all rows of a frame
+
+    return write
+
+
+def _numbers(shape: tuple[int, ...]) -> Write:
+    def write(view: NDArray[Any], found: Any) -> None:  # Any: as above
+        array = _shaped(found, shape) if shape != (1,) or np.ndim(found) else np.reshape(found, (1,))
+        view[...] = array
+        if array.dtype != view.dtype and not np.array_equal(view, array):
+            raise EnvironmentFault(f"has values that {view.dtype} cannot hold")
+
+    return write
+
+
+def _one_hots(sizes: tuple[int, ...], starts: tuple[int, ...]) -> Write:
+    offsets = tuple(int(sum(sizes[:index])) for index in range(len(sizes)))
+
+    def write(view: NDArray[Any], found: Any) -> None:  # Any: as above
+        chosen = np.ravel(found)
+        if len(chosen) != len(sizes):
+            raise EnvironmentFault(f"has {len(chosen)} choices, its space says {len(sizes)}")
+        view[...] = 0
+        for size, start, offset, value in zip(sizes, starts, offsets, chosen.tolist(), strict=True):
+            place = value - start
+            if not (isinstance(place, int) and 0 <= place < size):
+                raise EnvironmentFault(f"is {value!r}, its space says {start} to {start + size - 1}")
+            view[offset + place] = 1
+
+    return write
+
+
+def _shaped(found: Any, shape: tuple[int, ...]) -> NDArray[Any]:  # Any: as above
+    array = np.asarray(found)
+    if array.shape != shape:
+        raise EnvironmentFault(f"has shape {list(array.shape)}, its space says {list(shape)}")
+    if array.dtype.kind not in "fiub":
+        raise EnvironmentFault(f"is {type(found).__name__} of {array.dtype}, expected numbers")
+    return array
+
+
+def mask_in(observation: Any) -> Any:  # Any: whatever the environment returned
+    """The mask of an observation whose space has one; raises EnvironmentFault where it is missing."""
+    if not isinstance(observation, Mapping) or MASK not in observation:
+        raise EnvironmentFault(f"the observation has no {MASK!r}, its space says it has")
+    return observation[MASK]

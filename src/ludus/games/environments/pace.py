@@ -1,0 +1,63 @@
+"""How environments of a host are stepped: one after the other, or a thread for each, by what a step costs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+Stepping = Literal["auto", "in turn", "threads"]
+
+TRIAL_S = 0.25  # of stepping, at most
+TRIAL_STEPS = 200
+WAITS_MS = 0.2  # a step that waits for less is over before a thread is woken
+WAITS_SHARE = 0.5  # of its time, from which threads gain more than they cost
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """What a step took: wall-clock, and how much of that this process was at work."""
+
+    steps: int
+    wall_ms: float
+    cpu_ms: float
+
+    @property
+    def waits(self) -> bool:
+        waited_ms = self.wall_ms - self.cpu_ms
+        return waited_ms > WAITS_MS and waited_ms > WAITS_SHARE * self.wall_ms
+
+    def __str__(self) -> str:
+        if not self.steps:
+            return "its steps could not be measured"
+        return f"a step takes {self.wall_ms:.3g} ms, {min(self.cpu_ms, self.wall_ms):.3g} ms of them CPU"
+
+
+def measured(
+    step: Callable[[], None],
+    *,
+    clock_s: Callable[[], float] = time.perf_counter,
+    cpu_s: Callable[[], float] = time.process_time,
+) -> Pace:
+    """Step for a short while. What the steps raise ends the measurement: the match in which it happens will say so."""
+    begin_s, cpu_begin_s, steps = clock_s(), cpu_s(), 0
+    try:
+        while steps < TRIAL_STEPS and clock_s() - begin_s < TRIAL_S:
+            step()
+            steps += 1
+    except Exception:  # an environment may raise anything
+        pass
+    wall_s, used_s = clock_s() - begin_s, cpu_s() - cpu_begin_s
+    return Pace(steps, 1e3 * wall_s / max(steps, 1), 1e3 * used_s / max(steps, 1))
+
+
+def in_threads(stepping: Stepping, pace: Pace) -> bool:
+    return pace.waits if stepping == "auto" else stepping == "threads"
+
+
+def described(stepping: Stepping, pace: Pace) -> str:
+    """For the log and the screen."""
+    how = "each in a thread of its own, first ready" if in_threads(stepping, pace) else "one after the other"
+    why = "as asked" if stepping != "auto" else str(pace)
+    return f"environments are stepped {how}: {why}"

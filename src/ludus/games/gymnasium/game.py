@@ -1,0 +1,27 @@
+"""Entry point of Gymnasium's environments."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from ludus.games.environments.loading import require
+from ludus.games.gymnasium.options import GymnasiumOptions
+from ludus.games.registry import Game
+from ludus.hosting.command import HostCommand
+
+
+def command(options: GymnasiumOptions) -> HostCommand:
+    require("gymnasium")
+    return HostCommand((sys.executable, "-m", "ludus.games.gymnasium.host"))
+
+
+game = Game(
+    name="gymnasium",
+    summary="Any Gymnasium environment with discrete actions: gymnasium:CartPole-v1, gymnasium:my_module:MyEnv",
+    options=GymnasiumOptions,
+    command=command,
+    scripted={},
+    net="mlp",
+    presets=Path(__file__).parent / "presets",
+)

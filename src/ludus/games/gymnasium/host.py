@@ -1,0 +1,66 @@
+"""The host of Gymnasium environments: `python -m ludus.games.gymnasium.host`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from ludus.errors import ConfigError
+from ludus.games.environments.actions import FlatActions
+from ludus.games.environments.observations import pack, parts_of
+from ludus.games.environments.pace import Pace, described, in_threads, measured
+from ludus.games.gymnasium.loading import Environment, maker
+from ludus.games.gymnasium.match import EpisodeMatch, probe
+from ludus.games.gymnasium.options import GymnasiumOptions
+from ludus.hosting.match import HostedGame
+from ludus.hosting.serve import serve
+from ludus.spec import GameSpec
+
+SCHEMA = 1
+
+
+def make_game(options: Mapping[str, Any]) -> HostedGame:
+    """Any: options as they came in CONFIGURE."""
+    try:
+        chosen = msgspec.convert(dict(options), GymnasiumOptions)
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"gymnasium options: {error}") from error
+    make = maker(chosen)
+    where = f"gymnasium:{chosen.env}"
+    first = probe(make, where)
+    parts = parts_of(first.observation_space, where)
+    actions = FlatActions(first.action_space, where)
+    spec = GameSpec(f"gymnasium/{chosen.env}", 1, actions.count, pack(parts), SCHEMA)
+    pace = pace_of(first) if chosen.stepping == "auto" else Pace(0, 0.0, 0.0)
+    unused: list[Environment] = [first]
+
+    def match() -> EpisodeMatch:
+        return EpisodeMatch(make, spec, parts, actions, chosen.max_steps, unused.pop() if unused else None)
+
+    return HostedGame(
+        spec,
+        match,
+        {"stepping": described(chosen.stepping, pace)},
+        threads=in_threads(chosen.stepping, pace),
+        deadline_s=chosen.step_deadline_s,
+    )
+
+
+def pace_of(environment: Environment) -> Pace:
+    """By steps with random actions; the environment is reset before its first match."""
+    state = {"over": True}
+
+    def step() -> None:
+        if state["over"]:
+            environment.reset(seed=0)
+        _, _, terminated, truncated, _ = environment.step(environment.action_space.sample())
+        state["over"] = bool(terminated or truncated)
+
+    return measured(step)
+
+
+if __name__ == "__main__":
+    sys.exit(serve(make_game))

@@ -1,0 +1,50 @@
+"""An environment by the name that stands behind `gymnasium:`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import gymnasium
+
+from ludus.errors import ConfigError
+from ludus.games.environments import loading
+from ludus.games.gymnasium.options import GymnasiumOptions
+
+Environment = gymnasium.Env[Any, Any]  # Any: whatever it observes and takes
+
+
+def maker(options: GymnasiumOptions) -> Callable[[], Environment]:
+    """Makes such environments. Raises ConfigError, here or there, when it cannot."""
+    make = partial(_make(options.env), **options.kwargs)
+    return lambda: _checked(loading.made(make, {}, options.env), options.env)
+
+
+def _make(name: str) -> Callable[..., Any]:  # Any: somebody else's environment
+    module_name, colon, attribute = name.rpartition(":")
+    if not colon:
+        return _registered(name)
+    module = loading.module_of(module_name)
+    found: Callable[..., Any] | None = getattr(module, attribute, None)
+    if callable(found):
+        return found
+    if attribute in gymnasium.registry:  # the module has registered it while it was imported
+        return _registered(attribute)
+    raise loading.no_such(module, attribute)
+
+
+def _registered(name: str) -> Callable[..., Any]:  # Any: as above
+    # The checker warns about habits on the first step and costs as much as a small step on each; what matters is
+    # looked at in every step anyway.
+    return partial(gymnasium.make, name, disable_env_checker=True)
+
+
+def _checked(environment: Any, name: str) -> Environment:  # Any: as above
+    missing = [
+        each for each in ("observation_space", "action_space", "reset", "step") if not hasattr(environment, each)
+    ]
+    if missing:
+        seen = f"options.env: {name} makes a {type(environment).__name__} without {', '.join(missing)}"
+        raise ConfigError(f"{seen}; expected a gymnasium.Env")
+    return environment  # type: ignore[no-any-return]  # whatever has these is one
