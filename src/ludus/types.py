@@ -129,6 +129,8 @@ class SegmentBatch:
     version: NDArray[np.int64]  # [B, T] of the weights that chose
     next_value: NDArray[np.float32]  # [B] value of the decision after the segment, 0 where the match ended with it
     memory: NDArray[np.float32]  # [B, size] what the row remembered before the first decision; size 0: no memory
+    seat: NDArray[np.int8]  # [B, T] who decided, in segments that interleave the seats of a match; size 0 in others
+    learns: NDArray[np.bool_]  # [B, T] in those: its seat's next decision, or the end, is first known in this segment
 
     @property
     def decisions(self) -> int:

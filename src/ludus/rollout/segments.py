@@ -26,8 +26,10 @@ ALIGNMENT = 64  # bytes: every array of a batch starts on a cache line
 class SegmentLayout:
     """Where the arrays of a batch of B segments lie in one piece of memory, shared or not."""
 
-    def __init__(self, spec: GameSpec, segments: int, length: int, memory: int = 0) -> None:
-        """`memory`: floats that a row is remembered by."""
+    def __init__(
+        self, spec: GameSpec, segments: int, length: int, memory: int = 0, *, interleaved: bool = False
+    ) -> None:
+        """`memory`: floats that a row is remembered by. `interleaved`: see rollout/interleaved.py."""
         self.segments, self.length = segments, length
         B, T = segments, length
         self._shapes: dict[str, tuple[Any, tuple[int, ...]]] = {
@@ -43,6 +45,8 @@ class SegmentLayout:
             "version": (np.int64, (B, T)),
             "next_value": (np.float32, (B,)),
             "memory": (np.float32, (B, memory)),
+            "seat": (np.int8, (B, T if interleaved else 0)),
+            "learns": (np.bool_, (B, T if interleaved else 0)),
         }
         self._offsets: dict[str, int] = {}
         offset = 0
@@ -70,8 +74,10 @@ class Segments:
     In between, at most one segment a row finds no room; it waits and is the first in the next batch.
     """
 
-    def __init__(self, spec: GameSpec, rows: int, length: int, memory: int = 0) -> None:
-        self._layout = partial(SegmentLayout, spec, length=length, memory=memory)
+    SPARE = 1  # segments that a row may complete at once
+
+    def __init__(self, spec: GameSpec, rows: int, length: int, memory: int = 0, *, interleaved: bool = False) -> None:
+        self._layout = partial(SegmentLayout, spec, length=length, memory=memory, interleaved=interleaved)
         layout = self._layout(rows)
         self._length = length
         self._open = layout.allocate()
@@ -79,15 +85,15 @@ class Segments:
         self._position = np.zeros(rows, np.int64)  # decisions in the row's open segment
         self._began = np.zeros(rows, np.int64)  # where in it the row's match began
         self._live = np.zeros(rows, np.bool_)  # the last decision awaits its reward
-        self._waiting = layout.allocate()
+        self._waiting = self._layout(self.SPARE * rows).allocate()
         self._waits = 0
         self._batch: SegmentBatch | None = None
         self._filled = 0
 
     @property
     def _columns(self) -> list[str]:
-        """What is kept of segments; nothing is, of a memory that there is not."""
-        return [name for name in SegmentBatch.__slots__ if name != "memory" or self._open.memory.size]
+        """What is kept of segments; nothing is, of a memory or of seats that there are not."""
+        return [name for name in SegmentBatch.__slots__ if getattr(self._open, name).size]
 
     @property
     def full(self) -> bool:
@@ -129,7 +135,7 @@ class Segments:
         self._position[:], self._began[:], self._live[:] = state["position"], state["began"], state["live"]
         recorded = np.arange(self._length) < self._position[:, None]
         self._waits = len(state["complete.action"])
-        self._waiting = self._layout(rows + self._waits).allocate()
+        self._waiting = self._layout(self.SPARE * rows + self._waits).allocate()
         for name in self._columns:
             getattr(self._waiting, name)[: self._waits] = _unpacked(name, state[f"complete.{name}"], actions)
             if name == "memory":
@@ -223,6 +229,8 @@ class _Flat:
         self.final_value = batch.final_value.reshape(-1)
         self.opens = batch.opens.reshape(-1)
         self.version = batch.version.reshape(-1)
+        self.seat = batch.seat.reshape(-1)
+        self.learns = batch.learns.reshape(-1)
 
 
 def _packed(name: str, array: NDArray[Any]) -> NDArray[Any]:
