@@ -36,6 +36,7 @@ class Core(nn.Module):
     def __init__(self, config: MemoryConfig, context: int) -> None:
         super().__init__()
         self.width, self.size = config.width, state_size(config)
+        self.sequence_length, self.burn_in = config.sequence_length, config.burn_in  # for whoever learns
         self.cells: nn.LSTM | nn.GRU
         self.cells = (nn.LSTM if config.kind == "lstm" else nn.GRU)(context, config.width)
         self.out = linear(config.width, context, gain=1.0)

@@ -75,6 +75,11 @@ def plan(opens: NDArray[np.bool_], sequence_length: int, burn_in: int) -> Plan:
     return Plan(refreshed, tuple(windows), segment[by_length], refreshes, resumed[by_length], counts)
 
 
+def burned_in(opens: NDArray[np.bool_], burn_in: int) -> float:
+    """The share of decisions that only refresh a state."""
+    return float((~plan(opens, opens.shape[1], burn_in).counts).mean()) if burn_in else 0.0
+
+
 def _window(start: Whole, length: Whole) -> Window:
     """Of runs by their first places and lengths, the longest first."""
     steps = range(int(length[0]))
@@ -88,15 +93,22 @@ class Unrolling:
 
     def __init__(self, opens: NDArray[np.bool_], state: Tensor, sequence_length: int, burn_in: int) -> None:
         """Matches open at [B, T]; states [B, size] were kept before the first decisions."""
-        self._plan = plan(opens, sequence_length, burn_in)
-        self._state = state
-        kept = self._plan
+        self._opens, self._state = opens, state
+        self._limits = sequence_length, burn_in
+        self._plan = kept = plan(opens, sequence_length, burn_in)
         windows = ([] if kept.refreshed is None else [kept.refreshed]) + list(kept.windows)
         order = torch.from_numpy(np.concatenate([window.order for window in windows]))
         self._sizes = [len(window.order) for window in windows]
         self._order = order.to(state.device)
         self._back = order.argsort().to(state.device)
-        self.counts = torch.from_numpy(kept.counts).to(state.device)  # [N] which decisions are learned from
+        self.learned = int(kept.counts.sum())  # decisions
+        self.counts = None  # [N] which decisions are learned from; None: all
+        if self.learned < kept.counts.size:
+            self.counts = torch.from_numpy(kept.counts).to(state.device)
+
+    def part(self, segments: slice) -> Unrolling:
+        """Of some of these segments alone."""
+        return Unrolling(self._opens[segments], self._state[segments], *self._limits)
 
     def recall(self, core: Core, context: Tensor) -> Tensor:
         """The contexts [N, C] of all decisions, with what the core remembers at each of them."""

@@ -101,12 +101,25 @@ def test_segments_and_their_gradients_are_those_of_matches_run_one_by_one(
 
     unrolling = Unrolling(opens, kept, sequence_length, burn_in)
     found = unrolling.recall(core, context.flatten(0, 1)).view_as(context)
-    np.testing.assert_array_equal(unrolling.counts.numpy(), counted.reshape(-1))
+    assert unrolling.learned == counted.sum()
+    assert (unrolling.counts is None) == counted.all()
+    if unrolling.counts is not None:
+        np.testing.assert_array_equal(unrolling.counts.numpy(), counted.reshape(-1))
     torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
-    loss = ((found - wanted).square().sum(2) * unrolling.counts.view(segments, length)).sum()
+    loss = ((found - wanted).square().sum(2) * counting).sum()
     torch.testing.assert_close(loss, expected_loss, rtol=1e-5, atol=1e-5)
     for ours, theirs in zip(torch.autograd.grad(loss, learned_by), gradients, strict=True):
         torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=1e-5)
+
+
+def test_some_of_the_segments_are_recalled_as_among_all() -> None:
+    core, random = core_of("lstm"), np.random.default_rng(0)
+    opens = random.random((5, 6)) < 0.3
+    context, kept = torch.randn(5, 6, CONTEXT), torch.randn(5, core.size)
+    whole = Unrolling(opens, kept, 3, 2)
+    every = whole.recall(core, context.flatten(0, 1)).view_as(context)
+    some = whole.part(slice(1, 4)).recall(core, context[1:4].flatten(0, 1)).view(3, 6, CONTEXT)
+    torch.testing.assert_close(some, every[1:4])
 
 
 @pytest.mark.parametrize("kind", ["lstm", "gru"])
