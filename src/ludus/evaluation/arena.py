@@ -24,6 +24,7 @@ from ludus.games.registry import Game
 from ludus.metrics import names
 from ludus.metrics.core import Metrics, StageTimer
 from ludus.metrics.times import ACTOR
+from ludus.policies import launching
 from ludus.spec import GameSpec
 from ludus.types import Arrivals, Choices, Ending, Fleet, Policy
 
@@ -248,10 +249,16 @@ def choose(arrivals: Arrivals, schedule: Schedule, policies: Mapping[str, Policy
     action = np.zeros(len(arrivals), np.int32)
     opponent = schedule.opponent(arrivals.match)
     opponent[arrivals.row % schedule.seats == schedule.agent_seat(arrivals.match)] = -1
-    for who in np.unique(opponent):
-        index = np.flatnonzero(opponent == who)
-        policy = policies[agent if who < 0 else schedule.opponents[who]]
-        action[index] = policy.act(arrivals.take(index)).action
+    present = np.unique(opponent)
+    places = [np.flatnonzero(opponent == who) for who in present]
+    chosen = launching.act(
+        [
+            (policies[agent if who < 0 else schedule.opponents[who]], arrivals.take(index))
+            for who, index in zip(present, places, strict=True)
+        ]
+    )
+    for index, choices in zip(places, chosen, strict=True):
+        action[index] = choices.action
     return action
 
 
@@ -260,10 +267,23 @@ class _Timed:
 
     def __init__(self, policy: Policy, timer: StageTimer) -> None:
         self._policy, self._timer = policy, timer
+        self._begin = launching.launch(policy)
+        self.launch = None if self._begin is None else self._launch
 
     def act(self, arrivals: Arrivals) -> Choices:
         with self._timer:
             return self._policy.act(arrivals)
+
+    def _launch(self, arrivals: Arrivals) -> launching.Wait:
+        assert self._begin is not None
+        with self._timer:
+            wait = self._begin(arrivals)
+
+        def waited() -> Choices:
+            with self._timer:
+                return wait()
+
+        return waited
 
 
 class Tally:

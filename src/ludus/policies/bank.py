@@ -9,6 +9,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from ludus.policies import launching
 from ludus.policies.network import NetPolicy
 from ludus.policies.remembering import RowStates
 from ludus.types import Arrivals, Choices, Ending, Matchmaker, Pairing, Policy
@@ -101,9 +102,9 @@ class PolicyBank:
         action, logp, value = np.empty(n, np.int32), np.zeros(n, np.float32), np.zeros(n, np.float32)
         states = self.learner.states
         memory = None if states is None else np.zeros((n, states.size), np.float32)
-        for number in present.tolist():
-            index = np.flatnonzero(numbers == number)
-            choices = self._policy(number).act(arrivals.take(index))
+        places = [np.flatnonzero(numbers == number) for number in present]
+        parts = [(self._policy(int(number)), arrivals.take(at)) for number, at in zip(present, places, strict=True)]
+        for index, choices in zip(places, launching.act(parts), strict=True):
             action[index], logp[index], value[index] = choices.action, choices.logp, choices.value
             if memory is not None and choices.memory is not None:
                 memory[index] = choices.memory

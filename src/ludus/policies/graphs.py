@@ -19,12 +19,14 @@ from torch import Tensor
 from ludus.policies.blocks import Block, leaves
 from ludus.policies.distributions import Distribution
 from ludus.policies.lanes import Lane, Run
+from ludus.policies.nets.recurrence import Recall
+from ludus.policies.remembering import RowStates
 from ludus.spec import GameSpec
 from ludus.types import Arrivals
 
 MOST_ROWS = 8192  # of one graph; what is more is chosen for in parts, one after the other
 
-Judge = Callable[[dict[str, Tensor], Tensor], tuple[Distribution, Tensor]]  # leaves, legal -> what the net says, values
+Judge = Callable[[dict[str, Tensor], Tensor, Recall | None], tuple[Distribution, Tensor]]  # of leaves, legal, memory
 
 log = logging.getLogger(__name__)
 
@@ -38,16 +40,21 @@ class Chosen(NamedTuple):
     action: NDArray[np.int32]  # [n]
     logp: NDArray[np.float32]  # [n]
     value: NDArray[np.float32]  # [n]
+    memory: NDArray[np.float32] | None  # [n, size] what the rows remembered before; None without memory
 
 
 class Engine:
     """Chooses for any number of rows on a lane's device. One batch at a time: the next one lies in the same memory.
 
     Weights are the judge's matter. They may change whenever nothing is under way, as long as they lie where they lay.
+    The states of rows stay on the device, where a graph takes and leaves them by the rows' numbers.
     """
 
-    def __init__(self, judge: Judge, spec: GameSpec, lane: Lane, *, greedy: bool = False) -> None:
-        self._judge, self._spec, self._lane, self._greedy = judge, spec, lane, greedy
+    def __init__(
+        self, judge: Judge, spec: GameSpec, lane: Lane, *, greedy: bool = False, states: RowStates | None = None
+    ) -> None:
+        self._judge, self._spec, self._lane, self._greedy, self._states = judge, spec, lane, greedy, states
+        self._table = None if states is None else states.table
         self._programs: dict[int, Program] = {}
         self._captures = True
         self._under_way: tuple[Program, int] | None = None
@@ -58,6 +65,8 @@ class Engine:
         """Begin to choose for these rows, as `uniform` [draws, n] decides; None: the best."""
         if self._under_way is not None:
             raise RuntimeError("launched while choices are under way: collect those first")
+        if self._states is not None:
+            self._make_room(self._states, int(arrivals.row.max(initial=0)) + 1)
         self._before = []
         for first in range(0, max(len(arrivals), 1), MOST_ROWS):
             if self._under_way is not None:
@@ -72,7 +81,7 @@ class Engine:
     def collect(self) -> Chosen:
         """Wait for what was launched."""
         parts = [*self._before, self._fetch()]
-        return parts[0] if len(parts) == 1 else Chosen(*map(np.concatenate, zip(*parts, strict=True)))
+        return parts[0] if len(parts) == 1 else _joined(parts)
 
     def _fetch(self) -> Chosen:
         assert self._under_way is not None, "nothing was launched"
@@ -91,7 +100,17 @@ class Engine:
         return program
 
     def _new_program(self, size: int) -> Program:
-        return Program(self._judge, self._spec, self._lane.device, size, 0 if self._greedy else self.draws)
+        draws = 0 if self._greedy else self.draws
+        return Program(self._judge, self._spec, self._lane.device, size, draws, self._states)
+
+    def _make_room(self, states: RowStates, rows: int) -> None:
+        """For states of so many rows and of the padding's. Graphs know where the states lay, so they go with those."""
+        if len(states.table) <= rows:
+            states.reserve(padded(rows + 1))
+        if states.table is not self._table:
+            self._programs.clear()
+            self._table = states.table
+        self._lane.follow()  # others, too, write there: matches that ended are forgotten
 
     def _capture(self, program: Program) -> None:
         try:
@@ -114,7 +133,7 @@ class Engine:
             with torch.inference_mode():
                 legal = torch.ones(1, self._spec.actions, dtype=torch.bool, device=self._lane.device)
                 rows = torch.zeros(1, self._spec.obs.nbytes, dtype=torch.uint8, device=self._lane.device)
-                draws.append(self._judge(leaves(self._spec.obs, rows), legal)[0].draws)
+                draws.append(self._judge(leaves(self._spec.obs, rows), legal, None)[0].draws)
 
         self._lane.start(run)
         self._lane.wait()
@@ -123,22 +142,30 @@ class Engine:
 
 class Program:
     """What is done for a batch of one padded size, on memory of its own. Rows past those filled in are what they were:
-    nobody reads what is chosen for them."""
+    nobody reads what is chosen for them, and what they remember is kept in the last row of all states."""
 
-    def __init__(self, judge: Judge, spec: GameSpec, device: torch.device, size: int, draws: int) -> None:
-        self._judge, self._draws = judge, draws
-        self._inputs = Block(
-            {
-                "obs": ("uint8", (size, spec.obs.nbytes)),
-                "legal": ("bool", (size, spec.actions)),
-                "uniform": ("float32", (draws, size)),
-            },
-            device,
-        )
-        self._outputs = Block(
-            {"action": ("int32", (size,)), "logp": ("float32", (size,)), "value": ("float32", (size,))}, device
-        )
+    def __init__(
+        self, judge: Judge, spec: GameSpec, device: torch.device, size: int, draws: int, states: RowStates | None
+    ) -> None:
+        self._judge, self._draws, self._states = judge, draws, states
+        inputs: dict[str, tuple[str, tuple[int, ...]]] = {
+            "obs": ("uint8", (size, spec.obs.nbytes)),
+            "legal": ("bool", (size, spec.actions)),
+            "uniform": ("float32", (draws, size)),
+        }
+        outputs: dict[str, tuple[str, tuple[int, ...]]] = {
+            "action": ("int32", (size,)),
+            "logp": ("float32", (size,)),
+            "value": ("float32", (size,)),
+        }
+        if states is not None:
+            inputs |= {"row": ("int64", (size,)), "opens": ("bool", (size,))}
+            outputs["memory"] = ("float32", (size, states.size))
+        self._inputs, self._outputs = Block(inputs, device), Block(outputs, device)
         self._leaves = leaves(spec.obs, self._inputs.tensors["obs"])
+        self._padding = 0 if states is None else len(states.table) - 1
+        if states is not None:
+            self._inputs.arrays["row"][:] = self._padding  # a capture runs before the first rows are filled in
         self.run: Run = self._choose
 
     def fill(self, arrivals: Arrivals, part: slice, uniform: NDArray[np.float32] | None) -> None:
@@ -148,17 +175,32 @@ class Program:
         inputs["legal"][:rows] = arrivals.legal[part]
         if uniform is not None:
             inputs["uniform"][:, :rows] = uniform
+        if self._states is not None:
+            inputs["row"][:rows], inputs["row"][rows:] = arrivals.row[part], self._padding
+            inputs["opens"][:rows] = arrivals.opens[part]
 
     def chosen(self, rows: int) -> Chosen:
         """Copies: the memory is written again by the next run."""
-        outputs = self._outputs.arrays
-        return Chosen(*(outputs[name][:rows].copy() for name in Chosen._fields))
+        outputs = {name: array[:rows].copy() for name, array in self._outputs.arrays.items()}
+        return Chosen(outputs["action"], outputs["logp"], outputs["value"], outputs.get("memory"))
 
     def _choose(self) -> None:
+        inputs, outputs, states = self._inputs.tensors, self._outputs.tensors, self._states
         with torch.inference_mode():
             self._inputs.send()
-            said, value = self._judge(self._leaves, self._inputs.tensors["legal"])
-            action = said.draw(self._inputs.tensors["uniform"]) if self._draws else said.best()
-            for name, result in (("action", action), ("logp", said.log_prob(action)), ("value", value)):
-                self._outputs.tensors[name].copy_(result)
+            recall = None if states is None else states.recall_at(inputs["row"], inputs["opens"])
+            said, value = self._judge(self._leaves, inputs["legal"], recall)
+            action = said.draw(inputs["uniform"]) if self._draws else said.best()
+            outputs["action"].copy_(action)
+            outputs["logp"].copy_(said.log_prob(action))
+            outputs["value"].copy_(value)
+            if states is not None and recall is not None:
+                states.keep(recall)
+                outputs["memory"].copy_(recall.before)
             self._outputs.fetch()
+
+
+def _joined(parts: list[Chosen]) -> Chosen:
+    action, logp, value = (np.concatenate([part[at] for part in parts]) for at in range(3))
+    memories = [part.memory for part in parts if part.memory is not None]
+    return Chosen(action, logp, value, np.concatenate(memories) if memories else None)

@@ -21,6 +21,10 @@ class Lane(Protocol):
         """`run` as one launch that does the same again on the same memory. Raises RuntimeError where that cannot be."""
         ...
 
+    def follow(self) -> None:
+        """What is started from now on begins after all that the caller has queued on the device so far."""
+        ...
+
     def start(self, run: Run) -> None:
         """Begin it, and do not wait for its end."""
         ...
@@ -28,6 +32,11 @@ class Lane(Protocol):
     def wait(self) -> None:
         """Until all that was started has ended."""
         ...
+
+
+def open_lane(device: torch.device) -> Lane | None:
+    """None on the CPU, where a policy has better ways."""
+    return CudaLane(device) if device.type == "cuda" else None
 
 
 class DirectLane:
@@ -38,6 +47,9 @@ class DirectLane:
 
     def capture(self, run: Run) -> Run:
         return run
+
+    def follow(self) -> None:
+        pass
 
     def start(self, run: Run) -> None:
         run()
@@ -55,7 +67,7 @@ class CudaLane:
         self._pool = torch.cuda.graph_pool_handle()
 
     def capture(self, run: Run) -> Run:
-        self._stream.wait_stream(torch.cuda.current_stream(self.device))
+        self.follow()
         with torch.cuda.stream(self._stream):
             for _ in range(WARM_UP):
                 run()
@@ -65,6 +77,9 @@ class CudaLane:
         with torch.cuda.graph(graph, self._pool, self._stream, capture_error_mode="thread_local"):
             run()
         return graph.replay
+
+    def follow(self) -> None:
+        self._stream.wait_stream(torch.cuda.current_stream(self.device))
 
     def start(self, run: Run) -> None:
         with torch.cuda.stream(self._stream):

@@ -7,15 +7,24 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ludus.policies.distributions import Distribution
+from ludus.policies.graphs import Engine
+from ludus.policies.lanes import Lane
+from ludus.policies.launching import Launch, Wait
 from ludus.policies.nets import Chooser, core_of, evaluate
+from ludus.policies.nets.recurrence import Recall
 from ludus.policies.remembering import RowStates
+from ludus.policies.rounding import Rounded
 from ludus.policies.weights import FlatWeights
 from ludus.spec import GameSpec
 from ludus.types import Arrivals, Choices
 
 
 class NetPolicy:
-    """Plays with weights of its own, on the CPU. `greedy` takes the most probable action instead of a sample."""
+    """Plays with weights of its own: on the CPU, or on the device of a `lane` by captured graphs, then it can `launch`.
+
+    `greedy` takes the most probable action instead of a sample; with `bf16` the net rounds within a forward.
+    """
 
     def __init__(
         self,
@@ -25,41 +34,91 @@ class NetPolicy:
         version: int = 0,
         generator: torch.Generator | None = None,
         greedy: bool = False,
+        lane: Lane | None = None,
+        bf16: bool = False,
     ) -> None:
-        self.net = net.eval()
+        device = torch.device("cpu") if lane is None else lane.device
+        self.net = net.to(device).eval()
         self.weights = FlatWeights(net)
         self.version = version
         self.greedy = greedy
         self.generator = generator if generator is not None else torch.Generator().manual_seed(0)
-        self._staging = Staging(spec)
+        self._staging = Staging(spec, device)
+        self._rounded = Rounded(net, self.weights) if bf16 else None
         core = core_of(net)
         self.states = None if core is None else RowStates(core)
-        chooser = getattr(net, "chooser", None) if core is None else None
+        chooser = None if bf16 or lane is not None or core is not None else getattr(net, "chooser", None)
         self._chooser: Chooser | None = None if chooser is None else chooser(spec)
+        self._lane = lane
         self.adopt(None, version)
+        self._engine = None if lane is None else Engine(self._judge, spec, lane, greedy=greedy, states=self.states)
+        self.launch: Launch | None = None if lane is None else self._launch
 
     def adopt(self, weights: NDArray[np.float32] | None, version: int) -> None:
         """Play with these weights from now on (None: with those the net has)."""
         if weights is not None:
             self.weights.load(weights)
-        freeze = self._chooser.refresh if self._chooser else getattr(self.net, "freeze_tables", None)
+        if self._rounded is not None:
+            self._rounded.refresh()
+        freeze = self._chooser.refresh if self._chooser else getattr(self._playing, "freeze_tables", None)
         if freeze is not None:
-            freeze()
+            with self._autocast():
+                freeze()
+        if self._lane is not None:
+            self._lane.follow()
         self.version = version
 
     def act(self, arrivals: Arrivals) -> Choices:
+        if self.launch is not None:
+            return self.launch(arrivals)()
         if self._chooser is not None and self._chooser.takes(arrivals.legal):
             return self._choose(self._chooser, arrivals)
         with torch.inference_mode():
             obs, legal = self._staging.put(arrivals.obs, arrivals.legal)
             recall = None if self.states is None else self.states.recall(arrivals.row, arrivals.opens)
-            said, value = evaluate(self.net, obs, legal, recall)
+            said, value = self._judge(obs, legal, recall)
             action = said.best() if self.greedy else said.sample(self.generator)
             logp = said.log_prob(action)
             if self.states is not None and recall is not None:
                 self.states.keep(recall)
         memory = None if recall is None else recall.before.numpy()
-        return Choices(action.to(torch.int32).numpy(), logp.numpy(), value.numpy(), self.version, memory)
+        return Choices(action.to(torch.int32).numpy(), logp.numpy(), value.float().numpy(), self.version, memory)
+
+    def values(self, obs: NDArray[np.uint8], row: NDArray[np.int32]) -> NDArray[np.float32]:
+        """The expected return [n] of states [n, nbytes] in which nobody chooses, in matches that these rows play."""
+        with torch.inference_mode():
+            leaves, legal = self._staging.put(obs, np.ones((len(obs), self._staging.actions), np.bool_))
+            recall = None if self.states is None else self.states.recall(row, np.zeros(len(row), np.bool_))
+            _, value = self._judge(leaves, legal, recall)
+        found: NDArray[np.float32] = value.float().cpu().numpy()
+        return found
+
+    @property
+    def _playing(self) -> nn.Module:
+        return self.net if self._rounded is None else self._rounded.net
+
+    def _autocast(self) -> torch.autocast:
+        device = self._staging.device.type
+        return torch.autocast(device, torch.bfloat16, enabled=self._rounded is not None, cache_enabled=False)
+
+    def _judge(self, obs: dict[str, Tensor], legal: Tensor, recall: Recall | None) -> tuple[Distribution, Tensor]:
+        if self._rounded is None:
+            return evaluate(self.net, obs, legal, recall)
+        with self._autocast():
+            return evaluate(self._playing, obs, legal, recall)
+
+    def _launch(self, arrivals: Arrivals) -> Wait:
+        assert self._engine is not None
+        uniform = None
+        if not self.greedy:
+            uniform = torch.rand(self._engine.draws, len(arrivals), generator=self.generator).numpy()
+        self._engine.launch(arrivals, uniform)
+        return self._collect
+
+    def _collect(self) -> Choices:
+        assert self._engine is not None
+        chosen = self._engine.collect()
+        return Choices(chosen.action, chosen.logp, chosen.value, self.version, chosen.memory)
 
     def _choose(self, chooser: Chooser, arrivals: Arrivals) -> Choices:
         uniform = None
@@ -67,15 +126,6 @@ class NetPolicy:
             uniform = torch.rand(chooser.draws, len(arrivals.obs), generator=self.generator).numpy()
         action, logp, value = chooser.choose(arrivals.obs, arrivals.legal, uniform)
         return Choices(action.astype(np.int32), logp, value, self.version)
-
-    def values(self, obs: NDArray[np.uint8], row: NDArray[np.int32]) -> NDArray[np.float32]:
-        """The expected return [n] of states [n, nbytes] in which nobody chooses, in matches that these rows play."""
-        with torch.inference_mode():
-            leaves, legal = self._staging.put(obs, np.ones((len(obs), self._staging.actions), np.bool_))
-            recall = None if self.states is None else self.states.recall(row, np.zeros(len(row), np.bool_))
-            _, value = evaluate(self.net, leaves, legal, recall)
-        found: NDArray[np.float32] = value.numpy()
-        return found
 
 
 class Staging:
@@ -85,7 +135,7 @@ class Staging:
     """
 
     def __init__(self, spec: GameSpec, device: torch.device | None = None) -> None:
-        self.spec, self.actions, self.device = spec, spec.actions, device
+        self.spec, self.actions, self.device = spec, spec.actions, device or torch.device("cpu")
         self._grow(64)
 
     def put(self, obs: NDArray[np.uint8], legal: NDArray[np.bool_]) -> tuple[dict[str, Tensor], Tensor]:
@@ -102,7 +152,7 @@ class Staging:
         if views is None:
             views = {name: leaf[:rows] for name, leaf in self._leaves.items()}, self._legal_tensor[:rows]
             self._views[rows] = views
-        if self.device is None or self.device.type == "cpu":
+        if self.device.type == "cpu":
             return views
         obs, legal = views
         return {name: leaf.to(self.device) for name, leaf in obs.items()}, legal.to(self.device)

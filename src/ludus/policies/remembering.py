@@ -24,13 +24,25 @@ class RowStates:
         """Floats of a row's state."""
         return self._core.size
 
+    @property
+    def table(self) -> Tensor:
+        """All states [rows, size]; another piece of memory once there is room for more rows."""
+        return self._states
+
+    def reserve(self, rows: int) -> None:
+        """Make room for at least as many."""
+        missing = rows - len(self._states)
+        if missing > 0:
+            with torch.inference_mode(False):  # else it could not be changed outside of that mode
+                self._states = torch.cat((self._states, self._states.new_zeros(missing, self._core.size)))
+
     def recall(self, row: NDArray[np.integer[Any]], opens: NDArray[np.bool_]) -> Recalled:
         """Of rows that decide now; those that open a match begin anew."""
-        at = self._places(row)
-        state = self._states[at]
-        if opens.any():
-            state[torch.from_numpy(opens).to(state.device)] = 0.0
-        return Recalled(self._core, at, state)
+        return self.recall_at(self._places(row), torch.from_numpy(opens).to(self._states.device))
+
+    def recall_at(self, at: Tensor, opens: Tensor) -> Recalled:
+        """The same, of rows [n] that are known to have room."""
+        return Recalled(self._core, at, self._states[at].masked_fill(opens[:, None], 0.0))
 
     def keep(self, recalled: Recalled) -> None:
         """What the rows remember after that decision."""
@@ -54,10 +66,7 @@ class RowStates:
         self._states[at] = torch.from_numpy(states).to(self._states.device)
 
     def _places(self, row: NDArray[np.integer[Any]]) -> Tensor:
-        missing = int(row.max()) + 1 - len(self._states) if len(row) else 0
-        if missing > 0:
-            with torch.inference_mode(False):  # else it could not be changed outside of that mode
-                self._states = torch.cat((self._states, self._states.new_zeros(missing, self._core.size)))
+        self.reserve(int(row.max()) + 1 if len(row) else 0)
         return torch.from_numpy(row.astype(np.int64)).to(self._states.device)
 
 

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 
 import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
+from tests.unit.policies.nets.test_choosing import rows_of
+from tests.unit.policies.nets.test_pointer import showdown_spec
+from tests.unit.policies.nets.test_transformer import SPEC as CARDS
 from torch import Tensor
 
-from ludus.config.schema import PolicyConfig
-from ludus.policies import graphs
+from ludus.config.schema import MemoryConfig, PolicyConfig
+from ludus.policies import graphs, launching
 from ludus.policies.blocks import Block, leaves
 from ludus.policies.distributions import Distribution
 from ludus.policies.graphs import Chosen, Engine, padded
 from ludus.policies.lanes import DirectLane, Run
 from ludus.policies.nets import build
+from ludus.policies.nets.recurrence import Recall
+from ludus.policies.network import NetPolicy
 from ludus.spec import GameSpec, ObsSpec
-from ludus.types import Arrivals
+from ludus.types import Arrivals, Choices
 
 LEAVES = {"id": ("uint16", (3,)), "flag": ("uint8", (2, 2)), "delta": ("int8", (4,)), "x": ("float32", (5,))}
 SPEC = GameSpec("fake", 2, 6, ObsSpec.pack({name: (dtype, shape) for name, (dtype, shape) in LEAVES.items()}), 1)
@@ -55,7 +61,9 @@ class Judging:
                 parameter.add_(torch.randn(parameter.shape, generator=torch.Generator().manual_seed(seed)) * 0.2)
         self.rows: list[int] = []
 
-    def __call__(self, obs: dict[str, Tensor], legal: Tensor) -> tuple[Distribution, Tensor]:
+    def __call__(
+        self, obs: dict[str, Tensor], legal: Tensor, recall: Recall | None = None
+    ) -> tuple[Distribution, Tensor]:
         self.rows.append(len(legal))
         said: tuple[Distribution, Tensor] = self.net(obs, legal)
         return said
@@ -162,9 +170,9 @@ def test_where_nothing_can_be_captured_it_is_said_once_and_choices_are_the_same(
 def test_what_was_chosen_stays_when_other_rows_are_chosen_for() -> None:
     engine = Engine(Judging(), SPEC, DirectLane())
     first = chosen(engine, arrivals(8, seed=1), numbers(8))
-    kept = [array.copy() for array in first]
+    kept = [array.copy() for array in first[:3]]
     chosen(engine, arrivals(8, seed=2), numbers(8, seed=2))
-    for array, before in zip(first, kept, strict=True):
+    for array, before in zip(first[:3], kept, strict=True):
         np.testing.assert_array_equal(array, before)
 
 
@@ -196,3 +204,135 @@ def test_leaves_of_rows_on_a_device_are_those_of_the_spec() -> None:
     came = arrivals(9)
     for name, leaf in leaves(SPEC.obs, torch.from_numpy(came.obs)).items():
         np.testing.assert_array_equal(leaf.numpy(), SPEC.obs.leaf(came.obs, name))
+
+
+def pair(config: PolicyConfig, prefers: str, lane: DirectLane, spec: GameSpec = SPEC) -> tuple[NetPolicy, NetPolicy]:
+    """The same net on a lane and without one, with the same numbers to draw by."""
+
+    def player(lane: DirectLane | None) -> NetPolicy:
+        return NetPolicy(
+            build(spec, config, prefers, seed=3), spec, generator=torch.Generator().manual_seed(5), lane=lane
+        )
+
+    return player(lane), player(None)
+
+
+def assert_same(ours: Choices, theirs: Choices) -> None:
+    np.testing.assert_array_equal(ours.action, theirs.action)
+    for name in ("logp", "value"):
+        np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["lstm", "gru"])
+def test_rows_remember_on_a_lane_what_they_remember_without_one(kind: str) -> None:
+    memory = MemoryConfig(kind=kind, width=8)  # type: ignore[arg-type]  # one of the words it takes
+    lane = CountingLane()
+    ours, theirs = pair(PolicyConfig(memory=memory), "mlp", lane)
+    random = np.random.default_rng(1)
+    for at in range(12):
+        rows = np.sort(random.permutation(40 if at > 6 else 20)[: random.integers(1, 20)]).astype(np.int32)
+        came = dataclasses.replace(arrivals(len(rows), seed=at), row=rows, opens=random.random(len(rows)) < 0.2)
+        mine, other = ours.act(came), theirs.act(came)
+        assert_same(mine, other)
+        assert mine.memory is not None
+        assert other.memory is not None
+        np.testing.assert_allclose(mine.memory, other.memory, rtol=1e-4, atol=1e-5)
+        if at % 3 == 2:  # matches that ended
+            assert ours.states is not None
+            assert theirs.states is not None
+            ours.states.forget(rows[:1])
+            theirs.states.forget(rows[:1])
+    obs = arrivals(20).obs
+    row = np.arange(20, dtype=np.int32)
+    np.testing.assert_allclose(ours.values(obs, row), theirs.values(obs, row), rtol=1e-4, atol=1e-5)
+
+
+def test_rows_past_the_room_for_states_make_more_and_graphs_are_captured_anew() -> None:
+    lane = CountingLane()
+    ours, theirs = pair(PolicyConfig(memory=MemoryConfig(kind="lstm", width=8)), "mlp", lane)
+    for first in (0, 0, 100, 100):
+        came = arrivals(4)
+        came = dataclasses.replace(came, row=came.row + np.int32(first))
+        assert_same(ours.act(came), theirs.act(came))
+    assert lane.captures == 2
+
+
+@pytest.mark.parametrize("slots", [1, 2])
+def test_a_pointer_net_plays_on_a_lane_as_it_does_without_one_also_with_other_weights(slots: int) -> None:
+    spec, lane = showdown_spec(slots, 2), CountingLane()
+    ours, theirs = pair(PolicyConfig(width=16, context=16), "pointer", lane, spec)
+    for seed in (1, 2):
+        came = showdown_arrivals(spec, 11, seed)
+        assert_same(ours.act(came), theirs.act(came))
+        other = torch.randn(ours.weights.vector.shape, generator=torch.Generator().manual_seed(seed)) * 0.1
+        for player in (ours, theirs):
+            player.adopt(other.numpy(), seed)
+    came = showdown_arrivals(spec, 11, 3)
+    assert_same(ours.act(came), theirs.act(came))
+    assert lane.captures == 1
+
+
+def showdown_arrivals(spec: GameSpec, n: int, seed: int) -> Arrivals:
+    obs, legal = rows_of(spec, n, seed)
+    zeros = np.zeros(n, np.int64)
+    return Arrivals(zeros.astype(np.int32), zeros, obs, legal, zeros.astype(np.float32), zeros.astype(np.bool_))
+
+
+@pytest.mark.parametrize("kind", ["none", "lstm"])
+@pytest.mark.parametrize("net", ["mlp", "transformer"])
+def test_a_net_that_rounds_says_nearly_what_the_exact_one_says_and_follows_its_weights(net: str, kind: str) -> None:
+    spec = CARDS if net == "transformer" else SPEC
+    memory = MemoryConfig(kind=kind, width=8)  # type: ignore[arg-type]  # one of the words it takes
+    config = PolicyConfig(net=net, memory=memory)  # type: ignore[arg-type]  # one of the words it takes
+    rounding = NetPolicy(build(spec, config, "mlp", seed=3), spec, greedy=True, bf16=True)
+    exact = NetPolicy(build(spec, config, "mlp", seed=3), spec, greedy=True)
+    obs, random = np.zeros((30, spec.obs.nbytes), np.uint8), np.random.default_rng(0)
+    for leaf in spec.obs.leaves:
+        spec.obs.leaf(obs, leaf.name)[:] = (random.random((30, *leaf.shape)) * 4).astype(leaf.dtype)
+    row = np.arange(30, dtype=np.int32)
+    before = rounding.values(obs, row)
+    np.testing.assert_allclose(before, exact.values(obs, row), atol=0.05)
+    assert (before != exact.values(obs, row)).any()
+    rounding.adopt(exact.weights.numpy() * 0.5, 1)
+    exact.adopt(exact.weights.numpy() * 0.5, 1)
+    np.testing.assert_allclose(rounding.values(obs, row), exact.values(obs, row), atol=0.05)
+    assert not np.allclose(rounding.values(obs, row), before, atol=1e-4)
+
+
+class SlowLane(DirectLane):
+    """Notes when work began and when somebody waited."""
+
+    def __init__(self, name: str, told: list[str]) -> None:
+        super().__init__()
+        self.name, self.told = name, told
+
+    def start(self, run: Run) -> None:
+        self.told.append(f"start {self.name}")
+        super().start(run)
+
+    def wait(self) -> None:
+        self.told.append(f"wait {self.name}")
+
+
+class Scripted:
+    def __init__(self, told: list[str]) -> None:
+        self.told = told
+
+    def act(self, arrivals: Arrivals) -> Choices:
+        self.told.append("scripted")
+        n = len(arrivals)
+        return Choices(np.full(n, 9, np.int32), np.zeros(n, np.float32), np.zeros(n, np.float32))
+
+
+def test_all_policies_are_at_work_before_any_is_waited_for() -> None:
+    told: list[str] = []
+    players = [
+        NetPolicy(build(SPEC, PolicyConfig(), "mlp"), SPEC, greedy=True, lane=SlowLane(name, told)) for name in "ab"
+    ]
+    alone = [player.act(arrivals(6)).action for player in players]
+    told.clear()
+    chosen = launching.act([(players[0], arrivals(6)), (Scripted(told), arrivals(2)), (players[1], arrivals(6))])
+    assert told == ["start a", "start b", "scripted", "wait a", "wait b"]
+    np.testing.assert_array_equal(chosen[0].action, alone[0])
+    assert chosen[1].action.tolist() == [9, 9]
+    np.testing.assert_array_equal(chosen[2].action, alone[1])

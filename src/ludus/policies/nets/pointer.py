@@ -217,6 +217,10 @@ class Names(nn.Module):
         return table, self.move_name(table[: self.moves])
 
     def freeze(self) -> None:
-        self.frozen = None
+        """Where the tables lay before: a captured graph reads them there."""
+        before, self.frozen = self.frozen, None
         with torch.no_grad():
-            self.frozen = self.tables()
+            tables = self.tables()
+            for old, new in zip(before or tables, tables, strict=True):
+                old.copy_(new)
+        self.frozen = before or tables

@@ -1,0 +1,38 @@
+"""A net that plays in bfloat16: the weights of its linear layers are rounded once, not by autocast in every forward."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+
+import torch
+from torch import nn
+
+from ludus.policies.nets.recurrence import Core
+from ludus.policies.weights import FlatWeights
+
+
+class Rounded:
+    """The twin of a net whose weights are flat. `refresh` when those have changed; the twin's stay where they lie."""
+
+    def __init__(self, net: nn.Module, weights: FlatWeights) -> None:
+        self.net = deepcopy(net)
+        self._weights = weights
+        self._vector = weights.vector.to(torch.bfloat16)
+        exact, rounded = weights.split(weights.vector), weights.split(self._vector)
+        linear = _linear_parameters(net)
+        for name, parameter in self.net.named_parameters():
+            parameter.data = rounded[name] if name in linear else exact[name]
+
+    def refresh(self) -> None:
+        self._vector.copy_(self._weights.vector)
+
+
+def _linear_parameters(net: nn.Module) -> set[str]:
+    """By name. Those of a memory's core stay exact: what it rounds it would carry through the match."""
+    cores = tuple(f"{name}." for name, module in net.named_modules() if isinstance(module, Core))
+    return {
+        f"{name}.{own}"
+        for name, module in net.named_modules()
+        if isinstance(module, nn.Linear) and not f"{name}.".startswith(cores)
+        for own, _ in module.named_parameters(recurse=False)
+    }
