@@ -175,9 +175,10 @@ class Run:
             )
         if self._playing:
             self._source.catch_up()  # the actor waited meanwhile: that time is not to count as time of training
-        self._scores = {result.opponent: result.score if alone else result.win_rate for result in results}
-        for opponent, rate in self._scores.items():
-            self._metrics.set(names.WIN_RATE(opponent), rate)
+        self._scores = {result.opponent: result.reward if alone else result.win_rate for result in results}
+        for result in results:
+            self._metrics.set(names.WIN_RATE(result.opponent), result.score if alone else result.win_rate)
+            self._metrics.set(names.RETURN(result.opponent), result.reward)
         self._metrics.set(names.PHASE, "finished" if final else "training")
         self._observer.on_evaluation(results, final=final)
         self._show(now=True)

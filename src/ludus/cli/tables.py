@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 
 from ludus.metrics.exporters import text
+from ludus.metrics.observer import ALONE
 
 if TYPE_CHECKING:
     from ludus.evaluation.arena import MatchupResult
@@ -15,7 +16,9 @@ if TYPE_CHECKING:
 
 
 def win_rates(results: Sequence[MatchupResult]) -> Table:
-    """One line an opponent, with the 95% interval of the win rate."""
+    """One line an opponent, with the 95% interval of the win rate; of a game with one seat, what was earned."""
+    if any(result.opponent == ALONE for result in results):
+        return _returns(results)
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("opponent")
     for name in ("win rate", "95% interval", "won", "lost", "tied", "turns"):
@@ -30,6 +33,22 @@ def win_rates(results: Sequence[MatchupResult]) -> Table:
             f"{result.losses:,}",
             f"{result.ties:,}",
             f"{result.turns:.1f}" if result.turns else "-",
+        )
+    return table
+
+
+def _returns(results: Sequence[MatchupResult]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("return, mean", "95% interval", "matches", "decisions in one", "truncated"):
+        table.add_column(name, justify="right")
+    for result in results:
+        low, high = result.reward_interval
+        table.add_row(
+            f"{result.reward:.2f}",
+            f"{low:.2f} to {high:.2f}",
+            f"{result.matches:,}",
+            f"{result.decisions / result.matches:.1f}",
+            f"{result.truncated:,}",
         )
     return table
 

@@ -17,18 +17,18 @@ from numpy.typing import NDArray
 
 from ludus.config.schema import FleetConfig
 from ludus.errors import ConfigError, EvaluationError
-from ludus.evaluation.intervals import wilson
+from ludus.evaluation.intervals import normal, wilson
 from ludus.evaluation.recording import Recorder
 from ludus.fleet.fleet import FleetHealth, HostFleet
 from ludus.games.registry import Game
-from ludus.metrics import names
+from ludus.metrics import names, observer
 from ludus.metrics.core import Metrics, StageTimer
 from ludus.metrics.times import ACTOR
 from ludus.policies import launching
 from ludus.spec import GameSpec
 from ludus.types import Arrivals, Choices, Ending, Fleet, Policy
 
-ALONE = "none"  # the opponent in games with one seat
+ALONE = observer.ALONE
 POLL_S = 1.0
 
 Policies = (
@@ -52,6 +52,8 @@ class MatchupResult:
     turns: float  # mean
     score: float  # mean
     interval: tuple[float, float]  # of the share of wins, 95%, Wilson
+    reward: float  # that the agent earned in a match, mean
+    reward_interval: tuple[float, float]  # of that mean, 95%
 
     @property
     def win_rate(self) -> float:
@@ -292,6 +294,7 @@ class Tally:
     def __init__(self, schedule: Schedule) -> None:
         self._schedule = schedule
         self._ended = np.zeros(len(schedule), np.bool_)
+        self._reward = np.zeros(len(schedule))  # of the agent in each match
         self._counts = [Counter[str]() for _ in schedule.opponents]
         self._turns = np.zeros(len(schedule.opponents))
         self._score = np.zeros(len(schedule.opponents))
@@ -301,8 +304,10 @@ class Tally:
         return int(np.count_nonzero(self._ended))
 
     def choose(self, arrivals: Arrivals) -> None:
-        """Count the agent's decisions."""
-        agents = arrivals.match[arrivals.row % self._schedule.seats == self._schedule.agent_seat(arrivals.match)]
+        """Count the agent's decisions, and what it has earned."""
+        own = arrivals.row % self._schedule.seats == self._schedule.agent_seat(arrivals.match)
+        agents = arrivals.match[own]
+        self._reward[agents] += arrivals.reward[own]
         for opponent, decisions in enumerate(np.bincount(self._schedule.opponent(agents))):
             self._counts[opponent]["decisions"] += int(decisions)
 
@@ -311,10 +316,12 @@ class Tally:
         counts = self._counts[opponent]
         if ending.void:
             counts["voided"] += 1
+            self._reward[ending.match] = 0.0
             return
         if self._ended[ending.match]:
             raise EvaluationError(f"match {ending.match} ended twice; the fleet did not keep to its schedule")
         self._ended[ending.match] = True
+        self._reward[ending.match] += ending.reward[seat]
         score = float(ending.score[seat])
         counts["wins" if score > 0.5 else "losses" if score < 0.5 else "ties"] += 1
         counts["truncated"] += ending.truncated
@@ -325,6 +332,7 @@ class Tally:
     def results(self) -> list[MatchupResult]:
         """To be called when all have ended."""
         matches = len(self._schedule) // len(self._schedule.opponents)
+        earned = self._reward.reshape(len(self._schedule.opponents), matches).tolist()
         return [
             MatchupResult(
                 opponent=name,
@@ -339,8 +347,10 @@ class Tally:
                 turns=float(turns) / matches,
                 score=float(score) / matches,
                 interval=wilson(counts["wins"], matches),
+                reward=sum(rewards) / matches,
+                reward_interval=normal(rewards),
             )
-            for name, counts, turns, score in zip(
-                self._schedule.opponents, self._counts, self._turns, self._score, strict=True
+            for name, counts, turns, score, rewards in zip(
+                self._schedule.opponents, self._counts, self._turns, self._score, earned, strict=True
             )
         ]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ludus.evaluation.intervals import wilson
 from ludus.metrics.exporters.evaluations import Evaluation, Score
+from ludus.metrics.observer import ALONE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,7 +19,9 @@ FINAL_OFFSET = 0.012  # of the width, so that final points stand beside each oth
 
 
 def draw(evaluations: Sequence[Evaluation], path: Path, title: str) -> None:
-    """Win rates over training minutes, one line an opponent with its 95% band; the final evaluation as points."""
+    """Win rates over training minutes, one line an opponent with its 95% band; the final evaluation as points. Of games
+    with one seat: what was earned in a match."""
+    alone = any(score.opponent == ALONE for each in evaluations for score in each.scores)
     # Imported here, and without pyplot: no window system, no global state, and no second lost by who draws nothing.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -35,16 +38,19 @@ def draw(evaluations: Sequence[Evaluation], path: Path, title: str) -> None:
         x = width * (1 + FINAL_OFFSET * (index + 1))
         ends.append((_draw_opponent(axes, evaluations, opponent, colour, x), opponent, colour))
     right = width * (1 + FINAL_OFFSET * (len(opponents) + 1.5))
-    for height, (end, opponent, colour) in zip(spread([end for end, _, _ in ends]), ends, strict=True):
-        axes.text(right, height, f"{opponent}  {end:.1f}%", color=colour, va="center", fontsize=10, clip_on=False)
+    heights = [end for end, _, _ in ends]
+    for height, (end, opponent, colour) in zip(heights if alone else spread(heights), ends, strict=True):
+        words = f"{end:.1f}" if alone else f"{opponent}  {end:.1f}%"
+        axes.text(right, height, words, color=colour, va="center", fontsize=10, clip_on=False)
     axes.set_xlim(0, right)
-    axes.set_ylim(0, 100)
-    axes.set_yticks(range(0, 101, 20), [f"{tick}%" for tick in range(0, 101, 20)])
     axes.set_xlabel("minutes of training")
-    axes.set_ylabel("matches won")
-    axes.set_title(title, loc="left", fontsize=12, pad=24)
+    axes.set_ylabel("earned in a match" if alone else "matches won")
+    axes.set_title(f"{title}: {'returns' if alone else 'win rates'} in training", loc="left", fontsize=12, pad=24)
+    if not alone:
+        axes.set_ylim(0, 100)
+        axes.set_yticks(range(0, 101, 20), [f"{tick}%" for tick in range(0, 101, 20)])
+        axes.axhline(50, color="#888888", linewidth=0.8, linestyle=(0, (4, 4)), zorder=0)
     axes.text(0, 1.02, _legend(evaluations), transform=axes.transAxes, fontsize=9, color="#666666", va="bottom")
-    axes.axhline(50, color="#888888", linewidth=0.8, linestyle=(0, (4, 4)), zorder=0)
     axes.grid(axis="y", color="#E6E6E6", linewidth=0.8)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
@@ -70,7 +76,7 @@ def spread(heights: Sequence[float], gap: float = LABEL_GAP, low: float = 0.0, h
 def _draw_opponent(axes: Axes, evaluations: Sequence[Evaluation], opponent: str, colour: str, final_x: float) -> float:
     """Draw one opponent and return the height at which its label belongs."""
     points = [(each, score) for each in evaluations for score in each.scores if score.opponent == opponent]
-    during = [(each.training_s / 60, *_percent(score)) for each, score in points if not each.final]
+    during = [(each.training_s / 60, *_height(score)) for each, score in points if not each.final]
     end = 0.0
     if during:
         minutes, rates, lows, highs = zip(*during, strict=True)
@@ -78,7 +84,7 @@ def _draw_opponent(axes: Axes, evaluations: Sequence[Evaluation], opponent: str,
         axes.plot(minutes, rates, color=colour, linewidth=2, marker="o", markersize=3.5, clip_on=False)
         end = rates[-1]
     for _, score in (point for point in points if point[0].final):
-        end, low, high = _percent(score)
+        end, low, high = _height(score)
         axes.errorbar(
             [final_x],
             [end],
@@ -99,10 +105,13 @@ def _legend(evaluations: Sequence[Evaluation]) -> str:
         counts = [score.matches for each in evaluations if each.final == final for score in each.scores]
         if counts:
             parts.append(words.format(counts[-1]))
-    return ", ".join((*parts, "95% Wilson intervals"))
+    alone = any(score.opponent == ALONE for each in evaluations for score in each.scores)
+    return ", ".join((*parts, "95% intervals" if alone else "95% Wilson intervals"))
 
 
-def _percent(score: Score) -> tuple[float, float, float]:
+def _height(score: Score) -> tuple[float, float, float]:
+    if score.opponent == ALONE:
+        return score.reward, *score.reward_interval
     low, high = wilson(score.wins, score.matches)
     rate = score.wins / score.matches if score.matches else 0.0
     return 100 * rate, 100 * low, 100 * high

@@ -1,8 +1,10 @@
-"""How sure a share of wins is."""
+"""How sure a share of wins is, and a mean."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import sqrt
+from statistics import fmean, stdev
 
 Z_95 = 1.959963984540054  # two-sided
 
@@ -18,3 +20,11 @@ def wilson(wins: int, matches: int, z: float = Z_95) -> tuple[float, float]:
     spread = z * sqrt(share * (1 - share) / matches + weight / (4 * matches))
     low, high = (centre - spread) / (1 + weight), (centre + spread) / (1 + weight)
     return max(0.0, min(low, share)), min(1.0, max(high, share))  # rounding must not push it past its own share
+
+
+def normal(values: Sequence[float], z: float = Z_95) -> tuple[float, float]:
+    """The interval of the mean of many values; of one or none, nothing is known but itself."""
+    if len(values) < 2:
+        return (values[0], values[0]) if values else (0.0, 0.0)
+    mean, spread = fmean(values), z * stdev(values) / sqrt(len(values))
+    return mean - spread, mean + spread

@@ -15,6 +15,7 @@ from ludus.evaluation.intervals import wilson
 from ludus.metrics import bottleneck, names, times
 from ludus.metrics.exporters import csv, evaluations, text
 from ludus.metrics.exporters.evaluations import Evaluation, Score
+from ludus.metrics.observer import ALONE
 from ludus.metrics.times import RunTimes
 
 PROGRESS, EVALUATIONS, REPORT, CURVE = "progress.csv", "evaluations.jsonl", "report.md", "learning_curve.png"
@@ -44,7 +45,7 @@ def write(run_dir: Path, config: RunConfig, command: str) -> Path:
     found = evaluations.read(run_dir / EVALUATIONS)
     title = familiar.title(config)
     if found:
-        curve.draw(found, run_dir / CURVE, f"{title}: win rates in training")
+        curve.draw(found, run_dir / CURVE, title)
     kept = times.read(run_dir / times.STAGES_FILE)
     page = markdown(title, found, figures(csv.read(run_dir / PROGRESS)), command, kept)
     (run_dir / REPORT).write_text(page, encoding="utf-8")
@@ -74,8 +75,11 @@ def markdown(
         lines += ["This run ended before its first evaluation.", ""]
     else:
         when = "at the end" if last.final else f"after {text.duration(last.training_s)}, before the run was stopped"
-        lines += [f"## Win rates {when}", "", *table(last.scores), "", f"![Win rates over training]({CURVE})", ""]
-        lines += ["Every seed is played from every seat. A tie is no win. Intervals are Wilson's, 95%.", ""]
+        alone = any(score.opponent == ALONE for score in last.scores)
+        what = "Returns" if alone else "Win rates"
+        lines += [f"## {what} {when}", "", *table(last.scores), "", f"![{what} over training]({CURVE})", ""]
+        if not alone:
+            lines += ["Every seed is played from every seat. A tie is no win. Intervals are Wilson's, 95%.", ""]
     lines += ["## The run", "", "| | |", "| --- | ---: |"]
     lines += [*(f"| {label} | {value} |" for label, value in _run_rows(numbers)), ""]
     if kept is not None and kept.times.walls:
@@ -103,6 +107,8 @@ def where_the_time_went(kept: RunTimes) -> list[str]:
 
 def table(scores: Sequence[Score]) -> list[str]:
     """Win rates with their intervals, as the lines of a Markdown table."""
+    if any(score.opponent == ALONE for score in scores):
+        return _returns(scores)
     lines = [
         "| opponent | win rate | 95% interval | won | lost | tied | matches |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
@@ -113,6 +119,14 @@ def table(scores: Sequence[Score]) -> list[str]:
         interval = f"{text.percent(low, 1)} to {text.percent(high, 1)}"
         cells = (score.opponent, text.percent(rate, 1), interval, score.wins, score.losses, score.ties, score.matches)
         lines.append(f"| {' | '.join(str(cell) for cell in cells)} |")
+    return lines
+
+
+def _returns(scores: Sequence[Score]) -> list[str]:
+    lines = ["| return, mean | 95% interval | matches |", "| ---: | ---: | ---: |"]
+    for score in scores:
+        low, high = score.reward_interval
+        lines.append(f"| {score.reward:.2f} | {low:.2f} to {high:.2f} | {score.matches} |")
     return lines
 
 

@@ -152,6 +152,7 @@ METRICS: tuple[Metric, ...] = (
 WIN_RATE = Family(
     "win_rate", "gauge", "share", "of evaluation matches won against this opponent; a tie is no win", "heuristic"
 )
+RETURN = Family("return", "gauge", "reward", "what the agent earned in a match of the evaluation, on average", "none")
 TRAIN_WIN_RATE = Family(
     "train_win_rate", "mean", "share", "of training matches won against this kind of opponent", "past"
 )
@@ -162,7 +163,7 @@ MEAN_MS = Family("mean_ms", "duration", "ms", "mean time of a pass, by stage", "
 P50_MS = Family("p50_ms", "duration", "ms", "half of the passes took at most so long, by stage", "actor/policies")
 P95_MS = Family("p95_ms", "duration", "ms", "95 of 100 passes took at most so long, by stage", "actor/policies")
 
-FAMILIES: tuple[Family, ...] = (WIN_RATE, TRAIN_WIN_RATE, VOIDED_BY, FACT, SHARE, MEAN_MS, P50_MS, P95_MS)
+FAMILIES: tuple[Family, ...] = (WIN_RATE, RETURN, TRAIN_WIN_RATE, VOIDED_BY, FACT, SHARE, MEAN_MS, P50_MS, P95_MS)
 
 KINDS: dict[str, Kind] = {metric.name: metric.kind for metric in METRICS}
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+ALONE = "none"  # the opponent in games with one seat: there a match is judged by what it earned
+
 Numbers = Mapping[str, float | str]
 """One report of `Metrics`, by the names in names.py."""
 
@@ -26,6 +28,10 @@ class Result(Protocol):
     def win_rate(self) -> float: ...
     @property
     def interval(self) -> tuple[float, float]: ...
+    @property
+    def reward(self) -> float: ...
+    @property
+    def reward_interval(self) -> tuple[float, float]: ...
 
 
 class RunObserver(Protocol):

@@ -106,6 +106,8 @@ def test_two_plays_of_one_seed_are_equal(tmp_path: Path) -> None:
 def test_a_game_with_one_seat_is_played_alone(tmp_path: Path) -> None:
     (result,) = compete(tmp_path, ToyOptions(game="identity"), opponents=(), matches=7)
     assert (result.opponent, result.matches, result.wins, result.score) == ("none", 7, 7, 1.0)
+    assert result.reward == result.turns == 8  # a point for each right choice
+    assert result.reward_interval == (8, 8)
 
 
 def test_truncated_matches_are_counted_apart(tmp_path: Path) -> None:

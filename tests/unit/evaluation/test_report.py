@@ -7,7 +7,7 @@ import pytest
 
 from ludus.config.schema import RunConfig
 from ludus.durations import Durations
-from ludus.evaluation import report
+from ludus.evaluation import curve, report
 from ludus.metrics import names, times
 from ludus.metrics.exporters import csv
 from ludus.metrics.exporters.evaluations import Evaluation, Score
@@ -67,3 +67,14 @@ def test_a_run_without_an_evaluation_says_so_and_draws_nothing(tmp_path: Path) -
     path = report.write(tmp_path, RunConfig(game="toy"), "ludus train toy")
     assert "ended before its first evaluation" in path.read_text()
     assert not (tmp_path / report.CURVE).exists()
+
+
+def test_a_game_with_one_seat_is_told_by_what_it_earned(tmp_path: Path) -> None:
+    alone = Score("none", matches=20, wins=0, losses=0, ties=20, reward=195.25, reward_interval=(190.0, 200.5))
+    found = [Evaluation(60.0, 10, 1000, final, (alone,)) for final in (False, True)]
+    page = report.markdown("gymnasium CartPole-v1", found, report.Figures(60.0, {}), "ludus train cartpole")
+    assert "## Returns at the end" in page
+    assert "| 195.25 | 190.00 to 200.50 | 20 |" in page
+    assert "Win rates" not in page
+    curve.draw(found, tmp_path / "curve.png", "gymnasium CartPole-v1")
+    assert (tmp_path / "curve.png").stat().st_size > 1000

@@ -17,7 +17,7 @@ from rich.text import Text
 from ludus.metrics import names
 from ludus.metrics.exporters import text
 from ludus.metrics.exporters.log import LOGGER
-from ludus.metrics.observer import Numbers, Result
+from ludus.metrics.observer import ALONE, Numbers, Result
 from ludus.metrics.times import ACTOR, HOSTS, LEARNER
 
 WIDE = 110  # columns from which the bars are longer
@@ -96,9 +96,10 @@ class Screen:
         return Text.assemble(("ludus  ", "bold cyan"), (self.title, "bold"), no_wrap=True, overflow="ellipsis")
 
     def _win_rate_title(self) -> str:
+        what = "Return" if any(result.opponent == ALONE for result in self.results) else "Wins"
         if self.final:
-            return "Wins, final"
-        return f"Wins at {text.duration(self.evaluated_s)}" if self.results else "Wins"
+            return f"{what}, final"
+        return f"{what} at {text.duration(self.evaluated_s)}" if self.results else what
 
 
 def _budget(numbers: Numbers) -> RenderableType:
@@ -182,6 +183,12 @@ def _win_rates(results: Sequence[Result], numbers: Numbers, height: int, width: 
     cells = 20 if width >= WIDE else 8
     lines = 0
     for result in results[:height]:
+        if result.opponent == ALONE:
+            low, high = result.reward_interval
+            spread = f"{text.decimal(low)} to {text.decimal(high)}"
+            grid.add_row(_label("earned in a match"), "", text.decimal(result.reward), spread)
+            lines += 1
+            continue
         low, high = result.interval
         grid.add_row(
             _label(result.opponent),

@@ -22,6 +22,8 @@ class Score(msgspec.Struct, frozen=True):
     wins: int
     losses: int
     ties: int
+    reward: float = 0.0  # that the agent earned in a match, mean
+    reward_interval: tuple[float, float] = (0.0, 0.0)
 
 
 class Evaluation(msgspec.Struct, frozen=True):
@@ -50,7 +52,10 @@ class EvaluationLog:
         training_s, updates, decisions = (
             _finite(number(self._numbers, name)) for name in (names.TRAINING_S, names.UPDATES, names.DECISIONS)
         )
-        scores = tuple(Score(each.opponent, each.matches, each.wins, each.losses, each.ties) for each in results)
+        scores = tuple(
+            Score(each.opponent, each.matches, each.wins, each.losses, each.ties, each.reward, each.reward_interval)
+            for each in results
+        )
         with self._path.open("ab") as file:
             file.write(msgspec.json.encode(Evaluation(training_s, updates, decisions, final, scores)) + b"\n")
 

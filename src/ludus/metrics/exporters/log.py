@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TextIO
 
 from ludus.metrics.exporters import text
-from ludus.metrics.observer import Numbers, Result
+from ludus.metrics.observer import ALONE, Numbers, Result
 
 LOGGER = "ludus"  # what every module of ludus logs under
 EVERY_S = 10.0
@@ -37,11 +37,15 @@ class LogLines:
             self._log()
 
     def on_evaluation(self, results: Sequence[Result], *, final: bool = False) -> None:
+        what = "final evaluation" if final else "evaluation"
         for result in results:
+            if result.opponent == ALONE:
+                self._logger.info("%s: %s in a match, %d matches", what, text.earned(result), result.matches)
+                continue
             low, high = result.interval
             self._logger.info(
                 "%s against %s: %s won (95%%: %s to %s), %d matches",
-                "final evaluation" if final else "evaluation",
+                what,
                 result.opponent,
                 text.percent(result.win_rate, 1),
                 text.percent(low, 1),

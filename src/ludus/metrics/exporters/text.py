@@ -6,7 +6,13 @@ import math
 
 from ludus.metrics import names
 from ludus.metrics.bottleneck import sentence
-from ludus.metrics.observer import Numbers
+from ludus.metrics.observer import ALONE, Numbers, Result
+
+
+def earned(result: Result) -> str:
+    """What the agent earned in a match, with its 95% interval."""
+    low, high = result.reward_interval
+    return f"{decimal(result.reward)} earned (95%: {decimal(low)} to {decimal(high)})"
 
 
 def number(numbers: Numbers, name: str) -> float:
@@ -63,7 +69,8 @@ def evaluated(numbers: Numbers) -> str:
     ended, scheduled = number(numbers, names.EVALUATED), number(numbers, names.EVALUATION_MATCHES)
     if numbers.get(names.PHASE) != "evaluating" or math.isnan(ended + scheduled):
         return ""
-    return f"{ended:.0f}/{scheduled:.0f} against {numbers.get(names.EVALUATION_OPPONENT, '-')}"
+    opponent = numbers.get(names.EVALUATION_OPPONENT, "-")
+    return f"{ended:.0f}/{scheduled:.0f}" + ("" if opponent == ALONE else f" against {opponent}")
 
 
 def bottleneck(numbers: Numbers) -> str:
@@ -92,6 +99,7 @@ def line(numbers: Numbers) -> str:
         f"lag {decimal(get(names.LAG))}",
         f"entropy {decimal(get(names.ENTROPY))}",
         f"kl {decimal(get(names.KL))}",
+        f"reward {decimal(get(names.REWARD))}",
         f"hosts {count(get(names.HOSTS_ALIVE))}/{count(get(names.HOSTS_TOTAL))}",
     ]
     if math.isfinite(waiting := get(names.SHARE(names.HOST_WAIT))):

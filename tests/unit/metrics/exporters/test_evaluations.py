@@ -9,7 +9,9 @@ from ludus.metrics.observer import Result
 
 
 def result(opponent: str, wins: int) -> Result:
-    return SimpleNamespace(opponent=opponent, matches=100, wins=wins, losses=100 - wins, ties=0)
+    return SimpleNamespace(
+        opponent=opponent, matches=100, wins=wins, losses=100 - wins, ties=0, reward=0.5, reward_interval=(0.4, 0.6)
+    )
 
 
 def test_each_evaluation_is_one_line_with_its_time(tmp_path: Path) -> None:
@@ -18,7 +20,10 @@ def test_each_evaluation_is_one_line_with_its_time(tmp_path: Path) -> None:
     log.on_evaluation([result("random", 90), result("heuristic", 40)])
     (line,) = read(tmp_path / "evaluations.jsonl")
     assert (line.training_s, line.updates, line.decisions, line.final) == (12.5, 7, 999, False)
-    assert line.scores == (Score("random", 100, 90, 10, 0), Score("heuristic", 100, 40, 60, 0))
+    assert line.scores == (
+        Score("random", 100, 90, 10, 0, 0.5, (0.4, 0.6)),
+        Score("heuristic", 100, 40, 60, 0, 0.5, (0.4, 0.6)),
+    )
 
 
 def test_a_resumed_run_drops_what_it_plays_again_and_the_old_end(tmp_path: Path) -> None:
