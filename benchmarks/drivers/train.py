@@ -28,6 +28,12 @@ from ludus.scale import local
 
 PAUSE_S = 1000000.0  # nobody may be taken for hung while the others are measured
 INTERVALS = 1  # between updates, at least, in a measurement
+ENDLESS = (  # what makes a run go on until it is told to leave
+    f"fleet.reply_deadline_s={PAUSE_S}",
+    f"budget.minutes={PAUSE_S}",
+    f"checkpoint.every_s={PAUSE_S}",
+    "evaluation.every_updates=1000000000",
+)
 
 
 class Watcher:
@@ -39,10 +45,11 @@ class Watcher:
 
     def __init__(self) -> None:
         self._updated = threading.Condition()
-        self._ends: list[tuple[float, float]] = []  # time, learned
+        self._ends: list[tuple[float, float, float]] = []  # time, learned, updates
         self._first: tuple[float, float] | None = None  # played, learned
         self._played_per_learned = 1.0
         self._updates = 0.0
+        self._update_ms = 0.0
 
     def on_progress(self, numbers: Numbers) -> None:
         played, learned, updates = (
@@ -52,7 +59,8 @@ class Watcher:
             if updates == self._updates:
                 return
             self._updates = updates
-            self._ends.append((time.perf_counter(), learned))
+            self._update_ms = float(numbers.get(names.P50_MS(names.UPDATE), 0))  # pauses are in the mean
+            self._ends.append((time.perf_counter(), learned, updates))
             if self._first is None:
                 self._first = played, learned
             elif learned > self._first[1]:
@@ -71,15 +79,20 @@ class Watcher:
         with self._updated:
             self._ends.clear()
             self._updated.wait_for(lambda: time.perf_counter() >= until and len(self._ends) > INTERVALS)
-            (begin, before), (end, after) = self._ends[0], self._ends[-1]
+            (begin, before, first), (end, after, last) = self._ends[0], self._ends[-1]
             decisions = (after - before) * self._played_per_learned
-            return {"decisions": decisions, "seconds": end - begin, "updates": len(self._ends) - 1}
+            measured = {"decisions": decisions, "seconds": end - begin, "updates": last - first}
+            return {**measured, "update_ms": self._update_ms}
 
 
 def main(battle_format: str, hosts: str, matches: str) -> None:
+    learn(_config(battle_format, [f"fleet.hosts={hosts}", f"fleet.matches={matches}"]))
+
+
+def learn(config: RunConfig) -> None:
+    """Train, answer requests about it, and leave when there are no more."""
     run.PROGRESS_S = 0.05  # a user sees one report a second, which is coarse for a measurement of a few
     local.SILENCE_S = PAUSE_S
-    config = _config(battle_format, [f"fleet.hosts={hosts}", f"fleet.matches={matches}"])
     watcher = Watcher()
     threading.Thread(target=_answer_until_told_to_leave, args=(watcher,), daemon=True).start()
     with tempfile.TemporaryDirectory(prefix="ludus-bench-") as folder:
@@ -91,15 +104,8 @@ def _config(battle_format: str, sets: Sequence[str]) -> RunConfig:
     game = registry.load("showdown")
     presets = [load.read(path) for path in sorted(game.presets.glob("*.yaml"), key=lambda path: path.stem)]
     mine = [preset for preset in presets if preset.get("options", {}).get("format") == battle_format]
-    endless = [
-        f"options.format={battle_format}",
-        f"fleet.reply_deadline_s={PAUSE_S}",
-        f"budget.minutes={PAUSE_S}",
-        f"checkpoint.every_s={PAUSE_S}",
-        "evaluation.every_updates=1000000000",
-        *sets,
-    ]
-    return load.build(load.override(mine[0] if mine else {}, endless), options_of=lambda _: game.options)
+    changed = [f"options.format={battle_format}", *ENDLESS, *sets]
+    return load.build(load.override(mine[0] if mine else {}, changed), options_of=lambda _: game.options)
 
 
 def _answer_until_told_to_leave(watcher: Watcher) -> None:

@@ -10,7 +10,7 @@ import msgspec
 
 from ludus.errors import ConfigError
 from ludus.games.toy.faults import FaultyChannel
-from ludus.games.toy.matches import new_match, spec_of
+from ludus.games.toy.matches import WaitingMatch, new_match, spec_of
 from ludus.games.toy.options import ToyOptions
 from ludus.hosting.match import HostedGame
 from ludus.hosting.serve import serve
@@ -24,6 +24,8 @@ def make_game(options: Mapping[str, Any]) -> HostedGame:
     except msgspec.ValidationError as error:
         raise ConfigError(f"toy options: {error}") from error
     spec = spec_of(chosen)
+    if chosen.wait_s:
+        return HostedGame(spec, lambda: WaitingMatch(new_match(chosen, spec), chosen.wait_s))
     return HostedGame(spec, lambda: new_match(chosen, spec))
 
 

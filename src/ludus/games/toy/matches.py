@@ -10,6 +10,7 @@ recall    one seat; a cue is shown at the first decision and asked for at the la
 
 from __future__ import annotations
 
+import asyncio
 import random
 import time
 from collections.abc import Callable, Mapping
@@ -59,6 +60,21 @@ def new_match(options: ToyOptions, spec: GameSpec) -> Match:
         "recall": _Recall,
     }
     return _ToyMatch(options, spec, rules[options.game](options))
+
+
+class WaitingMatch:
+    """As if it were played elsewhere: `wait_s` pass in each turn, in all matches of a host at the same time."""
+
+    def __init__(self, match: Match, wait_s: float) -> None:
+        self._match = match
+        self._wait_s = wait_s
+
+    async def start(self, seed: int) -> Turn:
+        return self._match.start(seed)
+
+    async def advance(self, actions: Mapping[int, int]) -> Turn:
+        await asyncio.sleep(self._wait_s)
+        return self._match.advance(actions)
 
 
 class _Rules(Protocol):

@@ -16,7 +16,8 @@ class ToyOptions(Struct, frozen=True, forbid_unknown_fields=True):
     rounds: Count = 8  # identity, rps and recall: decisions of a seat in a match
     actions: Annotated[int, Meta(ge=2)] = 4  # identity and recall
     truncate_after: After = 0  # turns; a match that is longer is truncated
-    slow_s: Annotated[float, Meta(ge=0.0)] = 0.0  # waits this long in each turn of a match
+    slow_s: Annotated[float, Meta(ge=0.0)] = 0.0  # keeps its host busy this long in each turn of a match
+    wait_s: Annotated[float, Meta(ge=0.0)] = 0.0  # each turn takes this long, while the other matches go on
     crash_after: After = 0
     hang_after: After = 0
     garbage_after: After = 0

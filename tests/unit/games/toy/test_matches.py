@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from functools import cache
 from typing import Literal
 
@@ -9,7 +11,7 @@ import numpy as np
 import pytest
 
 from ludus.games.toy.game import game
-from ludus.games.toy.matches import best_actions, new_match, spec_of
+from ludus.games.toy.matches import WaitingMatch, best_actions, new_match, spec_of
 from ludus.games.toy.options import ToyOptions
 from ludus.hosting.match import Turn
 from ludus.spec import GameSpec
@@ -157,3 +159,26 @@ def test_random_policy_uses_every_legal_action_and_no_other() -> None:
     counts = np.bincount(game.scripted["random"](spec, 1).act(arrivals).action, minlength=3)
     assert counts[2] == 0
     assert min(counts[0], counts[1]) > 60
+
+
+def test_matches_that_wait_do_so_at_the_same_time_and_play_the_same() -> None:
+    options = ToyOptions(game="identity", rounds=2)
+    spec, wait_s = spec_of(options), 0.2
+
+    async def played(seed: int) -> Turn:
+        match = WaitingMatch(new_match(options, spec), wait_s)
+        await match.start(seed)
+        await match.advance({0: 1})
+        return await match.advance({0: 2})
+
+    async def all_played() -> list[Turn]:
+        return await asyncio.gather(*(played(seed) for seed in range(20)))
+
+    began_s = time.monotonic()
+    turns = asyncio.run(all_played())
+    assert 2 * wait_s <= time.monotonic() - began_s < 20 * wait_s
+    for seed, turn in enumerate(turns):
+        match = new_match(options, spec)
+        match.start(seed)
+        match.advance({0: 1})
+        assert match.advance({0: 2}).log == turn.log
