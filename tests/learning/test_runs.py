@@ -21,7 +21,7 @@ from tests.running import (
     tensors,
 )
 
-from ludus.config.schema import EvaluationConfig, OpponentsConfig, RunConfig
+from ludus.config.schema import ComputeConfig, EvaluationConfig, LearnerConfig, OpponentsConfig, RunConfig
 from ludus.errors import CheckpointError, ConfigError
 from ludus.metrics import names
 from ludus.policies import checkpoint
@@ -110,6 +110,8 @@ def test_checkpoint_of_another_game_is_refused(tmp_path: Path) -> None:
     ("change", "words"),
     [
         ({"device": "nonsense"}, "device: 'nonsense'"),
+        ({"learner": LearnerConfig(minibatch=128, accumulate=3)}, "learner.accumulate: 3"),
+        ({"learner": LearnerConfig(compute=ComputeConfig(precision="fp16"))}, "learner.compute.precision: fp16"),
         ({"options": {"gmae": "nim"}}, r"options.gmae"),
         ({"opponents": OpponentsConfig(scripted_names=("prefect",))}, "opponents.scripted_names.* 'perfect'"),
         (
@@ -121,6 +123,7 @@ def test_checkpoint_of_another_game_is_refused(tmp_path: Path) -> None:
 def test_wrong_setting_is_refused_with_its_place(tmp_path: Path, change: dict[str, object], words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         train(msgspec.structs.replace(config("serial", 1), **change), tmp_path, observer=Watch())
+    assert not (tmp_path / "logs").exists()  # no host was started
 
 
 def test_full_disk_is_counted_and_training_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -97,11 +97,14 @@ def train(
         name, chosen = source.stem, load.load(source, sets, options_of=prepare.options_of)
     if not resume and folder is not None and has_checkpoint(folder):
         raise ConfigError(f"{folder} already holds a run; add --resume to go on with it, or choose another --run-dir")
+    learning = run.learning(chosen)  # refuses what cannot be done on the device
     prepare.install(registry.load(chosen.game), chosen.options, console)
     folder = folder or new_run_dir(RUNS, name, date.today())
     folder.mkdir(parents=True, exist_ok=True)
     load.save(chosen, folder / CONFIG)
     provenance.note(folder)
+    if console.is_terminal:  # elsewhere they are lines of the log
+        console.print("\n".join(learning), highlight=False, markup=False)
     with _observed(folder, _title(chosen, folder), console) as observer:
         result = run.train(chosen, folder, resume=resume, observer=observer)
     asked = ["--game", game] if game is not None else [config or DEFAULT]

@@ -50,7 +50,6 @@ class PolicyConfig(Struct, frozen=True, forbid_unknown_fields=True):
     width: Count = 64  # of one entity's or move's embedding (pointer, transformer), a quarter of a hidden layer (mlp)
     layers: Count = 2  # hidden ones (mlp), blocks of attention (transformer)
     heads: Count = 4  # of attention (transformer); they divide the width
-    layers: Count = 2  # hidden ones (mlp)
     context: Count = 128  # of the whole state's vector
     memory: MemoryConfig = MemoryConfig()
     threads: Count = 1  # torch threads in each process: more stalls beside busy simulators
@@ -76,6 +75,16 @@ class ReplayConfig(Struct, frozen=True, forbid_unknown_fields=True):
     reuse: Annotated[int, Meta(ge=2)] = 2  # updates that one decision may be part of, the first included
 
 
+class ComputeConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """How the learner computes. On by default is only what benchmarks/bench_learner.py shows to help."""
+
+    precision: Literal["fp32", "bf16", "fp16"] = "fp32"  # of forward and backward; weights and optimiser stay fp32
+    compile: bool = False  # losses by torch.compile; where that fails the run goes on without, and says why
+    graphs: bool = False  # compiled losses as captured CUDA graphs
+    fused: bool = True  # a step of the optimiser is one kernel
+    pinned: bool = True  # on cuda: batches go over from page-locked memory while the next part is written
+
+
 class LearnerConfig(Struct, frozen=True, forbid_unknown_fields=True):
     algorithm: Literal["ppo", "vtrace"] = "ppo"
     decisions: Count = 4096  # per update
@@ -93,6 +102,8 @@ class LearnerConfig(Struct, frozen=True, forbid_unknown_fields=True):
     target_kl: NonNegative = 0.05  # an update stops after the epoch in which the mean KL passes this; 0: never
     adam_eps: Positive = 1e-5
     skipped_in_a_row: Count = 5  # updates with a NaN or infinite loss before the run stops
+    accumulate: Count = 1  # parts of a minibatch that are computed one after the other: less memory, the same step
+    compute: ComputeConfig = ComputeConfig()
     max_lag: CountOrAuto = 0  # versions; segments with an older decision are dropped and counted; 0: none is
     vtrace: VtraceConfig = VtraceConfig()
     replay: ReplayConfig = ReplayConfig()

@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ludus.learner.pinned import PinnedStaging
 from ludus.policies.distributions import Distribution
 from ludus.policies.nets import judge, prepare
 from ludus.policies.network import Staging
@@ -29,14 +30,27 @@ class Minibatch:
     legal: Tensor  # [n, A]
     action: Tensor  # [n]
     logp: Tensor  # [n] under the policy that chose
+    length: int = 1  # decisions that must stay together: T where these are whole segments
 
     @property
     def decisions(self) -> int:
         return len(self.at)
 
+    def split(self, parts: int) -> list[Minibatch]:
+        """So many parts, or fewer where there are not as many segments, about as large as each other."""
+        units = self.decisions // self.length
+        sizes = [len(part) * self.length for part in np.array_split(np.arange(units), min(parts, units))]
+        inputs = {name: torch.split(leaf, sizes) for name, leaf in self.inputs.items()}
+        columns = (torch.split(column, sizes) for column in (self.at, self.legal, self.action, self.logp))
+        return [
+            Minibatch(at, {name: leaf[index] for name, leaf in inputs.items()}, legal, action, logp, self.length)
+            for index, (at, legal, action, logp) in enumerate(zip(*columns, strict=True))
+        ]
+
     def judged(self, net: nn.Module) -> tuple[Distribution, Tensor]:
-        """What a net says of these decisions, and the values it sees [n]."""
-        return judge(net, self.inputs, self.legal)
+        """What a net says of these decisions, and the values it sees [n], in float32 whatever it computes in."""
+        said, value = judge(net, self.inputs, self.legal)
+        return said, value.float()
 
 
 class FlatBatch:
@@ -47,6 +61,7 @@ class FlatBatch:
         self.length: int = batch.action.shape[1]
         self.inputs = inputs  # [N, ...] each
         self.legal = legal  # [N, A]
+        self.device = legal.device
         self.action = self.tensor(batch.action.astype(np.int64))  # [N]
         self.logp = self.tensor(batch.logp)  # [N]
 
@@ -56,7 +71,7 @@ class FlatBatch:
 
     def tensor(self, values: NDArray[np.generic]) -> Tensor:
         """A copy of numbers by decision [B, T], as the minibatches need them [N]."""
-        return torch.from_numpy(values.flatten()).to(self.legal.device)
+        return torch.from_numpy(values.flatten()).to(self.device)
 
     def minibatches(
         self, generator: torch.Generator, decisions: int, *, whole_segments: bool = False
@@ -65,43 +80,46 @@ class FlatBatch:
 
         Whole segments: as many as do not exceed that, but at least one.
         """
+        units, size = self.decisions, decisions
         if whole_segments:
-            order = torch.randperm(self.segments, generator=generator)
-            for segments in torch.split(order, max(1, decisions // self.length)):
-                yield self.take_segments(segments)
-            return
-        for at in torch.split(torch.randperm(self.decisions, generator=generator), decisions):
-            yield self.take(at)
+            units, size = self.segments, max(1, decisions // self.length)
+        order = torch.randperm(units, generator=generator).to(self.device, non_blocking=True)  # one copy an epoch
+        for part in torch.split(order, size):
+            yield self.take_segments(part) if whole_segments else self.take(part)
 
     def in_order(self, decisions: int) -> Iterator[Minibatch]:
         """All of it once, as whole segments, first to last: to judge it anew without learning."""
-        for segments in torch.split(torch.arange(self.segments), max(1, decisions // self.length)):
+        order = torch.arange(self.segments, device=self.device)
+        for segments in torch.split(order, max(1, decisions // self.length)):
             yield self.take_segments(segments)
 
-    def take(self, index: Tensor) -> Minibatch:
-        """The decisions of these numbers [n]."""
-        at = index.to(self.legal.device)
+    def take(self, at: Tensor, length: int = 1) -> Minibatch:
+        """The decisions of these numbers [n], of which `length` must stay together."""
         return Minibatch(
             at=at,
             inputs={name: leaf.index_select(0, at) for name, leaf in self.inputs.items()},
             legal=self.legal.index_select(0, at),
             action=self.action[at],
             logp=self.logp[at],
+            length=length,
         )
 
     def take_segments(self, index: Tensor) -> Minibatch:
         """All decisions of these segments [b]."""
-        return self.take((index[:, None] * self.length + torch.arange(self.length)).flatten())
+        within = torch.arange(self.length, device=self.device)
+        return self.take((index[:, None] * self.length + within).flatten(), self.length)
 
 
 class Intake:
-    """Brings batches onto the device, `rows` decisions at a time."""
+    """Brings batches onto the device, `rows` decisions at a time; `pinned` is for CUDA devices alone."""
 
-    def __init__(self, net: nn.Module, spec: GameSpec, device: torch.device, rows: int) -> None:
+    def __init__(
+        self, net: nn.Module, spec: GameSpec, device: torch.device, rows: int, *, pinned: bool = False
+    ) -> None:
         self._net = net
         self._device = device
         self._rows = rows
-        self._staging = Staging(spec, device)
+        self._staging = PinnedStaging(spec, device, rows) if pinned else Staging(spec, device)
 
     def take(self, batch: SegmentBatch) -> FlatBatch:
         """It holds nothing of the SegmentBatch, which may be filled anew."""

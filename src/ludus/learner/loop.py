@@ -105,6 +105,7 @@ class Learner:
             self._feed.learned(lesson)
         self._source.release()
         if names.SKIPPED in numbers:
+            metrics.add(names.NON_FINITE, numbers.get(names.NON_FINITE, 0.0))
             self._skip()
             return False
         self._skipped_in_a_row = 0

@@ -1,28 +1,43 @@
-"""Adam over a net's weights as one flat vector. Knows no algorithm: it is given losses."""
+"""Adam over a net's weights as one flat vector. Knows no algorithm: it is given losses.
+
+Forward and backward go by the plan (compute.py): in lower precision, part by part, compiled. Weights, gradients and
+moments are float32 always.
+"""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, Self, TypeVar, TypeVarTuple
 
 import torch
 from torch import Tensor, nn
 
 from ludus.config.schema import LearnerConfig
 from ludus.errors import CheckpointError
+from ludus.learner.compiling import compiled, reason
+from ludus.learner.compute import plan
 from ludus.policies.weights import FlatWeights
 
 MOMENTS = ("exp_avg", "exp_avg_sq")
+SCALE, GROWN = "loss_scale", "loss_scale_grown"
+
+log = logging.getLogger(__name__)
 
 
-class Sized(Protocol):
+class Divisible(Protocol):
     """A minibatch, or a part of one."""
 
     @property
     def decisions(self) -> int: ...
 
+    def split(self, parts: int) -> Sequence[Self]:
+        """So many parts, or fewer where it is too small, about as large as each other."""
+        ...
 
-Part = TypeVar("Part", bound=Sized)
+
+Part = TypeVar("Part", bound=Divisible)
+Given = TypeVarTuple("Given")
 
 
 class Measured(NamedTuple):
@@ -46,36 +61,75 @@ class Optimiser:
         self.net = net.to(device).train()
         self.device = device
         self.weights = FlatWeights(net, gradients=True)
+        self.plan = plan(config, device)
         self._config = config
+        self._compiles = self.plan.compiled
+        self._scaler = torch.amp.GradScaler(device.type) if self.plan.scaled else None
+        self._non_finite = torch.zeros((), device=device)
         self._parameter = nn.Parameter(self.weights.vector)
         self._parameter.grad = self.weights.gradient
-        self._adam = torch.optim.Adam([self._parameter], lr=config.lr, eps=config.adam_eps, fused=True)
+        self._adam = torch.optim.Adam([self._parameter], lr=config.lr, eps=config.adam_eps, fused=self.plan.fused)
         self._adam.step()  # with a gradient of zero: creates the moments, changes nothing
         self._moments["step"].zero_()
 
     def set_lr(self, lr: float) -> None:
         self._adam.param_groups[0]["lr"] = lr
 
-    def step(self, parts: Sequence[Part], loss: Callable[[Part], Measured]) -> Tensor:
-        """One step down the mean loss over the decisions of all parts.
+    def step(self, parts: Sequence[Part], loss: Callable[[Part, *Given], Measured], *given: *Given) -> Tensor:
+        """One step down `loss(part, *given)`, the mean over the decisions of all parts, of which each may be split.
 
-        The mean of the reported numbers, and last the gradient's norm before clipping [k + 1].
+        The mean of the reported numbers, and last the gradient's norm before clipping [k + 1]. Where losses are scaled
+        and the scale was too large, nothing is learned from the minibatch and the norm is said to be 0.
         """
+        if self.plan.accumulate > 1:
+            parts = [piece for part in parts for piece in part.split(self.plan.accumulate)]
+        numbers = self._backward(parts, loss, *given)
+        if self._scaler is not None:
+            self._scaler.unscale_(self._adam)
+        norm = self.weights.gradient.norm()
+        sound = norm.isfinite()
+        self._non_finite += ~sound
+        self.weights.gradient.mul_((self._config.max_grad_norm / (norm + 1e-6)).clamp(max=1.0))
+        if self._scaler is None:
+            self._adam.step()
+        else:
+            self._scaler.step(self._adam)
+            self._scaler.update()
+            norm = torch.where(sound, norm, 0.0)
+        return torch.cat((numbers.detach(), norm[None]))
+
+    def non_finite(self) -> float:
+        """Minibatches since the last call whose gradient was not finite."""
+        count = float(self._non_finite)
+        self._non_finite.zero_()
+        return count
+
+    def _backward(self, parts: Sequence[Part], loss: Callable[[Part, *Given], Measured], *given: *Given) -> Tensor:
+        if self._compiles:
+            try:
+                return self._gradient(parts, compiled(loss, graphs=self.plan.graphs), *given)
+            except Exception as error:  # whatever the compiler stumbles over, the loss itself may be sound
+                self._compiles = False
+                log.warning("learner.compute.compile: going on without torch.compile: %s", reason(error))
+        return self._gradient(parts, loss, *given)
+
+    def _gradient(self, parts: Sequence[Part], loss: Callable[[Part, *Given], Measured], *given: *Given) -> Tensor:
+        """That of the mean over all parts' decisions, scaled where losses are; gives the mean of the numbers."""
         decisions = sum(part.decisions for part in parts)
         self.weights.gradient.zero_()
-        numbers: Tensor | None = None
+        numbers: list[Tensor] = []
         for part in parts:
-            measured = loss(part)
+            with torch.autocast(self.device.type, self.plan.autocast, enabled=self.plan.autocast is not None):
+                measured = loss(part, *given)
+            total, said = measured
             if len(parts) > 1:
                 share = part.decisions / decisions
-                measured = Measured(measured.loss * share, measured.numbers * share)
-            measured.loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
-            numbers = measured.numbers if numbers is None else numbers + measured.numbers
-        assert numbers is not None
-        norm = self.weights.gradient.norm()
-        self.weights.gradient.mul_((self._config.max_grad_norm / (norm + 1e-6)).clamp(max=1.0))
-        self._adam.step()
-        return torch.cat((numbers.detach(), norm[None]))
+                total, said = total * share, said * share
+            if self._scaler is not None:
+                total = self._scaler.scale(total)
+            total.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+            numbers.append(said)
+        return numbers[0] if len(numbers) == 1 else torch.stack(numbers).sum(0)
 
     def remember(self) -> Before:
         """What `restore` needs to undo all steps from here on."""
@@ -88,16 +142,22 @@ class Optimiser:
                 self._moments[name].copy_(moment)
 
     def state(self) -> dict[str, Tensor]:
-        """Adam's moments by parameter, and its step count."""
+        """Adam's moments by parameter, its step count, and how losses are scaled."""
         state = {"step": self._moments["step"]}
         for moment in MOMENTS:
             for name, part in self.weights.split(self._moments[moment]).items():
                 state[f"{moment}.{name}"] = part
+        if self._scaler is not None:
+            scaling = self._scaler.state_dict()
+            state[SCALE], state[GROWN] = torch.tensor(scaling["scale"]), torch.tensor(scaling["_growth_tracker"])
         return state
 
     def load_state(self, state: Mapping[str, Tensor]) -> None:
-        """Go on from what `state` gave; names of others are passed over. Raises CheckpointError for a missing one."""
-        missing = [name for name in self.state() if name not in state]
+        """Go on from what `state` gave; names of others are passed over. Raises CheckpointError for a missing one.
+
+        The scale of losses begins anew where it was not saved: in a run that went on in another precision.
+        """
+        missing = [name for name in self.state() if name not in state and name not in (SCALE, GROWN)]
         if missing:
             raise CheckpointError(f"the optimiser's state lacks {', '.join(missing[:3])}: it is of another net")
         with torch.no_grad():
@@ -106,6 +166,9 @@ class Optimiser:
                 prefix = f"{moment}."
                 parts = {name.removeprefix(prefix): part for name, part in state.items() if name.startswith(prefix)}
                 self._moments[moment].copy_(self.weights.join(parts))
+        if self._scaler is not None and SCALE in state:
+            scaling = {**self._scaler.state_dict(), "scale": float(state[SCALE]), "_growth_tracker": int(state[GROWN])}
+            self._scaler.load_state_dict(scaling)
 
     @property
     def _moments(self) -> dict[str, Tensor]:

@@ -43,7 +43,7 @@ class Categorical:
     draws = 1
 
     def __init__(self, logits: Tensor, legal: Tensor) -> None:
-        self._masked = torch.where(legal, logits, MASKED)
+        self._masked = torch.where(legal, logits.float(), MASKED)  # which fp16 cannot say
         self.log_probs = self._masked.log_softmax(1)
 
     def sample(self, generator: torch.Generator) -> Tensor:

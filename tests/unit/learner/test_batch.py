@@ -61,6 +61,20 @@ def test_whole_segments_stay_together_and_in_their_order(flat: FlatBatch, decisi
     assert sorted(rows[:, 0, 0].tolist()) == list(range(B))
 
 
+@pytest.mark.parametrize(("parts", "sizes"), [(2, [8, 4]), (3, [4, 4, 4]), (9, [4, 4, 4])])
+def test_minibatch_of_whole_segments_is_split_between_them(flat: FlatBatch, parts: int, sizes: list[int]) -> None:
+    whole = flat.take_segments(torch.tensor([4, 0, 2]))
+    pieces = whole.split(parts)
+    assert [piece.decisions for piece in pieces] == sizes
+    for name in ("at", "legal", "action", "logp"):
+        assert torch.equal(torch.cat([getattr(piece, name) for piece in pieces]), getattr(whole, name))
+    assert torch.equal(torch.cat([piece.inputs["leaves"] for piece in pieces]), whole.inputs["leaves"])
+
+
+def test_minibatch_of_decisions_is_split_anywhere(flat: FlatBatch) -> None:
+    assert [piece.decisions for piece in flat.take(torch.arange(7)).split(4)] == [2, 2, 2, 1]
+
+
 def test_batch_can_be_gone_through_in_order(flat: FlatBatch) -> None:
     parts = list(flat.in_order(9))
     assert torch.cat([part.at for part in parts]).tolist() == list(range(B * T))

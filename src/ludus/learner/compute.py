@@ -1,0 +1,115 @@
+"""How the learner computes: which of the device's abilities are used, and why the others are not. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+
+from ludus.config.schema import LearnerConfig
+from ludus.errors import ConfigError
+from ludus.learner.devices import Chosen
+
+DTYPES = {"fp32": None, "bf16": torch.bfloat16, "fp16": torch.float16}
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    name: str
+    on: bool
+    why: str  # what it is set to, or what keeps it off
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is used. `Optimiser` and `Intake` act on it."""
+
+    autocast: torch.dtype | None  # of the net's forward; weights, losses and the optimiser stay in float32
+    scaled: bool  # losses are scaled up, so that small gradients do not vanish in fp16
+    accumulate: int
+    compiled: bool
+    graphs: bool
+    fused: bool
+    pinned: bool
+    features: tuple[Feature, ...]
+
+
+def plan(config: LearnerConfig, device: torch.device) -> Plan:
+    """Raises ConfigError for what cannot be done; what would be of no use on this device is off, with its reason."""
+    compute, kind = config.compute, device.type
+    if compute.precision == "fp16" and kind == "cpu":
+        raise ConfigError(
+            "learner.compute.precision: fp16 does not work on a CPU; accepted there are fp32 and bf16, "
+            "or set device to cuda or mps"
+        )
+    if config.minibatch % config.accumulate:
+        raise ConfigError(
+            f"learner.accumulate: {config.accumulate} parts do not divide learner.minibatch of {config.minibatch}; "
+            f"accepted are {_listed(_divisors(config.minibatch))}"
+        )
+    features = tuple(_features(config, kind))
+    on = {feature.name: feature.on for feature in features}
+    return Plan(
+        autocast=DTYPES[compute.precision],
+        scaled=on[SCALER],
+        accumulate=config.accumulate,
+        compiled=on[COMPILE],
+        graphs=on[GRAPHS],
+        fused=on[FUSED],
+        pinned=on[PINNED],
+        features=features,
+    )
+
+
+def describe(plan: Plan, chosen: Chosen) -> list[str]:
+    """For the start of a run: the device, what is on, what is off and why."""
+    used = ", ".join(f"{feature.name} ({feature.why})" for feature in plan.features if feature.on)
+    idle = "; ".join(f"{feature.name}: {feature.why}" for feature in plan.features if not feature.on)
+    return [
+        f"learner on {chosen.device}" + (f" ({chosen.why})" if chosen.why else ""),
+        f"  on:  {used or 'none'}",
+        f"  off: {idle or 'none'}",
+    ]
+
+
+AUTOCAST, SCALER, ACCUMULATION = "autocast", "loss scaling", "gradient accumulation"
+COMPILE, GRAPHS, FUSED, PINNED = "torch.compile", "CUDA graphs", "fused optimiser", "pinned copies"
+
+
+def _features(config: LearnerConfig, kind: str) -> Iterator[Feature]:
+    compute = config.compute
+    precision = f"learner.compute.precision is {compute.precision}"
+    yield Feature(AUTOCAST, compute.precision != "fp32", precision)
+    scaled = compute.precision == "fp16"
+    yield Feature(SCALER, scaled, precision if scaled else f"{compute.precision} needs none")
+    yield Feature(ACCUMULATION, config.accumulate > 1, f"learner.accumulate is {config.accumulate}")
+    yield Feature(COMPILE, compute.compile, f"learner.compute.compile is {_word(compute.compile)}")
+    yield _graphs(config, kind)
+    yield Feature(FUSED, compute.fused, f"learner.compute.fused is {_word(compute.fused)}")
+    pinned = compute.pinned and kind == "cuda"
+    why = f"learner.compute.pinned is {_word(compute.pinned)}"
+    yield Feature(PINNED, pinned, why if pinned or not compute.pinned else f"{kind} has no use for them")
+
+
+def _graphs(config: LearnerConfig, kind: str) -> Feature:
+    asked = config.compute.graphs
+    why = f"learner.compute.graphs is {_word(asked)}"
+    if asked and not config.compute.compile:
+        why = "they need learner.compute.compile"
+    elif asked and kind != "cuda":
+        why = f"{kind} has none"
+    return Feature(GRAPHS, asked and config.compute.compile and kind == "cuda", why)
+
+
+def _word(value: bool) -> str:
+    return "true" if value else "false"
+
+
+def _divisors(number: int) -> list[int]:
+    return [part for part in range(1, number + 1) if number % part == 0]
+
+
+def _listed(numbers: list[int]) -> str:
+    shown = numbers if len(numbers) <= 8 else numbers[:8]
+    return ", ".join(map(str, shown)) + (" ..." if shown is not numbers else "")

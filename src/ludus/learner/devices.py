@@ -1,0 +1,43 @@
+"""On which device a learner works."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+
+from ludus.errors import ConfigError
+
+ACCEPTED = "accepted are auto, cpu, cuda, cuda:N and mps"
+
+
+class Chosen(NamedTuple):
+    device: torch.device
+    why: str  # in words: which one it is, and for `auto` why it is this one
+
+
+def choose(name: str) -> Chosen:
+    """The device of that name; `auto`: cuda, else mps, else the CPU. Raises ConfigError for one that is not here."""
+    if name != "auto":
+        return Chosen(_existing(name), _model(torch.device(name)))
+    if torch.cuda.is_available():
+        device = torch.device("cuda")
+        return Chosen(device, _model(device))
+    if torch.backends.mps.is_available():
+        return Chosen(torch.device("mps"), "")
+    return Chosen(torch.device("cpu"), "there is no cuda or mps device here")
+
+
+def _existing(name: str) -> torch.device:
+    try:
+        device = torch.empty(0, device=name).device
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise ConfigError(f"device: {name!r} cannot be used here ({reason}); {ACCEPTED}") from error
+    if device.type not in ("cpu", "cuda", "mps"):
+        raise ConfigError(f"device: {name!r} holds no numbers to learn with; {ACCEPTED}")
+    return device
+
+
+def _model(device: torch.device) -> str:
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else ""

@@ -1,0 +1,38 @@
+"""Rows on their way to a CUDA device: from page-locked memory, while the next ones are being written."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ludus.policies.blocks import Block, leaves
+from ludus.spec import GameSpec
+
+BLOCKS = 2  # one is written while the other goes over
+
+
+class PinnedStaging:
+    """As policies.network.Staging, for at most `rows` at a time. One copy a call; what it returns are views there.
+
+    They are overwritten by a later call, but only after what was queued on them before.
+    """
+
+    def __init__(self, spec: GameSpec, device: torch.device, rows: int) -> None:
+        self._spec = spec
+        fields = {"obs": ("uint8", (rows, spec.obs.nbytes)), "legal": ("bool", (rows, spec.actions))}
+        self._blocks = [Block(fields, device) for _ in range(BLOCKS)]
+        self._sent = [torch.cuda.Event() for _ in range(BLOCKS)]  # type: ignore[no-untyped-call]  # torch leaves it untyped
+        self._turn = 0
+
+    def put(self, obs: NDArray[np.uint8], legal: NDArray[np.bool_]) -> tuple[dict[str, Tensor], Tensor]:
+        """Rows [n, nbytes] and masks [n, A]."""
+        rows, self._turn = len(obs), (self._turn + 1) % BLOCKS
+        block, sent = self._blocks[self._turn], self._sent[self._turn]
+        sent.synchronize()  # what was in it has gone
+        block.arrays["obs"][:rows] = obs
+        block.arrays["legal"][:rows] = legal
+        block.send()
+        sent.record()
+        return leaves(self._spec.obs, block.tensors["obs"][:rows]), block.tensors["legal"][:rows]

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from ludus.config.schema import ComputeConfig, LearnerConfig
+from ludus.errors import ConfigError
+from ludus.learner.compute import describe, plan
+from ludus.learner.devices import Chosen, choose
+
+CPU, CUDA = torch.device("cpu"), torch.device("cuda")
+EVERYTHING = LearnerConfig(accumulate=4, compute=ComputeConfig(precision="fp16", compile=True, graphs=True))
+
+
+def test_fp16_on_a_cpu_is_refused_with_its_place_and_what_would_be_accepted() -> None:
+    with pytest.raises(ConfigError, match=r"learner\.compute\.precision: fp16 .* accepted there are fp32 and bf16"):
+        plan(EVERYTHING, CPU)
+
+
+def test_accumulation_that_does_not_divide_the_minibatch_is_refused_with_what_does() -> None:
+    with pytest.raises(ConfigError, match=r"accumulate: 5 parts .*minibatch of 12; accepted are 1, 2, 3, 4, 6, 12"):
+        plan(LearnerConfig(minibatch=12, accumulate=5), CPU)
+
+
+@pytest.mark.parametrize("name", ["nonsense", "cuda:99", "meta"])
+def test_device_that_cannot_be_used_is_refused_with_those_that_can(name: str) -> None:
+    with pytest.raises(ConfigError, match=rf"device: '{name}' .*accepted are auto, cpu, cuda, cuda:N and mps"):
+        choose(name)
+
+
+def test_auto_takes_the_device_that_is_there() -> None:
+    kinds = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
+    assert choose("auto").device.type == next(kind for kind, here in kinds.items() if here)
+    assert choose("cpu").device == CPU
+
+
+def test_everything_asked_for_is_on_where_the_device_has_it() -> None:
+    chosen = plan(EVERYTHING, CUDA)
+    assert chosen.autocast == torch.float16
+    assert chosen.accumulate == 4
+    assert all((chosen.scaled, chosen.compiled, chosen.graphs, chosen.fused, chosen.pinned))
+    assert describe(chosen, Chosen(CUDA, "a card"))[0] == "learner on cuda (a card)"
+    assert describe(chosen, Chosen(CUDA, ""))[2] == "  off: none"
+
+
+def test_start_says_what_is_off_and_why() -> None:
+    asked = LearnerConfig(compute=ComputeConfig(graphs=True, compile=True))
+    device, on, off = describe(plan(asked, CPU), Chosen(CPU, "no other"))
+    assert device == "learner on cpu (no other)"
+    assert (
+        on == "  on:  torch.compile (learner.compute.compile is true), fused optimiser (learner.compute.fused is true)"
+    )
+    assert "autocast: learner.compute.precision is fp32" in off
+    assert "gradient accumulation: learner.accumulate is 1" in off
+    assert "CUDA graphs: cpu has none" in off
+    assert "pinned copies: cpu has no use for them" in off
+    assert (
+        "they need learner.compute.compile"
+        in describe(plan(LearnerConfig(compute=ComputeConfig(graphs=True)), CUDA), Chosen(CUDA, ""))[2]
+    )
