@@ -84,11 +84,11 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--concurrency", type=int, default=16, help="battles at a time (16)")
     parser.add_argument("--quick", action="store_true", help="coarser, in under a minute")
     parser.add_argument("--repeats", type=int, help="how often each is measured (7; quick: 2)")
-    parser.add_argument("--seconds", type=float, help="of one measurement (8; quick: 2)")
+    parser.add_argument("--seconds", type=float, help="of one measurement (16; quick: 2)")
     parser.add_argument("--warm-up", type=float, help="seconds before the first (30; quick: 3)")
     parser.add_argument("--save", action="store_true", help=f"append the result to {RESULTS.relative_to(ROOT)}")
     chosen = parser.parse_args()
-    for name, usual, quick in (("repeats", 7, 2), ("seconds", 8.0, 2.0), ("warm_up", 30.0, 3.0)):
+    for name, usual, quick in (("repeats", 7, 2), ("seconds", 16.0, 2.0), ("warm_up", 30.0, 3.0)):
         if getattr(chosen, name) is None:
             setattr(chosen, name, quick if chosen.quick else usual)
     return chosen

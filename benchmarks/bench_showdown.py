@@ -28,6 +28,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks import contest
 from benchmarks.contest import Contestant
 
+from ludus.config.schema import FleetConfig
 from ludus.games.showdown import install
 from ludus.games.showdown.game import HERE, NODE_FLAGS
 
@@ -80,7 +81,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, help="of one measurement (6; quick: 1)")
     parser.add_argument("--warm-up", type=float, help="seconds before the first (20; quick: 1.2)")
     parser.add_argument("--hosts", type=int, default=contest.machine()["cores"], help="processes (one per core)")
-    parser.add_argument("--matches", type=int, default=32, help="per host")
+    parser.add_argument("--matches", type=int, default=FleetConfig().matches, help="per host (%(default)s, as in runs)")
     parser.add_argument("--save", action="store_true", help=f"append the result to {RESULTS.relative_to(ROOT)}")
     chosen = parser.parse_args()
     for name, usual, quick in (("repeats", 5, 2), ("seconds", 6.0, 1.0), ("warm_up", 20.0, 1.2)):
