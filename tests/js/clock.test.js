@@ -5,8 +5,8 @@ const assert = require('node:assert');
 const path = require('node:path');
 const { test } = require('node:test');
 
-const HOST = path.join(__dirname, '../../src/ludus/games/showdown/host');
-const { BUCKETS, ENCODE, SEND, SIMULATE, StageClock, WAIT, bucketOf } = require(path.join(HOST, 'clock.js'));
+const HOSTING = path.join(__dirname, '../../src/ludus/hosting/javascript');
+const { BUCKETS, ENCODE, SEND, SIMULATE, StageClock, WAIT, bucketOf } = require(path.join(HOSTING, 'clock.js'));
 
 /** As the protocol's page has it. */
 function plainBucket(ns) {

@@ -2,7 +2,7 @@
 const assert = require('node:assert/strict');
 const { test } = require('node:test');
 const path = require('node:path');
-const frames = require(path.join(__dirname, '../../src/ludus/games/showdown/host/frames.js'));
+const frames = require(path.join(__dirname, '../../src/ludus/hosting/javascript/frames.js'));
 
 const { ArrivalStage, FrameReader, FrameWriter, KIND, MAX_BODY, ProtocolError } = frames;
 

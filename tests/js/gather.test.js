@@ -4,8 +4,8 @@
 const assert = require('node:assert/strict');
 const path = require('node:path');
 const { mock, test } = require('node:test');
-const { HOST } = require('./simulator.js');
-const { FrameReader, KIND } = require(path.join(HOST, 'frames.js'));
+const { HOST, HOSTING } = require('./simulator.js');
+const { FrameReader, KIND } = require(path.join(HOSTING, 'frames.js'));
 const { setUp } = require(path.join(HOST, 'setup.js'));
 const { ServerHost } = require(path.join(HOST, 'server', 'host.js'));
 

@@ -6,10 +6,10 @@ const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const { test } = require('node:test');
-const { HOST, SplitMix, sim } = require('./simulator.js');
-const { FrameReader, KIND, ProtocolError } = require(path.join(HOST, 'frames.js'));
+const { HOST, HOSTING, SplitMix, sim } = require('./simulator.js');
+const { FrameReader, KIND, ProtocolError } = require(path.join(HOSTING, 'frames.js'));
 const { Host } = require(path.join(HOST, 'host.js'));
-const { matchSeed } = require(path.join(HOST, 'matches.js'));
+const { matchSeed } = require(path.join(HOSTING, 'seeds.js'));
 const { loadTeams, splitTeams } = require(path.join(HOST, 'teams.js'));
 
 /** A host whose frames are collected instead of written. */

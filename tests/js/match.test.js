@@ -4,8 +4,8 @@
 const assert = require('node:assert/strict');
 const path = require('node:path');
 const { test } = require('node:test');
-const { HOST, SplitMix } = require('./simulator.js');
-const { ArrivalStage } = require(path.join(HOST, 'frames.js'));
+const { HOST, HOSTING, SplitMix } = require('./simulator.js');
+const { ArrivalStage } = require(path.join(HOSTING, 'frames.js'));
 const { Match } = require(path.join(HOST, 'matches.js'));
 const { setUp } = require(path.join(HOST, 'setup.js'));
 

@@ -4,9 +4,9 @@
 const assert = require('node:assert/strict');
 const path = require('node:path');
 const { mock, test } = require('node:test');
-const { HOST } = require('./simulator.js');
-const { ArrivalStage, HostError } = require(path.join(HOST, 'frames.js'));
-const { SlotHost } = require(path.join(HOST, 'hosting.js'));
+const { HOST, HOSTING } = require('./simulator.js');
+const { ArrivalStage, HostError } = require(path.join(HOSTING, 'frames.js'));
+const { SlotHost } = require(path.join(HOSTING, 'slots.js'));
 const { setUp } = require(path.join(HOST, 'setup.js'));
 const { ServedBattle } = require(path.join(HOST, 'server', 'battle.js'));
 const { Connection, inventName, parseMessage, userId } = require(path.join(HOST, 'server', 'connection.js'));
@@ -524,7 +524,7 @@ test('a battle that the server does not bring back is lost', async () => {
 // -- scheduled matches
 
 test('a scheduled match that was lost to something passing is opened again, three times', () => {
-	const host = new SlotHost('', () => {}, () => {});
+	const host = new SlotHost(() => {}, () => {});
 	Object.assign(host, { schedule: [[5, 50], [6, 60]], begun: 2, faults: 0, seed: 1 });
 	const said = [];
 	host.writer.json = (kind, body) => said.push(body.again ?? false);

@@ -4,12 +4,13 @@
 const path = require('node:path');
 
 const HOST = path.join(__dirname, '../../src/ludus/games/showdown/host');
+const HOSTING = path.join(__dirname, '../../src/ludus/hosting/javascript');
 const ROOT = process.env.LUDUS_TEST_SIMULATOR; // set by the pytest that runs these files
 if (!ROOT) throw new Error('LUDUS_TEST_SIMULATOR must name the folder of the pokemon-showdown package');
 
 const sim = require(ROOT);
 const { ActionSet } = require(path.join(HOST, 'actions.js'));
-const { SplitMix } = require(path.join(HOST, 'matches.js'));
+const { SplitMix } = require(path.join(HOSTING, 'seeds.js'));
 
 function actionSetOf(formatId) {
 	const format = sim.Dex.formats.get(formatId);
@@ -42,4 +43,4 @@ function waitsFor(side) {
 	return side.activeRequest !== null && !side.activeRequest.wait && !side.isChoiceDone();
 }
 
-module.exports = { HOST, SplitMix, actionSetOf, legalActions, sim, startBattle, waitsFor };
+module.exports = { HOST, HOSTING, SplitMix, actionSetOf, legalActions, sim, startBattle, waitsFor };

@@ -3,18 +3,19 @@
 // Usage: node host.js --sim <folder of the pokemon-showdown package>
 // It blocks on stdin between frames, so there is no event loop: every frame is answered before the next one is read.
 
-const { WAIT } = require('./clock.js');
-const { FrameReader, HostError, KIND, ProtocolError, decodeConfigure } = require('./frames.js');
-const { SlotHost } = require('./hosting.js');
+const { answerFrames } = require('../../../hosting/javascript/blocking.js');
+const { HostError, ProtocolError, decodeConfigure } = require('../../../hosting/javascript/frames.js');
+const { leave } = require('../../../hosting/javascript/process.js');
+const { SlotHost } = require('../../../hosting/javascript/slots.js');
+const { battleHost } = require('./hosting.js');
 const { Match } = require('./matches.js');
-const { createHost, leave, readSome } = require('./process.js');
 const { SEATS } = require('./seated.js');
 const { setUp } = require('./setup.js');
+const { createHost } = require('./starting.js');
 
-const READ_BYTES = 1 << 16;
 const TIMED_OF = 4; // a lap within a turn costs a third of a microsecond: all of them would be 1.6% of a host's CPU
 
-class Host extends SlotHost {
+class Host extends battleHost(SlotHost) {
 	constructor(...given) {
 		super(...given);
 		this.timedOf = TIMED_OF;
@@ -106,31 +107,11 @@ class Host extends SlotHost {
 function main() {
 	const host = createHost(Host);
 	try {
-		serve(host);
+		answerFrames(host);
 	} catch (error) {
 		leave(host, error);
 	}
 	leave(host);
-}
-
-/** Until STOP or the end of stdin. */
-function serve(host) {
-	const reader = new FrameReader();
-	for (;;) {
-		for (let frame = reader.next(); frame; frame = reader.next()) {
-			if (frame.kind === KIND.STOP) return;
-			if (frame.kind === KIND.ACTIONS) host.act(frame.body);
-			else if (frame.kind === KIND.CONFIGURE && !host.slots) host.configure(frame.body);
-			else throw new ProtocolError(`a frame of kind ${frame.kind} came at the wrong time`);
-		}
-		const bytes = readSome(reader.space(READ_BYTES));
-		host.clock.lap(WAIT);
-		if (bytes === 0) {
-			reader.close();
-			return;
-		}
-		reader.pushed(bytes);
-	}
 }
 
 if (require.main === module) main();

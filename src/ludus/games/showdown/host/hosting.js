@@ -1,108 +1,25 @@
 'use strict';
-// What hosts share, wherever their battles are played: slots, the numbers of matches, faults and frames to be sent.
+// What Showdown's hosts share, wherever their battles are played.
 
-const { SEND, SILENT, StageClock } = require('./clock.js');
-const { ArrivalStage, FrameWriter, HostError, KIND, ProtocolError, decodeActions } = require('./frames.js');
-const { matchSeed } = require('./matches.js');
 const { SEATS } = require('./seated.js');
 const { hello } = require('./setup.js');
 
-const TIMES_AGAIN = 3; // a scheduled match is opened again
-const FAULTS_IN_A_ROW = 20; // matches that fail without one that ends between them, before the host gives up
-
-class SlotHost {
-	/** `send(writer)` writes out all bytes collected so far; `log(text)` is for people. */
+/** `Base` is the kind of host that fits: one that answers at once, or one that waits for something outside. */
+const battleHost = Base => class BattleHost extends Base {
+	/** `simRoot` is the folder of the pokemon-showdown package. */
 	constructor(simRoot, send, log) {
+		super(send, log);
 		this.simRoot = simRoot;
-		this.send = send;
-		this.log = log;
-		this.writer = new FrameWriter();
-		this.clock = SILENT;
-		this.timedOf = 1; // answers: one of so many is timed stage by stage
-		this.slots = null;
-		this.faultsAllowed = FAULTS_IN_A_ROW;
-		this.lost = new Map(); // scheduled matches that were lost to something that passes: number -> times
 	}
 
-	/** Take a CONFIGURE message in; `setup` is what its options lead to, by `setUp`. */
-	prepare({ matches, seed, schedule, resume, timesS = null }, setup) {
+	/** Take a CONFIGURE message in and say HELLO; `setup` is what its options lead to, by `setUp`. */
+	prepare(message, setup) {
 		this.setup = setup;
-		this.seed = seed;
-		this.schedule = schedule;
-		this.begun = resume ? resume.following : 0;
-		this.faults = 0;
-		this.advanced = 0;
-		this.slots = Array(matches).fill(null);
-		this.stage = new ArrivalStage(matches * SEATS, setup.actionSet.maskBytes, setup.observer.nbytes);
-		this.writer.json(KIND.HELLO, hello(setup));
-		this.flushWriter();
-		if (timesS !== null) this.clock = setup.clock = new StageClock(timesS, this.timedOf);
+		const { size: actions, maskBytes } = setup.actionSet;
+		const obsBytes = setup.observer.nbytes;
+		this.prepareSlots(message, { seats: SEATS, actions, maskBytes, obsBytes, hello: hello(setup) });
+		setup.clock = this.clock;
 	}
+};
 
-	/** {rows, actions} of an ACTIONS frame. */
-	choices(body) {
-		if (!this.slots) throw new ProtocolError('ACTIONS came before CONFIGURE');
-		return decodeActions(body);
-	}
-
-	/** The match in a slot whose row has chosen. */
-	matchAt(slot, row, action) {
-		const match = this.slots[slot];
-		if (!match) throw new ProtocolError(`ACTIONS names row ${row}, which was not asked`);
-		if (action < 0 || action >= this.setup.actionSet.size) {
-			throw new ProtocolError(`row ${row} chose action ${action}, there are ${this.setup.actionSet.size}`);
-		}
-		return match;
-	}
-
-	/** Number and seed of the next match, or of the one that is `resumed`; null when the schedule is played. */
-	nextMatch(resumed = null) {
-		if (resumed !== null) return { number: resumed, seed: matchSeed(this.seed, resumed) };
-		if (!this.schedule) {
-			const number = this.begun++;
-			return { number, seed: matchSeed(this.seed, number) };
-		}
-		if (this.begun >= this.schedule.length) return null;
-		const [number, seed] = this.schedule[this.begun++];
-		return { number, seed };
-	}
-
-	reportEnding(match) {
-		this.faults = 0;
-		this.writer.ending(match.ending, match.finalObs);
-	}
-
-	reportFault(slot, match) {
-		const error = match.fault;
-		this.log(`match ${match.number} (seed ${match.seed}) failed: ${error.stack}\n${error.detail || ''}\n`);
-		if (++this.faults > this.faultsAllowed) {
-			throw new HostError('internal', `${this.faults} matches in a row failed, the last one: ${error.message}`);
-		}
-		const said = { message: error.message, kind: 'match', slot, number: match.number };
-		this.writer.json(KIND.ERROR, this.#queueAgain(match) ? { ...said, again: true } : said);
-	}
-
-	/** Put a scheduled match at the end of the schedule when what it was lost to may have passed by then. */
-	#queueAgain({ fault, number, seed }) {
-		const times = this.lost.get(number) ?? 0;
-		if (!this.schedule || !fault.isPassing || times >= TIMES_AGAIN) return false;
-		this.lost.set(number, times + 1);
-		this.schedule.push([number, seed]);
-		return true;
-	}
-
-	/** Append what completes an answer: all that is staged and, when it is time, where the time went. */
-	completeAnswer() {
-		const times = this.clock.due();
-		if (times !== null) this.writer.json(KIND.TIMES, times);
-		this.stage.flush(this.writer, true);
-	}
-
-	flushWriter() {
-		this.advanced = 0;
-		this.send(this.writer);
-		this.clock.lap(SEND);
-	}
-}
-
-module.exports = { SlotHost };
+module.exports = { battleHost };

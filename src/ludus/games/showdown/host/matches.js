@@ -1,47 +1,12 @@
 'use strict';
 // One battle between two seats on the simulator in this process: seeds, asking and choosing, refused choices.
 
-const { ENCODE, SIMULATE } = require('./clock.js');
-const { HostError, ProtocolError } = require('./frames.js');
+const { ENCODE, SIMULATE } = require('../../../hosting/javascript/clock.js');
+const { HostError, ProtocolError } = require('../../../hosting/javascript/frames.js');
+const { SplitMix } = require('../../../hosting/javascript/seeds.js');
 const { SEATS, Seated } = require('./seated.js');
 
 const NONE = -1;
-const MASK_64 = (1n << 64n) - 1n;
-
-/** splitmix64: one 64-bit stream from one seed. */
-class SplitMix {
-	constructor(seed) {
-		this.state = BigInt(seed) & MASK_64;
-	}
-
-	next() {
-		this.state = (this.state + 0x9e3779b97f4a7c15n) & MASK_64;
-		return mix(this.state);
-	}
-
-	/** A seed in the simulator's own form: four 16-bit numbers. */
-	nextBattleSeed() {
-		const bits = this.next();
-		return [48n, 32n, 16n, 0n].map(shift => Number((bits >> shift) & 0xffffn)).join(',');
-	}
-
-	nextBelow(limit) {
-		return Number(this.next() % BigInt(limit));
-	}
-}
-
-/** The seed of match `number` in a host seeded with `seed`: output number + 1 of splitmix64, its upper 53 bits. */
-function matchSeed(seed, number) {
-	const state = (BigInt(seed) + 0x9e3779b97f4a7c15n * BigInt(number + 1)) & MASK_64;
-	return Number(mix(state) >> 11n);
-}
-
-function mix(state) {
-	let z = state;
-	z = ((z ^ (z >> 30n)) * 0xbf58476d1ce4e5b9n) & MASK_64;
-	z = ((z ^ (z >> 27n)) * 0x94d049bb133111ebn) & MASK_64;
-	return z ^ (z >> 31n);
-}
 
 /**
  * The same seed and actions give the same match, whatever order the seats answer in: seat 0's choice always reaches the
@@ -183,4 +148,4 @@ function silent() {
 	return '';
 }
 
-module.exports = { Match, SplitMix, matchSeed };
+module.exports = { Match };

@@ -2,9 +2,11 @@
 // From a CONFIGURE message's options to what all matches of a host share, and to the HELLO that describes it.
 
 const path = require('node:path');
-const { SILENT } = require('./clock.js');
+const { SILENT } = require('../../../hosting/javascript/clock.js');
 const { ActionSet, SWITCHES } = require('./actions.js');
-const { HostError, VERSION } = require('./frames.js');
+const { HostError, VERSION } = require('../../../hosting/javascript/frames.js');
+const { packTable } = require('../../../hosting/javascript/layout.js');
+const { checkedOptions, suggestion } = require('../../../hosting/javascript/options.js');
 const { SEATS } = require('./seated.js');
 const { loadTeams } = require('./teams.js');
 
@@ -61,26 +63,6 @@ function hello({ actionSet, dex, engine, format, observer, teams }) {
 	};
 }
 
-function packTable(shape, data) {
-	const values = Float32Array.from(data);
-	return { shape, data: Buffer.from(values.buffer).toString('base64') };
-}
-
-function checkedOptions(given, known) {
-	for (const name of Object.keys(given)) {
-		if (known[name]) continue;
-		throw new HostError('configuration', `unknown option ${name}${suggestion(name, Object.keys(known))}`);
-	}
-	const options = {};
-	for (const [name, { fallback, valid, expected }] of Object.entries(known)) {
-		options[name] = given[name] === undefined ? fallback : given[name];
-		if (!valid(options[name])) {
-			throw new HostError('configuration', `option ${name} must be ${expected}, seen ${JSON.stringify(options[name])}`);
-		}
-	}
-	return options;
-}
-
 function findFormat(name, Dex) {
 	const format = Dex.formats.get(name);
 	if (format.exists && format.effectType === 'Format') return format;
@@ -113,25 +95,4 @@ function teamsFor(format, options, sim) {
 	return loadTeams(path.resolve(options.teams), format, sim);
 }
 
-/** ", did you mean a, b or c?" with the nearest of the known names. */
-function suggestion(name, known) {
-	const ranked = known.map(each => [editDistance(name, each), each]);
-	ranked.sort((a, b) => a[0] - b[0] || (a[1] < b[1] ? -1 : 1));
-	const near = ranked.slice(0, 3).map(([, each]) => each);
-	return `, did you mean ${near.slice(0, -1).join(', ')} or ${near[near.length - 1]}?`;
-}
-
-function editDistance(a, b) {
-	let previous = Array.from({ length: b.length + 1 }, (_, j) => j);
-	for (let i = 1; i <= a.length; i++) {
-		const current = [i];
-		for (let j = 1; j <= b.length; j++) {
-			const change = previous[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1);
-			current.push(Math.min(change, previous[j] + 1, current[j - 1] + 1));
-		}
-		previous = current;
-	}
-	return previous[b.length];
-}
-
-module.exports = { hello, setUp, suggestion };
+module.exports = { hello, setUp };

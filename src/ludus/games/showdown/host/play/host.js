@@ -2,8 +2,10 @@
 // The host behind `ludus play`: one account on one server, its battles are against whoever is there.
 // Usage: node play/host.js --sim <folder of the pokemon-showdown package>
 
-const { decodeActions, decodeConfigure } = require('../frames.js');
-const { ServerHost, run } = require('../server/host.js');
+const { decodeActions, decodeConfigure } = require('../../../../hosting/javascript/frames.js');
+const { answerEvents } = require('../../../../hosting/javascript/waiting.js');
+const { ServerHost } = require('../server/host.js');
+const { createHost } = require('../starting.js');
 const { Account } = require('./account.js');
 const { Guest } = require('./guest.js');
 const { readPassword } = require('./login.js');
@@ -51,7 +53,6 @@ class PlayHost extends ServerHost {
 		this.pairs = [this.guest];
 		await this.guest.connect();
 		this.tell({ event: 'connected', name: this.guest.account.name });
-		this.owed = 1; // answers that the fleet waits for: the opening is one
 		this.prepare(message, setup);
 		this.faultsAllowed = Infinity; // strangers may do as they like; the fleet counts what is lost
 		for (let slot = 0; slot < message.matches; slot++) this.openNext(slot);
@@ -134,6 +135,6 @@ class PlayHost extends ServerHost {
 	}
 }
 
-if (require.main === module) run(PlayHost, GOODBYE_MS);
+if (require.main === module) answerEvents(createHost(PlayHost), GOODBYE_MS);
 
 module.exports = { PlayHost };

@@ -1,8 +1,8 @@
 'use strict';
 // One battle against somebody outside: the agent sits in seat 0 of its match, whichever player the server makes it.
 
-const { HostError, ProtocolError } = require('../frames.js');
-const { SplitMix } = require('../matches.js');
+const { HostError, ProtocolError } = require('../../../../hosting/javascript/frames.js');
+const { SplitMix } = require('../../../../hosting/javascript/seeds.js');
 const { Seated } = require('../seated.js');
 const { ServedBattle } = require('../server/battle.js');
 const { userId } = require('../server/connection.js');

@@ -1,7 +1,7 @@
 'use strict';
 // One battle as one player sees it: the lines and requests that a server sends to that player, and nothing else.
 
-const { HostError } = require('../frames.js');
+const { HostError } = require('../../../../hosting/javascript/frames.js');
 
 /**
  * Servers send a turn's lines and then the request that follows them; older ones the other way round. Every stop of the

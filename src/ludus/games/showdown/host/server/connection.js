@@ -1,7 +1,7 @@
 'use strict';
 // One account on one Showdown server, over one WebSocket.
 
-const { HostError } = require('../frames.js');
+const { HostError } = require('../../../../hosting/javascript/frames.js');
 const { whatAnswers } = require('./reach.js');
 
 const LONGEST_NAME = 18;

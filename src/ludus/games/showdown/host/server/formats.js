@@ -1,7 +1,7 @@
 'use strict';
 // What a server says of the formats it plays.
 
-const { suggestion } = require('../setup.js');
+const { suggestion } = require('../../../../hosting/javascript/options.js');
 
 /** The ids in a |formats| line: entries are "name,flags" between headings and ",column". */
 function listedFormats(line) {

@@ -3,18 +3,17 @@
 // Usage: node server/host.js --sim <folder of the pokemon-showdown package>
 // Of the package it uses the data and the team validator only; what it knows of a battle is what the server says.
 
-const { SIMULATE, WAIT } = require('../clock.js');
-const { FrameReader, HostError, KIND, ProtocolError, decodeConfigure } = require('../frames.js');
-const { SlotHost } = require('../hosting.js');
-const { createHost, leave } = require('../process.js');
+const { SIMULATE, WAIT } = require('../../../../hosting/javascript/clock.js');
+const { HostError, decodeConfigure } = require('../../../../hosting/javascript/frames.js');
+const { WaitingHost, answerEvents } = require('../../../../hosting/javascript/waiting.js');
+const { battleHost } = require('../hosting.js');
 const { SEATS } = require('../seated.js');
 const { setUp } = require('../setup.js');
+const { createHost } = require('../starting.js');
 const { ServerMatch } = require('./match.js');
 const { Pair } = require('./pair.js');
 
 const WATCH_MS = 1000;
-const GATHER_MS = 4; // for which rows wait for more, while a server works on other matches
-const GATHERED_SHARE = 1 / 4; // of all rows: these are sent at once
 const isSeconds = value => Number.isFinite(value) && value > 0;
 
 const OPTIONS = {
@@ -29,7 +28,7 @@ const OPTIONS = {
 	patience_s: { fallback: 0, valid: value => value === 0 || isSeconds(value), expected: 'seconds, or 0' },
 };
 
-class ServerHost extends SlotHost {
+class ServerHost extends battleHost(WaitingHost) {
 	/** What the options of a CONFIGURE message lead to, where servers play. */
 	setUp({ options, keepLog }, known) {
 		if (typeof WebSocket === 'undefined') {
@@ -56,7 +55,6 @@ class ServerHost extends SlotHost {
 		const own = turned(servers, Number(process.env.LUDUS_HOST) || 0);
 		this.pairs = own.map(url => new Pair(url, name, setup.format, events));
 		await this.connect(1000 * setup.options.patience_s);
-		this.owed = 1; // answers that the fleet waits for: the opening is one
 		this.prepare(message, setup);
 		this.faultsAllowed += 2 * message.matches; // one lost connection takes all its matches
 		const { matches, resume } = message;
@@ -146,50 +144,6 @@ class ServerHost extends SlotHost {
 		}
 	}
 
-	/** Send what is staged when the events at hand have been dealt with and enough has come together. */
-	settleSoon() {
-		if (this.settling || this.slots === null) return;
-		this.settling = true;
-		setImmediate(() => this.guard(() => {
-			this.settling = false;
-			if (!this.isWorking || this.stage.count >= this.stage.capacity * GATHERED_SHARE) this.settle();
-			else if (this.owed > 1 || this.stage.count > 0 || this.writer.bytes > 0) this.gather();
-		}));
-	}
-
-	/** More is on its way, and a frame costs the fleet more than the few rows of one message. */
-	gather() {
-		this.gathering ??= setTimeout(() => this.guard(() => this.settle()), GATHER_MS);
-	}
-
-	/** A server works on a match. */
-	get isWorking() {
-		return this.slots.some(match => match !== null && !match.owed);
-	}
-
-	/** One answer stays owed for as long as a server works on a match; a host that owes nothing must be silent. */
-	settle() {
-		clearTimeout(this.gathering);
-		this.gathering = null;
-		const kept = this.isWorking ? 1 : 0;
-		this.clock.lap(SIMULATE);
-		if (this.stage.count > 0 && this.owed === kept) this.stage.flush(this.writer, false);
-		while (this.owed > kept) {
-			this.completeAnswer();
-			this.owed--;
-		}
-		if (this.writer.bytes > 0) this.flushWriter();
-	}
-
-	guard(act) {
-		try {
-			act();
-		} catch (error) {
-			this.stop();
-			leave(this, error);
-		}
-	}
-
 	stop() {
 		clearInterval(this.watch);
 		for (const pair of this.pairs ?? []) pair.close();
@@ -202,42 +156,6 @@ function turned(servers, by) {
 	return [...servers.slice(first), ...servers.slice(0, first)];
 }
 
-// -- the process
+if (require.main === module) answerEvents(createHost(ServerHost));
 
-/** Run a host of that class; `lingerMs` after its stop are for its last words to servers. */
-function run(Host, lingerMs = 0) {
-	const host = createHost(Host);
-	const finish = () => {
-		host.stop();
-		setTimeout(() => leave(host), lingerMs);
-	};
-	process.on('uncaughtException', error => leave(host, error));
-	const reader = new FrameReader();
-	process.stdin.on('data', bytes => host.guard(() => {
-		bytes.copy(reader.space(bytes.length));
-		reader.pushed(bytes.length);
-		for (let frame = reader.next(); frame; frame = reader.next()) {
-			if (frame.kind === KIND.STOP) finish();
-			else take(host, frame);
-		}
-	}));
-	process.stdin.on('end', () => host.guard(() => {
-		reader.close();
-		finish();
-	}));
-}
-
-function take(host, { kind, body }) {
-	if (kind === KIND.ACTIONS) {
-		host.act(body);
-	} else if (kind === KIND.CONFIGURE && !host.isConfigured) {
-		host.isConfigured = true;
-		host.configure(body).catch(error => host.guard(() => { throw error; }));
-	} else {
-		throw new ProtocolError(`a frame of kind ${kind} came at the wrong time`);
-	}
-}
-
-if (require.main === module) run(ServerHost);
-
-module.exports = { ServerHost, run };
+module.exports = { ServerHost };

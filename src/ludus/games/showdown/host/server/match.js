@@ -1,9 +1,9 @@
 'use strict';
 // One match on a server between two accounts of this host: seat 0 is p1, seat 1 is p2, each sees its own side only.
 
-const { ENCODE } = require('../clock.js');
-const { HostError, ProtocolError } = require('../frames.js');
-const { SplitMix } = require('../matches.js');
+const { ENCODE } = require('../../../../hosting/javascript/clock.js');
+const { HostError, ProtocolError } = require('../../../../hosting/javascript/frames.js');
+const { SplitMix } = require('../../../../hosting/javascript/seeds.js');
 const { standing } = require('../observe.js');
 const { SEATS, Seated } = require('../seated.js');
 const { ServedBattle } = require('./battle.js');

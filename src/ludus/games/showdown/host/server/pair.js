@@ -2,7 +2,7 @@
 // Two accounts on one server that play each other, many battles at once; one challenge at a time, as servers allow.
 
 const { setTimeout: sleep } = require('node:timers/promises');
-const { HostError } = require('../frames.js');
+const { HostError } = require('../../../../hosting/javascript/frames.js');
 const { PairedAccount } = require('./account.js');
 const { passing } = require('./connection.js');
 

@@ -1,23 +1,16 @@
 'use strict';
-// A host as a process: its arguments, its stdout, and how it leaves.
+// A host as a process: its stdin and stdout, and how it leaves.
 
 const fs = require('node:fs');
-const path = require('node:path');
 const { HostError, KIND } = require('./frames.js');
 
 const RETRY_MS = 1; // when a pipe that was set non-blocking is empty or full
 const EXIT = Object.freeze({ done: 0, failed: 1, refused: 2 });
 
-/** Make the host from the process's arguments; stdout carries its frames and nothing else. */
-function createHost(Host) {
+/** From now on stdout carries frames only: what is printed goes to stderr. */
+function takeStdout() {
 	globalThis.console = new console.Console(process.stderr, process.stderr);
-	const at = process.argv.indexOf('--sim');
-	const simRoot = at < 0 ? undefined : process.argv[at + 1];
-	const host = new Host(simRoot && path.resolve(simRoot), writeAll, text => process.stderr.write(text));
-	if (!simRoot) {
-		leave(host, new HostError('configuration', 'a host needs --sim <folder of the pokemon-showdown package>'));
-	}
-	return host;
+	process.stdout.write = process.stderr.write.bind(process.stderr);
 }
 
 /** End the process: with an ERROR frame, if there was an error. */
@@ -65,4 +58,4 @@ function persist(attempt) {
 
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 
-module.exports = { createHost, leave, readSome };
+module.exports = { leave, readSome, takeStdout, writeAll };
