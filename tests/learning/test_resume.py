@@ -8,6 +8,7 @@ import shutil
 import signal
 import sys
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 import pytest
@@ -20,7 +21,9 @@ from ludus.config.schema import (
     EvaluationConfig,
     FleetConfig,
     LearnerConfig,
+    MemoryConfig,
     OpponentsConfig,
+    PolicyConfig,
     RunConfig,
 )
 from ludus.metrics import names
@@ -62,9 +65,17 @@ def config(updates: int, game: str = "rps", *, mode: str = "serial", hosts: int 
     )
 
 
-@pytest.mark.parametrize(("game", "truncate_after"), [("nim", 0), ("rps", 27)])
-def test_three_updates_and_three_more_are_six(tmp_path: Path, game: str, truncate_after: int) -> None:
+@pytest.mark.parametrize(
+    ("game", "truncate_after", "memory"),
+    [("nim", 0, None), ("rps", 27, None), ("rps", 27, "lstm")],
+)
+def test_three_updates_and_three_more_are_six(
+    tmp_path: Path, game: str, truncate_after: int, memory: Literal["lstm"] | None
+) -> None:
     three, six = (config(updates, game, truncate_after=truncate_after) for updates in (3, 6))
+    if memory is not None:
+        policy = PolicyConfig(width=16, memory=MemoryConfig(memory, 8, sequence_length=5, burn_in=2))
+        three, six = (msgspec.structs.replace(chosen, policy=policy) for chosen in (three, six))
     whole = train(six, tmp_path / "whole", observer=Silent())
     train(three, tmp_path / "parts", observer=Silent())
     parts = train(six, tmp_path / "parts", resume=True, observer=Silent())

@@ -59,6 +59,7 @@ class ActorCritic:
             **dict(zip(REPORTED, seen.mean(0).tolist(), strict=True)),
             names.EPOCHS: float(config.epochs),
             names.LR: lr,
+            **({names.BURNED_IN: data.burned_in} if data.burned_in else {}),
         }
 
     def state(self) -> dict[str, Tensor]:
@@ -72,7 +73,7 @@ class ActorCritic:
         said, value = part.judged(self.net)
         logp = said.log_prob(part.action)
         log_ratio = (logp - part.logp).detach()
-        learned = told.learned[part.at]
+        learned = told.learned[part.at] if part.counts is None else told.learned[part.at] & part.counts
         target, advantage, rho = self._traces(part, told, torch.where(learned, log_ratio, -torch.inf), value.detach())
 
         share = learned / learned.sum().clamp(min=1)
@@ -81,11 +82,11 @@ class ActorCritic:
         policy_loss = -(share * rho * (advantage - mean) / (spread + 1e-8) * logp).sum()
         error = target - value
         value_loss = (share * error.square()).sum()
-        entropy = said.entropy(part.action).mean()
+        entropy = part.mean(said.entropy(part.action))
         loss = policy_loss + config.value_coef * value_loss - config.entropy_coef * entropy
         with torch.no_grad():
-            kl = (log_ratio.clamp(max=LARGEST).exp() - 1 - log_ratio).mean()
-            clip_share = (log_ratio.exp() > config.vtrace.rho_bar).float().mean()
+            kl = part.mean(log_ratio.clamp(max=LARGEST).exp() - 1 - log_ratio)
+            clip_share = part.mean((log_ratio.exp() > config.vtrace.rho_bar).float())
             variance = (share * (target - (share * target).sum()).square()).sum()
             explained = torch.where(variance > 0, 1 - value_loss / variance, 0.0)
             numbers = (loss, policy_loss, value_loss, entropy, kl, clip_share, (share * rho).sum(), explained)

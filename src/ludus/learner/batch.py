@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ludus.learner.pinned import PinnedStaging
 from ludus.policies.distributions import Distribution
-from ludus.policies.nets import judge, prepare
+from ludus.policies.nets import core_of, judge, prepare
+from ludus.policies.nets.recurrence import Core
+from ludus.policies.nets.unrolling import Unrolling, burned_in
 from ludus.policies.network import Staging
 from ludus.spec import GameSpec
 from ludus.types import SegmentBatch
@@ -23,103 +25,118 @@ from ludus.types import SegmentBatch
 
 @dataclass(frozen=True, slots=True)
 class Minibatch:
-    """n decisions."""
+    """n decisions; whole segments where the net has a memory."""
 
     at: Tensor  # [n] their numbers in the batch
     inputs: Mapping[str, Tensor]  # [n, ...] each
     legal: Tensor  # [n, A]
     action: Tensor  # [n]
     logp: Tensor  # [n] under the policy that chose
-    length: int = 1  # decisions that must stay together: T where these are whole segments
+    unrolling: Unrolling | None = None  # how these segments go through a memory
 
     @property
     def decisions(self) -> int:
-        return len(self.at)
+        """Those that are learned from: all, but for a memory's burn-in."""
+        return len(self.at) if self.unrolling is None else self.unrolling.learned
 
-    def split(self, parts: int) -> list[Minibatch]:
-        """So many parts, or fewer where there are not as many segments, about as large as each other."""
-        units = self.decisions // self.length
-        sizes = [len(part) * self.length for part in np.array_split(np.arange(units), min(parts, units))]
-        inputs = {name: torch.split(leaf, sizes) for name, leaf in self.inputs.items()}
-        columns = (torch.split(column, sizes) for column in (self.at, self.legal, self.action, self.logp))
-        return [
-            Minibatch(at, {name: leaf[index] for name, leaf in inputs.items()}, legal, action, logp, self.length)
-            for index, (at, legal, action, logp) in enumerate(zip(*columns, strict=True))
-        ]
+    @property
+    def counts(self) -> Tensor | None:
+        """Which are learned from [n]; None: all."""
+        return None if self.unrolling is None else self.unrolling.counts
+
+    def mean(self, values: Tensor) -> Tensor:
+        """Of numbers [n], over the decisions that are learned from."""
+        counts = self.counts
+        return values.mean() if counts is None else torch.where(counts, values, 0.0).sum() / self.decisions
 
     def judged(self, net: nn.Module) -> tuple[Distribution, Tensor]:
-        """What a net says of these decisions, and the values it sees [n], in float32 whatever it computes in."""
-        said, value = judge(net, self.inputs, self.legal)
-        return said, value.float()
+        """What a net says of these decisions, and the values it sees [n]."""
+        core, unrolling = core_of(net), self.unrolling
+        recall = None if core is None or unrolling is None else partial(unrolling.recall, core)
+        return judge(net, self.inputs, self.legal, recall)
 
 
 class FlatBatch:
     """All decisions of a SegmentBatch, on the device."""
 
-    def __init__(self, batch: SegmentBatch, inputs: Mapping[str, Tensor], legal: Tensor) -> None:
+    def __init__(
+        self, batch: SegmentBatch, inputs: Mapping[str, Tensor], legal: Tensor, core: Core | None = None
+    ) -> None:
+        """`core` is the memory of the net that learns."""
         self.segments: int = batch.action.shape[0]
         self.length: int = batch.action.shape[1]
         self.inputs = inputs  # [N, ...] each
         self.legal = legal  # [N, A]
-        self.device = legal.device
         self.action = self.tensor(batch.action.astype(np.int64))  # [N]
         self.logp = self.tensor(batch.logp)  # [N]
+        self._core = core
+        if core is not None:
+            self._opens = batch.opens.copy()
+            self._memory = torch.from_numpy(batch.memory.copy()).to(legal.device)
 
     @property
     def decisions(self) -> int:
         return self.segments * self.length
 
+    @property
+    def burned_in(self) -> float:
+        """The share of decisions that only refresh a memory."""
+        return 0.0 if self._core is None else burned_in(self._opens, self._core.burn_in)
+
     def tensor(self, values: NDArray[np.generic]) -> Tensor:
         """A copy of numbers by decision [B, T], as the minibatches need them [N]."""
-        return torch.from_numpy(values.flatten()).to(self.device)
+        return torch.from_numpy(values.flatten()).to(self.legal.device)
 
     def minibatches(
         self, generator: torch.Generator, decisions: int, *, whole_segments: bool = False
     ) -> Iterator[Minibatch]:
         """All of it once, shuffled, so many decisions at a time, the last time perhaps fewer.
 
-        Whole segments: as many as do not exceed that, but at least one.
+        Whole segments, always where there is a memory: as many as do not exceed that, but at least one.
         """
-        units, size = self.decisions, decisions
+        whole_segments = whole_segments or self._core is not None
         if whole_segments:
-            units, size = self.segments, max(1, decisions // self.length)
-        order = torch.randperm(units, generator=generator).to(self.device, non_blocking=True)  # one copy an epoch
-        for part in torch.split(order, size):
-            yield self.take_segments(part) if whole_segments else self.take(part)
+            order = torch.randperm(self.segments, generator=generator)
+            for segments in torch.split(order, max(1, decisions // self.length)):
+                yield self.take_segments(segments)
+            return
+        for at in torch.split(torch.randperm(self.decisions, generator=generator), decisions):
+            yield self.take(at)
 
     def in_order(self, decisions: int) -> Iterator[Minibatch]:
         """All of it once, as whole segments, first to last: to judge it anew without learning."""
-        order = torch.arange(self.segments, device=self.device)
-        for segments in torch.split(order, max(1, decisions // self.length)):
+        for segments in torch.split(torch.arange(self.segments), max(1, decisions // self.length)):
             yield self.take_segments(segments)
 
-    def take(self, at: Tensor, length: int = 1) -> Minibatch:
-        """The decisions of these numbers [n], of which `length` must stay together."""
+    def take(self, index: Tensor, unrolling: Unrolling | None = None) -> Minibatch:
+        """The decisions of these numbers [n]."""
+        at = index.to(self.legal.device)
         return Minibatch(
             at=at,
             inputs={name: leaf.index_select(0, at) for name, leaf in self.inputs.items()},
             legal=self.legal.index_select(0, at),
             action=self.action[at],
             logp=self.logp[at],
-            length=length,
+            unrolling=unrolling,
         )
 
     def take_segments(self, index: Tensor) -> Minibatch:
         """All decisions of these segments [b]."""
-        within = torch.arange(self.length, device=self.device)
-        return self.take((index[:, None] * self.length + within).flatten(), self.length)
+        unrolling = None
+        if self._core is not None:
+            opens, state = self._opens[index.numpy()], self._memory[index.to(self._memory.device)]
+            unrolling = Unrolling(opens, state, self._core.sequence_length, self._core.burn_in)
+        return self.take((index[:, None] * self.length + torch.arange(self.length)).flatten(), unrolling)
 
 
 class Intake:
-    """Brings batches onto the device, `rows` decisions at a time; `pinned` is for CUDA devices alone."""
+    """Brings batches onto the device, `rows` decisions at a time."""
 
-    def __init__(
-        self, net: nn.Module, spec: GameSpec, device: torch.device, rows: int, *, pinned: bool = False
-    ) -> None:
+    def __init__(self, net: nn.Module, spec: GameSpec, device: torch.device, rows: int) -> None:
         self._net = net
         self._device = device
         self._rows = rows
-        self._staging = PinnedStaging(spec, device, rows) if pinned else Staging(spec, device)
+        self._staging = Staging(spec, device)
 
     def take(self, batch: SegmentBatch) -> FlatBatch:
         """It holds nothing of the SegmentBatch, which may be filled anew."""
@@ -135,4 +152,4 @@ class Intake:
                     if name not in inputs:
                         inputs[name] = leaf.new_empty(N, *leaf.shape[1:])
                     inputs[name][part] = leaf
-        return FlatBatch(batch, inputs, all_legal)
+        return FlatBatch(batch, inputs, all_legal, core_of(self._net))

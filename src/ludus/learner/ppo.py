@@ -33,7 +33,7 @@ class Ppo:
         self.net, self.weights = self.optimiser.net, self.optimiser.weights
         self.generator = generator
         self._config = config
-        self._intake = Intake(self.net, spec, device, config.minibatch, pinned=self.optimiser.plan.pinned)
+        self._intake = Intake(self.net, spec, device, config.minibatch)
 
     def update(self, batch: SegmentBatch, lr: float) -> Mapping[str, float]:
         """One update. A loss or gradient that is not finite leaves weights and optimiser as they were: {SKIPPED: 1}."""
@@ -57,13 +57,13 @@ class Ppo:
         minibatches = epochs = 0
         for _ in range(config.epochs):
             steps = [
-                optimiser.step([minibatch], self._loss, targets)
+                optimiser.step([minibatch], lambda part: self._loss(part, targets))
                 for minibatch in data.minibatches(self.generator, config.minibatch)
             ]
             seen = torch.stack(steps)
             if not bool(torch.isfinite(seen).all()):
                 optimiser.restore(before)
-                return {names.SKIPPED: 1.0, names.NON_FINITE: optimiser.non_finite()}
+                return {names.SKIPPED: 1.0}
             epochs += 1
             minibatches += len(seen)
             for name, total in zip(REPORTED, seen.sum(0).tolist(), strict=True):
@@ -75,7 +75,7 @@ class Ppo:
             names.EXPLAINED_VARIANCE: _explained(batch.value, returns),
             names.EPOCHS: float(epochs),
             names.LR: lr,
-            names.NON_FINITE: optimiser.non_finite(),
+            **({names.BURNED_IN: data.burned_in} if data.burned_in else {}),
         }
 
     def state(self) -> dict[str, Tensor]:
@@ -92,13 +92,13 @@ class Ppo:
         ratio = log_ratio.exp()
 
         clipped = ratio.clamp(1 - config.clip, 1 + config.clip)
-        policy_loss = -torch.min(ratio * advantage, clipped * advantage).mean()
-        value_loss = (value - targets.returns[part.at]).square().mean()
-        entropy = said.entropy(part.action).mean()
+        policy_loss = -part.mean(torch.min(ratio * advantage, clipped * advantage))
+        value_loss = part.mean((value - targets.returns[part.at]).square())
+        entropy = part.mean(said.entropy(part.action))
         loss = policy_loss + config.value_coef * value_loss - config.entropy_coef * entropy
         with torch.no_grad():
-            kl = (ratio - 1 - log_ratio).mean()  # never negative, little variance (Schulman, approximating KL)
-            clip_share = ((ratio - 1).abs() > config.clip).float().mean()
+            kl = part.mean(ratio - 1 - log_ratio)  # never negative, little variance (Schulman, approximating KL)
+            clip_share = part.mean(((ratio - 1).abs() > config.clip).float())
             return Measured(loss, torch.stack((loss, policy_loss, value_loss, entropy, kl, clip_share)))
 
 

@@ -76,12 +76,12 @@ ENTROPY = "learner/entropy"
 KL = "learner/kl"
 CLIP_SHARE = "learner/clip_share"
 RHO = "learner/rho"
+BURNED_IN = "learner/burned_in"
 EXPLAINED_VARIANCE = "learner/explained_variance"
 GRAD_NORM = "learner/grad_norm"
 EPOCHS = "learner/epochs"
 LR = "learner/lr"
 SKIPPED = "learner/skipped"
-NON_FINITE = "learner/non_finite"
 POOL = "learner/pool"
 CHECKPOINT_FAILURES = "learner/checkpoint_failures"
 
@@ -132,14 +132,12 @@ METRICS: tuple[Metric, ...] = (
     Metric(KL, "mean", "nats", "divergence between the policy that chose and the policy after the update"),
     Metric(CLIP_SHARE, "mean", "share", "decisions whose probability ratio was clipped"),
     Metric(RHO, "mean", "", "by how much a decision counts with vtrace; 1: whoever chose is who learns"),
+    Metric(BURNED_IN, "mean", "share", "decisions of a batch that only refreshed a memory (policy.memory.burn_in)"),
     Metric(EXPLAINED_VARIANCE, "mean", "", "1: the value predicts the returns exactly; 0: no better than their mean"),
     Metric(GRAD_NORM, "mean", "", "norm of the gradient before clipping"),
     Metric(EPOCHS, "mean", "epochs", "passes over a batch before the KL limit or the configured number stopped it"),
     Metric(LR, "gauge", "", "learning rate of the latest update"),
     Metric(SKIPPED, "counter", "updates", "updates left out because their loss or gradient was not finite"),
-    Metric(
-        NON_FINITE, "counter", "minibatches", "minibatches whose gradient was not finite: nothing is learned from them"
-    ),
     Metric(POOL, "gauge", "snapshots", "past selves kept as opponents"),
     Metric(CHECKPOINT_FAILURES, "counter", "checkpoints", "checkpoints and snapshots that could not be written"),
     Metric(REWARD, "mean", "reward", "what a learning seat earned in a whole match"),

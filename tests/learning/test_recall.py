@@ -1,0 +1,76 @@
+"""A game that asks for what was seen before is solved with memory, and not without it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.running import Silent, small_run
+
+from ludus.config.schema import LearnerConfig, MemoryConfig, PolicyConfig, RolloutConfig
+from ludus.evaluation import arena
+from ludus.fleet.inprocess import InProcessFleet
+from ludus.games.toy.game import game
+from ludus.games.toy.matches import new_match, spec_of
+from ludus.games.toy.options import ToyOptions
+from ludus.league.pool import Pool
+from ludus.metrics.core import Metrics
+from ludus.policies.checkpoint import load_agent
+from ludus.run import Run
+from ludus.scale.actor import Actor
+from ludus.scale.local import SerialSource
+
+OPTIONS = ToyOptions(game="recall", rounds=5, actions=4)
+MATCHES = 100
+
+
+def learned(memory: MemoryConfig, run_dir: Path, *, updates: int, algorithm: str = "ppo") -> float:
+    """Train, then the share of right answers."""
+    config = small_run(
+        updates,
+        policy=PolicyConfig(width=8, memory=memory),
+        rollout=RolloutConfig(segment=12),  # so that segments begin within matches
+        learner=LearnerConfig(
+            algorithm="vtrace" if algorithm == "vtrace" else "ppo",
+            decisions=16 * 12,
+            minibatch=8 * 12,
+            epochs=4 if algorithm == "ppo" else 1,
+            lr=1e-2,
+            lr_schedule="constant",
+            gae_lambda=0.95,
+        ),
+    )
+    spec = spec_of(OPTIONS)
+    fleet = InProcessFleet(spec, lambda: new_match(OPTIONS, spec), 16)
+    metrics = Metrics()
+    actor = Actor(fleet, config, prefers="mlp", scripted=game.scripted, pool=Pool(run_dir / "pool", 4))
+    run = Run(config, run_dir, game, OPTIONS, SerialSource(actor, metrics), metrics, Silent())
+    assert run.train(lambda: False)
+    (result,) = arena.play(
+        game,
+        OPTIONS,
+        {"agent": load_agent(run_dir)},
+        agent="agent",
+        opponents=(),
+        matches=MATCHES,
+        seed=3,
+        log_dir=run_dir / "evaluation",
+        hosts=1,
+    )
+    return result.score
+
+
+@pytest.mark.parametrize(
+    "memory",
+    [
+        MemoryConfig(kind="lstm", width=16, sequence_length=12),
+        MemoryConfig(kind="gru", width=16, sequence_length=6, burn_in=3),
+    ],
+    ids=["lstm", "gru with burn-in"],
+)
+def test_recall_is_solved_with_memory(tmp_path: Path, memory: MemoryConfig) -> None:
+    assert learned(memory, tmp_path, updates=60) > 0.95
+
+
+def test_recall_is_not_solved_without_memory(tmp_path: Path) -> None:
+    assert learned(MemoryConfig(), tmp_path, updates=60) < 0.55
