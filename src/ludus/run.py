@@ -27,7 +27,7 @@ from ludus.games import registry
 from ludus.games.registry import Game
 from ludus.league.matchmaking import refuse_unknown, scripted_names
 from ludus.league.pool import Pool
-from ludus.learner import algorithms, memory
+from ludus.learner import algorithms, compute, devices, memory
 from ludus.learner.loop import Learner
 from ludus.learner.replay import Replay, refuse_what_does_not_fit
 from ludus.metrics import names, times
@@ -81,6 +81,8 @@ def train(config: RunConfig, run_dir: Path, *, resume: bool = False, observer: R
     refuse_unknown(config.evaluation.opponents, tuple(game.scripted), "evaluation.opponents")
     algorithms.refuse_unfit(config.learner, config.rollout)
     memory.refuse_unfit(config.policy.memory, config.learner, config.rollout)
+    for line in learning(config):
+        log.info("%s", line)
     game.command(options)  # installs what is missing here, where the user sees it
     saved = _saved(run_dir, resume)
     if saved is not None:
@@ -95,6 +97,15 @@ def train(config: RunConfig, run_dir: Path, *, resume: bool = False, observer: R
             with _interrupts() as interrupted:  # before and after, there is nothing to save
                 stopped = not run.train(interrupted)
         return run.result(() if stopped else run.evaluate(final=True), interrupted=stopped)
+
+
+def learning(config: RunConfig) -> list[str]:
+    """On which device a run learns, what it makes use of there and why not of the rest, in lines for its start.
+
+    Raises ConfigError for what cannot be done there.
+    """
+    chosen = devices.choose(config.device)
+    return compute.describe(compute.plan(config.learner, chosen.device), chosen)
 
 
 class Run:
@@ -125,7 +136,9 @@ class Run:
         self._scores: dict[str, float] = {}
         net = nets.build(self._spec, config.policy, game.net, seed=derive(config.seed, "weights"))
         generator = torch.Generator().manual_seed(derive(config.seed, "minibatches"))
-        self.algorithm = algorithms.build(config.learner, net, self._spec, generator, _device(config.device))
+        self.algorithm = algorithms.build(
+            config.learner, net, self._spec, generator, devices.choose(config.device).device
+        )
         replay = _replay(config, self._spec, saved)
         self.learner = Learner(source, self.algorithm, config.learner, config.budget, metrics, replay=replay)
         self._playing = False
@@ -385,15 +398,6 @@ def _saved(run_dir: Path, resume: bool) -> Path | None:
     if not resume and latest is not None:
         raise ConfigError(f"{run_dir} already holds a run ({latest.name}); resume it or choose another folder")
     return latest
-
-
-def _device(name: str) -> torch.device:
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        return torch.empty(0, device=name).device
-    except (RuntimeError, AssertionError) as error:
-        raise ConfigError(f"device: {name!r} cannot be used here: {error}") from error
 
 
 @contextmanager

@@ -14,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ludus.learner.pinned import PinnedStaging
 from ludus.policies.distributions import Distribution
 from ludus.policies.nets import core_of, judge, prepare
 from ludus.policies.nets.recurrence import Core
@@ -32,6 +33,7 @@ class Minibatch:
     legal: Tensor  # [n, A]
     action: Tensor  # [n]
     logp: Tensor  # [n] under the policy that chose
+    length: int = 1  # decisions that must stay together: T where these are whole segments
     unrolling: Unrolling | None = None  # how these segments go through a memory
 
     @property
@@ -49,11 +51,32 @@ class Minibatch:
         counts = self.counts
         return values.mean() if counts is None else torch.where(counts, values, 0.0).sum() / self.decisions
 
+    def split(self, parts: int) -> list[Minibatch]:
+        """So many parts, or fewer where there are not as many segments, about as large as each other."""
+        units = len(self.at) // self.length
+        cuts = [slice(part[0], part[-1] + 1) for part in np.array_split(np.arange(units), min(parts, units))]
+        sizes = [(cut.stop - cut.start) * self.length for cut in cuts]
+        inputs = {name: torch.split(leaf, sizes) for name, leaf in self.inputs.items()}
+        columns = (torch.split(column, sizes) for column in (self.at, self.legal, self.action, self.logp))
+        return [
+            Minibatch(
+                at,
+                {name: leaf[index] for name, leaf in inputs.items()},
+                legal,
+                action,
+                logp,
+                self.length,
+                None if self.unrolling is None else self.unrolling.part(cuts[index]),
+            )
+            for index, (at, legal, action, logp) in enumerate(zip(*columns, strict=True))
+        ]
+
     def judged(self, net: nn.Module) -> tuple[Distribution, Tensor]:
-        """What a net says of these decisions, and the values it sees [n]."""
+        """What a net says of these decisions, and the values it sees [n], in float32 whatever it computes in."""
         core, unrolling = core_of(net), self.unrolling
         recall = None if core is None or unrolling is None else partial(unrolling.recall, core)
-        return judge(net, self.inputs, self.legal, recall)
+        said, value = judge(net, self.inputs, self.legal, recall)
+        return said, value.float()
 
 
 class FlatBatch:
@@ -67,12 +90,13 @@ class FlatBatch:
         self.length: int = batch.action.shape[1]
         self.inputs = inputs  # [N, ...] each
         self.legal = legal  # [N, A]
+        self.device = legal.device
         self.action = self.tensor(batch.action.astype(np.int64))  # [N]
         self.logp = self.tensor(batch.logp)  # [N]
         self._core = core
         if core is not None:
             self._opens = batch.opens.copy()
-            self._memory = torch.from_numpy(batch.memory.copy()).to(legal.device)
+            self._memory = torch.from_numpy(batch.memory.copy()).to(self.device)
 
     @property
     def decisions(self) -> int:
@@ -85,7 +109,7 @@ class FlatBatch:
 
     def tensor(self, values: NDArray[np.generic]) -> Tensor:
         """A copy of numbers by decision [B, T], as the minibatches need them [N]."""
-        return torch.from_numpy(values.flatten()).to(self.legal.device)
+        return torch.from_numpy(values.flatten()).to(self.device)
 
     def minibatches(
         self, generator: torch.Generator, decisions: int, *, whole_segments: bool = False
@@ -95,48 +119,51 @@ class FlatBatch:
         Whole segments, always where there is a memory: as many as do not exceed that, but at least one.
         """
         whole_segments = whole_segments or self._core is not None
+        units, size = self.decisions, decisions
         if whole_segments:
-            order = torch.randperm(self.segments, generator=generator)
-            for segments in torch.split(order, max(1, decisions // self.length)):
-                yield self.take_segments(segments)
-            return
-        for at in torch.split(torch.randperm(self.decisions, generator=generator), decisions):
-            yield self.take(at)
+            units, size = self.segments, max(1, decisions // self.length)
+        order = torch.randperm(units, generator=generator).to(self.device, non_blocking=True)  # one copy an epoch
+        for part in torch.split(order, size):
+            yield self.take_segments(part) if whole_segments else self.take(part)
 
     def in_order(self, decisions: int) -> Iterator[Minibatch]:
         """All of it once, as whole segments, first to last: to judge it anew without learning."""
-        for segments in torch.split(torch.arange(self.segments), max(1, decisions // self.length)):
+        order = torch.arange(self.segments, device=self.device)
+        for segments in torch.split(order, max(1, decisions // self.length)):
             yield self.take_segments(segments)
 
-    def take(self, index: Tensor, unrolling: Unrolling | None = None) -> Minibatch:
-        """The decisions of these numbers [n]."""
-        at = index.to(self.legal.device)
+    def take(self, at: Tensor, length: int = 1, unrolling: Unrolling | None = None) -> Minibatch:
+        """The decisions of these numbers [n], of which `length` must stay together."""
         return Minibatch(
             at=at,
             inputs={name: leaf.index_select(0, at) for name, leaf in self.inputs.items()},
             legal=self.legal.index_select(0, at),
             action=self.action[at],
             logp=self.logp[at],
+            length=length,
             unrolling=unrolling,
         )
 
     def take_segments(self, index: Tensor) -> Minibatch:
         """All decisions of these segments [b]."""
+        within = torch.arange(self.length, device=self.device)
         unrolling = None
         if self._core is not None:
-            opens, state = self._opens[index.numpy()], self._memory[index.to(self._memory.device)]
+            opens, state = self._opens[index.cpu().numpy()], self._memory[index]
             unrolling = Unrolling(opens, state, self._core.sequence_length, self._core.burn_in)
-        return self.take((index[:, None] * self.length + torch.arange(self.length)).flatten(), unrolling)
+        return self.take((index[:, None] * self.length + within).flatten(), self.length, unrolling)
 
 
 class Intake:
-    """Brings batches onto the device, `rows` decisions at a time."""
+    """Brings batches onto the device, `rows` decisions at a time; `pinned` is for CUDA devices alone."""
 
-    def __init__(self, net: nn.Module, spec: GameSpec, device: torch.device, rows: int) -> None:
+    def __init__(
+        self, net: nn.Module, spec: GameSpec, device: torch.device, rows: int, *, pinned: bool = False
+    ) -> None:
         self._net = net
         self._device = device
         self._rows = rows
-        self._staging = Staging(spec, device)
+        self._staging = PinnedStaging(spec, device, rows) if pinned else Staging(spec, device)
 
     def take(self, batch: SegmentBatch) -> FlatBatch:
         """It holds nothing of the SegmentBatch, which may be filled anew."""

@@ -33,7 +33,7 @@ class Ppo:
         self.net, self.weights = self.optimiser.net, self.optimiser.weights
         self.generator = generator
         self._config = config
-        self._intake = Intake(self.net, spec, device, config.minibatch)
+        self._intake = Intake(self.net, spec, device, config.minibatch, pinned=self.optimiser.plan.pinned)
 
     def update(self, batch: SegmentBatch, lr: float) -> Mapping[str, float]:
         """One update. A loss or gradient that is not finite leaves weights and optimiser as they were: {SKIPPED: 1}."""
@@ -57,13 +57,13 @@ class Ppo:
         minibatches = epochs = 0
         for _ in range(config.epochs):
             steps = [
-                optimiser.step([minibatch], lambda part: self._loss(part, targets))
+                optimiser.step([minibatch], self._loss, targets)
                 for minibatch in data.minibatches(self.generator, config.minibatch)
             ]
             seen = torch.stack(steps)
             if not bool(torch.isfinite(seen).all()):
                 optimiser.restore(before)
-                return {names.SKIPPED: 1.0}
+                return {names.SKIPPED: 1.0, names.NON_FINITE: optimiser.non_finite()}
             epochs += 1
             minibatches += len(seen)
             for name, total in zip(REPORTED, seen.sum(0).tolist(), strict=True):
@@ -76,6 +76,7 @@ class Ppo:
             names.EPOCHS: float(epochs),
             names.LR: lr,
             **({names.BURNED_IN: data.burned_in} if data.burned_in else {}),
+            names.NON_FINITE: optimiser.non_finite(),
         }
 
     def state(self) -> dict[str, Tensor]:

@@ -82,6 +82,7 @@ GRAD_NORM = "learner/grad_norm"
 EPOCHS = "learner/epochs"
 LR = "learner/lr"
 SKIPPED = "learner/skipped"
+NON_FINITE = "learner/non_finite"
 POOL = "learner/pool"
 CHECKPOINT_FAILURES = "learner/checkpoint_failures"
 
@@ -138,6 +139,9 @@ METRICS: tuple[Metric, ...] = (
     Metric(EPOCHS, "mean", "epochs", "passes over a batch before the KL limit or the configured number stopped it"),
     Metric(LR, "gauge", "", "learning rate of the latest update"),
     Metric(SKIPPED, "counter", "updates", "updates left out because their loss or gradient was not finite"),
+    Metric(
+        NON_FINITE, "counter", "minibatches", "minibatches whose gradient was not finite: nothing is learned from them"
+    ),
     Metric(POOL, "gauge", "snapshots", "past selves kept as opponents"),
     Metric(CHECKPOINT_FAILURES, "counter", "checkpoints", "checkpoints and snapshots that could not be written"),
     Metric(REWARD, "mean", "reward", "what a learning seat earned in a whole match"),
