@@ -508,6 +508,33 @@ test('a choice that the server has is not made twice, and a seat that still thin
 	}
 });
 
+for (const lost of [0, 1]) {
+	test(`a battle goes on whose first player was in its room when player ${lost + 1} lost the connection`, async () => {
+		mock.timers.enable({ apis: ['setTimeout'] });
+		try {
+			const { pair, told } = await connectedPair();
+			const stage = new ArrivalStage(2, setup.actionSet.maskBytes, setup.observer.nbytes);
+			pair.events.hear = (match, seat, lines) => match.hear(seat, lines, stage, 0);
+			const match = aMatch(1);
+			const next = aMatch(2);
+			for (const each of [match, next]) pair.start(each);
+			const say = (seat, ...lines) => pair.accounts[seat].hear({ room: 'battle-1', lines });
+			say(0, ...OPENING);
+			pair.accounts[lost].lose();
+			if (lost === 0) say(1, ...OPENING);
+			mock.timers.tick(250);
+			await settled();
+			say(lost, ...OPENING);
+			for (const seat of [0, 1]) say(seat, request(seat, 2 + seat));
+			assert.equal(stage.count, 2);
+			mock.timers.tick(5000);
+			assert.deepEqual([told.failed, match.fault, pair.starting], [[], null, next]);
+		} finally {
+			mock.timers.reset();
+		}
+	});
+}
+
 test('a battle that the server does not bring back is lost', async () => {
 	mock.timers.enable({ apis: ['setTimeout'] });
 	try {

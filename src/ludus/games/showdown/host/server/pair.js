@@ -146,11 +146,11 @@ class Pair {
 	}
 
 	enter(seat, room) {
-		if (this.absent[seat].delete(room) && this.rooms.has(room)) {
-			this.rooms.get(room).rejoin(seat);
+		const match = this.rooms.get(room) ?? this.starting;
+		if (this.absent[seat].delete(room) && this.rooms.get(room)?.battles[seat]) {
+			match.rejoin(seat);
 			return;
 		}
-		const match = this.rooms.get(room) ?? this.starting;
 		if (match === null || match.battles[seat] !== null || this.left.has(room)) {
 			this.quit(seat, room); // of a match that was given up
 			return;
@@ -211,10 +211,10 @@ class Pair {
 		this.events.log(`${why}; connecting again\n`);
 		this.isRestarting = false;
 		for (const room of this.rooms.keys()) this.absent[seat].add(room);
-		const match = this.starting;
-		this.starting = null;
-		if (match !== null && match.room === null) this.queue.unshift(match);
-		else if (match !== null) this.fail(match, passing('match', LOST));
+		if (this.starting !== null && this.starting.room === null) { // else its battle has begun: both come to it
+			this.queue.unshift(this.starting);
+			this.starting = null;
+		}
 		this.reconnect(seat);
 	}
 
