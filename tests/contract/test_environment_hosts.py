@@ -14,3 +14,10 @@ def test_the_gymnasium_host_keeps_the_protocol(stepping: str) -> None:
     options = game.options(env="CartPole-v1", stepping=stepping)
     report = check(game.command(options), {"env": "CartPole-v1", "stepping": stepping})
     assert report.ok, str(report)
+
+
+@pytest.mark.parametrize("env", ["connect_four_v3", "classic.rps_v2"])
+def test_the_pettingzoo_host_keeps_the_protocol(env: str) -> None:
+    game = registry.load("pettingzoo")
+    report = check(game.command(game.options(env=env)), {"env": env, "stepping": "in turn"})
+    assert report.ok, str(report)

@@ -76,9 +76,9 @@ class Schedule:
     seats: int
 
     @classmethod
-    def of(cls, opponents: Sequence[str], matches: int, seed: int) -> Schedule:
-        """`matches` against each opponent in two seats, or alone in one, on seeds drawn from `seed`."""
-        seats = 2 if opponents else 1
+    def of(cls, opponents: Sequence[str], matches: int, seed: int, seats: int = 2) -> Schedule:
+        """`matches` against each opponent, who sits in all other seats, or alone in one, on seeds drawn from `seed`."""
+        seats = seats if opponents else 1
         if matches < seats or matches % seats:
             raise ConfigError(f"matches: {matches} cannot be split over {seats} seats; take a multiple of {seats}")
         if len(set(opponents)) != len(opponents):
@@ -130,6 +130,7 @@ def play(
     fleet: FleetConfig | None = None,
     hosts: int | None = None,
     deadline_s: float = 3600.0,
+    seats: int = 2,
     progress: Callable[[Progress], None] | None = None,
     save_replays: Path | None = None,
     replays: int = 8,
@@ -137,14 +138,15 @@ def play(
 ) -> list[MatchupResult]:
     """Play `matches` against each opponent on hosts of its own; results in the order of the opponents.
 
-    No opponents: a game with one seat, in which the agent plays alone. With `save_replays`, the first few matches
+    No opponents: a game with one seat, in which the agent plays alone. In one with more than two `seats` the opponent
+    takes all but the agent's. With `save_replays`, the first few matches
     (`replays` in all) are written there for `ludus replay`. `metrics`, of the process "actor", learn where the time
     went once the hosts were up. Raises EvaluationError when not all end in time.
     """
     metrics = metrics or Metrics(ACTOR)
     config = fleet or FleetConfig()
     built = msgspec.to_builtins(options)
-    schedule = Schedule.of(opponents, matches, seed)
+    schedule = Schedule.of(opponents, matches, seed, seats)
     with HostFleet(
         game.command(options),
         config,
@@ -182,6 +184,11 @@ def play(
         metrics.merge_times(running.take_times())
         metrics.report()  # the time so far, before the hosts are ended
         return results
+
+
+def evenly(matches: int, seats: int) -> int:
+    """At least so many matches that every seed is played once from every seat."""
+    return -(-matches // seats) * seats
 
 
 def contest(

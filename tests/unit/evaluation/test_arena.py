@@ -44,6 +44,18 @@ def compete(
     )
 
 
+def test_with_more_seats_the_agent_takes_each_once_and_the_opponent_all_others() -> None:
+    schedule = Schedule.of(("a", "b"), arena.evenly(7, 3), seed=1, seats=3)
+    assert len(schedule) == 18
+    assert [schedule.names(number, "me") for number in range(3)] == [
+        ["me", "a", "a"],
+        ["a", "me", "a"],
+        ["a", "a", "me"],
+    ]
+    assert schedule.names(9, "me") == ["me", "b", "b"]
+    assert len({seed for _, seed in schedule.matches()[:3]}) == 1
+
+
 def test_a_schedule_gives_every_opponent_the_same_seeds_from_every_seat() -> None:
     schedule = Schedule.of(("a", "b"), 6, seed=1)
     numbers = np.array([number for number, _ in schedule.matches()])

@@ -7,7 +7,7 @@ keep their type where rows have it; choices of a few become ones among zeros, wh
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,7 @@ from ludus.spec import ObsSpec
 
 ALONE = "obs"  # the leaf of a space that holds no others
 MASK = "action_mask"  # the key of a Dict that is a mask and no observation
+SEAT = "seat"  # the leaf that says which seat it is, where seats observe different things
 ONE_HOT_MOST = 4096  # choices; more enter as a number
 ROW_BYTES_MOST = 1 << 20
 _TYPES = {"float16": "float32", "float64": "float32", "bool": "uint8", "int64": "int32", "uint32": "int32"}
@@ -65,18 +66,40 @@ def pack(parts: tuple[Part, ...]) -> ObsSpec:
     return ObsSpec.pack({part.name: (part.dtype, part.shape) for part in parts})
 
 
-class RowWriter:
-    """Writes observations into rows of its own, which the next one of the same seat overwrites."""
+def packed_together(seats: Sequence[tuple[Part, ...]], where: str) -> ObsSpec:
+    """A row that holds what any seat observes. Where seats differ, leaves are as large as the largest, zeros fill the
+    rest, and one more leaf says which seat it is."""
+    largest: dict[str, tuple[str, tuple[int, ...]]] = {}
+    for part in (part for parts in seats for part in parts):
+        dtype, shape = largest.setdefault(part.name, (part.dtype, part.shape))
+        if dtype != part.dtype or len(shape) != len(part.shape):
+            raise ConfigError(
+                f"{where}: {part.name!r} is {dtype} {list(shape)} for one seat and {part.dtype} {list(part.shape)} for "
+                "another; make them alike with a wrapper"
+            )
+        largest[part.name] = dtype, tuple(map(max, shape, part.shape))
+    if len({tuple((part.name, part.shape) for part in parts) for parts in seats}) > 1:
+        largest[SEAT] = "float32", (len(seats),)
+    return ObsSpec.pack(largest)
 
-    def __init__(self, parts: tuple[Part, ...], spec: ObsSpec, seats: int) -> None:
-        self.rows = np.zeros((seats, spec.nbytes), np.uint8)
+
+class RowWriter:
+    """Writes observations into rows of its own, one a seat, which the next one of the same seat overwrites."""
+
+    def __init__(self, seats: Sequence[tuple[Part, ...]], spec: ObsSpec) -> None:
+        self.rows = np.zeros((len(seats), spec.nbytes), np.uint8)
         leaves = spec.view(self.rows)
-        self._parts = parts
-        self._views = [[leaves[part.name][seat] for part in parts] for seat in range(seats)]
+        if SEAT in leaves:
+            leaves[SEAT][...] = np.eye(len(seats), dtype=np.float32)
+        self._seats = seats
+        self._views = [
+            [leaves[part.name][seat][tuple(map(slice, part.shape))] for part in parts]
+            for seat, parts in enumerate(seats)
+        ]
 
     def write(self, seat: int, observation: Any) -> NDArray[np.uint8]:  # Any: whatever the environment returned
         """The row [nbytes] of that seat. Raises EnvironmentFault when it is none of its space."""
-        for part, view in zip(self._parts, self._views[seat], strict=True):
+        for part, view in zip(self._seats[seat], self._views[seat], strict=True):
             found = observation
             try:
                 for key in part.path:

@@ -36,7 +36,7 @@ class EpisodeMatch:
     ) -> None:
         self._make = make
         self._environment = environment
-        self._writer = RowWriter(parts, spec.obs, spec.seats)
+        self._writer = RowWriter((parts,), spec.obs)
         self._actions = actions
         self._all = np.ones((1, spec.actions), np.bool_)
         self._max_steps = max_steps

@@ -9,13 +9,13 @@ import pytest
 from ludus.errors import ConfigError
 from ludus.games.environments import observations
 from ludus.games.environments.faults import EnvironmentFault
-from ludus.games.environments.observations import RowWriter, pack, parts_of
+from ludus.games.environments.observations import RowWriter, pack, packed_together, parts_of
 
 
 def leaves_of(space: spaces.Space[Any], observation: object) -> dict[str, np.ndarray[Any, Any]]:
     parts = parts_of(space, "test")
     spec = pack(parts)
-    writer = RowWriter(parts, spec, 1)
+    writer = RowWriter((parts,), spec)
     writer.write(0, observation)
     return {name: leaf[0] for name, leaf in spec.view(writer.rows).items()}
 
@@ -90,7 +90,22 @@ def test_spaces_without_a_fixed_size_and_huge_ones_are_refused() -> None:
 
 def test_seats_have_rows_of_their_own() -> None:
     parts = parts_of(spaces.Discrete(2), "test")
-    writer = RowWriter(parts, pack(parts), 2)
+    writer = RowWriter((parts, parts), packed_together((parts, parts), "test"))
     writer.write(0, 0)
     writer.write(1, 1)
     assert pack(parts).view(writer.rows)["obs"].tolist() == [[1, 0], [0, 1]]
+
+
+def test_where_seats_differ_rows_are_as_large_as_the_largest_and_say_which_seat_it_is() -> None:
+    small, large = (parts_of(spaces.Box(0, 9, (size,), np.float32), "test") for size in (2, 3))
+    spec = packed_together((small, large), "test")
+    writer = RowWriter((small, large), spec)
+    writer.write(0, np.array([1, 2], np.float32))
+    writer.write(1, np.array([3, 4, 5], np.float32))
+    found = spec.view(writer.rows)
+    assert found["obs"].tolist() == [[1, 2, 0], [3, 4, 5]]
+    assert found["seat"].tolist() == [[1, 0], [0, 1]]
+    with pytest.raises(EnvironmentFault, match=r"has shape \[3\], its space says \[2\]"):
+        writer.write(0, np.zeros(3, np.float32))
+    with pytest.raises(ConfigError, match="make them alike"):
+        packed_together((small, parts_of(spaces.Box(0, 9, (2,), np.uint8), "test")), "test")

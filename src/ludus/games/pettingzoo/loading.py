@@ -1,0 +1,79 @@
+"""An environment by the name that stands behind `pettingzoo:`."""
+
+from __future__ import annotations
+
+import difflib
+import importlib.util
+import pkgutil
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pettingzoo
+
+from ludus.errors import ConfigError
+from ludus.games.environments import loading
+from ludus.games.pettingzoo.options import PettingZooOptions
+
+FAMILIES = ("classic", "butterfly", "sisl", "atari", "magent")
+MAKERS = {"aec": "env", "parallel": "parallel_env"}  # what modules of environments call them
+
+Environment = Any  # AECEnv or ParallelEnv: they share no base
+
+
+def maker(options: PettingZooOptions) -> Callable[[], Environment]:
+    """Makes such environments. Raises ConfigError, here or there, when it cannot."""
+    make = partial(_make(options.env, options.api), **options.kwargs)
+    return lambda: _checked(loading.made(make, {}, options.env), options.env)
+
+
+def is_parallel(environment: Environment) -> bool:
+    return isinstance(environment, pettingzoo.ParallelEnv)
+
+
+def _make(name: str, api: str) -> Callable[..., Any]:  # Any: somebody else's environment
+    module_name, colon, attribute = name.rpartition(":")
+    if colon:
+        module = loading.module_of(module_name)
+        found: Callable[..., Any] | None = getattr(module, attribute, None)
+        if not callable(found):
+            raise loading.no_such(module, attribute)
+        return found
+    module = loading.module_of(_path_of(name))
+    wanted = ("parallel", "aec") if api == "auto" else (api,)
+    for each in wanted:
+        offered: Callable[..., Any] | None = getattr(module, MAKERS[each], None)
+        if callable(offered):
+            return offered
+    raise ConfigError(f"options.env: {name} has no {' and no '.join(MAKERS[each] for each in wanted)}")
+
+
+def _path_of(name: str) -> str:
+    """The module: of one of PettingZoo's families, of PettingZoo, or of any other package."""
+    candidates = [f"pettingzoo.{name}", name] if "." in name else [f"pettingzoo.{each}.{name}" for each in FAMILIES]
+    for candidate in candidates:
+        if _exists(candidate):
+            return candidate
+    known = _known()
+    near = difflib.get_close_matches(name.rpartition(".")[2], known, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
+    raise ConfigError(f"options.env: PettingZoo has no {name}; {hint}, or module:function of your own")
+
+
+def _known() -> list[str]:
+    folders = [f"{folder}/{family}" for folder in pettingzoo.__path__ for family in FAMILIES]
+    return sorted({found.name for found in pkgutil.iter_modules(folders) if found.name[-1].isdigit()})
+
+
+def _exists(path: str) -> bool:
+    try:
+        return importlib.util.find_spec(path) is not None
+    except (ImportError, ValueError):  # of the package it is in
+        return False
+
+
+def _checked(environment: Any, name: str) -> Environment:  # Any: as above
+    if not isinstance(environment, pettingzoo.AECEnv | pettingzoo.ParallelEnv):
+        seen = f"options.env: {name} makes a {type(environment).__name__}"
+        raise ConfigError(f"{seen}; expected a pettingzoo AECEnv or ParallelEnv")
+    return environment

@@ -1,0 +1,189 @@
+"""One environment as a match, in turns or all at once. An agent that dies early is not asked again."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludus.games.environments.faults import EnvironmentFault
+from ludus.games.environments.observations import RowWriter
+from ludus.games.environments.scores import by_returns
+from ludus.games.pettingzoo.loading import Environment
+from ludus.games.pettingzoo.seating import Seating, number
+from ludus.hosting.match import Turn
+
+SEED_BITS = 31  # what every generator takes that environments seed
+STEPS_UNASKED = 1_000  # of agents that are dead, one after another, before it counts as a fault
+
+
+class _Match(ABC):
+    """What both kinds share. Makes its environment when it first starts, and another after a fault."""
+
+    def __init__(
+        self, make: Callable[[], Environment], seating: Seating, max_steps: int, environment: Environment | None = None
+    ) -> None:
+        self._make = make
+        self._environment = environment
+        self._seating = seating
+        self._seat = {agent: seat for seat, agent in enumerate(seating.agents)}
+        self._writer = RowWriter(seating.parts, seating.spec.obs)
+        self._max_steps = max_steps
+        self._steps = 0
+        self._returns = np.zeros(len(seating.agents))
+        self._earned = np.zeros(len(seating.agents), np.float32)
+        self._cut: set[int] = set()  # seats that a limit has stopped
+
+    def start(self, seed: int) -> Turn:
+        self._steps = 0
+        self._returns[:] = 0
+        self._cut.clear()
+        return self._guarded(lambda: self._begin(seed >> (53 - SEED_BITS)))
+
+    def advance(self, actions: Mapping[int, int]) -> Turn:
+        self._steps += 1
+        return self._guarded(lambda: self._step(actions))
+
+    def close(self) -> None:
+        if self._environment is not None:
+            self._environment.close()
+
+    @abstractmethod
+    def _begin(self, seed: int) -> Turn: ...
+
+    @abstractmethod
+    def _step(self, actions: Mapping[int, int]) -> Turn: ...
+
+    @property
+    def _out_of_time(self) -> bool:
+        return 0 < self._max_steps <= self._steps
+
+    def _guarded(self, play: Callable[[], Turn]) -> Turn:
+        self._earned = np.zeros(len(self._seating.agents), np.float32)
+        try:
+            if self._environment is None:
+                self._environment = self._make()
+            return play()
+        except BaseException:
+            broken, self._environment = self._environment, None
+            if broken is not None:
+                with suppress(Exception):  # it is broken
+                    broken.close()
+            raise
+
+    def _earn(self, agent: str, reward: Any) -> None:  # Any: whatever the environment returned
+        seat, earned = self._seat[agent], number(reward, agent)
+        self._earned[seat] += earned
+        self._returns[seat] += earned
+
+    def _asking(self, seats: Sequence[int], seen: Sequence[tuple[Any, Any]]) -> Turn:  # Any: observation, info
+        legal = np.array([self._seating.legal(seat, *shown) for seat, shown in zip(seats, seen, strict=True)], np.bool_)
+        for seat, (observation, _) in zip(seats, seen, strict=True):
+            self._writer.write(seat, observation)
+        return Turn(tuple(seats), self._writer.rows[list(seats)], legal, self._earned)
+
+    def _over(self) -> Turn:
+        """A limit is no end: seats that it stopped are worth the state they stopped in."""
+        truncated = bool(self._cut)
+        nobody: NDArray[np.bool_] = np.zeros((0, self._seating.spec.actions), np.bool_)
+        facts = {"turns": float(self._steps)}
+        return Turn((), self._writer.rows, nobody, self._earned, by_returns(self._returns.tolist()), truncated, facts)
+
+
+class TurnMatch(_Match):
+    """An AEC environment: one agent at a time."""
+
+    def _begin(self, seed: int) -> Turn:
+        assert self._environment is not None
+        self._environment.reset(seed=seed)
+        return self._following()
+
+    def _step(self, actions: Mapping[int, int]) -> Turn:
+        assert self._environment is not None
+        ((seat, action),) = actions.items()
+        self._environment.step(self._seating.actions[seat][action])
+        return self._following()
+
+    def _following(self) -> Turn:
+        """Who must choose next. Dead agents are stepped with None, which is how they leave."""
+        environment = self._environment
+        assert environment is not None
+        for _ in range(STEPS_UNASKED):
+            if not environment.agents:
+                return self._over()
+            agent = environment.agent_selection
+            if agent not in self._seat:
+                raise EnvironmentFault(f"agent {agent!r} is none of the possible agents")
+            seat = self._seat[agent]
+            observation, reward, terminated, truncated, info = environment.last()
+            self._earn(agent, reward)
+            if not terminated and not truncated and not self._out_of_time:
+                return self._asking((seat,), ((observation, info),))
+            if not terminated:
+                self._cut.add(seat)
+                self._writer.write(seat, observation)
+            if self._out_of_time:
+                return self._stopped()
+            environment.step(None)
+        raise EnvironmentFault(f"{STEPS_UNASKED:,} agents that are dead were selected one after another")
+
+    def _stopped(self) -> Turn:
+        """By the limit of the options: every agent that lives is shown where it stands."""
+        environment = self._environment
+        assert environment is not None
+        for agent in environment.agents:
+            if not environment.terminations[agent] and self._seat[agent] not in self._cut:
+                self._earn(agent, environment._cumulative_rewards[agent])
+                self._cut.add(self._seat[agent])
+                self._writer.write(self._seat[agent], environment.observe(agent))
+        return self._over()
+
+
+class ParallelMatch(_Match):
+    """A parallel environment: all agents that live choose at once."""
+
+    def _begin(self, seed: int) -> Turn:
+        assert self._environment is not None
+        answer = self._environment.reset(seed=seed)
+        if not (isinstance(answer, tuple) and len(answer) == 2):
+            raise EnvironmentFault(f"reset returned a {type(answer).__name__}, expected (observations, infos)")
+        return self._living(*answer)
+
+    def _step(self, actions: Mapping[int, int]) -> Turn:
+        environment, agents = self._environment, self._seating.agents
+        assert environment is not None
+        chosen = {agents[seat]: self._seating.actions[seat][action] for seat, action in actions.items()}
+        answer = environment.step(chosen)
+        try:
+            observations, rewards, terminations, truncations, infos = answer
+        except (TypeError, ValueError):
+            raise EnvironmentFault(
+                f"step returned a {type(answer).__name__}, expected (observations, rewards, terminations, "
+                "truncations, infos)"
+            ) from None
+        for agent, reward in rewards.items():
+            self._earn(agent, reward)
+        for agent in chosen:
+            stopped = truncations.get(agent, False) or self._out_of_time
+            if stopped and not terminations.get(agent, False):
+                self._cut.add(self._seat[agent])
+                self._writer.write(self._seat[agent], observations[agent])
+        if not environment.agents or self._out_of_time:
+            return self._over()
+        return self._living(observations, infos)
+
+    def _living(self, observations: Mapping[str, Any], infos: Mapping[str, Any]) -> Turn:  # Any: as above
+        assert self._environment is not None
+        strangers = [agent for agent in self._environment.agents if agent not in self._seat]
+        if strangers:
+            raise EnvironmentFault(f"agent {strangers[0]!r} is none of the possible agents")
+        seats = sorted(self._seat[agent] for agent in self._environment.agents)
+        living = [self._seating.agents[seat] for seat in seats]
+        missing = [agent for agent in living if agent not in observations]
+        if missing:
+            raise EnvironmentFault(f"agent {missing[0]!r} lives and has no observation")
+        return self._asking(seats, [(observations[agent], infos.get(agent)) for agent in living])
