@@ -98,15 +98,19 @@ def reference_loss(net: MlpNet, batch: SegmentBatch, memory: MemoryConfig, confi
 
 @pytest.mark.parametrize("kind", ["lstm", "gru"])
 @pytest.mark.parametrize(("sequence_length", "burn_in"), [(9, 0), (4, 0), (1, 0), (9, 3), (3, 2)])
+@pytest.mark.parametrize("accumulate", [1, 3])
 def test_loss_and_gradient_are_those_of_matches_learned_decision_by_decision(
-    kind: str, sequence_length: int, burn_in: int
+    kind: str, sequence_length: int, burn_in: int, accumulate: int
 ) -> None:
     memory = memory_of(kind, sequence_length, burn_in)
     batch = batch_of(memory)
     net = net_of(memory)
     expected = reference_loss(net, batch, memory)
     gradients = torch.autograd.grad(expected, list(net.parameters()))
-    algorithm = ppo(memory)
+    config = LearnerConfig(
+        minibatch=B * T, epochs=1, target_kl=0, max_grad_norm=1e9, entropy_coef=0.02, accumulate=accumulate
+    )
+    algorithm = ppo(memory, config)
     numbers = algorithm.update(batch, 1e-9)
     assert numbers[names.LOSS_TOTAL] == pytest.approx(float(expected.detach()), rel=1e-5, abs=1e-5)
     found = algorithm.weights.split(algorithm.weights.gradient)
