@@ -212,7 +212,19 @@ class HostFleet:
         for index, spec in enumerate(specs):
             if spec.fingerprint != specs[0].fingerprint:
                 raise FleetError(f"host {index} describes another game ({spec.name}) than host 0 ({specs[0].name})")
+        if not self._scheduled:
+            self._say_facts()
         return specs[0]
+
+    def _say_facts(self) -> None:
+        """What hosts say of themselves, once for all that say the same."""
+        said: dict[str, list[str]] = {}
+        for host in self._hosts:
+            words = "; ".join(f"{name}: {fact}" for name, fact in host.facts.items())
+            said.setdefault(words, []).append(str(host.index))
+        for words, hosts in said.items():
+            if words:
+                _LOG.info("host%s %s: %s", "s" if len(hosts) > 1 else "", ", ".join(hosts), words)
 
     def _pump(self, until_s: float) -> None:
         """Wait until something happens, at most until then; read, write and supervise. Silence is judged last: a host

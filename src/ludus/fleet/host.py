@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -37,7 +38,9 @@ from ludus.wire.seeds import derive
 
 LOST_IN_A_ROW = 4  # matches per slot that a host may give up before it counts as broken
 REASON_CHARS = 200
+REASONS_LOGGED = 20  # different ones, of one host; all are counted
 LOG_TAIL_BYTES = 4096
+_LOG = logging.getLogger("ludus.fleet")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,7 @@ class Host:
     ) -> None:
         self.index = index
         self.spec: GameSpec | None = None
+        self.facts: Mapping[str, object] = {}  # that it said of itself, for the log
         self.process: HostProcess | None = None
         self.ledger: Ledger | None = None
         self.came: list[ArrivalsBody] = []
@@ -232,7 +236,8 @@ class Host:
     def _hello(self, body: memoryview) -> list[Event]:
         if self.ledger is not None:
             raise ProtocolError("HELLO came twice")
-        spec = decode_hello(body).spec()
+        hello = decode_hello(body)
+        spec, self.facts = hello.spec(), hello.facts
         if self.spec is not None and self.spec.fingerprint != spec.fingerprint:
             raise ProtocolError(
                 f"HELLO describes another game ({spec.name}) than before the restart ({self.spec.name})"
@@ -331,6 +336,8 @@ class Host:
             return [Failed(self.index, reason, f"reported {error.message!r}")]
         if self.ledger is None:
             raise ProtocolError("ERROR of kind match before HELLO")
+        if reason not in self.voided and len(self.voided) < REASONS_LOGGED:
+            _LOG.warning("host %d lost a match, %s (log: %s)", self.index, reason, self.log_path)
         number, lapsed = self.ledger.lost(error)
         assert error.slot is not None
         self._over(error.slot, lapsed)

@@ -85,6 +85,14 @@ class Report(Message, frozen=True):
     delta: Delta
 
 
+class Note(Message, frozen=True):
+    """Actor to learner: a line of its log, which the user is to see as if it were the learner's."""
+
+    logger: str
+    level: int
+    text: str
+
+
 class Failed(Message, frozen=True):
     """Actor to learner, last: `kind` names a class of ludus.errors, or is empty for what nobody expected."""
 
@@ -96,7 +104,7 @@ class Stop(Message, frozen=True):
     """Learner to actor, last."""
 
 
-Any = Begin | Hello | Attach | Filled | Release | PastSelves | Save | Saved | Report | Failed | Stop
+Any = Begin | Hello | Attach | Filled | Release | PastSelves | Save | Saved | Report | Note | Failed | Stop
 
 
 class ClosedError(Exception):

@@ -25,7 +25,7 @@ from ludus.games import registry
 from ludus.league.pool import Pool
 from ludus.metrics import names
 from ludus.policies.checkpoint import note_game
-from ludus.scale import underway
+from ludus.scale import notes, underway
 from ludus.scale.actor import Actor, open_actor
 from ludus.scale.channel import (
     Any,
@@ -57,7 +57,8 @@ def main() -> int:
     _die_with(parent)
     control = Channel(socket.socket(fileno=control_fd))
     try:
-        _serve(control, memory_fd)
+        with notes.forwarded(control):
+            _serve(control, memory_fd)
     except ClosedError:
         return 0
     except LudusError as error:

@@ -26,6 +26,7 @@ from ludus.metrics.core import Metrics
 from ludus.policies.checkpoint import rebuild_game
 from ludus.policies.nets.recurrence import state_size
 from ludus.rollout.segments import SegmentLayout
+from ludus.scale import notes
 from ludus.scale.actor import Actor
 from ludus.scale.channel import (
     Any,
@@ -36,6 +37,7 @@ from ludus.scale.channel import (
     Failed,
     Filled,
     Hello,
+    Note,
     PastSelves,
     Release,
     Report,
@@ -246,6 +248,9 @@ class OverlappedSource:
     def _receive(self, timeout_s: float) -> Any | None:
         try:
             message = self._control.receive(timeout_s)
+            while isinstance(message, Note):
+                notes.show(message)
+                message = self._control.receive(0)
         except ClosedError:
             raise self._death() from None
         if isinstance(message, Failed):

@@ -58,6 +58,7 @@ def in_threads(stepping: Stepping, pace: Pace) -> bool:
 
 def described(stepping: Stepping, pace: Pace) -> str:
     """For the log and the screen."""
-    how = "each in a thread of its own, first ready" if in_threads(stepping, pace) else "one after the other"
+    threads = in_threads(stepping, pace)
+    how = "each environment in a thread of its own, first ready" if threads else "environments one after the other"
     why = "as asked" if stepping != "auto" else str(pace)
-    return f"environments are stepped {how}: {why}"
+    return f"{how} ({why})"

@@ -31,7 +31,7 @@ def test_what_was_asked_for_counts_more_than_the_measurement() -> None:
     waiting = Clocks(5e-3, 0.0).measured()
     assert not in_threads("in turn", waiting)
     assert in_threads("threads", Clocks(1e-5, 1e-5).measured())
-    assert described("threads", waiting).endswith("as asked")
+    assert described("threads", waiting).endswith("(as asked)")
 
 
 def test_the_measurement_is_short_and_says_what_it_saw() -> None:
