@@ -26,11 +26,8 @@ class Driven {
     this.frames = 0; // with a clock
     this.reader = new FrameReader();
     this.laps = 0; // that it told of
-    this.host = new Host(path.resolve(values.sim), writer => {
-      const bytes = writer.buffer.subarray(0, writer.bytes);
-      bytes.copy(this.reader.space(bytes.length));
-      this.reader.pushed(bytes.length);
-      writer.bytes = 0;
+    this.host = new Host(path.resolve(values.sim), pieces => {
+      for (const piece of pieces) this.reader.push(piece);
     }, text => process.stderr.write(text));
     const options = { format: values.format };
     const configure = {

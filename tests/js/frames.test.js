@@ -22,7 +22,7 @@ function readAll(bytes, step) {
 function written(fill) {
 	const writer = new FrameWriter(16);
 	fill(writer);
-	return writer.buffer.subarray(0, writer.bytes);
+	return Buffer.concat(writer.take());
 }
 
 function header(magic, version, kind, bytes) {
@@ -115,6 +115,25 @@ test('arrivals lie in columns at multiples of eight', () => {
 	assert.deepEqual([...body.subarray(64, 70)], [3, 128, 1, 128, 2, 128]);
 	assert.deepEqual([...body.subarray(72)], [3, 1, 2].flatMap(row => Array(8).fill(row)));
 	assert.equal(stage.count, 0);
+});
+
+test('frames keep their order around observations that are sent from where they are', () => {
+	const stage = new ArrivalStage(4, 1, 8);
+	const writer = new FrameWriter(16);
+	writer.json(KIND.ERROR, { message: 'before' });
+	stage.obs.fill(7);
+	stage.add(0, 1, 0, true);
+	stage.flush(writer, true);
+	stage.flush(writer, true);
+	writer.json(KIND.ERROR, { message: 'after' });
+	const pieces = writer.take();
+	assert.ok(pieces.some(piece => piece.buffer === stage.obs.buffer));
+	const seen = readAll(Buffer.concat(pieces), 5);
+	assert.deepEqual(seen.map(([kind]) => kind), [KIND.ERROR, KIND.ARRIVALS, KIND.ARRIVALS, KIND.ERROR]);
+	assert.deepEqual([...seen[1][1].subarray(-8)], Array(8).fill(7));
+	assert.deepEqual(JSON.parse(seen[3][1]), { message: 'after' });
+	assert.ok(writer.isEmpty);
+	assert.deepEqual(writer.take(), []);
 });
 
 test('an ending carries observations only where it was truncated', () => {

@@ -18,10 +18,8 @@ const settled = () => new Promise(resolve => setImmediate(resolve));
 function hostWith(staged, owed = 1) {
 	const sent = [];
 	const reader = new FrameReader();
-	const send = writer => {
-		writer.buffer.copy(reader.space(writer.bytes), 0, 0, writer.bytes);
-		reader.pushed(writer.bytes);
-		writer.bytes = 0;
+	const send = pieces => {
+		for (const piece of pieces) reader.push(piece);
 		for (let frame = reader.next(); frame; frame = reader.next()) {
 			if (frame.kind === KIND.ARRIVALS) sent.push([frame.body.readUInt32LE(0), frame.body[4]]);
 		}

@@ -19,17 +19,15 @@ class Driven {
 		this.logged = '';
 		this.random = new SplitMix(4);
 		const log = text => { this.logged += text; };
-		this.host = new Host(process.env.LUDUS_TEST_SIMULATOR, writer => this.collect(writer), log);
+		this.host = new Host(process.env.LUDUS_TEST_SIMULATOR, pieces => this.collect(pieces), log);
 		const message = { protocol: 2, matches, seed: 9, schedule: null, keep_log: false, ...rest };
 		this.host.configure(Buffer.from(JSON.stringify({ ...message, options: { feature_set: 'raw', ...options } })));
 	}
 
-	collect(writer) {
+	collect(pieces) {
 		const reader = new FrameReader();
-		writer.buffer.copy(reader.space(writer.bytes), 0, 0, writer.bytes);
-		reader.pushed(writer.bytes);
+		for (const piece of pieces) reader.push(piece);
 		for (let frame = reader.next(); frame; frame = reader.next()) this.frames.push(decoded(frame, this.host));
-		writer.bytes = 0;
 	}
 
 	take() {

@@ -20,10 +20,8 @@ const NEVER = new Promise(() => {});
 async function hosting(turns, message = {}) {
 	const said = [];
 	const reader = new FrameReader();
-	const collect = writer => {
-		writer.buffer.copy(reader.space(writer.bytes), 0, 0, writer.bytes);
-		reader.pushed(writer.bytes);
-		writer.bytes = 0;
+	const collect = pieces => {
+		for (const piece of pieces) reader.push(piece);
 		for (let frame = reader.next(); frame; frame = reader.next()) said.push(decoded(frame));
 	};
 	let made = 0;

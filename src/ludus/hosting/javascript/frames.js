@@ -43,6 +43,11 @@ class FrameReader {
 		this.end += bytes;
 	}
 
+	push(bytes) {
+		this.space(bytes.length).set(bytes);
+		this.pushed(bytes.length);
+	}
+
 	/** The next whole frame as {kind, body}, or null. Throws ProtocolError on anything that cannot become one. */
 	next() {
 		const held = this.end - this.start;
@@ -68,17 +73,25 @@ class FrameReader {
 	}
 }
 
-/** Grows as needed; frames are appended and then written out together. */
+/** Frames are appended, in a buffer that grows as needed, and then written out together: `take` gives the pieces. */
 class FrameWriter {
-	constructor(initialBytes = 1 << 20) {
+	constructor(initialBytes = 1 << 16) {
 		this.buffer = Buffer.allocUnsafe(initialBytes);
 		this.bytes = 0;
+		this.pieces = [];
+		this.begun = 0; // where in the buffer the next piece begins
 	}
 
-	/** Begin a frame whose body is `bodyBytes` long and return the offset of the body. */
-	open(kind, bodyBytes) {
+	get isEmpty() {
+		return this.bytes === 0;
+	}
+
+	/**
+	 * Begin a frame whose body is `bodyBytes` long and return the offset of the body. Of these, `lent` follow with `lend`.
+	 */
+	open(kind, bodyBytes, lent = 0) {
 		if (bodyBytes > MAX_BODY) throw new ProtocolError(`a body of ${bodyBytes} bytes is over the limit of ${MAX_BODY}`);
-		const needed = this.bytes + HEADER_BYTES + bodyBytes;
+		const needed = this.bytes + HEADER_BYTES + bodyBytes - lent;
 		if (needed > this.buffer.length) {
 			const larger = Buffer.allocUnsafe(2 * needed);
 			this.buffer.copy(larger, 0, 0, this.bytes);
@@ -91,6 +104,21 @@ class FrameWriter {
 		this.buffer.writeUInt32LE(bodyBytes, at + 4);
 		this.bytes = needed;
 		return at + HEADER_BYTES;
+	}
+
+	/** End a frame with bytes that are sent from where they are: they must not change until the pieces are written. */
+	lend(bytes) {
+		this.pieces.push(this.buffer.subarray(this.begun, this.bytes), bytes);
+		this.begun = this.bytes;
+	}
+
+	/** All that was written since the last time; overwritten by what is written next. */
+	take() {
+		const { pieces } = this;
+		if (this.bytes > this.begun) pieces.push(this.buffer.subarray(this.begun, this.bytes));
+		this.pieces = [];
+		this.bytes = this.begun = 0;
+		return pieces;
 	}
 
 	json(kind, value) {
@@ -147,7 +175,7 @@ class ArrivalStage {
 		this.opens[i] = opens ? 1 : 0;
 	}
 
-	/** Append an ARRIVALS frame with everything staged and empty the stage. */
+	/** Append an ARRIVALS frame with everything staged and empty the stage; its observations are sent from here. */
 	flush(writer, done) {
 		const n = this.count;
 		const matchAt = aligned(8 + 4 * n);
@@ -155,7 +183,8 @@ class ArrivalStage {
 		const opensAt = aligned(rewardAt + 4 * n);
 		const legalAt = aligned(opensAt + n);
 		const obsAt = aligned(legalAt + n * this.maskBytes);
-		const body = writer.open(KIND.ARRIVALS, obsAt + n * this.obsBytes);
+		const obs = this.obs.subarray(0, n * this.obsBytes);
+		const body = writer.open(KIND.ARRIVALS, obsAt + obs.length, obs.length);
 		const out = writer.buffer;
 		out.fill(0, body, body + obsAt);
 		out.writeUInt32LE(n, body);
@@ -167,7 +196,7 @@ class ArrivalStage {
 			out[body + opensAt + i] = this.opens[i];
 		}
 		out.set(this.legal.subarray(0, n * this.maskBytes), body + legalAt);
-		out.set(this.obs.subarray(0, n * this.obsBytes), body + obsAt);
+		if (n > 0) writer.lend(obs);
 		this.count = 0;
 	}
 }

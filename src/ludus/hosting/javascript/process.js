@@ -20,7 +20,7 @@ function leave(host, error = null) {
 	const kind = error instanceof HostError ? error.kind : 'internal';
 	host.writer.json(KIND.ERROR, { message: error.message, kind });
 	try {
-		writeAll(host.writer);
+		writeAll(host.writer.take());
 	} catch {
 		// nobody is left to read it; stderr has it
 	}
@@ -39,10 +39,14 @@ function readSome(into) {
 	});
 }
 
-function writeAll(writer) {
-	let at = 0;
-	while (at < writer.bytes) at += persist(() => fs.writeSync(1, writer.buffer, at, writer.bytes - at));
-	writer.bytes = 0;
+/** Blocks until all pieces were written to stdout. */
+function writeAll(pieces) {
+	const left = [...pieces];
+	while (left.length > 0) {
+		let bytes = persist(() => fs.writevSync(1, left));
+		while (left.length > 0 && bytes >= left[0].length) bytes -= left.shift().length;
+		if (bytes > 0) left[0] = left[0].subarray(bytes);
+	}
 }
 
 function persist(attempt) {

@@ -9,7 +9,7 @@ const TIMES_AGAIN = 3; // a scheduled match is opened again
 const FAULTS_IN_A_ROW = 20; // matches that fail without one that ends between them, before the host gives up
 
 class SlotHost {
-	/** `send(writer)` writes out all bytes collected so far; `log(text)` is for people. */
+	/** `send(pieces)` writes out what a FrameWriter has collected; `log(text)` is for people. */
 	constructor(send, log) {
 		this.send = send;
 		this.log = log;
@@ -97,7 +97,7 @@ class SlotHost {
 
 	flushWriter() {
 		this.advanced = 0;
-		this.send(this.writer);
+		this.send(this.writer.take());
 		this.clock.lap(SEND);
 	}
 }

@@ -23,7 +23,7 @@ class WaitingHost extends SlotHost {
 		setImmediate(() => this.guard(() => {
 			this.settling = false;
 			if (!this.isWorking || this.stage.count >= this.stage.capacity * GATHERED_SHARE) this.settle();
-			else if (this.owed > 1 || this.stage.count > 0 || this.writer.bytes > 0) this.gather();
+			else if (this.owed > 1 || this.stage.count > 0 || !this.writer.isEmpty) this.gather();
 		}));
 	}
 
@@ -47,7 +47,7 @@ class WaitingHost extends SlotHost {
 			this.completeAnswer();
 			this.owed--;
 		}
-		if (this.writer.bytes > 0) this.flushWriter();
+		if (!this.writer.isEmpty) this.flushWriter();
 	}
 
 	guard(act) {
@@ -72,8 +72,7 @@ function answerEvents(host, lingerMs = 0) {
 	process.on('uncaughtException', error => leave(host, error));
 	const reader = new FrameReader();
 	process.stdin.on('data', bytes => host.guard(() => {
-		bytes.copy(reader.space(bytes.length));
-		reader.pushed(bytes.length);
+		reader.push(bytes);
 		for (let frame = reader.next(); frame; frame = reader.next()) {
 			if (frame.kind === KIND.STOP) finish();
 			else take(host, frame);
