@@ -81,7 +81,8 @@ class HostFleet:
         self._seed = seed = seed if standing is None else standing.seed
         self._scheduled = schedule is not None
         parts = config.parts or _parts(count)
-        setup = Setup(command, options, seed, count, self.matches, self._scheduled, keep_log, log_dir, times_s, parts)
+        sent = options if command.options is None else command.options
+        setup = Setup(command, sent, seed, count, self.matches, self._scheduled, keep_log, log_dir, times_s, parts)
         shares = [None if schedule is None else schedule[i::count] for i in range(count)]
         stood = [None] * count if standing is None else standing.hosts
         self._hosts = [Host(i, setup, share, host) for i, (share, host) in enumerate(zip(shares, stood, strict=True))]

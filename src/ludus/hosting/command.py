@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,3 +15,4 @@ class HostCommand:
     argv: tuple[str, ...]
     env: Mapping[str, str] = field(default_factory=dict)  # added to the environment of the parent
     cwd: Path | None = None  # None: that of the parent
+    options: Mapping[str, Any] | None = None  # Any: for CONFIGURE; None: the game's own, as they stand

@@ -28,6 +28,7 @@ HEADER = struct.Struct("<HBBI")
 HEADER_BYTES = HEADER.size
 _COUNT = struct.Struct("<IB3x")
 HOST_STAGES = frozenset({"wait", "simulate", "encode", "mask", "send"})  # that TIMES may name
+_TEXT = bytes(range(32, 127)) + b"\r\n\t"
 _I4, _U4, _F4, _U1 = np.dtype("<i4"), np.dtype("<u4"), np.dtype("<f4"), np.dtype("u1")
 
 Bytes = bytes | bytearray | memoryview
@@ -372,7 +373,8 @@ class FrameReader:
         magic, version, kind, size = HEADER.unpack_from(self._chunk, self._start)
         if magic != MAGIC:
             seen = bytes(self._chunk[self._start : self._start + HEADER_BYTES])
-            raise ProtocolError(f"frame begins with {seen!r}, expected {MAGIC.to_bytes(2, 'little')!r}")
+            text = "; that is text, and belongs on stderr" if all(byte in _TEXT for byte in seen) else ""
+            raise ProtocolError(f"frame begins with {seen!r}, expected {MAGIC.to_bytes(2, 'little')!r}{text}")
         if version != VERSION:
             raise ProtocolError(f"frame has version {version}, expected {VERSION}")
         if kind not in _NAMES:

@@ -1,0 +1,1 @@
+"""Any program that keeps the host protocol, in any language, trained without a line of Python."""
