@@ -26,6 +26,7 @@ from ludus.config.schema import (
     PolicyConfig,
     RunConfig,
 )
+from ludus.errors import CheckpointError
 from ludus.metrics import names
 from ludus.metrics.observer import Numbers
 from ludus.policies import checkpoint
@@ -183,6 +184,14 @@ def test_without_a_usable_file_matches_begin_anew_which_is_counted_and_logged(
     assert again.version == 4
     assert counters(again)[names.BEGUN_ANEW] == 1
     assert "matches begin anew" in caplog.text
+
+
+def test_a_run_cannot_be_resumed_with_another_memory(tmp_path: Path, two_updates: Path) -> None:
+    copied(two_updates, tmp_path)
+    other = PolicyConfig(width=16, memory=MemoryConfig("gru", sequence_length=8))
+    chosen = msgspec.structs.replace(config(4, hosts=1), policy=other)
+    with pytest.raises(CheckpointError, match=r"policy.memory.kind: gru is configured, .* was made with none"):
+        train(chosen, tmp_path, resume=True, observer=Silent())
 
 
 def test_past_selves_that_left_the_pool_while_they_play_are_kept(tmp_path: Path) -> None:
