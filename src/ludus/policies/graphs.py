@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +28,9 @@ from ludus.types import Arrivals
 MOST_ROWS = 8192  # of one graph; what is more is chosen for in parts, one after the other
 
 Judge = Callable[[dict[str, Tensor], Tensor, Recall | None], tuple[Distribution, Tensor]]  # of leaves, legal, memory
+Within = Callable[
+    [], AbstractContextManager[object]
+]  # what a net is to judge in, and its distribution to be drawn from
 
 log = logging.getLogger(__name__)
 
@@ -51,9 +55,17 @@ class Engine:
     """
 
     def __init__(
-        self, judge: Judge, spec: GameSpec, lane: Lane, *, greedy: bool = False, states: RowStates | None = None
+        self,
+        judge: Judge,
+        spec: GameSpec,
+        lane: Lane,
+        *,
+        greedy: bool = False,
+        states: RowStates | None = None,
+        within: Within = nullcontext,
     ) -> None:
-        self._judge, self._spec, self._lane, self._greedy, self._states = judge, spec, lane, greedy, states
+        self._judge, self._within, self._spec, self._lane = judge, within, spec, lane
+        self._greedy, self._states = greedy, states
         self._table = None if states is None else states.table
         self._programs: dict[int, Program] = {}
         self._captures = True
@@ -101,7 +113,7 @@ class Engine:
 
     def _new_program(self, size: int) -> Program:
         draws = 0 if self._greedy else self.draws
-        return Program(self._judge, self._spec, self._lane.device, size, draws, self._states)
+        return Program(self._judge, self._within, self._spec, self._lane.device, size, draws, self._states)
 
     def _make_room(self, states: RowStates, rows: int) -> None:
         """For states of so many rows and of the padding's. Graphs know where the states lay, so they go with those."""
@@ -130,7 +142,7 @@ class Engine:
         draws: list[int] = []
 
         def run() -> None:
-            with torch.inference_mode():
+            with torch.inference_mode(), self._within():
                 legal = torch.ones(1, self._spec.actions, dtype=torch.bool, device=self._lane.device)
                 rows = torch.zeros(1, self._spec.obs.nbytes, dtype=torch.uint8, device=self._lane.device)
                 draws.append(self._judge(leaves(self._spec.obs, rows), legal, None)[0].draws)
@@ -145,9 +157,16 @@ class Program:
     nobody reads what is chosen for them, and what they remember is kept in the last row of all states."""
 
     def __init__(
-        self, judge: Judge, spec: GameSpec, device: torch.device, size: int, draws: int, states: RowStates | None
+        self,
+        judge: Judge,
+        within: Within,
+        spec: GameSpec,
+        device: torch.device,
+        size: int,
+        draws: int,
+        states: RowStates | None,
     ) -> None:
-        self._judge, self._draws, self._states = judge, draws, states
+        self._judge, self._within, self._draws, self._states = judge, within, draws, states
         inputs: dict[str, tuple[str, tuple[int, ...]]] = {
             "obs": ("uint8", (size, spec.obs.nbytes)),
             "legal": ("bool", (size, spec.actions)),
@@ -186,7 +205,7 @@ class Program:
 
     def _choose(self) -> None:
         inputs, outputs, states = self._inputs.tensors, self._outputs.tensors, self._states
-        with torch.inference_mode():
+        with torch.inference_mode(), self._within():
             self._inputs.send()
             recall = None if states is None else states.recall_at(inputs["row"], inputs["opens"])
             said, value = self._judge(self._leaves, inputs["legal"], recall)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -49,9 +51,11 @@ class NetPolicy:
         self.states = None if core is None else RowStates(core)
         chooser = None if bf16 or lane is not None or core is not None else getattr(net, "chooser", None)
         self._chooser: Chooser | None = None if chooser is None else chooser(spec)
-        self._lane = lane
+        self.lane = lane
         self.adopt(None, version)
-        self._engine = None if lane is None else Engine(self._judge, spec, lane, greedy=greedy, states=self.states)
+        self.engine: Engine | None = None
+        if lane is not None:
+            self.engine = Engine(self._judge, spec, lane, greedy=greedy, states=self.states, within=self._rounds)
         self.launch: Launch | None = None if lane is None else self._launch
 
     def adopt(self, weights: NDArray[np.float32] | None, version: int) -> None:
@@ -62,10 +66,10 @@ class NetPolicy:
             self._rounded.refresh()
         freeze = self._chooser.refresh if self._chooser else getattr(self._playing, "freeze_tables", None)
         if freeze is not None:
-            with self._autocast():
+            with self._rounds():
                 freeze()
-        if self._lane is not None:
-            self._lane.follow()
+        if self.lane is not None:
+            self.lane.follow()
         self.version = version
 
     def act(self, arrivals: Arrivals) -> Choices:
@@ -73,7 +77,7 @@ class NetPolicy:
             return self.launch(arrivals)()
         if self._chooser is not None and self._chooser.takes(arrivals.legal):
             return self._choose(self._chooser, arrivals)
-        with torch.inference_mode():
+        with torch.inference_mode(), self._rounds():
             obs, legal = self._staging.put(arrivals.obs, arrivals.legal)
             recall = None if self.states is None else self.states.recall(arrivals.row, arrivals.opens)
             said, value = self._judge(obs, legal, recall)
@@ -86,7 +90,7 @@ class NetPolicy:
 
     def values(self, obs: NDArray[np.uint8], row: NDArray[np.int32]) -> NDArray[np.float32]:
         """The expected return [n] of states [n, nbytes] in which nobody chooses, in matches that these rows play."""
-        with torch.inference_mode():
+        with torch.inference_mode(), self._rounds():
             leaves, legal = self._staging.put(obs, np.ones((len(obs), self._staging.actions), np.bool_))
             recall = None if self.states is None else self.states.recall(row, np.zeros(len(row), np.bool_))
             _, value = self._judge(leaves, legal, recall)
@@ -97,27 +101,26 @@ class NetPolicy:
     def _playing(self) -> nn.Module:
         return self.net if self._rounded is None else self._rounded.net
 
-    def _autocast(self) -> torch.autocast:
-        device = self._staging.device.type
-        return torch.autocast(device, torch.bfloat16, enabled=self._rounded is not None, cache_enabled=False)
+    def _rounds(self) -> AbstractContextManager[object]:
+        """What to compute in, the draw included: some distributions ask the net once more."""
+        if self._rounded is None:
+            return nullcontext()
+        return torch.autocast(self._staging.device.type, torch.bfloat16, cache_enabled=False)
 
     def _judge(self, obs: dict[str, Tensor], legal: Tensor, recall: Recall | None) -> tuple[Distribution, Tensor]:
-        if self._rounded is None:
-            return evaluate(self.net, obs, legal, recall)
-        with self._autocast():
-            return evaluate(self._playing, obs, legal, recall)
+        return evaluate(self._playing, obs, legal, recall)
 
     def _launch(self, arrivals: Arrivals) -> Wait:
-        assert self._engine is not None
+        assert self.engine is not None
         uniform = None
         if not self.greedy:
-            uniform = torch.rand(self._engine.draws, len(arrivals), generator=self.generator).numpy()
-        self._engine.launch(arrivals, uniform)
+            uniform = torch.rand(self.engine.draws, len(arrivals), generator=self.generator).numpy()
+        self.engine.launch(arrivals, uniform)
         return self._collect
 
     def _collect(self) -> Choices:
-        assert self._engine is not None
-        chosen = self._engine.collect()
+        assert self.engine is not None
+        chosen = self.engine.collect()
         return Choices(chosen.action, chosen.logp, chosen.value, self.version, chosen.memory)
 
     def _choose(self, chooser: Chooser, arrivals: Arrivals) -> Choices:

@@ -28,11 +28,13 @@ class Rounded:
 
 
 def _linear_parameters(net: nn.Module) -> set[str]:
-    """By name. Those of a memory's core stay exact: what it rounds it would carry through the match."""
-    cores = tuple(f"{name}." for name, module in net.named_modules() if isinstance(module, Core))
+    """By name. Those of a memory's core stay exact, which would carry what it rounds through the match, and those that
+    the net names."""
+    exact = [name for name, module in net.named_modules() if isinstance(module, Core)] + list(getattr(net, "exact", ()))
+    kept = tuple(f"{name}." for name in exact)
     return {
         f"{name}.{own}"
         for name, module in net.named_modules()
-        if isinstance(module, nn.Linear) and not f"{name}.".startswith(cores)
+        if isinstance(module, nn.Linear) and not f"{name}.".startswith(kept)
         for own, _ in module.named_parameters(recurse=False)
     }

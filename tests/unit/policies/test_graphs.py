@@ -279,9 +279,9 @@ def showdown_arrivals(spec: GameSpec, n: int, seed: int) -> Arrivals:
 
 
 @pytest.mark.parametrize("kind", ["none", "lstm"])
-@pytest.mark.parametrize("net", ["mlp", "transformer"])
+@pytest.mark.parametrize("net", ["mlp", "transformer", "pointer"])
 def test_a_net_that_rounds_says_nearly_what_the_exact_one_says_and_follows_its_weights(net: str, kind: str) -> None:
-    spec = CARDS if net == "transformer" else SPEC
+    spec = {"mlp": SPEC, "transformer": CARDS, "pointer": showdown_spec(2, 2)}[net]
     memory = MemoryConfig(kind=kind, width=8)  # type: ignore[arg-type]  # one of the words it takes
     config = PolicyConfig(net=net, memory=memory)  # type: ignore[arg-type]  # one of the words it takes
     rounding = NetPolicy(build(spec, config, "mlp", seed=3), spec, greedy=True, bf16=True)
@@ -297,6 +297,12 @@ def test_a_net_that_rounds_says_nearly_what_the_exact_one_says_and_follows_its_w
     exact.adopt(exact.weights.numpy() * 0.5, 1)
     np.testing.assert_allclose(rounding.values(obs, row), exact.values(obs, row), atol=0.05)
     assert not np.allclose(rounding.values(obs, row), before, atol=1e-4)
+    legal = np.ones((30, spec.actions), np.bool_)
+    zeros = np.zeros(30, np.int64)
+    came = Arrivals(row, zeros, obs, legal, zeros.astype(np.float32), zeros.astype(np.bool_))
+    on_lane = NetPolicy(build(spec, config, "mlp", seed=3), spec, greedy=True, bf16=True, lane=DirectLane())
+    on_lane.adopt(exact.weights.numpy(), 1)
+    np.testing.assert_array_equal(on_lane.act(came).action, rounding.act(came).action)
 
 
 class SlowLane(DirectLane):

@@ -6,6 +6,7 @@ leaves come in the spec's dtypes. It may have
   `judge(inputs, legal)`, the rest of `forward`: then learning prepares once an update and not once a minibatch;
 - `freeze_tables()`, called whenever weights for playing have changed, unless it has a chooser;
 - `chooser(spec) -> Chooser`, which plays as `forward` would, without its overhead for small batches;
+- `exact`, names of linear layers whose weights must not be rounded for playing in bfloat16;
 - `core`, a `recurrence.Core` or None: then `judge(inputs, legal, recall)` gets the memory of the rows by `recall`.
 """
 

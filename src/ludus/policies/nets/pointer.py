@@ -45,6 +45,8 @@ LEAVES = (
 class PointerNet(nn.Module):
     """What to do and what to expect, given the leaves of Showdown observations."""
 
+    exact = ("pokemon_in", "pokemon_out")  # their weights are added in place, which autocast leaves to the caller
+
     def __init__(self, spec: GameSpec, config: PolicyConfig) -> None:
         super().__init__()
         shapes = {leaf.name: leaf.shape for leaf in spec.obs.leaves}

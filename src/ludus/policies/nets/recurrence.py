@@ -92,5 +92,5 @@ def recalled(core: Core | None, context: Tensor, recall: Recall | None) -> Tenso
     if core is None:
         return context
     if recall is None:
-        return core.step(context, context.new_zeros(len(context), core.size))[0]
+        return core.step(context, context.new_zeros(len(context), core.size, dtype=torch.float32))[0]
     return recall(context)
