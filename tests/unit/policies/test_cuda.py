@@ -1,0 +1,186 @@
+"""Captured graphs on a CUDA device against the same operations launched one by one."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+import torch
+from tests.unit.policies.nets.test_choosing import rows_of
+from tests.unit.policies.nets.test_pointer import showdown_spec
+from tests.unit.policies.nets.test_transformer import SPEC as CARDS
+from torch import Tensor, nn
+
+from ludus.config.schema import MemoryConfig, PolicyConfig
+from ludus.policies import launching
+from ludus.policies.lanes import CudaLane, Run
+from ludus.policies.nets import build
+from ludus.policies.network import NetPolicy
+from ludus.spec import GameSpec, ObsSpec
+from ludus.types import Arrivals, Choices
+
+pytestmark = [
+    pytest.mark.cuda,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device here"),
+]
+
+LEAVES = {"id": ("uint16", (3,)), "flag": ("uint8", (2, 2)), "delta": ("int8", (4,)), "x": ("float32", (50,))}
+SPEC = GameSpec("fake", 2, 6, ObsSpec.pack({name: (dtype, shape) for name, (dtype, shape) in LEAVES.items()}), 1)
+LSTM = MemoryConfig(kind="lstm", width=32)
+CASES = {
+    "mlp": (SPEC, PolicyConfig(net="mlp")),
+    "lstm": (SPEC, PolicyConfig(net="mlp", memory=LSTM)),
+    "gru": (SPEC, PolicyConfig(net="mlp", memory=MemoryConfig(kind="gru", width=32))),
+    "transformer": (CARDS, PolicyConfig(net="transformer")),
+    "transformer lstm": (CARDS, PolicyConfig(net="transformer", memory=LSTM)),
+    "singles": (showdown_spec(1, 2), PolicyConfig(net="pointer")),
+    "doubles": (showdown_spec(2, 2), PolicyConfig(net="pointer")),
+    "doubles preview": (showdown_spec(2, 2, preview=90), PolicyConfig(net="pointer", memory=LSTM)),
+}
+
+
+class EagerLane(CudaLane):
+    """Launches operation by operation."""
+
+    def capture(self, run: Run) -> Run:
+        return run
+
+
+class CountingLane(CudaLane):
+    captures = 0
+
+    def capture(self, run: Run) -> Run:
+        self.captures += 1
+        return super().capture(run)
+
+
+def device() -> torch.device:
+    return torch.device("cuda", torch.cuda.current_device())
+
+
+def player(spec: GameSpec, config: PolicyConfig, lane: CudaLane | None, *, bf16: bool = False) -> NetPolicy:
+    """With weights far from those it is born with, so that its choices differ."""
+    policy = NetPolicy(
+        build(spec, config, "mlp", seed=3), spec, generator=torch.Generator().manual_seed(5), lane=lane, bf16=bf16
+    )
+    vector = policy.weights.numpy()
+    policy.adopt(vector + np.random.default_rng(0).normal(scale=0.05, size=len(vector)).astype(np.float32), 1)
+    return policy
+
+
+def arrivals(spec: GameSpec, n: int, seed: int) -> Arrivals:
+    random = np.random.default_rng(seed)
+    if "move" in spec.tables:
+        obs, legal = rows_of(spec, n, seed, preview="preview" in spec.tables and seed % 2 == 1)
+    else:
+        obs = np.zeros((n, spec.obs.nbytes), np.uint8)
+        for leaf in spec.obs.leaves:
+            spec.obs.leaf(obs, leaf.name)[:] = (random.random((n, *leaf.shape)) * 8).astype(leaf.dtype)
+        legal = random.random((n, spec.actions)) < 0.6
+        legal[:, 1] = True
+    rows = np.sort(random.permutation(2 * n)[:n]).astype(np.int32)
+    opens = random.random(n) < 0.2
+    return Arrivals(rows, np.zeros(n, np.int64), obs, legal, np.zeros(n, np.float32), opens)
+
+
+def assert_near(ours: Choices, theirs: Choices, tolerance: float) -> None:
+    np.testing.assert_allclose(ours.logp, theirs.logp, rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(ours.value, theirs.value, rtol=tolerance, atol=tolerance)
+    assert (ours.memory is None) == (theirs.memory is None)
+    if ours.memory is not None and theirs.memory is not None:
+        np.testing.assert_allclose(ours.memory, theirs.memory, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("bf16", [False, True])
+@pytest.mark.parametrize("case", list(CASES))
+def test_a_graph_chooses_what_its_operations_choose_one_by_one(case: str, bf16: bool) -> None:
+    spec, config = CASES[case]
+    by_graph, one_by_one = (player(spec, config, lane(device()), bf16=bf16) for lane in (CudaLane, EagerLane))
+    for at, n in enumerate((64, 5, 33, 64, 1, 7)):
+        came = arrivals(spec, n, seed=at)
+        ours, theirs = by_graph.act(came), one_by_one.act(came)
+        np.testing.assert_array_equal(ours.action, theirs.action)
+        assert came.legal[np.arange(n), ours.action].all()
+        assert_near(ours, theirs, 1e-5)
+
+
+@pytest.mark.parametrize("case", list(CASES))
+def test_a_graph_chooses_what_the_cpu_chooses_for_the_same_numbers(case: str) -> None:
+    spec, config = CASES[case]
+    by_graph, on_cpu = player(spec, config, CudaLane(device())), player(spec, config, None)
+    for at, n in enumerate((200, 17)):
+        came = arrivals(spec, n, seed=at)
+        ours, theirs = by_graph.act(came), on_cpu.act(came)
+        same = ours.action == theirs.action
+        assert same.mean() > 0.98  # a number may fall between two sums that round differently
+        np.testing.assert_allclose(ours.value, theirs.value, rtol=1e-2, atol=1e-2)
+        np.testing.assert_allclose(ours.logp[same], theirs.logp[same], rtol=1e-2, atol=1e-2)
+
+
+@pytest.mark.parametrize("bf16", [False, True])
+@pytest.mark.parametrize("case", ["mlp", "lstm", "singles", "transformer"])
+def test_other_weights_are_played_with_without_a_capture(case: str, bf16: bool) -> None:
+    spec, config = CASES[case]
+    lane = CountingLane(device())
+    by_graph, other = player(spec, config, lane, bf16=bf16), player(spec, config, EagerLane(device()), bf16=bf16)
+    came = dataclasses.replace(arrivals(spec, 30, seed=1), opens=np.ones(30, np.bool_))
+    before = by_graph.act(came)
+    vector = other.weights.numpy() * 0.7
+    for policy in (by_graph, other):
+        policy.generator.manual_seed(9)
+        policy.adopt(vector, 2)
+    after, wanted = by_graph.act(came), other.act(came)
+    assert lane.captures == 1
+    assert after.version == 2
+    assert not np.allclose(before.value, after.value, atol=1e-4)
+    np.testing.assert_array_equal(after.action, wanted.action)
+    assert_near(after, wanted, 1e-5)
+
+
+def test_policies_launched_together_choose_what_they_choose_alone() -> None:
+    spec, config = CASES["lstm"]
+    together, alone = ([player(spec, config, CudaLane(device())) for _ in range(4)] for _ in range(2))
+    for policies in (together, alone):
+        for at, policy in enumerate(policies):
+            policy.adopt(policy.weights.numpy() * (1 + at / 4), at)
+            policy.generator.manual_seed(at)
+    for step in range(3):
+        came = [arrivals(spec, 40 + at, seed=10 * step + at) for at in range(4)]
+        found = launching.act(list(zip(together, came, strict=True)))
+        for policy, rows, ours in zip(alone, came, found, strict=True):
+            theirs = policy.act(rows)
+            np.testing.assert_array_equal(ours.action, theirs.action)
+            assert_near(ours, theirs, 1e-5)
+
+
+class Asking(nn.Module):
+    """A net that looks at a number while it computes, which no graph can."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = build(SPEC, PolicyConfig(), "mlp", seed=1)
+
+    def forward(self, obs: Mapping[str, Tensor], legal: Tensor) -> tuple[Tensor, Tensor]:
+        said, value = self.inner(obs, legal)
+        scale = 2.0 if float(value.sum()) > 0 else 1.0
+        return said.log_probs * scale, value
+
+
+def test_a_net_that_cannot_be_captured_plays_all_the_same_and_it_is_said_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    asking = NetPolicy(Asking(), SPEC, lane=CudaLane(device()), greedy=True)
+    plain = NetPolicy(build(SPEC, PolicyConfig(), "mlp", seed=1), SPEC, greedy=True)
+    with caplog.at_level(logging.WARNING):
+        for n in (4, 9, 30):
+            came = arrivals(SPEC, n, seed=n)
+            np.testing.assert_array_equal(asking.act(came).action, plain.act(came).action)
+    assert len(caplog.records) == 1
+    assert "no graph of this net can be captured on cuda" in caplog.text
+    after = player(SPEC, PolicyConfig(), CudaLane(device()))  # what failed there does no harm here
+    one_by_one = player(SPEC, PolicyConfig(), EagerLane(device()))
+    came = arrivals(SPEC, 20, seed=1)
+    np.testing.assert_array_equal(after.act(came).action, one_by_one.act(came).action)
