@@ -1,0 +1,145 @@
+"""How long a policy takes to choose: copying in, the forward, the draw and copying out, in microseconds a batch.
+
+    python benchmarks/bench_inference.py [--quick] [--device auto|cpu|cuda] [--nets mlp,lstm] [--skip compiled] [--save]
+
+On CUDA, from rows in page-locked memory to choices in page-locked memory: `eager`, with `autocast` (bf16), `compiled`,
+as a captured `graph`, and as a graph of bf16 layers (`graph_bf16`). `act` is all that a policy does with the graph, its
+rows copied into that memory and the numbers drawn included; `cpu` is the same without a device, on one thread.
+On the CPU, all that a policy does: `eager`, `autocast`, `compiled`, `bf16` (weights rounded beforehand) and, where
+onnxruntime is installed, `onnx` for the nets it can take; `onnx_adopt` is what other weights cost it.
+Nets: mlp (3 x 512, 0.8M), lstm (256, 0.8M), transformer (6 x 256, 5M, 32 tokens), pointer (as in the gen1 preset).
+Samples of all ways take turns; medians and spread. Ratios are times of the other way over those of the first:
+`graph_vs_eager_mlp_512` says how many times as many rows a graph takes. `note_vs_graph_bf16_mlp_512` compares with the
+microseconds once measured on an H200. The last line on stdout is one JSON object; --save appends it to
+benchmarks/results/inference.jsonl.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import torch
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks import contest
+from benchmarks.drivers.inference import CASES, Case, Ways, cpu_ways, cuda_ways
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results" / "inference.jsonl"
+SIZES = (1, 8, 32, 128, 512, 2048, 8192)
+CPU_SIZES = (1, 8, 32, 128, 512)
+REPEATS = 5
+SAMPLE_S = 0.04  # of one way in one repeat
+LEAST = 5  # batches in a sample
+NOTE_US = {  # copy-in, forward, sample, copy-out by a graph of bf16 layers on an H200, measured before this existed
+    "mlp": {1: 86, 32: 103, 512: 115, 2048: 173, 8192: 444},
+    "transformer": {1: 358, 32: 437, 512: 1412, 2048: 4907, 8192: 18012},
+}
+
+
+def main() -> None:
+    chosen = _arguments()
+    device = torch.device(chosen.device)
+    torch.set_num_threads(1)
+    sizes: tuple[int, ...] = SIZES if device.type == "cuda" else CPU_SIZES
+    if chosen.quick:
+        sizes = tuple(size for size in sizes if size in (1, 32, 512))
+    rows: dict[str, dict[str, float]] = {}
+    ratios: dict[str, dict[str, float]] = {}
+    for name in chosen.nets:
+        for size in sizes:
+            ways = _ways(CASES[name], device, size, chosen.skip)
+            times = _measured(ways, 0.25 * SAMPLE_S if chosen.quick else SAMPLE_S)
+            for way, samples in times.items():
+                rows[f"{name} {way} {size}"] = contest.summary(
+                    samples, rows_per_s=size / statistics.median(samples) * 1e6
+                )
+            ratios |= _ratios(name, size, times, device)
+            shown = ", ".join(f"{way} {statistics.median(samples):,.0f}" for way, samples in times.items())
+            contest.say(f"{name} {size:>5} rows, us: {shown}")
+    result = {
+        "bench": "inference",
+        "commit": chosen.commit or contest.commit(ROOT),
+        "machine": {**contest.machine(), **_device(device)},
+        "unit": "us a batch",
+        "repeats": REPEATS,
+    }
+    contest.show(rows, ratios)
+    contest.report(result, rows, ratios, RESULTS if chosen.save else None)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="three sizes, shorter samples: coarser")
+    parser.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda"))
+    parser.add_argument("--nets", default=",".join(CASES), type=lambda text: text.split(","), help="of these, by comma")
+    parser.add_argument("--skip", default="", type=lambda text: text.split(","), help="ways to leave out, by comma")
+    parser.add_argument("--commit", default="", help="what is measured, where git cannot say it")
+    parser.add_argument("--save", action="store_true", help=f"append the result to {RESULTS.relative_to(ROOT)}")
+    chosen = parser.parse_args()
+    if chosen.device == "auto":
+        chosen.device = "cuda" if torch.cuda.is_available() else "cpu"
+    return chosen
+
+
+def _ways(case: Case, device: torch.device, size: int, skip: list[str]) -> Ways:
+    made = cuda_ways(case, device, size, skip) if device.type == "cuda" else cpu_ways(case, size, skip)
+    return {name: batch for name, batch in made.items() if name not in skip}
+
+
+def _measured(ways: Ways, sample_s: float) -> dict[str, list[float]]:
+    """Microseconds a batch of each way, medians of samples that take turns."""
+    for batch in ways.values():
+        for _ in range(3):
+            batch()
+    samples: dict[str, list[float]] = {name: [] for name in ways}
+    for _ in range(REPEATS):
+        for name, batch in ways.items():
+            samples[name].append(statistics.median(_sample(batch, sample_s)) * 1e6)
+    return samples
+
+
+def _sample(batch: Callable[[], object], sample_s: float) -> Iterator[float]:
+    end_s, done = time.perf_counter() + sample_s, 0
+    while done < LEAST or time.perf_counter() < end_s:
+        began_s = time.perf_counter()
+        batch()
+        yield time.perf_counter() - began_s
+        done += 1
+
+
+def _ratios(net: str, size: int, times: dict[str, list[float]], device: torch.device) -> dict[str, dict[str, float]]:
+    peers = {
+        "graph": "eager",
+        "graph_bf16": "eager",
+        "act": "cpu",
+        "bf16": "eager",
+        "onnx": "eager",
+        "autocast": "eager",
+        "compiled": "eager",
+    }
+    found = {
+        f"{way}_vs_{peer}_{net}_{size}": contest.ratio(times[peer], times[way])
+        for way, peer in peers.items()
+        if way in times and peer in times
+    }
+    note = NOTE_US.get(net, {}).get(size)
+    if note is not None and "graph_bf16" in times and "H200" in str(_device(device)):
+        found[f"note_vs_graph_bf16_{net}_{size}"] = contest.ratio([note] * REPEATS, times["graph_bf16"])
+    return found
+
+
+def _device(device: torch.device) -> dict[str, str]:
+    if device.type != "cuda":
+        return {"torch": torch.__version__}
+    return {"torch": torch.__version__, "gpu": torch.cuda.get_device_name(device)}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,225 @@
+"""Ways to let a net choose for a batch of made-up rows, for bench_inference.py."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from ludus.config.schema import MemoryConfig, PolicyConfig
+from ludus.policies.distributions import Distribution
+from ludus.policies.graphs import Engine, Judge
+from ludus.policies.lanes import CudaLane, Run
+from ludus.policies.nets import build, core_of, evaluate
+from ludus.policies.nets.drawing import draw
+from ludus.policies.nets.recurrence import Recall
+from ludus.policies.network import NetPolicy
+from ludus.policies.remembering import RowStates
+from ludus.policies.weights import FlatWeights
+from ludus.spec import GameSpec, ObsSpec
+from ludus.types import Arrivals
+
+Batch = Callable[[], object]
+Ways = Mapping[str, Batch]
+
+FLAT = GameSpec("flat", 2, 16, ObsSpec.pack({"x": ("float32", (512,))}), 1)
+ENTITIES = GameSpec("entities", 2, 16, ObsSpec.pack({"each": ("float32", (31, 16)), "all": ("float32", (16,))}), 1)
+
+
+@dataclass(frozen=True)
+class Case:
+    spec: GameSpec
+    config: PolicyConfig
+
+    def net(self) -> nn.Module:
+        return build(self.spec, self.config, "mlp", seed=1)
+
+    def arrivals(self, size: int) -> Arrivals:
+        random = np.random.default_rng(size)
+        obs = np.zeros((size, self.spec.obs.nbytes), np.uint8)
+        for leaf in self.spec.obs.leaves:
+            shape = (size, *leaf.shape)
+            values = random.random(shape) if leaf.dtype == "float32" else random.integers(1, 19, shape)
+            self.spec.obs.leaf(obs, leaf.name)[:] = values.astype(leaf.dtype)
+        legal = random.random((size, self.spec.actions)) < 0.7
+        legal[:, 0] = True
+        zeros = np.zeros(size, np.int64)
+        return Arrivals(
+            np.arange(size, dtype=np.int32), zeros, obs, legal, zeros.astype(np.float32), zeros.astype(np.bool_)
+        )
+
+
+def _showdown() -> GameSpec:
+    """With the numbers of gen1randombattle."""
+    leaves = {
+        "species": ("uint16", (12,)),
+        "ability": ("uint16", (12,)),
+        "item": ("uint16", (12,)),
+        "types": ("uint8", (12, 3)),
+        "moves": ("uint16", (12, 4)),
+        "pokemon": ("float32", (12, 20)),
+        "move_state": ("float32", (12, 4, 4)),
+        "boosts": ("int8", (2, 7)),
+        "volatiles": ("uint8", (2, 30)),
+        "field": ("float32", (40,)),
+        "matchup": ("float32", (6, 4, 1, 6)),
+        "threat": ("float32", (1, 4, 6, 6)),
+        "duel": ("float32", (6, 1, 4)),
+    }
+    random = np.random.default_rng(0)
+    sizes = {"move": (165, 60), "species": (160, 30), "item": (20, 8), "ability": (20, 8), "effectiveness": (20, 20)}
+    tables = {name: random.random(shape, dtype=np.float32) for name, shape in sizes.items()}
+    layout = {"slots": 1, "targets": 1, "variants": ["plain"]}
+    return GameSpec("showdown", 2, 10, ObsSpec.pack(leaves), 1, layout, tables)
+
+
+CASES = {
+    "mlp": Case(FLAT, PolicyConfig(net="mlp", width=128, layers=3)),
+    "lstm": Case(FLAT, PolicyConfig(net="mlp", width=64, layers=2, memory=MemoryConfig(kind="lstm", width=256))),
+    "transformer": Case(ENTITIES, PolicyConfig(net="transformer", width=256, context=256, layers=6, heads=8)),
+    "pointer": Case(_showdown(), PolicyConfig(net="pointer")),
+}
+
+
+class EagerLane(CudaLane):
+    """Launches operation by operation."""
+
+    def capture(self, run: Run) -> Run:
+        return run
+
+
+def cuda_ways(case: Case, device: torch.device, size: int, skip: Sequence[str]) -> Ways:
+    arrivals = case.arrivals(size)
+    ways: dict[str, Batch] = {
+        "eager": _program(case, EagerLane(device), arrivals, _plain),
+        "autocast": _program(case, EagerLane(device), arrivals, _autocast),
+        "graph": _program(case, CudaLane(device), arrivals, _plain),
+    }
+    if "compiled" not in skip:
+        ways["compiled"] = _program(case, EagerLane(device), arrivals, _compiled)
+    rounding = NetPolicy(case.net(), case.spec, lane=CudaLane(device), bf16=True)
+    ways["graph_bf16"] = _repeated(rounding, arrivals)
+    by_graph = NetPolicy(case.net(), case.spec, lane=CudaLane(device))
+    ways["act"] = lambda: by_graph.act(arrivals)
+    if size <= 512:
+        on_cpu = NetPolicy(case.net(), case.spec)
+        ways["cpu"] = lambda: on_cpu.act(arrivals)
+    return ways
+
+
+def cpu_ways(case: Case, size: int, skip: Sequence[str]) -> Ways:
+    arrivals = case.arrivals(size)
+    eager, rounding = NetPolicy(case.net(), case.spec), NetPolicy(case.net(), case.spec, bf16=True)
+    casting = NetPolicy(case.net(), case.spec)
+
+    def autocast() -> object:
+        with torch.autocast("cpu", torch.bfloat16):
+            return casting.act(arrivals)
+
+    ways: dict[str, Batch] = {
+        "eager": lambda: eager.act(arrivals),
+        "bf16": lambda: rounding.act(arrivals),
+        "autocast": autocast,
+    }
+    if "compiled" not in skip and shutil.which("g++") is not None:
+        net = case.net()
+        net.judge = torch.compile(net.judge, dynamic=True)  # type: ignore[assignment,arg-type]  # a method of a module
+        compiled = NetPolicy(net, case.spec)
+        ways["compiled"] = lambda: compiled.act(arrivals)
+    if "onnx" not in skip and importlib.util.find_spec("onnxruntime") and case is CASES["mlp"]:
+        ways["onnx"], ways["onnx_adopt"] = _onnx(case, arrivals)
+    return ways
+
+
+def _program(case: Case, lane: CudaLane, arrivals: Arrivals, judging: Callable[[nn.Module], Judge]) -> Batch:
+    """From rows that lie in page-locked memory to choices that do."""
+    net = case.net().to(lane.device).eval()
+    FlatWeights(net)
+    core = core_of(net)
+    states = None if core is None else RowStates(core)
+    engine = Engine(judging(net), case.spec, lane, states=states)
+    return _again(engine, lane, arrivals)
+
+
+def _repeated(policy: NetPolicy, arrivals: Arrivals) -> Batch:
+    assert policy.engine is not None
+    assert policy.lane is not None
+    return _again(policy.engine, policy.lane, arrivals)
+
+
+def _again(engine: Engine, lane: Any, arrivals: Arrivals) -> Batch:  # Any: lanes of several kinds
+    size = len(arrivals)
+    engine.launch(arrivals, np.random.default_rng(0).random((engine.draws, size), dtype=np.float32))
+    engine.collect()
+    program = engine.program(size)
+
+    def batch() -> object:
+        lane.start(program.run)
+        lane.wait()
+        return program.chosen(size)
+
+    return batch
+
+
+def _plain(net: nn.Module) -> Judge:
+    return lambda obs, legal, recall: evaluate(net, obs, legal, recall)
+
+
+def _autocast(net: nn.Module) -> Judge:
+    def judge(obs: dict[str, Tensor], legal: Tensor, recall: Recall | None) -> tuple[Distribution, Tensor]:
+        with torch.autocast("cuda", torch.bfloat16):
+            return evaluate(net, obs, legal, recall)
+
+    return judge
+
+
+def _compiled(net: nn.Module) -> Judge:
+    return cast(Judge, torch.compile(_plain(net), dynamic=True))
+
+
+def _onnx(case: Case, arrivals: Arrivals) -> tuple[Batch, Batch]:
+    """The net by onnxruntime, the draw by numpy; and what it takes to make that of other weights."""
+    import onnxruntime  # type: ignore[import-not-found]  # only where it is installed
+
+    class Flat(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.net = case.net().eval()
+
+        def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+            hidden = cast(Any, self.net).body(x)  # Any: attributes of a module
+            return cast(Any, self.net).policy(hidden), cast(Any, self.net).value(hidden)
+
+    def session() -> Any:  # Any: onnxruntime has no types
+        file: Any = io.BytesIO()  # Any: taken, though not typed as such
+        with torch.no_grad():
+            torch.onnx.export(
+                Flat(),
+                (torch.zeros(2, 512),),
+                file,
+                dynamo=False,
+                input_names=["x"],
+                dynamic_axes={"x": {0: "n"}},
+            )
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        return onnxruntime.InferenceSession(file.getvalue(), options, providers=["CPUExecutionProvider"])
+
+    made, generator = session(), torch.Generator().manual_seed(0)
+
+    def batch() -> object:
+        x = cast(NDArray[np.float32], case.spec.obs.leaf(arrivals.obs, "x"))
+        logits, value = made.run(None, {"x": np.ascontiguousarray(x)})
+        logits[~arrivals.legal] = -1e9
+        uniform = torch.rand(len(x), generator=generator).numpy()
+        return (*draw(logits, uniform), value)
+
+    return batch, session
