@@ -43,8 +43,11 @@ class EpisodeMatch:
         self._masked_by: Callable[[Any, Any], Any] = _no_mask  # Any: whatever the environment returned
         self._steps = 0
         self._return = 0.0
+        self._playing = False
 
     def start(self, seed: int) -> Turn:
+        if self._playing:  # the match before was lost for what the environment showed
+            self._drop()
         self._steps, self._return = 0, 0.0
         try:
             if self._environment is None:
@@ -86,12 +89,14 @@ class EpisodeMatch:
         mask = self._masked_by(observation, info)
         legal = self._all if mask is None else self._actions.legal(mask)[None]
         self._writer.write(0, observation)
+        self._playing = True
         return Turn((0,), self._writer.rows, legal, reward)
 
     def _over(self, observation: Any, earned: float, info: Any, terminated: bool) -> Turn:  # Any: as above
         """A limit is no end: the value of the state in which it stopped belongs to what was earned."""
         if not terminated:
             self._writer.write(0, observation)
+        self._playing = False
         score = next((float(bool(info[key])) for key in SUCCESS if isinstance(info, dict) and key in info), UNDECIDED)
         facts = {"turns": float(self._steps), "return": self._return}
         reward = np.array((earned,), np.float32)
@@ -99,6 +104,7 @@ class EpisodeMatch:
 
     def _drop(self) -> None:
         broken, self._environment = self._environment, None
+        self._playing = False
         if broken is not None:
             with suppress(Exception):  # it is broken
                 broken.close()

@@ -37,8 +37,11 @@ class _Match(ABC):
         self._returns = np.zeros(len(seating.agents))
         self._earned = np.zeros(len(seating.agents), np.float32)
         self._cut: set[int] = set()  # seats that a limit has stopped
+        self._playing = False
 
     def start(self, seed: int) -> Turn:
+        if self._playing:  # the match before was lost for what the environment showed
+            self._drop()
         self._steps = 0
         self._returns[:] = 0
         self._cut.clear()
@@ -67,13 +70,19 @@ class _Match(ABC):
         try:
             if self._environment is None:
                 self._environment = self._make()
-            return play()
+            turn = play()
         except BaseException:
-            broken, self._environment = self._environment, None
-            if broken is not None:
-                with suppress(Exception):  # it is broken
-                    broken.close()
+            self._drop()
             raise
+        self._playing = not turn.over
+        return turn
+
+    def _drop(self) -> None:
+        broken, self._environment = self._environment, None
+        self._playing = False
+        if broken is not None:
+            with suppress(Exception):  # it is broken
+                broken.close()
 
     def _earn(self, agent: str, reward: Any) -> None:  # Any: whatever the environment returned
         seat, earned = self._seat[agent], number(reward, agent)
