@@ -36,7 +36,7 @@ class ActorCritic:
         self.net, self.weights = self.optimiser.net, self.optimiser.weights
         self.generator = generator
         self._config = config
-        self._intake = Intake(self.net, spec, device, config.minibatch)
+        self._intake = Intake(self.net, spec, device, config.minibatch, pinned=self.optimiser.plan.pinned)
 
     def update(self, batch: SegmentBatch, lr: float) -> Mapping[str, float]:
         """One update. A loss or gradient that is not finite leaves weights and optimiser as they were: {SKIPPED: 1}."""
@@ -48,18 +48,19 @@ class ActorCritic:
         steps: list[Tensor] = []
         for _ in range(config.epochs):
             steps += [
-                optimiser.step([minibatch], lambda part: self._loss(part, told))
+                optimiser.step([minibatch], self._loss, told, self._spread(minibatch, told))
                 for minibatch in data.minibatches(self.generator, config.minibatch, whole_segments=True)
             ]
         seen = torch.stack(steps)
         if not bool(torch.isfinite(seen).all()):
             optimiser.restore(before)
-            return {names.SKIPPED: 1.0}
+            return {names.SKIPPED: 1.0, names.NON_FINITE: optimiser.non_finite()}
         return {
             **dict(zip(REPORTED, seen.mean(0).tolist(), strict=True)),
             names.EPOCHS: float(config.epochs),
             names.LR: lr,
             **({names.BURNED_IN: data.burned_in} if data.burned_in else {}),
+            names.NON_FINITE: optimiser.non_finite(),
         }
 
     def state(self) -> dict[str, Tensor]:
@@ -68,29 +69,40 @@ class ActorCritic:
     def load_state(self, state: Mapping[str, Tensor]) -> None:
         self.optimiser.load_state(state)
 
-    def _loss(self, part: Minibatch, told: Told) -> Measured:
+    def _loss(self, part: Minibatch, told: Told, spread: Tensor | None) -> Measured:
+        """`spread`: mean and deviation of the advantages of the whole minibatch, where this is only a part of it."""
         config = self._config
         said, value = part.judged(self.net)
         logp = said.log_prob(part.action)
         log_ratio = (logp - part.logp).detach()
-        learned = told.learned[part.at] if part.counts is None else told.learned[part.at] & part.counts
+        learned = told.learned_of(part)
         target, advantage, rho = self._traces(part, told, torch.where(learned, log_ratio, -torch.inf), value.detach())
+        mean, deviation = _spread(advantage, learned) if spread is None else spread
 
-        share = learned / learned.sum().clamp(min=1)
-        mean = (share * advantage).sum()
-        spread = (share * (advantage - mean).square()).sum().sqrt()
-        policy_loss = -(share * rho * (advantage - mean) / (spread + 1e-8) * logp).sum()
-        error = target - value
-        value_loss = (share * error.square()).sum()
+        gain = rho * (advantage - mean) / (deviation + 1e-8) * logp
+        policy_loss = -part.mean(torch.where(learned, gain, 0.0))
+        value_loss = part.mean(torch.where(learned, (target - value).square(), 0.0))
         entropy = part.mean(said.entropy(part.action))
         loss = policy_loss + config.value_coef * value_loss - config.entropy_coef * entropy
         with torch.no_grad():
             kl = part.mean(log_ratio.clamp(max=LARGEST).exp() - 1 - log_ratio)
             clip_share = part.mean((log_ratio.exp() > config.vtrace.rho_bar).float())
-            variance = (share * (target - (share * target).sum()).square()).sum()
-            explained = torch.where(variance > 0, 1 - value_loss / variance, 0.0)
-            numbers = (loss, policy_loss, value_loss, entropy, kl, clip_share, (share * rho).sum(), explained)
-            return Measured(loss, torch.stack(numbers))
+            counted = part.mean(log_ratio.exp().clamp(max=config.vtrace.rho_bar))
+            numbers = (loss, policy_loss, value_loss, entropy, kl, clip_share, counted)
+            return Measured(loss, torch.stack((*numbers, _explained(target, value, learned))))
+
+    def _spread(self, minibatch: Minibatch, told: Told) -> Tensor | None:
+        """Mean and deviation of its advantages [2], judged beforehand where it is learned from in parts; else None."""
+        if self.optimiser.plan.accumulate == 1:
+            return None
+        advantages, learned = [], []
+        with torch.no_grad():
+            for part in minibatch.split(self.optimiser.plan.accumulate):
+                said, value = part.judged(self.net)
+                learned.append(told.learned_of(part))
+                log_ratio = torch.where(learned[-1], said.log_prob(part.action) - part.logp, -torch.inf)
+                advantages.append(self._traces(part, told, log_ratio, value)[1])
+            return _spread(torch.cat(advantages), torch.cat(learned))
 
     def _traces(self, part: Minibatch, told: Told, log_ratio: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Targets, advantages and clipped ratios of whole segments, [n] each."""
@@ -119,20 +131,38 @@ class Told(NamedTuple):
     ends: Tensor  # [N]
     final_value: Tensor  # [N]
     next_value: Tensor  # [B]
-    learned: Tensor  # [N] what came after the decision is in the segment
+    followed: Tensor  # [N] what came after the decision is in the segment
+
+    def learned_of(self, part: Minibatch) -> Tensor:
+        """Which of its decisions are learned from [n]."""
+        followed = self.followed[part.at]
+        return followed if part.counts is None else followed & part.counts
 
     @classmethod
     def of(cls, batch: SegmentBatch, data: FlatBatch) -> Told:
-        learned = np.ones_like(batch.ends)
-        learned[:, -1] = batch.ends[:, -1]
+        followed = np.ones_like(batch.ends)
+        followed[:, -1] = batch.ends[:, -1]
         return cls(
             data.length,
             data.tensor(batch.reward),
             data.tensor(batch.ends),
             data.tensor(batch.final_value),
             data.tensor(batch.next_value),
-            data.tensor(learned),
+            data.tensor(followed),
         )
+
+
+def _spread(advantage: Tensor, learned: Tensor) -> Tensor:
+    """Mean and deviation [2] over what is learned from."""
+    share = learned / learned.sum().clamp(min=1)
+    mean = (share * advantage).sum()
+    return torch.stack((mean, (share * (advantage - mean).square()).sum().sqrt()))
+
+
+def _explained(target: Tensor, value: Tensor, learned: Tensor) -> Tensor:
+    share = learned / learned.sum().clamp(min=1)
+    variance = (share * (target - (share * target).sum()).square()).sum()
+    return torch.where(variance > 0, 1 - (share * (target - value).square()).sum() / variance, 0.0)
 
 
 REPORTED = (

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from ludus.config.schema import LearnerConfig, PolicyConfig, ReplayConfig, RolloutConfig, VtraceConfig
+from ludus.config.schema import ComputeConfig, LearnerConfig, PolicyConfig, ReplayConfig, RolloutConfig, VtraceConfig
 from ludus.errors import ConfigError
 from ludus.learner import algorithms
 from ludus.learner.actor_critic import ActorCritic
@@ -80,7 +80,7 @@ def test_loss_that_is_not_finite_leaves_weights_and_optimiser_untouched(field: s
         SPEC.obs.leaf(poisoned.obs, "x")[3, 4] = poison
     else:
         getattr(poisoned, field)[3, 4] = -poison if field == "logp" else poison
-    assert algorithm.update(poisoned, 1e-3) == {names.SKIPPED: 1.0}
+    assert algorithm.update(poisoned, 1e-3)[names.SKIPPED] == 1.0
     assert all(torch.equal(one, other) for one, other in zip(before, everything(algorithm), strict=True))
     assert names.SKIPPED not in algorithm.update(batch(2), 1e-3)
 
@@ -94,6 +94,31 @@ def gradient(values: float) -> torch.Tensor:
     judged.next_value[:] = values
     assert names.SKIPPED not in algorithm.update(judged, 1e-3)
     return algorithm.weights.gradient.clone()
+
+
+def test_a_minibatch_in_parts_gives_the_step_of_the_whole() -> None:
+    """The parts hold different shares of decisions that are learned from."""
+    whole, parts = (
+        actor_critic(LearnerConfig(algorithm="vtrace", minibatch=SEGMENTS * LENGTH, epochs=1, accumulate=accumulate))
+        for accumulate in (1, 4)
+    )
+    uneven = batch()
+    uneven.ends[:] = np.random.default_rng(3).random(uneven.ends.shape) < 0.3
+    uneven.ends[:4, -1] = False
+    numbers, in_parts = whole.update(uneven, 1e-3), parts.update(uneven, 1e-3)
+    torch.testing.assert_close(whole.weights.gradient, parts.weights.gradient, rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(whole.weights.vector, parts.weights.vector, rtol=1e-5, atol=1e-6)
+    for name in (names.LOSS_TOTAL, names.LOSS_VALUE, names.RHO, names.GRAD_NORM):
+        assert numbers[name] == pytest.approx(in_parts[name], rel=1e-4)
+
+
+def test_it_learns_in_bfloat16_as_well() -> None:
+    compute = ComputeConfig(precision="bf16")
+    algorithm = actor_critic(LearnerConfig(algorithm="vtrace", minibatch=32, epochs=1, compute=compute))
+    for seed in range(30):
+        assert names.SKIPPED not in algorithm.update(batch(seed), 3e-3)
+    said, _ = algorithm.net({"x": torch.eye(3)}, torch.ones(3, 3, dtype=torch.bool))
+    assert said.best().tolist() == [0, 1, 2]
 
 
 def test_old_judgements_teach_nothing_neither_of_decisions_nor_of_what_came_after_the_segment() -> None:
