@@ -1,4 +1,4 @@
-"""PPO learns games with known answers, in seconds, without hosts."""
+"""PPO and V-trace learn games with known answers, in seconds, without hosts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tests.running import Silent, small_run
 
-from ludus.config.schema import FleetConfig, LearnerConfig, OpponentsConfig
+from ludus.config.schema import FleetConfig, LearnerConfig, OpponentsConfig, ReplayConfig
 from ludus.fleet.inprocess import InProcessFleet
 from ludus.games.toy.game import game
 from ludus.games.toy.matches import best_actions, new_match, spec_of
@@ -27,6 +27,17 @@ from ludus.scale.local import SerialSource
 from ludus.scale.underway import ActorState
 from ludus.types import Arrivals
 
+PPO = LearnerConfig(decisions=512, minibatch=128, epochs=4, lr=3e-3, gae_lambda=0.95)
+VTRACE = LearnerConfig(
+    algorithm="vtrace",
+    decisions=512,
+    minibatch=128,
+    epochs=2,
+    lr=3e-3,
+    max_lag=8,
+    replay=ReplayConfig(decisions=4096, reuse=3),
+)
+
 
 def fleet_of(options: ToyOptions, at_once: int = 0) -> InProcessFleet:
     spec = spec_of(options)
@@ -34,12 +45,17 @@ def fleet_of(options: ToyOptions, at_once: int = 0) -> InProcessFleet:
 
 
 def open_run(
-    fleet: InProcessFleet, options: ToyOptions, run_dir: Path, updates: int, saved: Path | None = None
+    fleet: InProcessFleet,
+    options: ToyOptions,
+    run_dir: Path,
+    updates: int,
+    saved: Path | None = None,
+    learner: LearnerConfig = PPO,
 ) -> tuple[Run, Actor]:
     config = small_run(
         updates,
         fleet=FleetConfig(hosts=1, matches=16),
-        learner=LearnerConfig(decisions=512, minibatch=128, epochs=4, lr=3e-3, gae_lambda=0.95),
+        learner=learner,
         opponents=OpponentsConfig(snapshot_every=5),
     )
     metrics, pool = Metrics(), Pool(run_dir / "pool", 4)
@@ -47,9 +63,11 @@ def open_run(
     return Run(config, run_dir, game, options, SerialSource(actor, metrics), metrics, Silent(), saved), actor
 
 
-def learn(options: ToyOptions, run_dir: Path, *, updates: int, at_once: int = 0) -> InProcessFleet:
+def learn(
+    options: ToyOptions, run_dir: Path, *, updates: int, at_once: int = 0, learner: LearnerConfig = PPO
+) -> InProcessFleet:
     fleet = fleet_of(options, at_once)
-    run, _ = open_run(fleet, options, run_dir, updates)
+    run, _ = open_run(fleet, options, run_dir, updates, learner=learner)
     assert run.train(lambda: False)
     return fleet
 
@@ -71,12 +89,27 @@ def test_identity_is_learned_whether_rows_come_together_or_a_few_at_a_time(tmp_p
     assert load_agent(tmp_path).act(asked).action.tolist() == [0, 1, 2, 3]
 
 
-def test_nim_is_played_perfectly_from_every_winning_position(tmp_path: Path) -> None:
-    fleet = learn(ToyOptions(game="nim", pile=9), tmp_path, updates=40)
+@pytest.mark.parametrize(("learner", "updates"), [(PPO, 40), (VTRACE, 90)], ids=["ppo", "vtrace with replay"])
+def test_nim_is_played_perfectly_from_every_winning_position(
+    tmp_path: Path, learner: LearnerConfig, updates: int
+) -> None:
+    fleet = learn(ToyOptions(game="nim", pile=9), tmp_path, updates=updates, learner=learner)
     piles = [pile for pile in range(1, 10) if pile % 4]
     legal = np.array([[take <= pile for take in (1, 2, 3)] for pile in piles])
     asked = states(fleet, piles, legal)
     assert load_agent(tmp_path).act(asked).action.tolist() == best_actions(fleet.spec, asked.obs).tolist()
+
+
+def test_replay_makes_more_of_every_decision_and_a_largest_lag_is_kept(tmp_path: Path) -> None:
+    learn(ToyOptions(game="nim"), tmp_path, updates=12, learner=VTRACE)
+    counters = checkpoint.read_state(checkpoint.find(tmp_path)).counters
+    assert counters[names.LEARNED] == 4 * 512
+    assert counters[names.REPLAYED] == 8 * 512
+    short = msgspec.structs.replace(VTRACE, max_lag=1)
+    learn(ToyOptions(game="nim"), tmp_path / "short", updates=12, learner=short)
+    counters = checkpoint.read_state(checkpoint.find(tmp_path / "short")).counters
+    assert counters[names.DROPPED] > 0
+    assert counters[names.REPLAYED] < 8 * 512
 
 
 def test_rps_is_learned_from_matches_that_are_truncated(tmp_path: Path) -> None:
