@@ -21,24 +21,16 @@ from ludus.scale.actor import Actor
 from ludus.scale.local import SerialSource
 
 OPTIONS = ToyOptions(game="recall", rounds=5, actions=4)
-MATCHES = 100
+UPDATES, MATCHES = 40, 100
 
 
-def learned(memory: MemoryConfig, run_dir: Path, *, updates: int, algorithm: str = "ppo") -> float:
+def learned(memory: MemoryConfig, run_dir: Path) -> float:
     """Train, then the share of right answers."""
     config = small_run(
-        updates,
+        UPDATES,
         policy=PolicyConfig(width=8, memory=memory),
         rollout=RolloutConfig(segment=12),  # so that segments begin within matches
-        learner=LearnerConfig(
-            algorithm="vtrace" if algorithm == "vtrace" else "ppo",
-            decisions=16 * 12,
-            minibatch=8 * 12,
-            epochs=4 if algorithm == "ppo" else 1,
-            lr=1e-2,
-            lr_schedule="constant",
-            gae_lambda=0.95,
-        ),
+        learner=LearnerConfig(decisions=16 * 12, minibatch=8 * 12, epochs=4, lr=1e-2, lr_schedule="constant"),
     )
     spec = spec_of(OPTIONS)
     fleet = InProcessFleet(spec, lambda: new_match(OPTIONS, spec), 16)
@@ -69,8 +61,8 @@ def learned(memory: MemoryConfig, run_dir: Path, *, updates: int, algorithm: str
     ids=["lstm", "gru with burn-in"],
 )
 def test_recall_is_solved_with_memory(tmp_path: Path, memory: MemoryConfig) -> None:
-    assert learned(memory, tmp_path, updates=60) > 0.95
+    assert learned(memory, tmp_path) > 0.95
 
 
 def test_recall_is_not_solved_without_memory(tmp_path: Path) -> None:
-    assert learned(MemoryConfig(), tmp_path, updates=60) < 0.55
+    assert learned(MemoryConfig(), tmp_path) < 0.55

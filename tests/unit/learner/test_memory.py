@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import get_args
 
+import msgspec
 import numpy as np
 import pytest
 import torch
@@ -14,6 +15,7 @@ from torch import Tensor
 
 from ludus.config.schema import LearnerConfig, MemoryConfig, PolicyConfig, RolloutConfig
 from ludus.errors import ConfigError
+from ludus.learner.actor_critic import ActorCritic
 from ludus.learner.batch import Intake
 from ludus.learner.memory import REMEMBERING, refuse_unfit
 from ludus.learner.ppo import Ppo
@@ -29,6 +31,7 @@ from ludus.types import SegmentBatch
 SPEC = GameSpec("fake", 1, 3, ObsSpec.pack({"x": ("float32", (3,))}), 1)
 B, T = 6, 9
 CONFIG = LearnerConfig(minibatch=B * T, epochs=1, target_kl=0, max_grad_norm=1e9, entropy_coef=0.02)
+GENERATOR = torch.Generator().manual_seed(0)
 
 
 def memory_of(kind: str, sequence_length: int, burn_in: int) -> MemoryConfig:
@@ -137,6 +140,24 @@ def test_what_was_taken_stays_when_the_batch_is_filled_anew() -> None:
         batch.memory[:], batch.opens[:] = 9.0, True
         (again,) = data.in_order(B * T)
         torch.testing.assert_close(again.judged(algorithm.net)[1], before, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("burn_in", [0, 3])
+def test_vtrace_learns_from_a_segment_what_comes_after_its_burn_in(burn_in: int) -> None:
+    memory = memory_of("gru", 9, burn_in)
+    gradients = []
+    for reward in (1.0, -1.0):
+        batch = batch_of(memory)
+        batch.opens[:] = batch.ends[:] = False
+        batch.reward[:, :3] = reward
+        algorithm = ActorCritic(
+            net_of(memory), SPEC, msgspec.structs.replace(CONFIG, algorithm="vtrace"), GENERATOR, torch.device("cpu")
+        )
+        algorithm.update(batch, 1e-9)
+        gradients.append(algorithm.weights.gradient.clone())
+    assert torch.isfinite(gradients[0]).all()
+    assert gradients[0].any()
+    assert torch.allclose(gradients[0], gradients[1]) == bool(burn_in)
 
 
 def test_the_share_of_decisions_that_only_refresh_a_memory_is_told() -> None:
