@@ -34,14 +34,16 @@ from ludus.metrics import names, times
 from ludus.metrics.core import Metrics
 from ludus.metrics.observer import RunObserver
 from ludus.metrics.times import RunTimes
-from ludus.policies import checkpoint, nets
+from ludus.policies import checkpoint, nets, playing
 from ludus.policies.checkpoint import Checkpoints, State
+from ludus.policies.lanes import open_lane
+from ludus.policies.nets import transformer
 from ludus.policies.nets.recurrence import state_size
 from ludus.policies.network import NetPolicy
 from ludus.policies.weights import read_tensors
 from ludus.rollout.segments import SegmentLayout
 from ludus.scale import underway
-from ludus.scale.actor import open_actor
+from ludus.scale.actor import open_actor, playing_device
 from ludus.scale.local import OverlappedSource, SerialSource
 from ludus.scale.memory import free_bytes
 from ludus.scale.underway import ActorState, Underway
@@ -81,7 +83,8 @@ def train(config: RunConfig, run_dir: Path, *, resume: bool = False, observer: R
     refuse_unknown(config.evaluation.opponents, tuple(game.scripted), "evaluation.opponents")
     algorithms.refuse_unfit(config.learner, config.rollout)
     memory.refuse_unfit(config.policy.memory, config.learner, config.rollout)
-    for line in learning(config):
+    transformer.refuse_unfit(config.policy)
+    for line in (*learning(config), playing.describe(playing_device(config, game.net), config.policy)):
         log.info("%s", line)
     game.command(options)  # installs what is missing here, where the user sees it
     saved = _saved(run_dir, resume)
@@ -89,10 +92,10 @@ def train(config: RunConfig, run_dir: Path, *, resume: bool = False, observer: R
         checkpoint.check_net(checkpoint.read_state(saved), config.policy, game.net, saved)
     metrics = Metrics()
     with game.served(options, config.servers, run_dir / "servers") as served:
-        playing = msgspec.structs.replace(config, options=msgspec.to_builtins(served.options))
+        serving = msgspec.structs.replace(config, options=msgspec.to_builtins(served.options))
         with ExitStack() as started:
             with metrics.stage(names.START):
-                source = started.enter_context(_source(playing, run_dir, game, saved, metrics))
+                source = started.enter_context(_source(serving, run_dir, game, saved, metrics))
                 run = Run(config, run_dir, game, served.options, source, metrics, observer, saved)
             with _interrupts() as interrupted:  # before and after, there is nothing to save
                 stopped = not run.train(interrupted)
@@ -263,7 +266,9 @@ class Run:
     def _contestants(self, spec: GameSpec) -> dict[str, Policy]:
         net = nets.build(self._spec, self._config.policy, self._game.net)
         net.load_state_dict(self.algorithm.net.state_dict())
-        agent = NetPolicy(net, self._spec, version=self.learner.version, greedy=True)
+        lane = open_lane(playing_device(self._config, self._game.net).device)
+        rounds = self._config.policy.precision == "bf16"
+        agent = NetPolicy(net, self._spec, version=self.learner.version, greedy=True, lane=lane, bf16=rounds)
         seed = self._config.evaluation.seed
         return {AGENT: agent, **{name: make(spec, seed) for name, make in self._game.scripted.items()}}
 

@@ -53,6 +53,8 @@ class PolicyConfig(Struct, frozen=True, forbid_unknown_fields=True):
     context: Count = 128  # of the whole state's vector
     memory: MemoryConfig = MemoryConfig()
     threads: Count = 1  # torch threads in each process: more stalls beside busy simulators
+    device: Literal["auto", "cpu", "cuda"] = "auto"  # on which it plays; auto: policies/playing.py says which, and why
+    precision: Literal["fp32", "bf16"] = "fp32"  # of playing; bf16 rounds what is recorded of choices, too
 
 
 class RolloutConfig(Struct, frozen=True, forbid_unknown_fields=True):

@@ -235,6 +235,7 @@ def _shape(config: PolicyConfig, prefers: str) -> dict[str, object]:
         "width": config.width,
         "layers": config.layers,
         "context": config.context,
+        "heads": config.heads if config.net == "transformer" else 0,
         "memory.kind": memory.kind,
         "memory.width": memory.width if memory.kind != "none" else 0,
     }

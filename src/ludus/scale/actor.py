@@ -11,9 +11,11 @@ import msgspec
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import nn
 
 from ludus.config.check import check
 from ludus.config.schema import RunConfig
+from ludus.cores import cores
 from ludus.errors import CheckpointError
 from ludus.fleet import standing
 from ludus.fleet.fleet import HostFleet
@@ -21,14 +23,17 @@ from ludus.fleet.standing import FleetStanding
 from ludus.games.registry import Game
 from ludus.league.matchmaking import PAST, SCRIPTED, SharedMatchmaker
 from ludus.league.pool import Pool
+from ludus.learner import devices
 from ludus.metrics import names
 from ludus.metrics.core import Delta, Metrics
 from ludus.metrics.times import Times
-from ludus.policies import nets
+from ludus.policies import nets, playing
 from ludus.policies.bank import LEARNER, PolicyBank
 from ludus.policies.checkpoint import MATCHES, encode_generator, load_net, restore_generator
+from ludus.policies.lanes import open_lane
 from ludus.policies.nets.recurrence import state_size
 from ludus.policies.network import NetPolicy
+from ludus.policies.playing import Playing
 from ludus.policies.weights import read_tensors
 from ludus.rollout.loop import Rollout, WaitingFleet
 from ludus.rollout.segments import SegmentLayout, Segments
@@ -82,9 +87,8 @@ class Actor:
         self._scripted = scripted
         self._seeded = version
         self._generator = torch.Generator().manual_seed(derive(config.seed, "sampling", version))
-        learner = NetPolicy(
-            nets.build(fleet.spec, config.policy, prefers), fleet.spec, version=version, generator=self._generator
-        )
+        self._device = playing_device(config, prefers).device
+        learner = self._policy(nets.build(fleet.spec, config.policy, prefers), version)
         self._matchmaker = SharedMatchmaker(
             config.opponents,
             seats=fleet.spec.seats,
@@ -159,7 +163,7 @@ class Actor:
             fleet_note,
         )
         left = {
-            name.replace(":", "."): policy.weights.vector.numpy()
+            name.replace(":", "."): policy.weights.numpy()
             for name, policy in policies.items()
             if name.startswith(PAST) and name not in self._past and isinstance(policy, NetPolicy)
         }
@@ -216,7 +220,7 @@ class Actor:
         if weights is None:
             return self._load(version)
         net = nets.build(self.spec, self._config.policy, self._prefers)
-        policy = NetPolicy(net, self.spec, version=version, generator=self._generator)
+        policy = self._policy(net, version)
         policy.adopt(weights, version)
         return policy
 
@@ -229,7 +233,29 @@ class Actor:
             raise CheckpointError(f"{path} is missing: the pool of past selves was changed from outside")
         net = nets.build(self.spec, self._config.policy, self._prefers)
         load_net(net, read_tensors(path), path)
-        return NetPolicy(net, self.spec, version=version, generator=self._generator)
+        return self._policy(net, version)
+
+    def _policy(self, net: nn.Module, version: int) -> NetPolicy:
+        return NetPolicy(
+            net,
+            self.spec,
+            version=version,
+            generator=self._generator,
+            lane=open_lane(self._device),
+            bf16=self._config.policy.precision == "bf16",
+        )
+
+
+def playing_device(config: RunConfig, prefers: str) -> Playing:
+    """Where the policies of a run play, and why. Raises ConfigError for a device that is not here."""
+    net = prefers if config.policy.net == "auto" else config.policy.net
+    beside = config.mode == "overlapped" and devices.choose(config.device).device.type == "cuda"
+    return playing.choose(
+        config.policy,
+        net,
+        rows=(config.fleet.hosts or cores()) * config.fleet.matches,
+        minibatch=config.learner.minibatch if beside else 0,
+    )
 
 
 @contextmanager

@@ -29,13 +29,18 @@ GROWTH = 4  # of the width inside a block
 ABOUT = 8  # numbers that each token in its place says about the actions
 
 
+def refuse_unfit(config: PolicyConfig) -> None:
+    """Raise ConfigError for what no transformer can be made of."""
+    if config.net == "transformer" and config.width % config.heads:
+        raise ConfigError(f"policy.heads: {config.heads} must divide policy.width, which is {config.width}")
+
+
 class TransformerNet(nn.Module):
     """What to do and what to expect: `policy.layers` blocks over all tokens, then their mean beside the state's own."""
 
     def __init__(self, spec: GameSpec, config: PolicyConfig) -> None:
         super().__init__()
-        if config.width % config.heads:
-            raise ConfigError(f"policy.heads: {config.heads} must divide policy.width, which is {config.width}")
+        refuse_unfit(config)
         groups, state = grouped(spec)
         D, C = config.width, config.context
         self.groups = nn.ModuleList(Entities(spec, leaves, D) for leaves in groups)
