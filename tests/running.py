@@ -127,6 +127,12 @@ def tensors(result: RunResult) -> dict[str, Tensor]:
     return {**read_tensors(folder / checkpoint.MODEL), **read_tensors(folder / checkpoint.OPTIMISER)}
 
 
+def recorded(result: RunResult) -> int:
+    """Decisions that a checkpoint holds and no update has seen."""
+    arrays = load_file(latest(result) / checkpoint.MATCHES)
+    return int(arrays["rollout.segments.complete.action"].size + arrays["rollout.segments.position"].sum())
+
+
 def assert_equal_weights(one: RunResult, other: RunResult) -> None:
     ours, theirs = tensors(one), tensors(other)
     assert ours.keys() == theirs.keys()

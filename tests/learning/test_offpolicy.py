@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from tests.running import Watch, counters, recorded, small_run, with_updates
 
-from ludus.config.schema import LearnerConfig, PolicyConfig
+from ludus.config.schema import LearnerConfig, PolicyConfig, RolloutConfig
 from ludus.learner import algorithms
 from ludus.metrics import names
 from ludus.policies import nets
 from ludus.policies.network import NetPolicy
 from ludus.rollout.segments import SegmentLayout
+from ludus.run import train
 from ludus.spec import GameSpec, ObsSpec
 from ludus.types import Arrivals, SegmentBatch
 
@@ -91,3 +95,27 @@ def test_without_its_correction_the_same_decisions_teach_what_was_best_for_whoev
     detour, right = chances(CONFIG, corrected=False)
     assert right > 0.9
     assert detour < 0.1
+
+
+def test_with_a_long_queue_every_decision_is_learned_dropped_or_kept_for_a_resume(tmp_path: Path) -> None:
+    """Hosts, an actor and the learner, each in a process of its own."""
+    learner = LearnerConfig(algorithm="vtrace", decisions=128, minibatch=64, epochs=4, max_lag=3)
+    chosen = small_run(
+        25,
+        mode="overlapped",
+        learner=learner,
+        rollout=RolloutConfig(segment=8, queue=3),
+        options={"game": "rps", "rounds": 300},
+    )
+    watch = Watch()
+    result = train(chosen, tmp_path, observer=watch)
+    counted = counters(result)
+    dropped = counted.get(names.DROPPED, 0)
+    assert counted[names.DECISIONS] == counted[names.LEARNED] + dropped + recorded(result)
+    assert 0 < float(watch.numbers[names.LAG_MAX]) <= 3
+    again = train(with_updates(chosen, 30), tmp_path, resume=True, observer=watch)
+    counted = counters(again)
+    assert again.version == 30
+    assert counted[names.DECISIONS] == counted[names.LEARNED] + counted.get(names.DROPPED, 0) + recorded(again)
+    assert names.VOIDED not in counted
+    assert names.BEGUN_ANEW not in counted

@@ -12,8 +12,18 @@ from typing import Literal
 
 import msgspec
 import pytest
-from safetensors.numpy import load_file
-from tests.running import ENDLESS, NEVER, Silent, assert_equal_runs, counters, latest, running, small_run, with_updates
+from tests.running import (
+    ENDLESS,
+    NEVER,
+    Silent,
+    assert_equal_runs,
+    counters,
+    latest,
+    recorded,
+    running,
+    small_run,
+    with_updates,
+)
 
 from ludus import run
 from ludus.config.schema import (
@@ -30,7 +40,7 @@ from ludus.errors import CheckpointError
 from ludus.metrics import names
 from ludus.metrics.observer import Numbers
 from ludus.policies import checkpoint
-from ludus.run import RunResult, train
+from ludus.run import train
 from ludus.scale import underway
 
 
@@ -81,12 +91,6 @@ def test_three_updates_and_three_more_are_six(
     train(three, tmp_path / "parts", observer=Silent())
     parts = train(six, tmp_path / "parts", resume=True, observer=Silent())
     assert_equal_runs(whole, parts)
-
-
-def recorded(result: RunResult) -> int:
-    """Decisions that a checkpoint holds and no update has seen."""
-    arrays = load_file(latest(result) / checkpoint.MATCHES)
-    return int(arrays["rollout.segments.complete.action"].size + arrays["rollout.segments.position"].sum())
 
 
 def alone(chosen: RunConfig) -> RunConfig:

@@ -59,7 +59,7 @@ class PolicyConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
 class RolloutConfig(Struct, frozen=True, forbid_unknown_fields=True):
     segment: Count = 32  # T, decisions in a segment
-    queue: Count = 1  # batches in the learner's hands, waiting or at work, before the actor waits: bounds the lag
+    queue: Count = 1  # full batches that may wait while the learner is at work on one, before the actor waits
 
 
 class VtraceConfig(Struct, frozen=True, forbid_unknown_fields=True):

@@ -104,7 +104,7 @@ class SerialSource:
 class OverlappedSource:
     """An actor in a process of its own plays while this one learns.
 
-    At most `rollout.queue` batches are here, waiting or being learned; then the actor waits, which bounds the lag. An
+    At most `rollout.queue` batches wait here while one is learned; then the actor waits, which bounds the lag. An
     actor that fails raises its error here; one that dies or falls silent is a TrainingError that names its log.
     """
 

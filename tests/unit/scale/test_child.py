@@ -9,12 +9,15 @@ import pytest
 from numpy.typing import NDArray
 from tests.clocks import Clock
 
+from ludus.config.schema import OpponentsConfig
 from ludus.errors import TrainingError
+from ludus.league.matchmaking import SharedMatchmaker
 from ludus.metrics import names
 from ludus.metrics.core import Delta, Metrics
 from ludus.policies.weights import WeightsBoard
-from ludus.scale.channel import Begin, ClosedError, Message, Report, Save, Saved, Stop
+from ludus.scale.channel import Begin, ClosedError, Filled, Message, Release, Report, Save, Saved, Stop
 from ludus.scale.child import Shift, _expect
+from ludus.scale.underway import ActorState
 
 
 class FakeChannel:
@@ -83,3 +86,23 @@ def test_an_actor_that_is_told_nothing_says_so_instead_of_leaving_quietly() -> N
 def test_an_actor_leaves_quietly_when_the_run_ends_before_it_began() -> None:
     with pytest.raises(ClosedError):
         _expect(cast(Any, FakeChannel(Stop())), Begin)  # Any: a fake
+
+
+class TirelessActor(FakeActor):
+    """Fills whatever it is given, at once."""
+
+    def play(self, batch: object, stopped: object) -> bool:
+        return True
+
+    def state(self) -> ActorState:
+        return ActorState("", SharedMatchmaker(OpponentsConfig(), seats=2, scripted=(), seed=1).state())
+
+
+def test_an_actor_fills_every_slab_once_and_then_waits_until_one_comes_back() -> None:
+    board = WeightsBoard(memoryview(bytearray(WeightsBoard.nbytes(1))))
+    board.publish(np.zeros(1, np.float32), 1)
+    queue = 3
+    channel = FakeChannel(Release(2), Stop())  # read only while it waits
+    memory = SimpleNamespace(board=board, slabs=[None] * (queue + 1))
+    Shift(cast(Any, TirelessActor(1)), cast(Any, memory), cast(Any, channel)).work()  # Any: fakes
+    assert [message.slab for message in channel.sent if isinstance(message, Filled)] == [0, 1, 2, 3, 2]
