@@ -49,7 +49,7 @@ class NetPolicy:
         self._rounded = Rounded(net, self.weights) if bf16 else None
         core = core_of(net)
         self.states = None if core is None else RowStates(core)
-        chooser = None if bf16 or lane is not None or core is not None else getattr(net, "chooser", None)
+        chooser = None if bf16 or lane is not None else getattr(net, "chooser", None)
         self._chooser: Chooser | None = None if chooser is None else chooser(spec)
         self.lane = lane
         self.adopt(None, version)
@@ -127,8 +127,14 @@ class NetPolicy:
         uniform = None
         if not self.greedy:
             uniform = torch.rand(chooser.draws, len(arrivals.obs), generator=self.generator).numpy()
-        action, logp, value = chooser.choose(arrivals.obs, arrivals.legal, uniform)
-        return Choices(action.astype(np.int32), logp, value, self.version)
+        if self.states is None:
+            action, logp, value = chooser.choose(arrivals.obs, arrivals.legal, uniform)
+            return Choices(action.astype(np.int32), logp, value, self.version)
+        with torch.inference_mode():
+            recall = self.states.recall(arrivals.row, arrivals.opens)
+            action, logp, value = chooser.choose(arrivals.obs, arrivals.legal, uniform, recall)
+            self.states.keep(recall)
+        return Choices(action.astype(np.int32), logp, value, self.version, recall.before.numpy())
 
 
 class Staging:

@@ -42,7 +42,11 @@ class Chooser(Protocol):
         ...
 
     def choose(
-        self, obs: NDArray[np.uint8], legal: NDArray[np.bool_], uniform: NDArray[np.float32] | None
+        self,
+        obs: NDArray[np.uint8],
+        legal: NDArray[np.bool_],
+        uniform: NDArray[np.float32] | None,
+        recall: Recall | None = None,
     ) -> tuple[NDArray[np.signedinteger[Any]], NDArray[np.float32], NDArray[np.float32]]:
         """Action, its log-probability and the value, [n] each, of rows [n, nbytes]. `uniform` [draws, n] decides as it
         would in `Distribution.sample`; None: `Distribution.best`."""

@@ -20,6 +20,7 @@ from ludus.policies.nets.drawing import Floats, Whole, draw
 from ludus.policies.nets.encoding import parted
 from ludus.policies.nets.memory import Memory
 from ludus.policies.nets.reading import NAMES, Features, Reading
+from ludus.policies.nets.recurrence import Recall, recalled
 from ludus.spec import GameSpec
 
 if TYPE_CHECKING:
@@ -57,7 +58,9 @@ class PointerChooser:
         battle = self._choices**self._net.slots
         return legal.shape[1] == battle or not legal[:, battle:].any()
 
-    def choose(self, obs: NDArray[np.uint8], legal: NDArray[np.bool_], uniform: Floats | None) -> Chosen:
+    def choose(
+        self, obs: NDArray[np.uint8], legal: NDArray[np.bool_], uniform: Floats | None, recall: Recall | None = None
+    ) -> Chosen:
         """For rows [n, nbytes] and masks [n, A] that it `takes`. `uniform` [slots, n] decides; None: the best."""
         n = len(obs)
         space = self._spaces.get(n)
@@ -65,7 +68,7 @@ class PointerChooser:
             space = self._spaces[n] = _Space(self._net, self._reading, self._memory, n)
         space.features.read(obs)
         self._encode(space)
-        value = self._judge_state(space)
+        value = self._judge_state(space, recall)
         if self._ways is None:
             action, logp = self._choose_one(space, legal[:, : self._choices], uniform)
         else:
@@ -93,14 +96,15 @@ class PointerChooser:
         np.maximum.reduce(rest, axis=2, out=space.most)
         np.copyto(space.field, features.field)
 
-    def _judge_state(self, space: _Space) -> Floats:
+    def _judge_state(self, space: _Space, recall: Recall | None) -> Floats:
         """The context's heads, and the value [n]."""
         weights = self._weights
         torch.addmm(weights.context_in_bias, space.seen, weights.context_in, out=space.hidden.tensor)
         np.maximum(space.hidden.array, 0, out=space.hidden.array)
         torch.addmm(weights.context_out_bias, space.hidden.tensor, weights.context_out, out=space.context.tensor)
         np.maximum(space.context.array, 0, out=space.context.array)
-        torch.addmm(weights.heads_bias, space.context.tensor, weights.heads, out=space.heads.tensor)
+        context = recalled(self._net.core, space.context.tensor, recall)
+        torch.addmm(weights.heads_bias, context, weights.heads, out=space.heads.tensor)
         np.maximum(space.worth, 0, out=space.worth)
         value: Floats = torch.mv(space.worth_tensor, weights.value).numpy()
         return value + weights.value_bias
