@@ -30,7 +30,7 @@ def build_core(config: MemoryConfig, context: int) -> Core | None:
 class Core(nn.Module):
     """Adds what it remembers to the context, so that heads read one vector with memory or without.
 
-    Always in float32: what is rounded at one decision is carried to all that follow.
+    Autocast stops here: what is rounded at one decision is carried to all that follow.
     """
 
     def __init__(self, config: MemoryConfig, context: int) -> None:
