@@ -138,8 +138,8 @@ class FlatBatch:
             at=at,
             inputs={name: leaf.index_select(0, at) for name, leaf in self.inputs.items()},
             legal=self.legal.index_select(0, at),
-            action=self.action[at],
-            logp=self.logp[at],
+            action=self.action.index_select(0, at),
+            logp=self.logp.index_select(0, at),
             length=length,
             unrolling=unrolling,
         )

@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol, Self, TypeVar, TypeVarTuple
 
 import torch
 from torch import Tensor, nn
+from torch.optim.adam import adam
 
 from ludus.config.schema import LearnerConfig
 from ludus.errors import CheckpointError
@@ -65,7 +66,7 @@ class Optimiser:
         self._config = config
         self._compiles = self.plan.compiled
         self._scaler = torch.amp.GradScaler(device.type) if self.plan.scaled else None
-        self._non_finite = torch.zeros((), device=device)
+        self._norms: list[Tensor] = []  # since `remember`
         self._parameter = nn.Parameter(self.weights.vector)
         self._parameter.grad = self.weights.gradient
         self._adam = torch.optim.Adam([self._parameter], lr=config.lr, eps=config.adam_eps, fused=self.plan.fused)
@@ -87,22 +88,41 @@ class Optimiser:
         if self._scaler is not None:
             self._scaler.unscale_(self._adam)
         norm = self.weights.gradient.norm()
-        sound = norm.isfinite()
-        self._non_finite += ~sound
+        self._norms.append(norm)
         self.weights.gradient.mul_((self._config.max_grad_norm / (norm + 1e-6)).clamp(max=1.0))
         if self._scaler is None:
-            self._adam.step()
+            self._descend()
         else:
             self._scaler.step(self._adam)
             self._scaler.update()
-            norm = torch.where(sound, norm, 0.0)
+            norm = torch.where(norm.isfinite(), norm, 0.0)
         return torch.cat((numbers.detach(), norm[None]))
 
     def non_finite(self) -> float:
-        """Minibatches since the last call whose gradient was not finite."""
-        count = float(self._non_finite)
-        self._non_finite.zero_()
-        return count
+        """Minibatches since `remember` whose gradient was not finite."""
+        return float((~torch.stack(self._norms).isfinite()).sum()) if self._norms else 0.0
+
+    def _descend(self) -> None:
+        """What `self._adam.step()` does, in less than half of its time for a small net."""
+        group, moments = self._adam.param_groups[0], self._moments
+        with torch.no_grad():
+            adam(
+                [self._parameter],
+                [self.weights.gradient],
+                [moments["exp_avg"]],
+                [moments["exp_avg_sq"]],
+                [],
+                [moments["step"]],
+                foreach=False,
+                fused=self.plan.fused,
+                amsgrad=False,
+                beta1=group["betas"][0],
+                beta2=group["betas"][1],
+                lr=group["lr"],
+                weight_decay=0.0,
+                eps=group["eps"],
+                maximize=False,
+            )
 
     def _backward(self, parts: Sequence[Part], loss: Callable[[Part, *Given], Measured], *given: *Given) -> Tensor:
         if self._compiles:
@@ -132,7 +152,8 @@ class Optimiser:
         return numbers[0] if len(numbers) == 1 else torch.stack(numbers).sum(0)
 
     def remember(self) -> Before:
-        """What `restore` needs to undo all steps from here on."""
+        """What `restore` needs to undo all steps from here on. To be called once an update."""
+        self._norms.clear()
         return Before(self.weights.vector.clone(), {name: moment.clone() for name, moment in self._moments.items()})
 
     def restore(self, before: Before) -> None:
