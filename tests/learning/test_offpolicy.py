@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from tests.running import Watch, counters, recorded, small_run, with_updates
 
-from ludus.config.schema import LearnerConfig, PolicyConfig, RolloutConfig
+from ludus.config.schema import LearnerConfig, PolicyConfig, ReplayConfig, RolloutConfig
 from ludus.learner import algorithms
 from ludus.metrics import names
 from ludus.policies import nets
@@ -99,9 +99,16 @@ def test_without_its_correction_the_same_decisions_teach_what_was_best_for_whoev
 
 def test_with_a_long_queue_every_decision_is_learned_dropped_or_kept_for_a_resume(tmp_path: Path) -> None:
     """Hosts, an actor and the learner, each in a process of its own."""
-    learner = LearnerConfig(algorithm="vtrace", decisions=128, minibatch=64, epochs=4, max_lag=3)
+    learner = LearnerConfig(
+        algorithm="vtrace",
+        decisions=128,
+        minibatch=64,
+        epochs=2,
+        max_lag=3,
+        replay=ReplayConfig(decisions=1024, reuse=2),
+    )
     chosen = small_run(
-        25,
+        15,
         mode="overlapped",
         learner=learner,
         rollout=RolloutConfig(segment=8, queue=3),
@@ -113,9 +120,9 @@ def test_with_a_long_queue_every_decision_is_learned_dropped_or_kept_for_a_resum
     dropped = counted.get(names.DROPPED, 0)
     assert counted[names.DECISIONS] == counted[names.LEARNED] + dropped + recorded(result)
     assert 0 < float(watch.numbers[names.LAG_MAX]) <= 3
-    again = train(with_updates(chosen, 30), tmp_path, resume=True, observer=watch)
+    again = train(with_updates(chosen, 18), tmp_path, resume=True, observer=watch)
     counted = counters(again)
-    assert again.version == 30
+    assert again.version == 18
     assert counted[names.DECISIONS] == counted[names.LEARNED] + counted.get(names.DROPPED, 0) + recorded(again)
     assert names.VOIDED not in counted
     assert names.BEGUN_ANEW not in counted

@@ -21,7 +21,7 @@ from tests.running import (
     tensors,
 )
 
-from ludus.config.schema import ComputeConfig, EvaluationConfig, LearnerConfig, OpponentsConfig, RunConfig
+from ludus.config.schema import ComputeConfig, EvaluationConfig, LearnerConfig, OpponentsConfig, ReplayConfig, RunConfig
 from ludus.errors import CheckpointError, ConfigError
 from ludus.metrics import names
 from ludus.policies import checkpoint
@@ -111,6 +111,10 @@ def test_checkpoint_of_another_game_is_refused(tmp_path: Path) -> None:
     [
         ({"device": "nonsense"}, "device: 'nonsense'"),
         ({"learner": LearnerConfig(minibatch=128, accumulate=3)}, "learner.accumulate: 3"),
+        (
+            {"learner": LearnerConfig(replay=ReplayConfig(decisions=9999))},
+            "learner.replay.decisions: 9999 .*use vtrace",
+        ),
         ({"learner": LearnerConfig(compute=ComputeConfig(precision="fp16"))}, "learner.compute.precision: fp16"),
         ({"options": {"gmae": "nim"}}, r"options.gmae"),
         ({"opponents": OpponentsConfig(scripted_names=("prefect",))}, "opponents.scripted_names.* 'perfect'"),

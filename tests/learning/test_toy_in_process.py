@@ -12,6 +12,7 @@ import pytest
 from tests.running import Silent, small_run
 
 from ludus.config.schema import FleetConfig, LearnerConfig, OpponentsConfig, ReplayConfig
+from ludus.errors import ConfigError
 from ludus.fleet.inprocess import InProcessFleet
 from ludus.games.toy.game import game
 from ludus.games.toy.matches import best_actions, new_match, spec_of
@@ -110,6 +111,13 @@ def test_replay_makes_more_of_every_decision_and_a_largest_lag_is_kept(tmp_path:
     counters = checkpoint.read_state(checkpoint.find(tmp_path / "short")).counters
     assert counters[names.DROPPED] > 0
     assert counters[names.REPLAYED] < 8 * 512
+
+
+def test_a_replay_that_would_fill_the_memory_is_refused(tmp_path: Path) -> None:
+    options = ToyOptions(game="nim")
+    endless = msgspec.structs.replace(VTRACE, replay=ReplayConfig(decisions=10**12))
+    with pytest.raises(ConfigError, match=r"learner\.replay\.decisions: 1,000,000,000,000 decisions .* fit"):
+        open_run(fleet_of(options), options, tmp_path, 1, learner=endless)
 
 
 def test_rps_is_learned_from_matches_that_are_truncated(tmp_path: Path) -> None:

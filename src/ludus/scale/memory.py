@@ -13,6 +13,7 @@ from pathlib import Path
 
 import psutil
 
+from ludus.errors import ConfigError
 from ludus.policies.weights import WeightsBoard
 from ludus.rollout.segments import SegmentLayout
 
@@ -39,16 +40,29 @@ def free_bytes(container: Path = CONTAINER) -> int:
 
 
 class SharedMemory:
-    """One side's view of it. The side that `create`s gives the file its size; the other opens it afterwards."""
+    """One side's view of it. The side that `create`s gives the file its size; the other opens it afterwards.
+
+    Raises ConfigError when so many slabs would not fit into what is free.
+    """
 
     def __init__(self, descriptor: int, floats: int, layout: SegmentLayout, slabs: int, *, create: bool) -> None:
         board = _pages(WeightsBoard.nbytes(floats))
         slab = _pages(layout.nbytes)
         if create:
+            _refuse_too_many(slabs, slab, free_bytes())
             os.ftruncate(descriptor, board + slabs * slab)
         memory = memoryview(mmap.mmap(descriptor, board + slabs * slab))
         self.board = WeightsBoard(memory[: WeightsBoard.nbytes(floats)])
         self.slabs = [layout.over(memory[board + at * slab :][: layout.nbytes]) for at in range(slabs)]
+
+
+def _refuse_too_many(slabs: int, nbytes: int, free: int) -> None:
+    """Pages are taken when they are written: too many of them would end the run in its midst."""
+    if slabs * nbytes > free:
+        raise ConfigError(
+            f"rollout.queue: {slabs} batches of {nbytes / 2**20:,.0f} MiB, with the one at work, are more than the "
+            f"{free / 2**20:,.0f} MiB that are free here; a shorter queue or smaller batches (learner.decisions) fit"
+        )
 
 
 def _pages(nbytes: int) -> int:
