@@ -285,7 +285,8 @@ class Run:
             model = {**checkpoint.net_tensors(self.algorithm.net), **checkpoint.table_tensors(self._spec)}
             optimiser = self.algorithm.state()
             matches = self._attempt(self._write_matches)  # before the state: what the actor counted comes with it
-            path = self._attempt(lambda: self._checkpoints.save(self._state(), model, optimiser, matches))
+            replay = self._attempt(self._write_replay)
+            path = self._attempt(lambda: self._checkpoints.save(self._state(), model, optimiser, matches, replay))
         if path is not None:
             self._attempt(self._pool.sweep)
             self._attempt(self._write_times)
@@ -307,6 +308,13 @@ class Run:
             trouble = str(error)
         log.warning("update %d is saved without the matches under way: %s", self.learner.version, trouble)
         return None
+
+    def _write_replay(self) -> Path | None:
+        """It changes with the version alone."""
+        if self._checkpoints.holds(self.learner.version):
+            return None
+        path = self._checkpoints.staged(checkpoint.REPLAY)
+        return path if self.learner.feed.save(path) else None
 
     def _attempt(self, write: Callable[[], Written]) -> Written | None:
         try:
@@ -345,6 +353,10 @@ class Run:
             self._metrics.add(names.BEGUN_ANEW, anew)
         self.learner.version, self.learner.training_s = state.version, state.training_s
         self._scores = dict(state.scores)
+        try:
+            self.learner.feed.restore(path / checkpoint.REPLAY)
+        except CheckpointError as error:
+            log.warning("%s; the replay buffer begins anew", error)
 
 
 class _StoppedError(Exception):
@@ -376,7 +388,7 @@ def _source(
 
 
 def _replay(config: RunConfig, spec: GameSpec, saved: Path | None) -> Replay | None:
-    """Empty, also in a resumed run, whose draws differ from those of its first part."""
+    """Empty; its seed is for a resumed run that has nothing to go on with."""
     kept, length = config.learner.replay, config.rollout.segment
     if not kept.decisions:
         return None

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from tests.running import Watch, counters, recorded, small_run, with_updates
+from tests.running import Silent, Watch, assert_equal_runs, counters, recorded, small_run, with_updates
 
 from ludus.config.schema import LearnerConfig, PolicyConfig, ReplayConfig, RolloutConfig
 from ludus.learner import algorithms
@@ -126,3 +126,14 @@ def test_with_a_long_queue_every_decision_is_learned_dropped_or_kept_for_a_resum
     assert counted[names.DECISIONS] == counted[names.LEARNED] + counted.get(names.DROPPED, 0) + recorded(again)
     assert names.VOIDED not in counted
     assert names.BEGUN_ANEW not in counted
+
+
+def test_a_serial_run_with_replay_that_was_stopped_ends_with_the_weights_it_would_have_had(tmp_path: Path) -> None:
+    replay = ReplayConfig(decisions=1024, reuse=3)
+    learner = LearnerConfig(algorithm="vtrace", decisions=128, minibatch=64, lr_schedule="constant", replay=replay)
+    five, nine = (small_run(updates, learner=learner) for updates in (5, 9))  # the fifth is a replayed one
+    whole = train(nine, tmp_path / "whole", observer=Silent())
+    train(five, tmp_path / "parts", observer=Silent())
+    parts = train(nine, tmp_path / "parts", resume=True, observer=Silent())
+    assert_equal_runs(whole, parts)
+    assert counters(parts)[names.REPLAYED] == 6 * 128

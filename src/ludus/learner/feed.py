@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
 
 from ludus.config.schema import LearnerConfig
+from ludus.errors import CheckpointError
 from ludus.learner.replay import Replay
 from ludus.metrics import names
 from ludus.metrics.core import Metrics
@@ -77,6 +82,30 @@ class Feed:
             self._replay.add(lesson.batch)
             self._due = self._reuse - 1
             self._metrics.set(names.REPLAY, self._replay.decisions)
+
+    def save(self, path: Path) -> bool:
+        """Write what may come again into a file that is on the disk when this returns; False: nothing may. Raises
+        OSError."""
+        if self._replay is None:
+            return False
+        arrays = {**self._replay.state(), "due": np.array([self._due, self._segments])}
+        save_file(arrays, path)
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
+        return True
+
+    def restore(self, path: Path) -> None:
+        """Go on with what `save` wrote. Raises CheckpointError where that does not fit this run."""
+        if self._replay is None:
+            return
+        try:
+            arrays = load_file(path)
+            due, segments = (int(number) for number in arrays["due"])
+            self._replay.restore(arrays)
+        except (OSError, SafetensorError, KeyError, ValueError, TypeError) as error:
+            raise CheckpointError(f"cannot go on with {path}: {error}") from error
+        self._due, self._segments = due, segments
+        self._metrics.set(names.REPLAY, self._replay.decisions)
 
     def _again(self, oldest: int) -> SegmentBatch | None:
         assert self._replay is not None

@@ -67,7 +67,7 @@ class Learner:
         self.version = version
         self.training_s = training_s
         self._source = source
-        self._feed = Feed(source, metrics, config, replay)
+        self.feed = Feed(source, metrics, config, replay)
         self._algorithm = algorithm
         self._config = config
         self._budget = budget
@@ -87,7 +87,7 @@ class Learner:
         while self.used < 1:
             began = self._clock_s()
             with self._metrics.stage(names.WAIT_BATCH):
-                lesson = self._feed.next(stopped, self.version)
+                lesson = self.feed.next(stopped, self.version)
             updated = lesson is not None and self._update(lesson)
             self.training_s += self._clock_s() - began
             if lesson is None:
@@ -102,7 +102,7 @@ class Learner:
         with metrics.stage(names.UPDATE):
             numbers = self._algorithm.update(batch, learning_rate(self._config, self.used))
         if names.SKIPPED not in numbers:
-            self._feed.learned(lesson)
+            self.feed.learned(lesson)
         self._source.release()
         if names.SKIPPED in numbers:
             metrics.add(names.NON_FINITE, numbers.get(names.NON_FINITE, 0.0))

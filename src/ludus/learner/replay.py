@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from ludus.errors import ConfigError
 from ludus.types import SegmentBatch
 
 FREE = -1
-SHARE_OF_MEMORY = 0.8  # of what is free; the rest is for weights, batches and whatever else grows
+SHARE_OF_MEMORY = 0.4  # of what is free: a checkpoint copies what is kept, and weights and batches need some as well
 
 
 class Replay:
@@ -57,6 +62,50 @@ class Replay:
         self._uses[chosen] += 1
         self._order[chosen[self._uses[chosen] >= self._reuse]] = FREE
         return SegmentBatch(**{name: getattr(self._kept, name)[chosen] for name in SegmentBatch.__slots__})
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """All that is kept, each segment with its place, and the draws to come. Masks are packed. Any: columns of
+        several types."""
+        drawn = json.dumps(self._random.bit_generator.state).encode()
+        state: dict[str, NDArray[Any]] = {
+            "order": self._order.copy(),
+            "oldest": self._oldest.copy(),
+            "uses": self._uses.copy(),
+            "came": np.array([self._came]),
+            "generator": np.frombuffer(drawn, np.uint8),
+        }
+        if self._kept is not None:
+            held = self._order != FREE
+            state |= {f"kept.{name}": _packed(name, getattr(self._kept, name)[held]) for name in SegmentBatch.__slots__}
+            state["actions"] = np.array([self._kept.legal.shape[2]])
+        return state
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Go on with the `state` of another. Raises ValueError or KeyError, and changes nothing, when it is none of one
+        of this size."""
+        if state["order"].shape != self._order.shape:
+            raise ValueError(f"it holds {len(state['order'])} segments, not {len(self._order)}")
+        drawn = json.loads(state["generator"].tobytes())
+        kept: SegmentBatch | None = None
+        if "actions" in state:
+            actions = int(state["actions"][0])
+            held = {name: _unpacked(name, state[f"kept.{name}"], actions) for name in SegmentBatch.__slots__}
+            kept = _room(SegmentBatch(**held), len(self._order))
+            for name, array in held.items():
+                getattr(kept, name)[state["order"] != FREE] = array
+        self._random.bit_generator.state = drawn
+        self._order[:], self._oldest[:], self._uses[:] = state["order"], state["oldest"], state["uses"]
+        self._came, self._kept = int(state["came"][0]), kept
+
+
+def _packed(name: str, array: NDArray[Any]) -> NDArray[Any]:
+    return np.packbits(array, axis=-1, bitorder="little") if name == "legal" else array
+
+
+def _unpacked(name: str, array: NDArray[Any], actions: int) -> NDArray[Any]:
+    if name != "legal":
+        return array
+    return np.unpackbits(array, axis=-1, count=actions, bitorder="little").astype(np.bool_)
 
 
 def _room(like: SegmentBatch, segments: int) -> SegmentBatch:

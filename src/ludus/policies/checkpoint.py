@@ -4,6 +4,7 @@
                             optimiser.safetensors  Adam's moments by parameter
                             matches.safetensors    matches under way and what is recorded of them (scale/underway.py),
                                                    in the latest checkpoint only
+                            replay.safetensors     what may be learned from again, in the latest only
                             state.json             counters, generators, what game, what net
 <run>/checkpoints/best.json                        which of them evaluated best
 """
@@ -34,7 +35,7 @@ from ludus.policies.weights import read_tensors, write_bytes, write_tensors
 from ludus.spec import GameSpec, ObsSpec
 
 MODEL, OPTIMISER, STATE, BEST = "model.safetensors", "optimiser.safetensors", "state.json", "best.json"
-MATCHES = "matches.safetensors"
+MATCHES, REPLAY = "matches.safetensors", "replay.safetensors"
 UNFINISHED = ".unfinished-"
 
 
@@ -84,13 +85,14 @@ class Checkpoints:
         model: Mapping[str, Tensor],
         optimiser: Mapping[str, Tensor],
         matches: Path | None = None,
+        replay: Path | None = None,
     ) -> Path:
         """Write one, then remove what is not kept. Raises CheckpointError; what was there before stays valid.
 
         `matches` is a file with what is under way, written at `staged`; it is taken over. Where this version was saved
-        before, it replaces the one there, and so does the state.
+        before, it replaces the one there, and so does the state. `replay`, also taken over, is that of the version.
         """
-        final = self.folder / f"u{state.version:08d}"
+        final = self._path(state.version)
         if final.exists():
             if matches is not None:
                 self._renew(final, state, matches)
@@ -103,6 +105,8 @@ class Checkpoints:
             write_tensors(unfinished / OPTIMISER, optimiser)
             if matches is not None:
                 matches.rename(unfinished / MATCHES)
+            if replay is not None:
+                replay.rename(unfinished / REPLAY)
             write_bytes(unfinished / STATE, _encoded(state))
             _sync_folder(unfinished)
             unfinished.rename(final)
@@ -113,10 +117,13 @@ class Checkpoints:
         self._remove_old()
         return final
 
-    def staged(self) -> Path:
-        """Where to write the file with what is under way before `save`. Raises OSError."""
+    def staged(self, name: str = MATCHES) -> Path:
+        """Where to write the file with what is under way, or may come again, before `save`. Raises OSError."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        return self.folder / f"{UNFINISHED}{MATCHES}"
+        return self.folder / f"{UNFINISHED}{name}"
+
+    def holds(self, version: int) -> bool:
+        return self._path(version).exists()
 
     def names(self) -> list[str]:
         """Whole checkpoints, oldest first."""
@@ -148,6 +155,9 @@ class Checkpoints:
         self._remove_old()
         return True
 
+    def _path(self, version: int) -> Path:
+        return self.folder / f"u{version:08d}"
+
     def _renew(self, final: Path, state: State, matches: Path) -> None:
         note = final / f"{UNFINISHED}{STATE}"
         try:
@@ -164,8 +174,9 @@ class Checkpoints:
         for name in removable(self.names(), self._keep, best.name if best else None):
             shutil.rmtree(self.folder / name, ignore_errors=True)
         for name in self.names()[:-1]:  # a run is resumed from its latest, and these files are the largest by far
-            with contextlib.suppress(OSError):
-                (self.folder / name / MATCHES).unlink(missing_ok=True)
+            for file in (MATCHES, REPLAY):
+                with contextlib.suppress(OSError):
+                    (self.folder / name / file).unlink(missing_ok=True)
 
 
 def removable(names: Sequence[str], keep: int, best: str | None) -> list[str]:

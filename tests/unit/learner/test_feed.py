@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from ludus.config.schema import LearnerConfig, ReplayConfig
+from ludus.errors import CheckpointError
 from ludus.learner.feed import Feed
 from ludus.learner.replay import Replay
 from ludus.metrics import names
@@ -130,3 +132,26 @@ def test_nothing_is_replayed_once_the_run_is_to_stop() -> None:
     assert lesson is not None
     feed.learned(lesson)
     assert feed.next(lambda: True, 10) is None
+
+
+def test_what_may_come_again_is_saved_and_goes_on_where_it_was(tmp_path: Path) -> None:
+    feed, _ = replaying(FakeSource([9, 9]), reuse=4)
+    for _ in range(2):
+        lesson = feed.next(go_on, 10)
+        assert lesson is not None
+        feed.learned(lesson)
+    assert feed.save(tmp_path / "replay")
+    other, metrics = replaying(FakeSource(), reuse=4)
+    other.restore(tmp_path / "replay")
+    assert metrics.snapshot()[names.REPLAY] == 2 * LENGTH
+    assert taken(other) == taken(feed) == [False, False]
+
+
+def test_a_feed_that_replays_nothing_saves_nothing_and_what_is_damaged_is_refused(tmp_path: Path) -> None:
+    assert not Feed(FakeSource(), Metrics(), LearnerConfig()).save(tmp_path / "replay")
+    (tmp_path / "replay").write_bytes(b"nonsense")
+    Feed(FakeSource(), Metrics(), LearnerConfig()).restore(tmp_path / "replay")
+    feed, _ = replaying(FakeSource(), reuse=2)
+    for path in (tmp_path / "replay", tmp_path / "none"):
+        with pytest.raises(CheckpointError, match="cannot go on with"):
+            feed.restore(path)

@@ -94,6 +94,33 @@ def test_what_was_drawn_does_not_change_when_its_place_is_taken() -> None:
     assert sorted(numbers(drawn)) == [1, 2]
 
 
+def test_a_restored_buffer_goes_on_with_the_same_draws() -> None:
+    first, second = Replay(20, reuse=3, seed=1), Replay(20, reuse=3, seed=99)
+    first.add(batch(range(12)))
+    first.draw(6, oldest=0)
+    first.draw(6, oldest=0)
+    state = first.state()
+    second.restore(state)
+    assert second.decisions == first.decisions
+    for replay in (first, second):
+        replay.add(batch(range(20, 28), version=2))
+    while (drawn := first.draw(4, oldest=1)) is not None:
+        again = second.draw(4, oldest=1)
+        assert numbers(again) == numbers(drawn)
+        assert again is not None
+        for name in SegmentBatch.__slots__:
+            assert np.array_equal(getattr(again, name), getattr(drawn, name))
+            assert getattr(again, name).dtype == getattr(drawn, name).dtype
+    assert second.draw(4, oldest=1) is None
+
+
+def test_an_empty_buffer_can_be_restored_and_one_of_another_size_is_refused() -> None:
+    empty = Replay(20, reuse=3, seed=1)
+    Replay(20, reuse=3, seed=2).restore(empty.state())
+    with pytest.raises(ValueError, match="20 segments, not 21"):
+        Replay(21, reuse=3, seed=1).restore(empty.state())
+
+
 def test_same_seed_same_draws() -> None:
     first, second, other = (Replay(50, reuse=3, seed=seed) for seed in (1, 1, 2))
     for replay in (first, second, other):
@@ -105,6 +132,6 @@ def test_same_seed_same_draws() -> None:
 def test_a_buffer_larger_than_the_memory_is_refused_with_what_would_fit() -> None:
     refuse_what_does_not_fit(100_000, 2000, 2**30)
     with pytest.raises(
-        ConfigError, match=r"learner\.replay\.decisions: 100,000 .* 1,907 MiB, and 1,024 MiB .* 42,949 fit"
+        ConfigError, match=r"learner\.replay\.decisions: 100,000 .* 1,907 MiB, and 1,024 MiB .* 21,474 fit"
     ):
         refuse_what_does_not_fit(100_000, 20_000, 2**30)

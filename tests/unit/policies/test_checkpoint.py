@@ -170,10 +170,15 @@ def test_saving_a_version_again_renews_what_is_under_way_and_the_state(tmp_path:
 def test_only_the_latest_checkpoint_keeps_what_was_under_way(tmp_path: Path) -> None:
     checkpoints = Checkpoints(tmp_path, 3)
     for version in (1, 2, 3):
-        checkpoints.staged().write_bytes(b"matches")
-        checkpoints.save(state(version), model(), {}, checkpoints.staged())
-    found = [(checkpoints.folder / name / checkpoint.MATCHES).exists() for name in checkpoints.names()]
-    assert found == [False, False, True]
+        assert not checkpoints.holds(version)
+        replay = checkpoints.staged(checkpoint.REPLAY)
+        for staged in (checkpoints.staged(), replay):
+            staged.write_bytes(b"under way")
+        checkpoints.save(state(version), model(), {}, checkpoints.staged(), replay)
+        assert checkpoints.holds(version)
+    for file in (checkpoint.MATCHES, checkpoint.REPLAY):
+        found = [(checkpoints.folder / name / file).exists() for name in checkpoints.names()]
+        assert found == [False, False, True]
 
 
 @pytest.mark.parametrize(
