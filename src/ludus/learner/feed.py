@@ -89,7 +89,10 @@ class Feed:
         if self._replay is None:
             return False
         arrays = {**self._replay.state(), "due": np.array([self._due, self._segments])}
-        save_file(arrays, path)
+        try:
+            save_file(arrays, path)
+        except SafetensorError as error:  # a full disk, in its words
+            raise OSError(str(error)) from error
         with path.open("rb") as file:
             os.fsync(file.fileno())
         return True

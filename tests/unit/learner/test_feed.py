@@ -147,6 +147,12 @@ def test_what_may_come_again_is_saved_and_goes_on_where_it_was(tmp_path: Path) -
     assert taken(other) == taken(feed) == [False, False]
 
 
+def test_a_file_that_cannot_be_written_is_an_error_of_the_system(tmp_path: Path) -> None:
+    feed, _ = replaying(FakeSource(), reuse=2)
+    with pytest.raises(OSError, match="No such file"):
+        feed.save(tmp_path / "missing" / "replay")
+
+
 def test_a_feed_that_replays_nothing_saves_nothing_and_what_is_damaged_is_refused(tmp_path: Path) -> None:
     assert not Feed(FakeSource(), Metrics(), LearnerConfig()).save(tmp_path / "replay")
     (tmp_path / "replay").write_bytes(b"nonsense")
