@@ -24,8 +24,13 @@ def encode(
 ) -> tuple[Tensor, Tensor]:
     """The own Pokemon [B, 6, D], and of each side the active ones, the bench's mean and maximum [2B, (S + 2) D].
 
-    `names` [names, D] is summed by inputs["names"] [B, 12, k]; the features are those of `columns`.
+    `names` [names, D] is summed by inputs["names"] [B, 12, k]; the features are those of `columns`. Always in float32:
+    a name's gradient is a sum over thousands of rows, which lower precision would lose.
     """
+    device = names.device.type
+    if torch.is_autocast_enabled(device):
+        with torch.autocast(device, enabled=False):
+            return encode(names.float(), inputs, columns, into, out)
     B = len(inputs["names"])
     ids = inputs["names"].view(B, 2, SIDE, -1).transpose(0, 1).reshape(2 * B * SIDE, -1)
     features = tuple(inputs[name].flatten(0, 1) for name in ("own", "foe", "own_active", "foe_active"))

@@ -32,30 +32,35 @@ class Ways:
         self._rows, self._k = len(move), net.slot_actions
         nothing = move.new_zeros(1, net.hidden)
         parts = (nothing, net.variant, move.flatten(0, 2), aim.flatten(0, 1), bench.flatten(0, 1))
-        self._parts = torch.cat(parts)
+        self._parts = torch.cat(parts)  # in float32, as the variants are, and so is all that is made of them
         self._places = _Places(net, self._rows, move.device)
 
     def scores(self, may: Tensor) -> Tensor:
         """Of the first slot's choices [B, k]; those that it may not make are masked."""
-        net = self._net
         at = may.reshape(-1).nonzero().squeeze(1)
-        row = at // self._k
+        with torch.autocast(may.device.type, enabled=False):
+            return self._scores(at)
+
+    def scores_given(self, first: Tensor, legal: Tensor) -> Tensor:
+        """Of the second slot's choices [B, k], when the first [B] is known and what is legal then; others masked."""
+        at = legal.reshape(-1).nonzero().squeeze(1)
+        with torch.autocast(legal.device.type, enabled=False):
+            return self._scores_given(first, at)
+
+    def _scores(self, at: Tensor) -> Tensor:
+        net, row = self._net, at // self._k
         choice = at - row * self._k
         hidden = self._hidden(row, choice, 0)
         as_move, as_switch = (mv(hidden, layer.weight[0]) + layer.bias for layer in (net.move_out, net.switch_out))
         return self._placed(at, torch.where(choice < self._places.moves, as_move, as_switch))
 
-    def scores_given(self, first: Tensor, legal: Tensor) -> Tensor:
-        """Of the second slot's choices [B, k], when the first [B] is known and what is legal then; others are masked.
-
-        A choice's score and what it says about the first's are one product: with a vector of its row.
-        """
+    def _scores_given(self, first: Tensor, at: Tensor) -> Tensor:
+        """A choice's score and what it says about the first's are one product: with a vector of its row."""
         net, every = self._net, torch.arange(self._rows, device=first.device)
         left = net.pair_left(self._hidden(every, first, 0))  # [B, r]
         outs = (net.move_out, net.switch_out)
         vectors = torch.stack([torch.addmm(out.weight, left, net.pair_right.weight) for out in outs], dim=1)
         constants = torch.stack([mv(left, net.pair_right.bias) + out.bias for out in outs], dim=1)
-        at = legal.reshape(-1).nonzero().squeeze(1)
         row = at // self._k
         choice = at - row * self._k
         hidden = self._hidden(row, choice, 1)

@@ -78,6 +78,24 @@ def test_every_format_gets_one_probability_an_action(slots: int, variants: int, 
     torch.testing.assert_close(probabilities.sum(1), torch.ones(ROWS))
 
 
+@pytest.mark.parametrize(("slots", "variants", "preview"), [(1, 2, 6), (2, 2, 90)])
+def test_gradients_in_lower_precision_are_near_those_in_full(slots: int, variants: int, preview: int) -> None:
+    spec = showdown_spec(slots, variants, preview=preview)
+    net = PointerNet(spec, PolicyConfig(width=16, context=16))
+    obs, legal = observations(spec), torch.ones(ROWS, spec.actions, dtype=torch.bool)
+    found = []
+    for lower in (False, True):
+        net.zero_grad()
+        with torch.autocast("cpu", torch.bfloat16, enabled=lower):
+            said, value = net(obs, legal)
+        action = torch.arange(ROWS)
+        (said.log_prob(action) + said.entropy(action) + value.float()).sum().backward()
+        found.append(torch.cat([part.grad.flatten() for part in net.parameters() if part.grad is not None]))
+    exact, rounded = found
+    assert rounded.dtype == torch.float32
+    assert 0 < float((rounded - exact).norm() / exact.norm()) < 0.05
+
+
 def test_masked_actions_cannot_be_chosen() -> None:
     spec = showdown_spec(1, 1)
     legal = torch.zeros(ROWS, spec.actions, dtype=torch.bool)
