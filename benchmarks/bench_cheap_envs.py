@@ -1,0 +1,98 @@
+"""How fast PPO learns, from end to end, on environments whose steps cost next to nothing.
+
+    python benchmarks/bench_cheap_envs.py [--quick] [--number 32] [--save]
+
+CartPole-v1, and an environment of 256 numbers that does nothing. In one run, turn by turn, in environment steps a
+second, learning included, with the same settings for all (benchmarks/drivers/ppo.py):
+
+    ours      a whole training run: hosts, actor and learner, as `ludus train --game gymnasium:...` starts them
+    sb3       Stable-Baselines3's PPO on DummyVecEnv, which its manual recommends for such environments
+    cleanrl   a loop as CleanRL writes it, on Gymnasium's SyncVectorEnv (benchmarks/drivers/cleanrl.py)
+
+The peers are in the extra `bench`. Each ratio is the smaller one of the two environments; the rows have all. The last
+line on stdout is one JSON object; --save appends it to benchmarks/results/cheap_envs.jsonl.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks import contest
+from benchmarks.contest import Contestant
+
+ROOT = Path(__file__).parents[1]
+DRIVERS = ROOT / "benchmarks" / "drivers"
+RESULTS = ROOT / "benchmarks" / "results" / "cheap_envs.jsonl"
+ENVIRONMENTS = ("CartPole-v1", "idle")
+PEERS = ("sb3", "cleanrl")
+
+
+def main() -> None:
+    chosen = _arguments()
+    measured = {
+        f"{who} {environment}": _contestant(who, environment, chosen.number)
+        for environment in ENVIRONMENTS
+        for who in ("ours", *PEERS)
+    }
+    with ExitStack() as running:
+        contest.start(measured.values(), running)
+        contest.run_interleaved(
+            measured.values(), repeats=chosen.repeats, warm_up_s=chosen.warm_up, seconds=chosen.seconds
+        )
+    rows = {name: _row(each) for name, each in measured.items()}
+    ratios: dict[str, dict[str, float]] = {}
+    for peer in PEERS:
+        each = {
+            environment: contest.ratio(
+                measured[f"ours {environment}"].samples, measured[f"{peer} {environment}"].samples
+            )
+            for environment in ENVIRONMENTS
+        }
+        ratios |= {f"train_vs_{peer}_{environment}": ratio for environment, ratio in each.items()}
+        ratios[f"train_vs_{peer}"] = min(each.values(), key=lambda ratio: ratio["median"])
+    contest.show(rows, ratios)
+    result = {
+        "bench": "cheap_envs",
+        "commit": contest.commit(ROOT),
+        "machine": contest.machine(),
+        "number": chosen.number,
+        "repeats": chosen.repeats,
+        "seconds": chosen.seconds,
+    }
+    contest.report(result, rows, ratios, RESULTS if chosen.save else None)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="coarser, in under a minute")
+    parser.add_argument("--number", type=int, default=32, help="of environments (%(default)s)")
+    parser.add_argument("--repeats", type=int, help="how often each is measured (5; quick: 2)")
+    parser.add_argument("--seconds", type=float, help="of one measurement (6; quick: 1)")
+    parser.add_argument("--warm-up", type=float, help="seconds before the first (6; quick: 1)")
+    parser.add_argument("--save", action="store_true", help=f"append the result to {RESULTS.relative_to(ROOT)}")
+    chosen = parser.parse_args()
+    for name, usual, quick in (("repeats", 5, 2), ("seconds", 6.0, 1.0), ("warm_up", 6.0, 1.0)):
+        if getattr(chosen, name) is None:
+            setattr(chosen, name, quick if chosen.quick else usual)
+    return chosen
+
+
+def _contestant(who: str, environment: str, number: int) -> Contestant:
+    command = [sys.executable, str(DRIVERS / "ppo.py"), who, environment, str(number)]
+    return Contestant(f"{who} {environment}", [command], pausing=who != "ours")
+
+
+def _row(contestant: Contestant) -> dict[str, float]:
+    per_cpu_s = [rate / cores for rate, cores in zip(contestant.samples, contestant.cores, strict=True)]
+    more = {"cores": statistics.median(contestant.cores), "per_cpu_s": statistics.median(per_cpu_s)}
+    return {**contest.summary(contestant.samples), **{name: round(value, 2) for name, value in more.items()}}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+"""How fast environments are played whose steps wait, mostly little and now and then very long.
+
+    python benchmarks/bench_stragglers.py [--quick] [--numbers 32 64] [--save]
+
+A step sleeps lognormally, 5 ms on average with sigma 1.5: a simulator elsewhere, with stragglers. In one run, turn by
+turn, in steps a second, for each number of environments:
+
+    collect   random actions, nothing learned: ours (a thread for each, first ready), Stable-Baselines3's SubprocVecEnv,
+              Gymnasium's AsyncVectorEnv, and tianshou's ShmemVectorEnv which goes on with the first quarter (wait_num)
+    train     PPO from end to end with the same settings: ours, and Stable-Baselines3's on SubprocVecEnv
+
+The peers are in the extra `bench`. Ratios are those of the largest number. The last line on stdout is one JSON object;
+--save appends it to benchmarks/results/stragglers.jsonl.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks import contest
+from benchmarks.contest import Contestant
+from benchmarks.drivers.environments import MEAN_S
+
+ROOT = Path(__file__).parents[1]
+DRIVERS = ROOT / "benchmarks" / "drivers"
+RESULTS = ROOT / "benchmarks" / "results" / "stragglers.jsonl"
+COLLECTORS = ("ours", "sb3", "gymnasium", "tianshou")
+LEARNERS = ("ours", "sb3")
+RATIOS = {  # name: (what, the peer)
+    "collect_vs_sb3": ("collect", "sb3"),
+    "collect_vs_gymnasium": ("collect", "gymnasium"),
+    "collect_vs_tianshou": ("collect", "tianshou"),
+    "train_vs_sb3": ("train", "sb3"),
+}
+
+
+def main() -> None:
+    chosen = _arguments()
+    measured: dict[str, Contestant] = {}
+    for number in chosen.numbers:
+        for what, names in (("collect", COLLECTORS), ("train", LEARNERS)):
+            group = {f"{what} {who} {number}": _contestant(what, who, number) for who in names}
+            with ExitStack() as running:  # one group at a time: a peer has a process for each environment
+                contest.start(group.values(), running)
+                seconds = chosen.seconds if what == "collect" else chosen.train_seconds
+                contest.run_interleaved(
+                    group.values(), repeats=chosen.repeats, warm_up_s=chosen.warm_up, seconds=seconds
+                )
+            measured |= group
+    rows = {name: _row(each) for name, each in measured.items()}
+    rows |= {f"ideal {number}": contest.summary([number / MEAN_S]) for number in chosen.numbers}
+    most = max(chosen.numbers)
+    ratios = {
+        name: contest.ratio(measured[f"{what} ours {most}"].samples, measured[f"{what} {peer} {most}"].samples)
+        for name, (what, peer) in RATIOS.items()
+    }
+    contest.show(rows, ratios)
+    result = {
+        "bench": "stragglers",
+        "commit": contest.commit(ROOT),
+        "machine": contest.machine(),
+        "numbers": chosen.numbers,
+        "repeats": chosen.repeats,
+        "seconds": chosen.seconds,
+    }
+    contest.report(result, rows, ratios, RESULTS if chosen.save else None)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="coarser, in under a minute")
+    parser.add_argument("--numbers", type=int, nargs="+", help="of environments (32 64; quick: 16)")
+    parser.add_argument("--repeats", type=int, help="how often each is measured (5; quick: 2)")
+    parser.add_argument("--seconds", type=float, help="of one measurement of collecting (6; quick: 1)")
+    parser.add_argument("--train-seconds", type=float, help="of one measurement of training (12; quick: 2)")
+    parser.add_argument("--warm-up", type=float, help="seconds before the first (6; quick: 1)")
+    parser.add_argument("--save", action="store_true", help=f"append the result to {RESULTS.relative_to(ROOT)}")
+    chosen = parser.parse_args()
+    usual = {"numbers": [32, 64], "repeats": 5, "seconds": 6.0, "train_seconds": 12.0, "warm_up": 6.0}
+    quick = {"numbers": [16], "repeats": 2, "seconds": 1.0, "train_seconds": 2.0, "warm_up": 1.0}
+    for name, value in (quick if chosen.quick else usual).items():
+        if getattr(chosen, name) is None:
+            setattr(chosen, name, value)
+    return chosen
+
+
+def _contestant(what: str, who: str, number: int) -> Contestant:
+    driver, *more = ("collect",) if what == "collect" else ("ppo", "processes")
+    command = [sys.executable, str(DRIVERS / f"{driver}.py"), who, "straggler", str(number), *more]
+    return Contestant(f"{what} {who} {number}", [command], pausing=not (what == "train" and who == "ours"))
+
+
+def _row(contestant: Contestant) -> dict[str, float]:
+    cores = statistics.median(contestant.cores)
+    return {**contest.summary(contestant.samples), "cores": round(cores, 2)}
+
+
+if __name__ == "__main__":
+    main()
