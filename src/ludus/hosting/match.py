@@ -56,15 +56,42 @@ class AsyncMatch(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class GroupTurn:
+    """What n matches of a group have come to, in the order in which they were named."""
+
+    obs: NDArray[np.uint8]  # [n, S, nbytes]; not read of matches that are over or lost
+    legal: NDArray[np.bool_]  # [n, S, A]; as above
+    reward: NDArray[np.float32]  # [n, S]; as above
+    over: Mapping[int, Turn] = field(default_factory=dict)  # place in that order -> how it ended
+    lost: Mapping[int, BaseException] = field(default_factory=dict)  # place in that order -> why
+
+
+class MatchGroup(Protocol):
+    """All matches of a host as one object, for games that do the work of many matches in one array operation. Every
+    seat of a match is asked in each of its turns. What is raised ends the host, so a fault of one match is to be
+    returned in `lost`. A group may have a `close()`, as a match may.
+    """
+
+    def start(self, slots: Sequence[int], seeds: Sequence[int]) -> GroupTurn:
+        """Begin a match in each of these slots. Same seed, same actions: same match, whoever plays in other slots."""
+        ...
+
+    def advance(self, slots: Sequence[int], actions: NDArray[np.int32]) -> GroupTurn:
+        """Called with slots of which every seat has chosen: actions [n, S]."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
 class HostedGame:
     """A game whose options were read. Raise ConfigError while making one to refuse the configuration."""
 
     spec: GameSpec
-    match: Callable[[], Match | AsyncMatch]  # called once for each slot, and again for one whose match does not return
+    match: Callable[[], Match | AsyncMatch] | None = None  # for each slot, and again where a match does not return
     facts: Mapping[str, Any] = field(default_factory=dict)  # Any: anything JSON holds, for the log
     threads: bool = False  # synchronous matches that wait, each in a thread of its own: rows go out when they are ready
     deadline_s: float = 20.0  # for one start or advance of matches that wait; less than fleet.reply_deadline_s
     gather_s: float = 0.001  # for which a ready row waits for more, while other matches are at work
+    group: Callable[[int], MatchGroup] | None = None  # in place of `match`: slots -> all matches of the host in one
 
 
 MakeGame = Callable[[Mapping[str, Any]], HostedGame]  # Any: options as they came in CONFIGURE

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol, cast
 
-from ludus.hosting.match import AsyncMatch, Match, Turn
+from ludus.hosting.match import AsyncMatch, Match, MatchGroup, Turn
 
 
 class Job(NamedTuple):
@@ -187,7 +187,7 @@ class LoopRunner:
         self._loop.call_soon(self._loop.stop)
 
 
-def close(match: Match | None) -> None:
+def close(match: Match | MatchGroup | None) -> None:
     """What a match wants done before it goes; an error there is for the log only."""
     try:
         getattr(match, "close", _nothing)()

@@ -15,6 +15,7 @@ from ludus.hosting.inturn import MatchesInTurn
 from ludus.hosting.match import AsyncMatch, HostedGame, MakeGame, Match
 from ludus.hosting.runners import LoopRunner, ThreadRunner
 from ludus.hosting.table import Table, rows_at_most
+from ludus.hosting.together import MatchesTogether
 from ludus.hosting.waiting import WaitingMatches
 from ludus.wire.channel import Channel, PipeChannel
 from ludus.wire.frames import Configure, ErrorBody, Kind, decode_configure, encode_error, encode_hello
@@ -71,8 +72,12 @@ def _converse(make: MakeGame, channel: Channel, departure: _Departure) -> int:
     return 0
 
 
-def _playing(game: HostedGame, configure: Configure) -> MatchesInTurn | WaitingMatches:
-    """Threads where they are wanted, an event loop for matches that are async, else one match after the other."""
+def _playing(game: HostedGame, configure: Configure) -> MatchesInTurn | MatchesTogether | WaitingMatches:
+    """All at once where the game can, threads where they are wanted, an event loop for matches that are async, else one
+    match after the other."""
+    if game.group is not None:
+        return MatchesTogether(game.group(configure.matches), game.spec, configure)
+    assert game.match is not None, "a game has a match or a group"
     if game.threads:
         return WaitingMatches(game, ThreadRunner(game.match, configure.matches))
     first = game.match()
