@@ -265,7 +265,7 @@ class Run:
 
     def _contestants(self, spec: GameSpec) -> dict[str, Policy]:
         net = nets.build(self._spec, self._config.policy, self._game.net)
-        net.load_state_dict(self.algorithm.net.state_dict())
+        net.load_state_dict(self.algorithm.result.state_dict())
         lane = open_lane(playing_device(self._config, self._game.net).device)
         rounds = self._config.policy.precision == "bf16"
         agent = NetPolicy(net, self._spec, version=self.learner.version, greedy=True, lane=lane, bf16=rounds)
@@ -282,7 +282,7 @@ class Run:
         """A checkpoint of this version and what is under way. A full disk is counted and shown; training goes on."""
         self._saved_at = time.monotonic()
         with self._metrics.stage(names.CHECKPOINT):
-            model = {**checkpoint.net_tensors(self.algorithm.net), **checkpoint.table_tensors(self._spec)}
+            model = {**checkpoint.net_tensors(self.algorithm.result), **checkpoint.table_tensors(self._spec)}
             optimiser = self.algorithm.state()
             matches = self._attempt(self._write_matches)  # before the state: what the actor counted comes with it
             replay = self._attempt(self._write_replay)

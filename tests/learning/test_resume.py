@@ -93,6 +93,24 @@ def test_three_updates_and_three_more_are_six(
     assert_equal_runs(whole, parts)
 
 
+@pytest.mark.parametrize(
+    "learner",
+    [
+        {"algorithm": "rnad", "rnad": {"schedule": [[2, 1]]}},
+        {"algorithm": "ppo_kl", "ppo_kl": {"refresh": 2, "portfolio": 2}},
+    ],
+    ids=["rnad", "ppo_kl"],
+)
+def test_what_an_algorithm_remembers_goes_on_too(tmp_path: Path, learner: dict[str, object]) -> None:
+    plain = {"decisions": 256, "minibatch": 128, "lr": 3e-3, "lr_schedule": "constant"}
+    settings = msgspec.convert({**plain, **learner}, LearnerConfig)
+    chosen = msgspec.structs.replace(config(7), learner=settings)
+    whole = train(chosen, tmp_path / "whole", observer=Silent())
+    train(with_updates(chosen, 3), tmp_path / "parts", observer=Silent())
+    parts = train(chosen, tmp_path / "parts", resume=True, observer=Silent())
+    assert_equal_runs(whole, parts)
+
+
 def alone(chosen: RunConfig) -> RunConfig:
     """Every decision is the learner's, and matches are long."""
     return msgspec.structs.replace(

@@ -15,6 +15,7 @@ Positive = Annotated[float, Meta(gt=0.0)]
 NonNegative = Annotated[float, Meta(ge=0.0)]
 Count = Annotated[int, Meta(ge=1)]
 CountOrAuto = Annotated[int, Meta(ge=0)]  # 0: chosen for this machine
+Schedule = Annotated[tuple[tuple[Count, Count], ...], Meta(min_length=1)]  # so long, so many times
 
 
 class FleetConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -70,6 +71,30 @@ class VtraceConfig(Struct, frozen=True, forbid_unknown_fields=True):
     trace_lambda: Share = 0.95  # 1: what follows counts as far as ratios allow; 0: only the value after the decision
 
 
+class RnadConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """How rewards are regularised and logits are moved; of algorithm rnad."""
+
+    eta: NonNegative = 0.2  # what a seat pays for each nat that it is away from the regularisation policy
+    schedule: Schedule = ((100, 1),)  # updates between two swaps of that policy, times; the last goes on for ever
+    target_share: Annotated[float, Meta(gt=0.0, le=1.0)] = 0.01  # of the way that the target net goes in each step
+    beta: Positive = 2.0  # logits further than this from their mean are not pushed away any more
+    force_clip: Positive = 10_000.0  # the largest advantage by which a logit is moved
+    trace_lambda: Share = 1.0
+    rho_bar: NonNegative = 0.0  # the largest ratio by which a decision counts for a value; 0: any
+    c_bar: Positive = 1.0  # the largest ratio by which what follows counts
+    finetune_from: CountOrAuto = 0  # the update from which on policies are post-processed in the returns; 0: never
+    threshold: Share = 0.03  # less likely actions are left out then
+    discretisation: CountOrAuto = 32  # probabilities are multiples of 1 / this then; 0: any
+
+
+class PpoKlConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """The policy that PPO is held near; of algorithm ppo_kl."""
+
+    coef: NonNegative = 0.1  # of the divergence from it, in nats
+    refresh: Count = 50  # updates after which the policy joins those that it is held near
+    portfolio: Count = 1  # so many past ones; the nearest counts, the oldest is forgotten
+
+
 class ReplayConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """Segments that are learned from again while the next batch is not there; of algorithm vtrace."""
 
@@ -88,7 +113,7 @@ class ComputeConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class LearnerConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    algorithm: Literal["ppo", "vtrace"] = "ppo"
+    algorithm: Literal["ppo", "vtrace", "rnad", "ppo_kl"] = "ppo"
     decisions: Count = 4096  # per update
     minibatch: Count = 512  # decisions
     epochs: Count = 2
@@ -108,7 +133,14 @@ class LearnerConfig(Struct, frozen=True, forbid_unknown_fields=True):
     compute: ComputeConfig = ComputeConfig()
     max_lag: CountOrAuto = 0  # versions; segments with an older decision are dropped and counted; 0: none is
     vtrace: VtraceConfig = VtraceConfig()
+    rnad: RnadConfig = RnadConfig()
+    ppo_kl: PpoKlConfig = PpoKlConfig()
     replay: ReplayConfig = ReplayConfig()
+
+    @property
+    def interleaved(self) -> bool:
+        """Whether a segment must hold what both seats of a match did."""
+        return self.algorithm == "rnad"
 
 
 class OpponentsConfig(Struct, frozen=True, forbid_unknown_fields=True):

@@ -34,6 +34,7 @@ class ActorCritic:
     ) -> None:
         self.optimiser = Optimiser(net, config, device)
         self.net, self.weights = self.optimiser.net, self.optimiser.weights
+        self.result = self.net
         self.generator = generator
         self._config = config
         self._intake = Intake(self.net, spec, device, config.minibatch, pinned=self.optimiser.plan.pinned)

@@ -10,6 +10,8 @@ from ludus.errors import ConfigError
 from ludus.learner.actor_critic import ActorCritic
 from ludus.learner.loop import Algorithm
 from ludus.learner.ppo import Ppo
+from ludus.learner.ppo_kl import PpoKl
+from ludus.learner.rnad import Rnad
 from ludus.spec import GameSpec
 
 
@@ -19,6 +21,11 @@ def refuse_unfit(config: LearnerConfig, rollout: RolloutConfig) -> None:
         raise ConfigError(
             f"rollout.segment: {rollout.segment} is too short for learner.algorithm: vtrace, which looks along "
             "segments; at least 2"
+        )
+    if config.interleaved and rollout.segment < 4:
+        raise ConfigError(
+            f"rollout.segment: {rollout.segment} is too short for learner.algorithm: {config.algorithm}, whose "
+            "segments hold the decisions of both seats; at least 4"
         )
     replay = config.replay
     if not replay.decisions:
@@ -41,4 +48,8 @@ def build(
     """Takes over the net, and the generator for the order of minibatches."""
     if config.algorithm == "vtrace":
         return ActorCritic(net, spec, config, generator, device)
+    if config.algorithm == "rnad":
+        return Rnad(net, spec, config, generator, device)
+    if config.algorithm == "ppo_kl":
+        return PpoKl(net, spec, config, generator, device)
     return Ppo(net, spec, config, generator, device)

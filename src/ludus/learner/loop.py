@@ -37,6 +37,7 @@ class Algorithm(Updater, Protocol):
     """PPO and its like."""
 
     net: nn.Module
+    result: nn.Module  # what is saved to play with and evaluated: the net, or one that follows it
     generator: torch.Generator  # of the order of minibatches
 
     def state(self) -> dict[str, Tensor]:

@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ludus.config.schema import LearnerConfig
-from ludus.learner.batch import Intake, Minibatch
+from ludus.learner.batch import FlatBatch, Intake, Minibatch
 from ludus.learner.optimiser import Measured, Optimiser
 from ludus.learner.returns import gae
 from ludus.metrics import names
+from ludus.policies.distributions import Distribution
 from ludus.spec import GameSpec
 from ludus.types import SegmentBatch
 
@@ -26,11 +27,22 @@ from ludus.types import SegmentBatch
 class Ppo:
     """Implements loop.Algorithm."""
 
+    REPORTED: tuple[str, ...] = (
+        names.LOSS_TOTAL,
+        names.LOSS_POLICY,
+        names.LOSS_VALUE,
+        names.ENTROPY,
+        names.KL,
+        names.CLIP_SHARE,
+        names.GRAD_NORM,  # the optimiser's own, always last
+    )
+
     def __init__(
         self, net: nn.Module, spec: GameSpec, config: LearnerConfig, generator: torch.Generator, device: torch.device
     ) -> None:
         self.optimiser = Optimiser(net, config, device)
         self.net, self.weights = self.optimiser.net, self.optimiser.weights
+        self.result = self.net
         self.generator = generator
         self._config = config
         self._intake = Intake(self.net, spec, device, config.minibatch, pinned=self.optimiser.plan.pinned)
@@ -52,6 +64,7 @@ class Ppo:
             normalised = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
         data = self._intake.take(batch)
         targets = Targets(data.tensor(normalised), data.tensor(returns))
+        self._begin(data)
         before = optimiser.remember()
         sums: dict[str, float] = {}
         minibatches = epochs = 0
@@ -66,9 +79,9 @@ class Ppo:
                 return {names.SKIPPED: 1.0, names.NON_FINITE: optimiser.non_finite()}
             epochs += 1
             minibatches += len(seen)
-            for name, total in zip(REPORTED, seen.sum(0).tolist(), strict=True):
+            for name, total in zip(self.REPORTED, seen.sum(0).tolist(), strict=True):
                 sums[name] = sums.get(name, 0.0) + total
-            if config.target_kl and float(seen[:, KL_COLUMN].mean()) > config.target_kl:
+            if config.target_kl and float(seen[:, self.REPORTED.index(names.KL)].mean()) > config.target_kl:
                 break
         return {
             **{name: total / minibatches for name, total in sums.items()},
@@ -85,9 +98,14 @@ class Ppo:
     def load_state(self, state: Mapping[str, Tensor]) -> None:
         self.optimiser.load_state(state)
 
+    def _begin(self, data: FlatBatch) -> None:
+        """Before the first step of an update; for algorithms that are this and more."""
+
     def _loss(self, part: Minibatch, targets: Targets) -> Measured:
+        return self._measured(part, targets, *part.judged(self.net))
+
+    def _measured(self, part: Minibatch, targets: Targets, said: Distribution, value: Tensor) -> Measured:
         config = self._config
-        said, value = part.judged(self.net)
         advantage = targets.advantage[part.at]
         log_ratio = said.log_prob(part.action) - part.logp
         ratio = log_ratio.exp()

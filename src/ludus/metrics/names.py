@@ -77,6 +77,9 @@ KL = "learner/kl"
 CLIP_SHARE = "learner/clip_share"
 RHO = "learner/rho"
 BURNED_IN = "learner/burned_in"
+REFERENCE_KL = "learner/reference_kl"
+REFERENCE_SWAPS = "learner/reference_swaps"
+FORGOTTEN = "learner/forgotten"
 EXPLAINED_VARIANCE = "learner/explained_variance"
 GRAD_NORM = "learner/grad_norm"
 EPOCHS = "learner/epochs"
@@ -134,6 +137,14 @@ METRICS: tuple[Metric, ...] = (
     Metric(CLIP_SHARE, "mean", "share", "decisions whose probability ratio was clipped"),
     Metric(RHO, "mean", "", "by how much a decision counts with vtrace; 1: whoever chose is who learns"),
     Metric(BURNED_IN, "mean", "share", "decisions of a batch that only refreshed a memory (policy.memory.burn_in)"),
+    Metric(REFERENCE_KL, "mean", "nats", "divergence of the policy from the one that it is held near (rnad, ppo_kl)"),
+    Metric(REFERENCE_SWAPS, "counter", "swaps", "times that the policy itself became the one it is held near"),
+    Metric(
+        FORGOTTEN,
+        "counter",
+        "decisions",
+        "choices that learned nothing, since the other seat filled a segment after them (rnad)",
+    ),
     Metric(EXPLAINED_VARIANCE, "mean", "", "1: the value predicts the returns exactly; 0: no better than their mean"),
     Metric(GRAD_NORM, "mean", "", "norm of the gradient before clipping"),
     Metric(EPOCHS, "mean", "epochs", "passes over a batch before the KL limit or the configured number stopped it"),

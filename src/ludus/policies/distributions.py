@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, Self
 
 import torch
 from torch import Tensor
@@ -36,6 +36,11 @@ class Distribution(Protocol):
         """In nats [n]: exact, or an unbiased estimate that may use the actions taken."""
         ...
 
+    def kl(self, other: Self, action: Tensor) -> Tensor:
+        """Divergence of this from another over the same legal actions, in nats [n]: exact, or an estimate that may use
+        the actions taken."""
+        ...
+
 
 class Categorical:
     """One softmax over all actions [n, A]."""
@@ -62,6 +67,9 @@ class Categorical:
 
     def entropy(self, action: Tensor) -> Tensor:
         return -(self._masked.softmax(1) * self.log_probs).sum(1)
+
+    def kl(self, other: Self, action: Tensor) -> Tensor:
+        return (self._masked.softmax(1) * (self.log_probs - other.log_probs)).sum(1)
 
 
 class Pairs:
@@ -111,6 +119,12 @@ class Pairs:
         """Exact in the first choice; the second's is that given the first choice taken."""
         first, second, given = self._parted(action)
         return self._first.entropy(first) + torch.where(first < self._k, given.entropy(second), 0.0)
+
+    def kl(self, other: Self, action: Tensor) -> Tensor:
+        """Exact in the first choice; the second's is that given the first choice taken."""
+        first, _, given = self._parted(action)
+        _, _, others = other._parted(action)
+        return self._first.kl(other._first, first) + torch.where(first < self._k, given.kl(others, first), 0.0)
 
     def _given(self, first: Tensor) -> Categorical:
         row = torch.arange(len(first), device=first.device)

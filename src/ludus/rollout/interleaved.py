@@ -38,6 +38,10 @@ class InterleavedSegments(Segments):
         self._last = np.full(rows, NOTHING, np.int64)  # where in its lane's segment the row's decision waits
         self.forgotten = 0  # decisions that learned nothing, since the others filled a whole segment after them
 
+    def take_forgotten(self) -> int:
+        forgotten, self.forgotten = self.forgotten, 0
+        return forgotten
+
     def state(self, handed: Sequence[SegmentBatch] = ()) -> dict[str, NDArray[Any]]:
         return {**super().state(handed), "last": self._last.copy()}
 

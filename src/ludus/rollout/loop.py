@@ -41,6 +41,7 @@ class Rollout:
         self._fleet = fleet
         self._bank = bank
         self._segments = segments
+        self._metrics = metrics
         self._lockstep = lockstep
         self._tally = Tally(metrics, fleet.rows)
         self._waiting = metrics.stage(names.WAIT_HOSTS)
@@ -55,6 +56,7 @@ class Rollout:
             if stopped():
                 return False
             self._once()
+        self._metrics.add(names.FORGOTTEN, self._segments.take_forgotten())
         return True
 
     def state(self, handed: Sequence[SegmentBatch] = ()) -> dict[str, NDArray[Any]]:

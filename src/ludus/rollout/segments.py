@@ -99,6 +99,10 @@ class Segments:
     def full(self) -> bool:
         return self._batch is not None and self._filled == len(self._batch.action)
 
+    def take_forgotten(self) -> int:
+        """Decisions since the last call that no segment can learn from."""
+        return 0
+
     def fill(self, batch: SegmentBatch) -> None:
         """Complete segments go into this batch from now on, first those that the last one had no room for."""
         self._batch, self._filled = batch, 0

@@ -35,6 +35,7 @@ from ludus.policies.nets.recurrence import state_size
 from ludus.policies.network import NetPolicy
 from ludus.policies.playing import Playing
 from ludus.policies.weights import read_tensors
+from ludus.rollout.interleaved import InterleavedSegments
 from ludus.rollout.loop import Rollout, WaitingFleet
 from ludus.rollout.segments import SegmentLayout, Segments
 from ludus.scale import underway
@@ -99,15 +100,17 @@ class Actor:
         self._bank = PolicyBank(learner, self._matchmaker, rows=fleet.rows, seats=fleet.spec.seats)
         for name in self._matchmaker.scripted:
             self._bank.enter(SCRIPTED + name, self._script(name))
-        segments = Segments(fleet.spec, fleet.rows, config.rollout.segment, state_size(config.policy.memory))
+        segments = (
+            InterleavedSegments(fleet.spec, fleet.rows, config.rollout.segment)
+            if config.learner.interleaved
+            else Segments(fleet.spec, fleet.rows, config.rollout.segment, state_size(config.policy.memory))
+        )
         self._rollout = Rollout(fleet, self._bank, segments, self.metrics, lockstep=config.mode == "serial")
 
     @property
     def layout(self) -> SegmentLayout:
         """Of the batches that `play` fills."""
-        length = self._config.rollout.segment
-        memory = state_size(self._config.policy.memory)
-        return SegmentLayout(self.spec, max(1, self._config.learner.decisions // length), length, memory)
+        return layout_of(self._config, self.spec)
 
     @property
     def version(self) -> int:
@@ -288,6 +291,18 @@ def open_actor(
                     "matches begin anew"
                 ) from error
         yield actor
+
+
+def layout_of(config: RunConfig, spec: GameSpec) -> SegmentLayout:
+    """Of the batches of a run."""
+    length = config.rollout.segment
+    return SegmentLayout(
+        spec,
+        max(1, config.learner.decisions // length),
+        length,
+        state_size(config.policy.memory),
+        interleaved=config.learner.interleaved,
+    )
 
 
 def open_fleet(

@@ -24,10 +24,8 @@ from ludus.errors import LudusError, TrainingError
 from ludus.metrics import names
 from ludus.metrics.core import Metrics
 from ludus.policies.checkpoint import rebuild_game
-from ludus.policies.nets.recurrence import state_size
-from ludus.rollout.segments import SegmentLayout
 from ludus.scale import notes
-from ludus.scale.actor import Actor
+from ludus.scale.actor import Actor, layout_of
 from ludus.scale.channel import (
     Any,
     Attach,
@@ -161,9 +159,7 @@ class OverlappedSource:
 
     def start(self, weights: NDArray[np.float32], version: int) -> None:
         """Share the memory, with these weights in it, and let the actor play."""
-        length = self._config.rollout.segment
-        memory = state_size(self._config.policy.memory)
-        layout = SegmentLayout(self.spec, max(1, self._config.learner.decisions // length), length, memory)
+        layout = layout_of(self._config, self.spec)
         slabs = self._config.rollout.queue + 1
         self._memory = SharedMemory(self._memory_fd, self._floats, layout, slabs, create=True)
         self._memory.board.publish(weights, version)

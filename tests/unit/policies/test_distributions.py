@@ -24,13 +24,13 @@ def legal_actions(actions: int, seed: int = 0) -> Tensor:
     return legal
 
 
-def categorical(legal: Tensor, repeats: int) -> Categorical:
-    logits = torch.randn(ROWS, legal.shape[1], generator=generator(2))
+def categorical(legal: Tensor, repeats: int, seed: int = 2) -> Categorical:
+    logits = torch.randn(ROWS, legal.shape[1], generator=generator(seed))
     return Categorical(logits.repeat(repeats, 1), legal.repeat(repeats, 1))
 
 
-def pairs(legal: Tensor, repeats: int) -> Pairs:
-    drawn, more = generator(1), legal.shape[1] - CHOICES**2
+def pairs(legal: Tensor, repeats: int, seed: int = 1) -> Pairs:
+    drawn, more = generator(seed), legal.shape[1] - CHOICES**2
     first = torch.randn(ROWS, CHOICES + more, generator=drawn).repeat(repeats, 1)
     second = torch.randn(ROWS, CHOICES, generator=drawn).repeat(repeats, 1)
     left, right = (torch.randn(ROWS, CHOICES, RANK, generator=drawn).repeat(repeats, 1, 1) for _ in range(2))
@@ -114,6 +114,17 @@ def test_entropy_averages_to_the_true_one(make: Make, legal: Tensor) -> None:
     columns = [distribution.entropy(torch.full((ROWS,), action)) for action in range(legal.shape[1])]
     estimate = (log_probs.exp() * torch.stack(columns, dim=1)).sum(1)
     torch.testing.assert_close(estimate, truth, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(("make", "legal"), cases())
+def test_divergence_averages_to_the_true_one(make: Callable[..., Categorical | Pairs], legal: Tensor) -> None:
+    one, other = make(legal, 1, 3), make(legal, 1, 4)
+    ours, theirs = (every_log_prob(each, legal.shape[1]) for each in (one, other))
+    truth = torch.where(legal, ours.exp() * (ours - theirs), 0.0).sum(1)
+    columns = [one.kl(other, torch.full((ROWS,), action)) for action in range(legal.shape[1])]  # type: ignore[arg-type]  # of one kind
+    estimate = (ours.exp() * torch.stack(columns, dim=1)).sum(1)
+    torch.testing.assert_close(estimate, truth, rtol=1e-4, atol=1e-5)
+    assert bool((truth > 0).any())
 
 
 def test_gradients_are_finite_where_one_action_is_legal() -> None:

@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from ludus.config.schema import LearnerConfig, PolicyConfig, PpoKlConfig
+from ludus.errors import CheckpointError
+from ludus.learner.ppo import Ppo
+from ludus.learner.ppo_kl import PpoKl
+from ludus.metrics import names
+from ludus.policies.nets import build
+from ludus.rollout.segments import SegmentLayout
+from ludus.spec import GameSpec, ObsSpec
+from ludus.types import SegmentBatch
+
+SPEC = GameSpec("fake", 1, 3, ObsSpec.pack({"x": ("float32", (3,))}), 1)
+
+
+def learner(**settings: float) -> LearnerConfig:
+    return LearnerConfig(
+        algorithm="ppo_kl",
+        minibatch=32,
+        epochs=2,
+        target_kl=0,
+        ppo_kl=PpoKlConfig(**settings),  # type: ignore[arg-type]  # whole ones are
+    )
+
+
+def made(config: LearnerConfig, kind: type[Ppo] = PpoKl) -> Ppo:
+    net = build(SPEC, PolicyConfig(width=8), "mlp", seed=1)
+    return kind(net, SPEC, config, torch.Generator().manual_seed(2), torch.device("cpu"))
+
+
+def ppo_kl(**settings: float) -> PpoKl:
+    algorithm = made(learner(**settings))
+    assert isinstance(algorithm, PpoKl)
+    return algorithm
+
+
+def batch(seed: int = 0) -> SegmentBatch:
+    """One-decision matches in which the action that x shows earns 1."""
+    random = np.random.default_rng(seed)
+    filled = SegmentLayout(SPEC, 16, 8).allocate()
+    shown = random.integers(0, 3, (16, 8))
+    SPEC.obs.leaf(filled.obs, "x")[:] = np.eye(3, dtype=np.float32)[shown]
+    filled.legal[:] = True
+    filled.action[:] = random.integers(0, 3, (16, 8))
+    filled.logp[:] = -np.log(3)
+    filled.reward[:] = filled.action == shown
+    filled.ends[:] = True
+    return filled
+
+
+def probabilities(algorithm: Ppo) -> Tensor:
+    said, _ = algorithm.net({"x": torch.eye(3)}, torch.ones(3, 3, dtype=torch.bool))
+    found: Tensor = said.log_probs.detach().exp()
+    return found
+
+
+def test_without_a_coefficient_it_is_ppo() -> None:
+    held, plain = ppo_kl(coef=0.0), made(LearnerConfig(minibatch=32, epochs=2, target_kl=0), Ppo)
+    for seed in range(3):
+        held.update(batch(seed), 1e-3)
+        plain.update(batch(seed), 1e-3)
+    assert torch.equal(held.weights.vector, plain.weights.vector)
+
+
+def test_the_larger_the_coefficient_the_nearer_it_stays() -> None:
+    away = []
+    for coef in (0.0, 1.0, 30.0):
+        algorithm = ppo_kl(coef=coef, refresh=1000)
+        before = probabilities(algorithm)
+        for seed in range(30):
+            numbers = algorithm.update(batch(seed), 3e-3)
+        away.append(float((probabilities(algorithm) - before).abs().max()))
+    assert away[0] > 1.2 * away[1] > 2 * away[2]
+    assert 0 < numbers[names.REFERENCE_KL] < 0.01
+
+
+def test_reported_divergence_is_that_of_the_definition() -> None:
+    algorithm = ppo_kl(coef=0.0, refresh=1000)
+    for seed in range(10):
+        algorithm.update(batch(seed), 3e-3)
+    algorithm._config = learner(coef=0.0)
+    lessons = batch(99)
+    numbers = algorithm.update(lessons, 1e-12)
+    now = probabilities(algorithm).double()
+    with torch.no_grad():
+        near, _ = algorithm.portfolio[0].net({"x": torch.eye(3)}, torch.ones(3, 3, dtype=torch.bool))
+    by_state = (now * (now.log() - near.log_probs.double())).sum(1)
+    shown = SPEC.obs.leaf(lessons.obs, "x").argmax(-1)
+    assert numbers[names.REFERENCE_KL] == pytest.approx(float(by_state[shown].mean()), rel=1e-4)
+
+
+def test_the_portfolio_keeps_the_latest_and_the_nearest_counts() -> None:
+    algorithm = ppo_kl(coef=0.01, refresh=2, portfolio=3)
+    kept, joined = [algorithm.weights.vector.clone()], []
+    for seed in range(9):
+        joined.append(algorithm.update(batch(seed), 3e-3)[names.REFERENCE_SWAPS])
+        if joined[-1]:
+            kept.append(algorithm.weights.vector.clone())
+    assert joined == [0, 1, 0, 1, 0, 1, 0, 1, 0]
+    assert len(algorithm.portfolio) == 3
+    for reference, vector in zip(algorithm.portfolio, kept[-3:], strict=True):
+        assert torch.equal(reference.weights.vector, vector)
+    assert algorithm._near is algorithm.portfolio[-1]  # it has moved away from the others since
+    algorithm.weights.load(kept[-3].numpy())
+    algorithm.update(batch(9), 1e-12)
+    assert algorithm._near is not algorithm.portfolio[-1]
+
+
+@pytest.mark.parametrize("portfolio", [1, 3])
+def test_it_goes_on_from_its_saved_state(portfolio: int) -> None:
+    first, second = (ppo_kl(coef=0.5, refresh=2, portfolio=portfolio) for _ in range(2))
+    for seed in range(5):
+        first.update(batch(seed), 1e-3)
+    second.weights.load(first.weights.numpy())
+    second.load_state({name: part.clone() for name, part in first.state().items()})
+    second.generator.set_state(first.generator.get_state())
+    for seed in range(5, 9):
+        assert first.update(batch(seed), 1e-3) == second.update(batch(seed), 1e-3)
+    assert torch.equal(first.weights.vector, second.weights.vector)
+    assert first.state().keys() == second.state().keys()
+
+
+def test_an_update_that_went_wrong_counts_for_nothing() -> None:
+    algorithm = ppo_kl(refresh=1, portfolio=5)
+    poisoned = batch(1)
+    poisoned.reward[3, 4] = np.nan
+    assert names.SKIPPED in algorithm.update(poisoned, 1e-3)
+    assert len(algorithm.portfolio) == 1
+    algorithm.update(batch(2), 1e-3)
+    assert len(algorithm.portfolio) == 2
+
+
+def test_a_checkpoint_of_another_algorithm_is_refused() -> None:
+    with pytest.raises(CheckpointError, match="of another algorithm than ppo_kl"):
+        ppo_kl().load_state(made(LearnerConfig(), Ppo).state())
