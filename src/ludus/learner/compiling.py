@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar, cast
 
 import torch
 
@@ -11,20 +11,30 @@ Args = ParamSpec("Args")
 Returned = TypeVar("Returned")
 
 
-def compiled(function: Callable[Args, Returned], *, graphs: bool) -> Callable[Args, Returned]:
-    """It is compiled at the first call, and again for other shapes; a function of the same code is compiled once.
+class Compiler:
+    """Remembers the last function it was given: to wrap it anew at every step takes longer than a small step."""
 
-    A call raises what the compiler raises: also where it would otherwise leave a part of it uncompiled.
-    """
-    return torch.compile(
-        function,
-        fullgraph=True,
-        dynamic=False,  # a batch has minibatches of one size, and a last one
-        options={
+    def __init__(self, *, graphs: bool) -> None:
+        self._options: dict[str, str | int | bool | Callable[..., object]] = {
             "triton.cudagraphs": graphs,
             "compile_threads": 1,  # more would be processes, beside hosts that need the cores
-        },
-    )
+        }
+        self._last: tuple[object, object] | None = None
+
+    def of(self, function: Callable[Args, Returned]) -> Callable[Args, Returned]:
+        """It is compiled at the first call, and again for other shapes.
+
+        A call raises what the compiler raises: also where it would otherwise leave a part of it uncompiled.
+        """
+        if self._last is None or self._last[0] != function:
+            wrapped = torch.compile(
+                function,
+                fullgraph=True,
+                dynamic=False,  # a batch has minibatches of one size, and a last one
+                options=self._options,
+            )
+            self._last = function, wrapped
+        return cast(Callable[Args, Returned], self._last[1])
 
 
 def reason(error: BaseException) -> str:

@@ -16,7 +16,7 @@ from torch.optim.adam import adam
 
 from ludus.config.schema import LearnerConfig
 from ludus.errors import CheckpointError
-from ludus.learner.compiling import compiled, reason
+from ludus.learner.compiling import Compiler, reason
 from ludus.learner.compute import plan
 from ludus.policies.weights import FlatWeights
 
@@ -64,7 +64,7 @@ class Optimiser:
         self.weights = FlatWeights(net, gradients=True)
         self.plan = plan(config, device)
         self._config = config
-        self._compiles = self.plan.compiled
+        self._compiler = Compiler(graphs=self.plan.graphs) if self.plan.compiled else None
         self._scaler = torch.amp.GradScaler(device.type) if self.plan.scaled else None
         self._norms: list[Tensor] = []  # since `remember`
         self._parameter = nn.Parameter(self.weights.vector)
@@ -125,11 +125,11 @@ class Optimiser:
             )
 
     def _backward(self, parts: Sequence[Part], loss: Callable[[Part, *Given], Measured], *given: *Given) -> Tensor:
-        if self._compiles:
+        if self._compiler is not None:
             try:
-                return self._gradient(parts, compiled(loss, graphs=self.plan.graphs), *given)
+                return self._gradient(parts, self._compiler.of(loss), *given)
             except Exception as error:  # whatever the compiler stumbles over, the loss itself may be sound
-                self._compiles = False
+                self._compiler = None
                 log.warning("learner.compute.compile: going on without torch.compile: %s", reason(error))
         return self._gradient(parts, loss, *given)
 
