@@ -10,7 +10,7 @@ import pytest
 import torch
 from msgspec import convert
 from msgspec.structs import fields
-from tests.unit.policies.nets.test_recurrence import matches, written_out
+from tests.cells import matches, written_out
 from torch import Tensor
 
 from ludus.config.schema import LearnerConfig, MemoryConfig, PolicyConfig, RolloutConfig
@@ -119,6 +119,23 @@ def test_loss_and_gradient_are_those_of_matches_learned_decision_by_decision(
     found = algorithm.weights.split(algorithm.weights.gradient)
     for (name, _), gradient in zip(net.named_parameters(), gradients, strict=True):
         torch.testing.assert_close(found[name], gradient, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.cuda
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device here")
+@pytest.mark.parametrize("kind", ["lstm", "gru"])
+def test_a_cuda_device_finds_the_same_loss_and_gradient(kind: str) -> None:
+    memory = memory_of(kind, 4, 2)
+    batch, net = batch_of(memory), net_of(memory)
+    expected = reference_loss(net, batch, memory)
+    gradients = torch.autograd.grad(expected, list(net.parameters()))
+    generator = torch.Generator().manual_seed(2)
+    algorithm = Ppo(net_of(memory), SPEC, CONFIG, generator, torch.device("cuda"))
+    numbers = algorithm.update(batch, 1e-9)
+    assert numbers[names.LOSS_TOTAL] == pytest.approx(float(expected.detach()), rel=1e-2, abs=1e-3)  # cuDNN has TF32
+    found = algorithm.weights.split(algorithm.weights.gradient)
+    for (name, _), gradient in zip(net.named_parameters(), gradients, strict=True):
+        torch.testing.assert_close(found[name].cpu(), gradient, rtol=1e-2, atol=3e-3)
 
 
 def test_minibatches_are_whole_segments_and_every_decision_comes_once() -> None:

@@ -5,6 +5,7 @@ A row's state is one vector, zero before the first decision of a match. Axes: n 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 
 import torch
@@ -65,7 +66,8 @@ class Core(nn.Module):
         first decisions, the next times[1] the second ones, and so on; `times` [L] lies on the CPU. States [n, size] of
         all sequences in, and after the last decision of each out."""
         cells = self.cells
-        with torch.autocast(context.device.type, enabled=False):
+        with torch.autocast(context.device.type, enabled=False), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "RNN module weights")  # cuDNN copies flat weights of some widths
             context = context.float()
             packed = PackedSequence(context, times)
             if isinstance(cells, nn.LSTM):

@@ -8,6 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tests.cells import matches, written_out
 from torch import Tensor
 
 from ludus.config.schema import MemoryConfig
@@ -25,30 +26,6 @@ def core_of(kind: str, seed: int = 0) -> Core:
         for parameter in core.parameters():
             parameter.add_(torch.randn_like(parameter) * 0.2)
     return core
-
-
-def written_out(core: Core, context: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
-    """One decision of one row, [C] and [size], by the formulas of Hochreiter and Schmidhuber, and of Cho et al."""
-    named = dict(core.cells.named_parameters())
-    seen = named["weight_ih_l0"] @ context + named["bias_ih_l0"]
-    carried = named["weight_hh_l0"] @ state[:WIDTH] + named["bias_hh_l0"]
-    if len(state) == 2 * WIDTH:
-        let_in, keep, candidate, let_out = (seen + carried).chunk(4)
-        cell = keep.sigmoid() * state[WIDTH:] + let_in.sigmoid() * candidate.tanh()
-        hidden = let_out.sigmoid() * cell.tanh()
-        after = torch.cat((hidden, cell))
-    else:
-        (reset, update, candidate), (old_reset, old_update, old) = seen.chunk(3), carried.chunk(3)
-        proposed = (candidate + (reset + old_reset).sigmoid() * old).tanh()
-        share = (update + old_update).sigmoid()
-        hidden = after = (1 - share) * proposed + share * state
-    return context + core.out.weight @ hidden + core.out.bias, after
-
-
-def matches(opens: list[bool]) -> list[range]:
-    """The decisions of a segment, match by match."""
-    starts = [0, *(t for t, first in enumerate(opens) if first and t)]
-    return [range(begin, end) for begin, end in zip(starts, [*starts[1:], len(opens)], strict=True)]
 
 
 def reference(
