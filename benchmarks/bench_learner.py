@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import statistics
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -130,6 +131,7 @@ def _measured(contestants: Mapping[str, Sample], repeats: int) -> dict[str, list
     for _ in range(repeats):
         for name, sample in contestants.items():
             measured[name].append(sample())
+    contest.say("  ".join(f"{name} {statistics.median(samples):,.0f}" for name, samples in measured.items()))
     return measured
 
 
