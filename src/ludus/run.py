@@ -38,12 +38,10 @@ from ludus.policies import checkpoint, nets, playing
 from ludus.policies.checkpoint import Checkpoints, State
 from ludus.policies.lanes import open_lane
 from ludus.policies.nets import transformer
-from ludus.policies.nets.recurrence import state_size
 from ludus.policies.network import NetPolicy
 from ludus.policies.weights import read_tensors
-from ludus.rollout.segments import SegmentLayout
 from ludus.scale import underway
-from ludus.scale.actor import open_actor, playing_device
+from ludus.scale.actor import layout_of, open_actor, playing_device
 from ludus.scale.local import OverlappedSource, SerialSource
 from ludus.scale.memory import free_bytes
 from ludus.scale.underway import ActorState, Underway
@@ -389,13 +387,12 @@ def _source(
 
 def _replay(config: RunConfig, spec: GameSpec, saved: Path | None) -> Replay | None:
     """Empty; its seed is for a resumed run that has nothing to go on with."""
-    kept, length = config.learner.replay, config.rollout.segment
+    kept, layout = config.learner.replay, layout_of(config, spec)
     if not kept.decisions:
         return None
-    one = SegmentLayout(spec, 1, length, state_size(config.policy.memory))
-    refuse_what_does_not_fit(kept.decisions, one.nbytes / length, free_bytes())
+    refuse_what_does_not_fit(kept.decisions, layout.nbytes / (layout.segments * layout.length), free_bytes())
     version = 0 if saved is None else checkpoint.read_state(saved).version
-    return Replay(kept.decisions // length, reuse=kept.reuse, seed=derive(config.seed, "replay", version))
+    return Replay(kept.decisions // layout.length, reuse=kept.reuse, seed=derive(config.seed, "replay", version))
 
 
 def _under_way(path: Path, config: RunConfig, metrics: Metrics) -> Underway | None:
