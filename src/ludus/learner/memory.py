@@ -5,7 +5,7 @@ from __future__ import annotations
 from ludus.config.schema import LearnerConfig, MemoryConfig, RolloutConfig
 from ludus.errors import ConfigError
 
-REMEMBERING = ("ppo", "vtrace")  # algorithms that learn from whole segments with the state they open with
+REMEMBERING = ("ppo", "ppo_kl", "vtrace")  # algorithms that learn from whole segments with the state they open with
 
 
 def refuse_unfit(memory: MemoryConfig, learner: LearnerConfig, rollout: RolloutConfig) -> None:

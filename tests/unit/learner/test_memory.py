@@ -13,12 +13,13 @@ from msgspec.structs import fields
 from tests.cells import matches, written_out
 from torch import Tensor
 
-from ludus.config.schema import LearnerConfig, MemoryConfig, PolicyConfig, RolloutConfig
+from ludus.config.schema import LearnerConfig, MemoryConfig, PolicyConfig, PpoKlConfig, RolloutConfig
 from ludus.errors import ConfigError
 from ludus.learner.actor_critic import ActorCritic
 from ludus.learner.batch import Intake
 from ludus.learner.memory import REMEMBERING, refuse_unfit
 from ludus.learner.ppo import Ppo
+from ludus.learner.ppo_kl import PpoKl
 from ludus.learner.returns import gae
 from ludus.metrics import names
 from ludus.policies.nets import build
@@ -157,6 +158,23 @@ def test_what_was_taken_stays_when_the_batch_is_filled_anew() -> None:
         batch.memory[:], batch.opens[:] = 9.0, True
         (again,) = data.in_order(B * T)
         torch.testing.assert_close(again.judged(algorithm.net)[1], before, rtol=0, atol=0)
+
+
+def test_ppo_that_stays_near_a_policy_is_ppo_where_that_costs_nothing() -> None:
+    memory = memory_of("gru", 4, 2)
+    found = []
+    for coef in (0.0, 1.0):
+        config = msgspec.structs.replace(CONFIG, algorithm="ppo_kl", ppo_kl=PpoKlConfig(coef=coef))
+        algorithm = PpoKl(net_of(memory), SPEC, config, torch.Generator().manual_seed(2), torch.device("cpu"))
+        for seed in range(3):
+            numbers = algorithm.update(batch_of(memory, seed), 1e-2)
+        assert numbers[names.REFERENCE_KL] > 0
+        found.append(algorithm.weights.vector.clone())
+    plain = ppo(memory)
+    for seed in range(3):
+        plain.update(batch_of(memory, seed), 1e-2)
+    torch.testing.assert_close(found[0], plain.weights.vector, rtol=1e-5, atol=1e-6)
+    assert not torch.allclose(found[1], plain.weights.vector, rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.parametrize("burn_in", [0, 3])
