@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 import signal
 from pathlib import Path
@@ -104,6 +105,16 @@ def test_checkpoint_of_another_game_is_refused(tmp_path: Path) -> None:
     for mode in ("serial", "overlapped"):
         with pytest.raises(CheckpointError, match=r"game toy/nim, this is game toy/rps"):
             train(config(mode, 2, game="rps"), tmp_path, resume=True, observer=Watch())
+
+
+def test_start_of_a_run_says_how_it_learns(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    learner = LearnerConfig(decisions=256, minibatch=128, accumulate=2, compute=ComputeConfig(fused=False))
+    with caplog.at_level(logging.INFO, "ludus"):
+        train(msgspec.structs.replace(config("serial", 1), learner=learner), tmp_path, observer=Watch())
+    device, on, off = [record.getMessage() for record in caplog.records][:3]
+    assert device == "learner on cpu"
+    assert on == "  on:  gradient accumulation (learner.accumulate is 2)"
+    assert "fused optimiser: learner.compute.fused is false" in off
 
 
 @pytest.mark.parametrize(
