@@ -5,8 +5,11 @@ from __future__ import annotations
 import importlib.util
 import io
 import shutil
+import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -17,7 +20,7 @@ from torch import Tensor, nn
 from ludus.config.schema import MemoryConfig, PolicyConfig
 from ludus.policies.distributions import Distribution
 from ludus.policies.graphs import Engine, Judge
-from ludus.policies.lanes import CudaLane, Run
+from ludus.policies.lanes import CudaLane, Lane, Run
 from ludus.policies.nets import build, core_of, evaluate
 from ludus.policies.nets.drawing import draw
 from ludus.policies.nets.recurrence import Recall
@@ -28,7 +31,7 @@ from ludus.spec import GameSpec, ObsSpec
 from ludus.types import Arrivals
 
 Batch = Callable[[], object]
-Ways = Mapping[str, Batch]
+Ways = Mapping[str, Callable[[Arrivals], Batch]]  # each with one net for batches of all sizes
 
 FLAT = GameSpec("flat", 2, 16, ObsSpec.pack({"x": ("float32", (512,))}), 1)
 ENTITIES = GameSpec("entities", 2, 16, ObsSpec.pack({"each": ("float32", (31, 16)), "all": ("float32", (16,))}), 1)
@@ -96,66 +99,62 @@ class EagerLane(CudaLane):
         return run
 
 
-def cuda_ways(case: Case, device: torch.device, size: int, skip: Sequence[str]) -> Ways:
-    arrivals = case.arrivals(size)
-    ways: dict[str, Batch] = {
-        "eager": _program(case, EagerLane(device), arrivals, _plain),
-        "autocast": _program(case, EagerLane(device), arrivals, _autocast),
-        "graph": _program(case, CudaLane(device), arrivals, _plain),
+def cuda_ways(case: Case, device: torch.device, skip: Sequence[str]) -> Ways:
+    ways = {
+        "eager": _programs(case, EagerLane(device), _plain),
+        "autocast": _programs(case, EagerLane(device), _autocast),
+        "graph": _programs(case, CudaLane(device), _plain),
     }
     if "compiled" not in skip:
-        ways["compiled"] = _program(case, EagerLane(device), arrivals, _compiled)
+        ways["compiled"] = _programs(case, EagerLane(device), _compiled)
     rounding = NetPolicy(case.net(), case.spec, lane=CudaLane(device), bf16=True)
-    ways["graph_bf16"] = _repeated(rounding, arrivals)
-    by_graph = NetPolicy(case.net(), case.spec, lane=CudaLane(device))
-    ways["act"] = lambda: by_graph.act(arrivals)
-    if size <= 512:
-        on_cpu = NetPolicy(case.net(), case.spec)
-        ways["cpu"] = lambda: on_cpu.act(arrivals)
+    assert rounding.engine is not None
+    assert rounding.lane is not None
+    ways["graph_bf16"] = partial(_again, rounding.engine, rounding.lane)
+    ways["act"] = _acting(NetPolicy(case.net(), case.spec, lane=CudaLane(device)))
+    ways["cpu"] = _acting(NetPolicy(case.net(), case.spec))
     return ways
 
 
-def cpu_ways(case: Case, size: int, skip: Sequence[str]) -> Ways:
-    arrivals = case.arrivals(size)
-    eager, rounding = NetPolicy(case.net(), case.spec), NetPolicy(case.net(), case.spec, bf16=True)
-    casting = NetPolicy(case.net(), case.spec)
-
-    def autocast() -> object:
-        with torch.autocast("cpu", torch.bfloat16):
-            return casting.act(arrivals)
-
-    ways: dict[str, Batch] = {
-        "eager": lambda: eager.act(arrivals),
-        "bf16": lambda: rounding.act(arrivals),
-        "autocast": autocast,
+def cpu_ways(case: Case, skip: Sequence[str]) -> Ways:
+    ways = {
+        "eager": _acting(NetPolicy(case.net(), case.spec)),
+        "bf16": _acting(NetPolicy(case.net(), case.spec, bf16=True)),
+        "autocast": _acting(NetPolicy(case.net(), case.spec), torch.autocast("cpu", torch.bfloat16)),
     }
     if "compiled" not in skip and shutil.which("g++") is not None:
         net = case.net()
         net.judge = torch.compile(net.judge, dynamic=True)  # type: ignore[assignment,arg-type]  # a method of a module
-        compiled = NetPolicy(net, case.spec)
-        ways["compiled"] = lambda: compiled.act(arrivals)
+        net.chooser = None  # type: ignore[assignment]  # which plays without it
+        ways["compiled"] = _acting(NetPolicy(net, case.spec))
     if "onnx" not in skip and importlib.util.find_spec("onnxruntime") and case is CASES["mlp"]:
-        ways["onnx"], ways["onnx_adopt"] = _onnx(case, arrivals)
+        ways |= _onnx(case)
     return ways
 
 
-def _program(case: Case, lane: CudaLane, arrivals: Arrivals, judging: Callable[[nn.Module], Judge]) -> Batch:
-    """From rows that lie in page-locked memory to choices that do."""
+def _acting(policy: NetPolicy, within: AbstractContextManager[object] | None = None) -> Callable[[Arrivals], Batch]:
+    """All that a policy does."""
+
+    def ready(arrivals: Arrivals) -> Batch:
+        def batch() -> object:
+            with within or nullcontext():
+                return policy.act(arrivals)
+
+        return batch
+
+    return ready
+
+
+def _programs(case: Case, lane: CudaLane, judging: Callable[[nn.Module], Judge]) -> Callable[[Arrivals], Batch]:
     net = case.net().to(lane.device).eval()
     FlatWeights(net)
     core = core_of(net)
     states = None if core is None else RowStates(core)
-    engine = Engine(judging(net), case.spec, lane, states=states)
-    return _again(engine, lane, arrivals)
+    return partial(_again, Engine(judging(net), case.spec, lane, states=states), lane)
 
 
-def _repeated(policy: NetPolicy, arrivals: Arrivals) -> Batch:
-    assert policy.engine is not None
-    assert policy.lane is not None
-    return _again(policy.engine, policy.lane, arrivals)
-
-
-def _again(engine: Engine, lane: Any, arrivals: Arrivals) -> Batch:  # Any: lanes of several kinds
+def _again(engine: Engine, lane: Lane, arrivals: Arrivals) -> Batch:
+    """From rows that lie in page-locked memory to choices that do."""
     size = len(arrivals)
     engine.launch(arrivals, np.random.default_rng(0).random((engine.draws, size), dtype=np.float32))
     engine.collect()
@@ -185,7 +184,7 @@ def _compiled(net: nn.Module) -> Judge:
     return cast(Judge, torch.compile(_plain(net), dynamic=True))
 
 
-def _onnx(case: Case, arrivals: Arrivals) -> tuple[Batch, Batch]:
+def _onnx(case: Case) -> Ways:
     """The net by onnxruntime, the draw by numpy; and what it takes to make that of other weights."""
     import onnxruntime  # type: ignore[import-not-found]  # only where it is installed
 
@@ -200,26 +199,24 @@ def _onnx(case: Case, arrivals: Arrivals) -> tuple[Batch, Batch]:
 
     def session() -> Any:  # Any: onnxruntime has no types
         file: Any = io.BytesIO()  # Any: taken, though not typed as such
-        with torch.no_grad():
-            torch.onnx.export(
-                Flat(),
-                (torch.zeros(2, 512),),
-                file,
-                dynamo=False,
-                input_names=["x"],
-                dynamic_axes={"x": {0: "n"}},
-            )
+        with torch.no_grad(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # this way to export is the old one, and the quicker
+            names, axes = ["x"], {"x": {0: "n"}}
+            torch.onnx.export(Flat(), (torch.zeros(2, 512),), file, dynamo=False, input_names=names, dynamic_axes=axes)
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         return onnxruntime.InferenceSession(file.getvalue(), options, providers=["CPUExecutionProvider"])
 
     made, generator = session(), torch.Generator().manual_seed(0)
 
-    def batch() -> object:
-        x = cast(NDArray[np.float32], case.spec.obs.leaf(arrivals.obs, "x"))
-        logits, value = made.run(None, {"x": np.ascontiguousarray(x)})
-        logits[~arrivals.legal] = -1e9
-        uniform = torch.rand(len(x), generator=generator).numpy()
-        return (*draw(logits, uniform), value)
+    def ready(arrivals: Arrivals) -> Batch:
+        def batch() -> object:
+            x = cast(NDArray[np.float32], case.spec.obs.leaf(arrivals.obs, "x"))
+            logits, value = made.run(None, {"x": np.ascontiguousarray(x)})
+            logits[~arrivals.legal] = -1e9
+            uniform = torch.rand(len(x), generator=generator).numpy()
+            return (*draw(logits, uniform), value)
 
-    return batch, session
+        return batch
+
+    return {"onnx": ready, "onnx_adopt": lambda arrivals: session}
