@@ -22,7 +22,15 @@ from tests.running import (
     tensors,
 )
 
-from ludus.config.schema import ComputeConfig, EvaluationConfig, LearnerConfig, OpponentsConfig, ReplayConfig, RunConfig
+from ludus.config.schema import (
+    ComputeConfig,
+    EvaluationConfig,
+    LearnerConfig,
+    OpponentsConfig,
+    PolicyConfig,
+    ReplayConfig,
+    RunConfig,
+)
 from ludus.errors import CheckpointError, ConfigError
 from ludus.metrics import names
 from ludus.policies import checkpoint
@@ -127,6 +135,12 @@ def test_start_of_a_run_says_how_it_learns(tmp_path: Path, caplog: pytest.LogCap
             "learner.replay.decisions: 9999 .*use vtrace",
         ),
         ({"learner": LearnerConfig(compute=ComputeConfig(precision="fp16"))}, "learner.compute.precision: fp16"),
+        ({"policy": PolicyConfig(net="transformer", width=10, heads=4)}, r"policy.heads: 4 must divide policy.width"),
+        pytest.param(
+            {"policy": PolicyConfig(device="cuda")},
+            "policy.device: there is no CUDA device here",
+            marks=pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device here"),
+        ),
         ({"options": {"gmae": "nim"}}, r"options.gmae"),
         ({"opponents": OpponentsConfig(scripted_names=("prefect",))}, "opponents.scripted_names.* 'perfect'"),
         (

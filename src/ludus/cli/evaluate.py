@@ -61,6 +61,7 @@ def evaluate(
 
     from ludus.cli import prepare
     from ludus.config.check import check
+    from ludus.config.schema import FleetConfig
     from ludus.cores import cores
     from ludus.evaluation import arena
     from ludus.metrics.core import Metrics
@@ -79,7 +80,8 @@ def evaluate(
 
     def policies(spec: GameSpec) -> Mapping[str, Policy]:
         scripted = {name: game.scripted[name](spec, seed) for name in names}
-        return {AGENT: checkpoint.load_agent(chosen, spec), **scripted}
+        rows = (hosts or cores()) * FleetConfig().matches
+        return {AGENT: checkpoint.load_agent(chosen, spec, rows=rows), **scripted}
 
     with (
         tempfile.TemporaryDirectory(prefix="ludus-eval-") as logs,

@@ -29,7 +29,8 @@ from torch import Tensor, nn
 
 from ludus.config.schema import PolicyConfig
 from ludus.errors import CheckpointError
-from ludus.policies import nets
+from ludus.policies import nets, playing
+from ludus.policies.lanes import open_lane
 from ludus.policies.network import NetPolicy
 from ludus.policies.weights import read_tensors, write_bytes, write_tensors
 from ludus.spec import GameSpec, ObsSpec
@@ -252,8 +253,11 @@ def _shape(config: PolicyConfig, prefers: str) -> dict[str, object]:
     }
 
 
-def load_agent(path: Path, spec: GameSpec | None = None, *, greedy: bool = True, seed: int = 0) -> NetPolicy:
-    """The policy of a checkpoint, or of a run's latest one. It must fit the spec, where one is given."""
+def load_agent(
+    path: Path, spec: GameSpec | None = None, *, greedy: bool = True, seed: int = 0, rows: int = 1
+) -> NetPolicy:
+    """The policy of a checkpoint, or of a run's latest one. It must fit the spec, where one is given. For how many rows
+    it will choose at once, about, decides on which device."""
     checkpoint = find(path)
     state = read_state(checkpoint)
     if spec is None:
@@ -262,7 +266,11 @@ def load_agent(path: Path, spec: GameSpec | None = None, *, greedy: bool = True,
         check_fits(state, spec, checkpoint)
     net = nets.build(spec, state.policy, state.net)
     load_net(net, read_tensors(checkpoint / MODEL), checkpoint)
-    return NetPolicy(net, spec, version=state.version, generator=torch.Generator().manual_seed(seed), greedy=greedy)
+    generator = torch.Generator().manual_seed(seed)
+    device = playing.choose(
+        PolicyConfig(), state.net, rows=rows
+    ).device  # not where it was trained, which may be elsewhere
+    return NetPolicy(net, spec, version=state.version, generator=generator, greedy=greedy, lane=open_lane(device))
 
 
 def note_game(spec: GameSpec) -> GameNote:
