@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from ludus.config.schema import PolicyConfig
 from ludus.policies.distributions import Categorical
 from ludus.policies.nets.layers import linear
+from ludus.policies.nets.plain import MlpChooser
 from ludus.policies.nets.recurrence import Recall, build_core, recalled
 from ludus.spec import GameSpec
 
@@ -46,3 +47,6 @@ class MlpNet(nn.Module):
     ) -> tuple[Categorical, Tensor]:
         hidden = recalled(self.core, self.body(inputs["leaves"]), recall)
         return Categorical(self.policy(hidden), legal), self.value(hidden).squeeze(1)
+
+    def chooser(self, spec: GameSpec) -> MlpChooser:
+        return MlpChooser(self, spec)
