@@ -56,20 +56,18 @@ TASKS = {
     "pointer": Task(CASES["pointer"], decisions=4096, minibatch=512, epochs=2),
     "transformer": Task(CASES["transformer"], decisions=4096, minibatch=512, epochs=2),
 }
-PLAIN = ComputeConfig(fused=False, pinned=False)
 WAYS: Mapping[str, ComputeConfig] = {
-    "plain": PLAIN,
-    "fused": ComputeConfig(pinned=False),
-    "bf16": ComputeConfig(fused=False, pinned=False, precision="bf16"),
-    "compiled": ComputeConfig(fused=False, pinned=False, compile=True),
-    "default": ComputeConfig(),
+    "plain": ComputeConfig(fused=False),
+    "fused": ComputeConfig(),  # the default
+    "bf16": ComputeConfig(fused=False, precision="bf16"),
+    "compiled": ComputeConfig(fused=False, compile=True),
 }
 CUDA_WAYS: Mapping[str, ComputeConfig] = {
     **WAYS,
-    "pinned": ComputeConfig(fused=False),
-    "fp16": ComputeConfig(fused=False, pinned=False, precision="fp16"),
-    "graphs": ComputeConfig(compile=True, graphs=True),
-    "graphs_bf16": ComputeConfig(compile=True, graphs=True, precision="bf16"),
+    "pinned": ComputeConfig(fused=False, pinned=True),
+    "fp16": ComputeConfig(fused=False, precision="fp16"),
+    "graphs": ComputeConfig(compile=True, graphs=True, pinned=True),
+    "graphs_bf16": ComputeConfig(compile=True, graphs=True, pinned=True, precision="bf16"),
 }
 
 

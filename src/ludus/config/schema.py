@@ -109,7 +109,7 @@ class ComputeConfig(Struct, frozen=True, forbid_unknown_fields=True):
     compile: bool = False  # losses by torch.compile; where that fails the run goes on without, and says why
     graphs: bool = False  # compiled losses as captured CUDA graphs
     fused: bool = True  # a step of the optimiser is one kernel
-    pinned: bool = True  # on cuda: batches go over from page-locked memory while the next part is written
+    pinned: bool = False  # on cuda: batches go over from page-locked memory while the next part is written
 
 
 class LearnerConfig(Struct, frozen=True, forbid_unknown_fields=True):

@@ -23,16 +23,23 @@ class PinnedStaging:
         self._spec = spec
         fields = {"obs": ("uint8", (rows, spec.obs.nbytes)), "legal": ("bool", (rows, spec.actions))}
         self._blocks = [Block(fields, device) for _ in range(BLOCKS)]
-        self._sent = [torch.cuda.Event() for _ in range(BLOCKS)]  # type: ignore[no-untyped-call]  # torch leaves it untyped
+        self._sent = [_event(device) for _ in range(BLOCKS)]
         self._turn = 0
 
     def put(self, obs: NDArray[np.uint8], legal: NDArray[np.bool_]) -> tuple[dict[str, Tensor], Tensor]:
         """Rows [n, nbytes] and masks [n, A]."""
         rows, self._turn = len(obs), (self._turn + 1) % BLOCKS
         block, sent = self._blocks[self._turn], self._sent[self._turn]
-        sent.synchronize()  # what was in it has gone
+        if sent is not None:
+            sent.synchronize()  # what was in it has gone
         block.arrays["obs"][:rows] = obs
         block.arrays["legal"][:rows] = legal
         block.send()
-        sent.record()
+        if sent is not None:
+            sent.record()
         return leaves(self._spec.obs, block.tensors["obs"][:rows]), block.tensors["legal"][:rows]
+
+
+def _event(device: torch.device) -> torch.cuda.Event | None:
+    """None where copies are done when they are asked for."""
+    return torch.cuda.Event() if device.type == "cuda" else None  # type: ignore[no-untyped-call]  # torch's own

@@ -9,7 +9,9 @@ from ludus.learner.compute import describe, plan
 from ludus.learner.devices import Chosen, choose
 
 CPU, CUDA = torch.device("cpu"), torch.device("cuda")
-EVERYTHING = LearnerConfig(accumulate=4, compute=ComputeConfig(precision="fp16", compile=True, graphs=True))
+EVERYTHING = LearnerConfig(
+    accumulate=4, compute=ComputeConfig(precision="fp16", compile=True, graphs=True, pinned=True)
+)
 
 
 def test_fp16_on_a_cpu_is_refused_with_its_place_and_what_would_be_accepted() -> None:
@@ -44,7 +46,7 @@ def test_everything_asked_for_is_on_where_the_device_has_it() -> None:
 
 
 def test_start_says_what_is_off_and_why() -> None:
-    asked = LearnerConfig(compute=ComputeConfig(graphs=True, compile=True))
+    asked = LearnerConfig(compute=ComputeConfig(graphs=True, compile=True, pinned=True))
     device, on, off = describe(plan(asked, CPU), Chosen(CPU, "no other"))
     assert device == "learner on cpu (no other)"
     assert (
