@@ -132,8 +132,8 @@ function randomBit(mask) {
 }
 
 /**
- * Microseconds a decision spent in masks and observations, without what the clocks themselves cost. They stay, so nothing
- * else can be measured after.
+ * Microseconds a decision spent in masks and observations, without what the clocks themselves cost. These stay, so
+ * nothing else can be measured after.
  */
 function measureEncoding(player, seconds) {
   player.clock ??= clockEncoding(player.setup);

@@ -12,7 +12,9 @@ const { Layout } = require(path.join(HOSTING, 'layout.js'));
 const { checkedOptions } = require(path.join(HOSTING, 'options.js'));
 const { matchSeed } = require(path.join(HOSTING, 'seeds.js'));
 
-const GOOD = { seats: [0, 1], obs: [{ turn: [1] }, { turn: [2] }], legal: [[true, false, true], [1, 1, 0]], reward: [0, 1] };
+const GOOD = {
+	seats: [0, 1], obs: [{ turn: [1] }, { turn: [2] }], legal: [[true, false, true], [1, 1, 0]], reward: [0, 1],
+};
 const OVER = { score: [1, 0], reward: [1, -1], facts: { turns: 2 }, log: 'all of it' };
 const NEVER = new Promise(() => {});
 
@@ -161,13 +163,17 @@ test('what the fleet may not send ends the host', async () => {
 });
 
 test('rows are packed as the protocol says', () => {
-	const layout = new Layout([['flag', 'uint8', [1]], ['id', 'uint16', [2]], ['x', 'float32', [1, 2]], ['n', 'int8', []]]);
+	const leaves = [['flag', 'uint8', [1]], ['id', 'uint16', [2]], ['x', 'float32', [1, 2]], ['n', 'int8', []]];
+	const layout = new Layout(leaves);
 	assert.equal(layout.bytes, 24);
 	const out = new Uint8Array(32).fill(9);
 	layout.pack({ flag: [true], id: [1, 258], x: [0.5, -2], n: [-1] }, out, 8);
 	const view = new DataView(out.buffer, 8);
 	assert.deepEqual(
-		[view.getUint8(0), view.getUint16(2, true), view.getUint16(4, true), view.getFloat32(8, true), view.getFloat32(12, true)],
+		[
+			view.getUint8(0), view.getUint16(2, true), view.getUint16(4, true),
+			view.getFloat32(8, true), view.getFloat32(12, true),
+		],
 		[1, 1, 258, 0.5, -2],
 	);
 	assert.equal(view.getInt8(16), -1);
