@@ -44,7 +44,7 @@ class FlatActions:
                     "for instance with gymnasium.wrappers.DiscretizeAction"
                 )
         self.count = math.prod(self._sizes)
-        self._start = np.array(start, np.int64)
+        self._start, self._first = np.array(start, np.int64), start[0]
         if self.count > PRODUCT_MOST:
             raise ConfigError(
                 f"{where}: its actions {space} have {self.count:,} combinations; at most {PRODUCT_MOST:,} are "
@@ -53,7 +53,7 @@ class FlatActions:
 
     def __getitem__(self, action: int) -> Any:  # Any: what the environment takes
         if self._scalar:
-            return action + int(self._start[0])
+            return action + self._first
         chosen = np.array(np.unravel_index(action, self._sizes), np.int64) + self._start
         return chosen.astype(self._dtype).reshape(self._shape)
 

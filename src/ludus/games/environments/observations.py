@@ -91,27 +91,28 @@ class RowWriter:
         leaves = spec.view(self.rows)
         if SEAT in leaves:
             leaves[SEAT][...] = np.eye(len(seats), dtype=np.float32)
-        self._seats = seats
-        self._views = [
-            [leaves[part.name][seat][tuple(map(slice, part.shape))] for part in parts]
+        self._seats = [
+            [(part, leaves[part.name][seat][tuple(map(slice, part.shape))]) for part in parts]
             for seat, parts in enumerate(seats)
         ]
 
-    def write(self, seat: int, observation: Any) -> NDArray[np.uint8]:  # Any: whatever the environment returned
-        """The row [nbytes] of that seat. Raises EnvironmentFault when it is none of its space."""
-        for part, view in zip(self._seats[seat], self._views[seat], strict=True):
-            found = observation
+    def write(self, seat: int, observation: Any) -> None:  # Any: whatever the environment returned
+        """Into the row of that seat. Raises EnvironmentFault when it is none of its space."""
+        for part, view in self._seats[seat]:
             try:
-                for key in part.path:
-                    found = found[key]
-            except (KeyError, IndexError, TypeError) as error:
-                raise EnvironmentFault(f"the observation has no {part.name!r} ({type(error).__name__})") from None
-            try:
-                part.write(view, found)
+                part.write(view, _found(observation, part) if part.path else observation)
             except EnvironmentFault as fault:
                 raise EnvironmentFault(f"observation {part.name!r} {fault}") from None
-        row: NDArray[np.uint8] = self.rows[seat]
-        return row
+
+
+def _found(observation: Any, part: Part) -> Any:  # Any: as above
+    found = observation
+    try:
+        for key in part.path:
+            found = found[key]
+    except (KeyError, IndexError, TypeError) as error:
+        raise EnvironmentFault(f"is missing ({type(error).__name__})") from None
+    return found
 
 
 def _parts(space: spaces.Space[Any], path: tuple[str | int, ...], where: str) -> list[Part]:

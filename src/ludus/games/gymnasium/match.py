@@ -1,9 +1,10 @@
-"""One environment as a match of one seat: an episode is a match, a step is a decision."""
+"""Environments as matches of one seat: an episode is a match, a step is a decision."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from ludus.games.environments.actions import FlatActions
 from ludus.games.environments.faults import EnvironmentFault
 from ludus.games.environments.observations import MASK, Part, RowWriter, has_mask, mask_in
 from ludus.games.gymnasium.loading import Environment
-from ludus.hosting.match import Turn
+from ludus.hosting.match import GroupTurn, Turn
 from ludus.spec import GameSpec
 
 SEED_BITS = 31  # what every generator takes that environments seed
@@ -22,49 +23,63 @@ UNDECIDED = 0.5  # the score of an episode that says nothing about success
 SUCCESS = ("is_success", "success")  # keys of the last info that do
 
 
-class EpisodeMatch:
-    """Makes its environment when it first starts, and another after a fault: nothing is known of a broken one."""
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What all environments of a host have in common."""
+
+    make: Callable[[], Environment]
+    spec: GameSpec
+    parts: tuple[Part, ...]
+    actions: FlatActions
+    max_steps: int  # 0: no limit
+
+
+class Episode:
+    """One environment. Makes it when it first begins, and another after a fault: nothing is known of a broken one.
+
+    Observations are written into the row of its seat, what is legal into `legal` [A].
+    """
 
     def __init__(
         self,
-        make: Callable[[], Environment],
-        spec: GameSpec,
-        parts: tuple[Part, ...],
-        actions: FlatActions,
-        max_steps: int,
+        kind: Kind,
+        writer: RowWriter,
+        seat: int,
+        legal: NDArray[np.bool_],
         environment: Environment | None = None,
     ) -> None:
-        self._make = make
+        self._kind = kind
         self._environment = environment
-        self._writer = RowWriter((parts,), spec.obs)
-        self._actions = actions
-        self._all = np.ones((1, spec.actions), np.bool_)
-        self._max_steps = max_steps
+        self._writer, self._seat, self._legal = writer, seat, legal
         self._masked_by: Callable[[Any, Any], Any] = _no_mask  # Any: whatever the environment returned
+        self._masked = False
         self._steps = 0
         self._return = 0.0
         self._playing = False
+        legal[:] = True
 
-    def start(self, seed: int) -> Turn:
+    def begin(self, seed: int) -> None:
         if self._playing:  # the match before was lost for what the environment showed
             self._drop()
         self._steps, self._return = 0, 0.0
         try:
             if self._environment is None:
-                self._environment = self._make()
+                self._environment = self._kind.make()
             self._masked_by = _mask_of(self._environment)
             answer = self._environment.reset(seed=seed >> (53 - SEED_BITS))
             if not (isinstance(answer, tuple) and len(answer) == 2):
                 raise EnvironmentFault(f"reset returned {_seen(answer)}, expected (observation, info)")
-            return self._asking(answer[0], answer[1], np.zeros(1, np.float32))
+            self._show(*answer)
         except BaseException:
             self._drop()
             raise
+        self._playing = True
 
-    def advance(self, actions: Mapping[int, int]) -> Turn:
+    def step(self, action: int) -> float | Turn:
+        """What was earned, or how it ended."""
         assert self._environment is not None
         try:
-            answer = self._environment.step(self._actions[actions[0]])
+            answer = self._environment.step(self._kind.actions[action])
             try:
                 observation, reward, terminated, truncated, info = answer
             except (TypeError, ValueError):
@@ -74,9 +89,10 @@ class EpisodeMatch:
             self._steps += 1
             earned = _number(reward)
             self._return += earned
-            if terminated or truncated or self._steps == self._max_steps:
+            if terminated or truncated or self._steps == self._kind.max_steps:
                 return self._over(observation, earned, info, bool(terminated))
-            return self._asking(observation, info, np.array((earned,), np.float32))
+            self._show(observation, info)
+            return earned
         except BaseException:
             self._drop()
             raise
@@ -85,22 +101,25 @@ class EpisodeMatch:
         if self._environment is not None:
             self._environment.close()
 
-    def _asking(self, observation: Any, info: Any, reward: NDArray[np.float32]) -> Turn:  # Any: as above
+    def _show(self, observation: Any, info: Any) -> None:  # Any: as above
         mask = self._masked_by(observation, info)
-        legal = self._all if mask is None else self._actions.legal(mask)[None]
-        self._writer.write(0, observation)
-        self._playing = True
-        return Turn((0,), self._writer.rows, legal, reward)
+        if mask is not None:
+            self._legal[:] = self._kind.actions.legal(mask)
+            self._masked = True
+        elif self._masked:
+            self._legal[:] = True
+            self._masked = False
+        self._writer.write(self._seat, observation)
 
     def _over(self, observation: Any, earned: float, info: Any, terminated: bool) -> Turn:  # Any: as above
         """A limit is no end: the value of the state in which it stopped belongs to what was earned."""
         if not terminated:
-            self._writer.write(0, observation)
+            self._writer.write(self._seat, observation)
         self._playing = False
         score = next((float(bool(info[key])) for key in SUCCESS if isinstance(info, dict) and key in info), UNDECIDED)
         facts = {"turns": float(self._steps), "return": self._return}
-        reward = np.array((earned,), np.float32)
-        return Turn((), self._writer.rows, self._all[:0], reward, (score,), not terminated, facts)
+        last, reward = self._writer.rows[self._seat : self._seat + 1].copy(), np.array((earned,), np.float32)
+        return Turn((), last, self._legal[None][:0], reward, (score,), not terminated, facts)
 
     def _drop(self) -> None:
         broken, self._environment = self._environment, None
@@ -108,6 +127,80 @@ class EpisodeMatch:
         if broken is not None:
             with suppress(Exception):  # it is broken
                 broken.close()
+
+
+class EpisodeMatch:
+    """An environment by itself, for one that waits in a thread of its own."""
+
+    def __init__(self, kind: Kind, environment: Environment | None = None) -> None:
+        self._rows = RowWriter((kind.parts,), kind.spec.obs)
+        self._legal = np.ones((1, kind.spec.actions), np.bool_)
+        self._episode = Episode(kind, self._rows, 0, self._legal[0], environment)
+
+    def start(self, seed: int) -> Turn:
+        self._episode.begin(seed)
+        return self._asking(0.0)
+
+    def advance(self, actions: Mapping[int, int]) -> Turn:
+        became = self._episode.step(actions[0])
+        return became if isinstance(became, Turn) else self._asking(became)
+
+    def close(self) -> None:
+        self._episode.close()
+
+    def _asking(self, earned: float) -> Turn:
+        return Turn((0,), self._rows.rows, self._legal, np.array((earned,), np.float32))
+
+
+class EpisodeGroup:
+    """Environments whose steps cost little, stepped one after the other; what they show goes into one array."""
+
+    def __init__(self, kind: Kind, slots: int, environment: Environment | None = None) -> None:
+        self._rows = RowWriter((kind.parts,) * slots, kind.spec.obs)
+        self._legal = np.ones((slots, kind.spec.actions), np.bool_)
+        first = [environment, *(None for _ in range(slots - 1))]
+        self._episodes = [Episode(kind, self._rows, slot, self._legal[slot], each) for slot, each in enumerate(first)]
+
+    def start(self, slots: Sequence[int], seeds: Sequence[int]) -> GroupTurn:
+        lost: dict[int, BaseException] = {}
+        for place, (slot, seed) in enumerate(zip(slots, seeds, strict=True)):
+            try:
+                self._episodes[slot].begin(seed)
+            except Exception as error:  # an environment may raise anything
+                lost[place] = error
+        return self._turn(slots, np.zeros((len(slots), 1), np.float32), {}, lost)
+
+    def advance(self, slots: Sequence[int], actions: NDArray[np.int32]) -> GroupTurn:
+        reward = np.zeros((len(slots), 1), np.float32)
+        over: dict[int, Turn] = {}
+        lost: dict[int, BaseException] = {}
+        earned = [0.0] * len(slots)
+        for place, (slot, action) in enumerate(zip(slots, actions[:, 0].tolist(), strict=True)):
+            try:
+                became = self._episodes[slot].step(action)
+            except Exception as error:  # as above
+                lost[place] = error
+                continue
+            if isinstance(became, Turn):
+                over[place] = became
+            else:
+                earned[place] = became
+        reward[:, 0] = earned
+        return self._turn(slots, reward, over, lost)
+
+    def close(self) -> None:
+        for episode in self._episodes:
+            episode.close()
+
+    def _turn(
+        self,
+        slots: Sequence[int],
+        reward: NDArray[np.float32],
+        over: Mapping[int, Turn],
+        lost: Mapping[int, BaseException],
+    ) -> GroupTurn:
+        where = list(slots)
+        return GroupTurn(self._rows.rows[where][:, None], self._legal[where][:, None], reward, over, lost)
 
 
 def probe(make: Callable[[], Environment], where: str) -> Environment:

@@ -70,8 +70,8 @@ def test_a_mask_is_no_leaf() -> None:
         (spaces.Discrete(3), 3, "'obs' is 3, its space says 0 to 2"),
         (spaces.Discrete(3), 1.5, "'obs' is 1.5"),
         (spaces.MultiDiscrete([2, 2]), [1], "has 1 choices, its space says 2"),
-        (spaces.Dict({"a": spaces.Discrete(2)}), {"b": 1}, "the observation has no 'a'"),
-        (spaces.Tuple((spaces.Discrete(2), spaces.Discrete(2))), (1,), "the observation has no '1'"),
+        (spaces.Dict({"a": spaces.Discrete(2)}), {"b": 1}, "observation 'a' is missing"),
+        (spaces.Tuple((spaces.Discrete(2), spaces.Discrete(2))), (1,), "observation '1' is missing"),
     ],
 )
 def test_what_is_not_of_its_space_is_a_fault_that_says_so(

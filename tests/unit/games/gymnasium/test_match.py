@@ -12,7 +12,7 @@ import pytest
 from ludus.games.environments.actions import FlatActions
 from ludus.games.environments.faults import EnvironmentFault
 from ludus.games.environments.observations import pack, parts_of
-from ludus.games.gymnasium.match import EpisodeMatch
+from ludus.games.gymnasium.match import EpisodeGroup, EpisodeMatch, Kind
 from ludus.spec import GameSpec
 
 
@@ -54,7 +54,7 @@ def match_of(*environments: Count, max_steps: int = 0) -> EpisodeMatch:
     parts = parts_of(left[0].observation_space, "test")
     actions = FlatActions(left[0].action_space, "test")
     spec = GameSpec("gymnasium/count", 1, actions.count, pack(parts), 1)
-    return EpisodeMatch(lambda: left.pop(0), spec, parts, actions, max_steps)
+    return EpisodeMatch(Kind(lambda: left.pop(0), spec, parts, actions, max_steps))
 
 
 def shown(rows: np.ndarray[Any, Any]) -> float:
@@ -148,3 +148,19 @@ def test_a_fault_loses_the_match_and_the_next_one_has_another_environment(answer
     match.start(2)
     assert match.advance({0: 2}).seats == (0,)
     assert whole.taken == [2]
+
+
+def test_a_group_steps_those_who_chose_and_tells_who_ended_and_who_was_lost() -> None:
+    made = [Count(end=50), Count(end=2), Count(answer=(ZERO, 0.0, False, {})), Count(end=50)]
+    parts, actions = parts_of(Count.observation_space, "test"), FlatActions(Count.action_space, "test")
+    spec = GameSpec("gymnasium/count", 1, actions.count, pack(parts), 1)
+    group = EpisodeGroup(Kind(lambda: made.pop(0), spec, parts, actions, 0), 4)
+    turn = group.start([0, 1, 2, 3], [1, 2, 3, 4])
+    assert not turn.over
+    assert not turn.lost
+    turn = group.advance([1, 2, 3], np.zeros((3, 1), np.int32))
+    assert list(turn.lost) == [1]
+    assert turn.reward.tolist() == [[0.5], [0.0], [0.5]]
+    turn = group.advance([3, 1], np.zeros((2, 1), np.int32))
+    assert list(turn.over) == [1]
+    assert turn.obs.view(np.float32)[0, 0, 0] == 2.0
