@@ -106,7 +106,8 @@ def learning(config: RunConfig) -> list[str]:
     Raises ConfigError for what cannot be done there.
     """
     chosen = devices.choose(config.device)
-    return compute.describe(compute.plan(config.learner, chosen.device), chosen)
+    remembers = config.policy.memory.kind != "none"
+    return compute.describe(compute.plan(config.learner, chosen.device, remembers=remembers), chosen)
 
 
 class Run:

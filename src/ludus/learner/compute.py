@@ -35,8 +35,11 @@ class Plan:
     features: tuple[Feature, ...]
 
 
-def plan(config: LearnerConfig, device: torch.device) -> Plan:
-    """Raises ConfigError for what cannot be done; what would be of no use on this device is off, with its reason."""
+def plan(config: LearnerConfig, device: torch.device, *, remembers: bool = False) -> Plan:
+    """Raises ConfigError for what cannot be done; what would be of no use on this device is off, with its reason.
+
+    `remembers`: the net has a memory.
+    """
     compute, kind = config.compute, device.type
     if compute.precision == "fp16" and kind == "cpu":
         raise ConfigError(
@@ -48,7 +51,7 @@ def plan(config: LearnerConfig, device: torch.device) -> Plan:
             f"learner.accumulate: {config.accumulate} parts do not divide learner.minibatch of {config.minibatch}; "
             f"accepted are {_listed(_divisors(config.minibatch))}"
         )
-    features = tuple(_features(config, kind))
+    features = tuple(_features(config, kind, remembers))
     on = {feature.name: feature.on for feature in features}
     return Plan(
         autocast=DTYPES[compute.precision],
@@ -77,29 +80,37 @@ AUTOCAST, SCALER, ACCUMULATION = "autocast", "loss scaling", "gradient accumulat
 COMPILE, GRAPHS, FUSED, PINNED = "torch.compile", "CUDA graphs", "fused optimiser", "pinned copies"
 
 
-def _features(config: LearnerConfig, kind: str) -> Iterator[Feature]:
+def _features(config: LearnerConfig, kind: str, remembers: bool) -> Iterator[Feature]:
     compute = config.compute
     precision = f"learner.compute.precision is {compute.precision}"
     yield Feature(AUTOCAST, compute.precision != "fp32", precision)
     scaled = compute.precision == "fp16"
     yield Feature(SCALER, scaled, precision if scaled else f"{compute.precision} needs none")
     yield Feature(ACCUMULATION, config.accumulate > 1, f"learner.accumulate is {config.accumulate}")
-    yield Feature(COMPILE, compute.compile, f"learner.compute.compile is {_word(compute.compile)}")
-    yield _graphs(config, kind)
+    compiled = _compile(config, remembers)
+    yield compiled
+    yield _graphs(config, kind, compiled.on)
     yield Feature(FUSED, compute.fused, f"learner.compute.fused is {_word(compute.fused)}")
     pinned = compute.pinned and kind == "cuda"
     why = f"learner.compute.pinned is {_word(compute.pinned)}"
     yield Feature(PINNED, pinned, why if pinned or not compute.pinned else f"{kind} has no use for them")
 
 
-def _graphs(config: LearnerConfig, kind: str) -> Feature:
+def _compile(config: LearnerConfig, remembers: bool) -> Feature:
+    asked = config.compute.compile
+    if asked and remembers:
+        return Feature(COMPILE, False, "what goes through a memory has another shape in every minibatch")
+    return Feature(COMPILE, asked, f"learner.compute.compile is {_word(asked)}")
+
+
+def _graphs(config: LearnerConfig, kind: str, compiled: bool) -> Feature:
     asked = config.compute.graphs
     why = f"learner.compute.graphs is {_word(asked)}"
-    if asked and not config.compute.compile:
-        why = "they need learner.compute.compile"
+    if asked and not compiled:
+        why = f"they need {COMPILE}"
     elif asked and kind != "cuda":
         why = f"{kind} has none"
-    return Feature(GRAPHS, asked and config.compute.compile and kind == "cuda", why)
+    return Feature(GRAPHS, asked and compiled and kind == "cuda", why)
 
 
 def _word(value: bool) -> str:

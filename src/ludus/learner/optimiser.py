@@ -18,6 +18,7 @@ from ludus.config.schema import LearnerConfig
 from ludus.errors import CheckpointError
 from ludus.learner.compiling import Compiler, reason
 from ludus.learner.compute import plan
+from ludus.policies.nets import core_of
 from ludus.policies.weights import FlatWeights
 
 MOMENTS = ("exp_avg", "exp_avg_sq")
@@ -62,7 +63,7 @@ class Optimiser:
         self.net = net.to(device).train()
         self.device = device
         self.weights = FlatWeights(net, gradients=True)
-        self.plan = plan(config, device)
+        self.plan = plan(config, device, remembers=core_of(net) is not None)
         self._config = config
         self._compiler = Compiler(graphs=self.plan.graphs) if self.plan.compiled else None
         self._scaler = torch.amp.GradScaler(device.type) if self.plan.scaled else None

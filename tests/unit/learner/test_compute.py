@@ -57,6 +57,13 @@ def test_start_says_what_is_off_and_why() -> None:
     assert "CUDA graphs: cpu has none" in off
     assert "pinned copies: cpu has no use for them" in off
     assert (
-        "they need learner.compute.compile"
+        "CUDA graphs: they need torch.compile"
         in describe(plan(LearnerConfig(compute=ComputeConfig(graphs=True)), CUDA), Chosen(CUDA, ""))[2]
     )
+
+
+def test_losses_of_a_net_with_a_memory_are_not_compiled() -> None:
+    chosen = plan(EVERYTHING, CUDA, remembers=True)
+    assert not chosen.compiled
+    assert not chosen.graphs
+    assert "torch.compile: what goes through a memory has another shape" in describe(chosen, Chosen(CUDA, ""))[2]

@@ -98,3 +98,11 @@ def test_optimiser_goes_on_from_its_saved_state() -> None:
     first.update(batch(1), 1e-3)
     second.update(batch(1), 1e-3)
     assert all(torch.equal(one, other) for one, other in zip(everything(first), everything(second), strict=True))
+
+
+def test_minibatches_in_parts_give_the_weights_of_whole_ones() -> None:
+    whole, parts = ppo(), ppo(LearnerConfig(minibatch=32, epochs=2, target_kl=0, accumulate=4))
+    for seed in range(3):
+        one, other = whole.update(batch(seed), 1e-3), parts.update(batch(seed), 1e-3)
+        assert other == pytest.approx(one, abs=1e-6)
+    assert torch.allclose(whole.weights.vector, parts.weights.vector, rtol=0, atol=1e-6)
