@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 import ludus
-from ludus.cli import bench, doctor, evaluate, games, play, replay, servers, train
+from ludus.cli import bench, doctor, evaluate, games, hosts, play, replay, servers, train
 from ludus.errors import LudusError
 from ludus.games.cache import home
 from ludus.metrics.exporters.log import logging_to
@@ -31,6 +31,7 @@ app.command("play")(play.play)
 app.command("replay")(replay.replay)
 app.command("games")(games.games)
 app.command("doctor")(doctor.doctor)
+app.add_typer(hosts.app, name="hosts")
 app.add_typer(servers.app, name="servers")
 app.add_typer(bench.app, name="bench")
 

@@ -359,7 +359,8 @@ class FrameReader:
             seen = f"{have - HEADER_BYTES} of {self._size - HEADER_BYTES} bytes of a {self._kind.name} body"
             raise ProtocolError(f"stream ended within a frame, after {seen}")
         if have:
-            raise ProtocolError(f"stream ended within a frame, after {have} of {HEADER_BYTES} header bytes")
+            hint = _text_hint(bytes(self._chunk[self._start : self._end]))
+            raise ProtocolError(f"stream ended within a frame, after {have} of {HEADER_BYTES} header bytes{hint}")
 
     def _begin_chunk(self) -> None:
         """Leave the chunk to the bodies that were cut from it, and take what has come of the current frame along."""
@@ -373,8 +374,9 @@ class FrameReader:
         magic, version, kind, size = HEADER.unpack_from(self._chunk, self._start)
         if magic != MAGIC:
             seen = bytes(self._chunk[self._start : self._start + HEADER_BYTES])
-            text = "; that is text, and belongs on stderr" if all(byte in _TEXT for byte in seen) else ""
-            raise ProtocolError(f"frame begins with {seen!r}, expected {MAGIC.to_bytes(2, 'little')!r}{text}")
+            raise ProtocolError(
+                f"frame begins with {seen!r}, expected {MAGIC.to_bytes(2, 'little')!r}{_text_hint(seen)}"
+            )
         if version != VERSION:
             raise ProtocolError(f"frame has version {version}, expected {VERSION}")
         if kind not in _NAMES:
@@ -394,6 +396,10 @@ def _json(body: Bytes, type_: type[T], name: str) -> T:
         return msgspec.json.decode(body, type=type_)
     except msgspec.DecodeError as error:
         raise ProtocolError(f"{name} is not what it should be: {error}") from error
+
+
+def _text_hint(seen: bytes) -> str:
+    return f"; {seen!r} is text, and belongs on stderr" if all(byte in _TEXT for byte in seen) else ""
 
 
 def _table(name: str, table: Table) -> NDArray[np.float32]:

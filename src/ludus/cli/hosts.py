@@ -1,0 +1,126 @@
+"""`ludus hosts`: does a program keep the host protocol, and what helps to write one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ludus.errors import ConfigError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ludus.hosting.check import Finding
+
+FAILED = 1  # exit code when a rule is broken
+MARGIN = 11
+
+app = typer.Typer(
+    help="Check hosts of your own, and find what helps to write one.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    add_completion=False,
+)
+
+
+@app.callback()
+def hosts() -> None:
+    """Check hosts of your own, and find what helps to write one."""
+
+
+@app.command("check", context_settings={"allow_interspersed_args": False})
+def check(
+    command: Annotated[
+        list[str],
+        typer.Argument(metavar="COMMAND...", help="The host and its arguments, after --.", show_default=False),
+    ],
+    options: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--option",
+            metavar="NAME=VALUE",
+            help="An option of the game; may be given several times.",
+            show_default=False,
+        ),
+    ] = None,
+    matches: Annotated[int, typer.Option(min=1, max=65536, metavar="N", help="Matches it runs at once.")] = 4,
+    decisions: Annotated[int, typer.Option(min=1, metavar="N", help="To play for each rule.")] = 400,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="The same seed plays the same matches.")] = 1,
+    deadline_s: Annotated[float, typer.Option(min=0.01, metavar="S", help="For everything that is waited for.")] = 30.0,
+) -> None:
+    """Say whether a program keeps the host protocol: rule by rule, what was seen, and what to do about it.
+
+    Every rule is tried on a process of its own. The exit code is 1 when one is broken.
+
+    Example: [bold]ludus hosts check --option rows=6 -- node my_host.js[/bold]
+    """
+    from rich.console import Console
+
+    from ludus.hosting.check import NO_HELLO, Mark, findings
+    from ludus.hosting.command import HostCommand
+
+    console = Console()
+    marks = []
+    with console.status("playing") if console.is_terminal else nullcontext():
+        for finding in findings(
+            HostCommand(tuple(command)), _options(options or ()), matches, decisions, seed, deadline_s
+        ):
+            marks.append(finding.mark)
+            if finding.seen != NO_HELLO:
+                _say(console, finding)
+    if marks.count(Mark.UNTRIED) == len(marks) - 1:
+        console.print(f"{'not tried':<{MARGIN}}the other rules: {NO_HELLO}", style="yellow", highlight=False)
+    console.print()
+    failed = marks.count(Mark.FAILED)
+    if failed:
+        words = f"{failed} of {len(marks)} rules {'is' if failed == 1 else 'are'} broken."
+        console.print(words, style="bold red", highlight=False)
+        raise typer.Exit(FAILED)
+    console.print(f"All {len(marks)} rules are kept.", style="bold green", highlight=False)
+
+
+@app.command("files")
+def files() -> None:
+    """Say where the files are that make a host of a game in another language.
+
+    Example: [bold]cp $(ludus hosts files | grep Host.java) .[/bold]
+    """
+    import ludus.hosting
+
+    folder = Path(str(ludus.hosting.__file__)).parent
+    for path in (folder / "javascript", folder / "java" / "Host.java"):
+        typer.echo(path)
+
+
+def _options(given: Sequence[str]) -> dict[str, Any]:  # Any: values are read as YAML
+    from ludus.config import document
+
+    options = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise ConfigError(f"--option {text}: must look like name=value, as in --option rows=6")
+        options[name.strip()] = document.parse(value, f"--option {text}")
+    return options
+
+
+def _say(console: Console, finding: Finding) -> None:
+    from rich.text import Text
+
+    from ludus.hosting.check import Mark
+
+    style = {Mark.OK: "green", Mark.FAILED: "bold red", Mark.UNTRIED: "yellow"}[finding.mark]
+    failed, advice = finding.mark is Mark.FAILED, finding.advice
+    line = Text.assemble((f"{finding.mark.value:<{MARGIN}}", style), finding.rule)
+    if finding.seen and not failed:
+        line.append(f"  {finding.seen}", "dim")
+    console.print(line, highlight=False, soft_wrap=True)
+    below = {"seen": finding.seen} if failed else {}
+    if failed and advice is not None:
+        below |= {"rule": f"docs/host-protocol.md, {advice.place}", "to do": advice.words}
+    for name, words in below.items():
+        console.print(Text.assemble((f"{name:>{MARGIN - 2}}  ", "dim"), words), highlight=False, soft_wrap=True)

@@ -1,0 +1,205 @@
+"""The worked examples of hosts in three languages: they keep the protocol and learn, and faults in them are named."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from tests.commands import ludus
+from tests.running import Watch, small_run
+
+from ludus.config import load
+from ludus.config.schema import EvaluationConfig, FleetConfig, LearnerConfig, OpponentsConfig
+from ludus.games import registry
+from ludus.games.showdown import node
+from ludus.hosting.check import Mark, Report, Trial, findings
+from ludus.hosting.command import HostCommand
+from ludus.run import train
+
+ROOT = Path(__file__).parents[2]
+HOSTS = ROOT / "examples" / "hosts"
+JAVA = ROOT / "src" / "ludus" / "hosting" / "java" / "Host.java"
+JAVASCRIPT = ROOT / "src" / "ludus" / "hosting" / "javascript"
+SPOILER = ROOT / "tests" / "spoiler.py"
+LINES = 120
+JVM = ("java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+NEVER = 1_000_000_000
+
+needs_java = pytest.mark.skipif(shutil.which("javac") is None, reason="no JDK on this machine")
+LANGUAGES = ["python", "javascript", pytest.param("java", marks=needs_java)]
+
+
+@pytest.fixture(scope="module")
+def classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("classes")
+    compiling = ["javac", "-Xlint:all", "-Werror", "-d", str(folder), str(JAVA), str(HOSTS / "TicTacToe.java")]
+    subprocess.run(compiling, check=True, timeout=100)
+    return folder
+
+
+def host(language: str, request: pytest.FixtureRequest) -> tuple[str, ...]:
+    if language == "java":
+        return (*JVM, "-cp", str(request.getfixturevalue("classes")), "Host", "TicTacToe")
+    if language == "javascript":
+        return str(node.find()), str(HOSTS / "connect_four.js")
+    return sys.executable, "-m", "ludus.hosting", str(HOSTS / "tictactoe.py")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_an_example_keeps_the_protocol(language: str, request: pytest.FixtureRequest) -> None:
+    rules = 10 if language == "python" else None  # the toy host keeps the others, by the same means
+    report = Report(tuple(islice(findings(HostCommand(host(language, request)), decisions=100), rules)))
+    assert report.ok, str(report)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_an_example_learns_to_beat_random(language: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    watch = Watch()
+    config = small_run(
+        45,
+        game="command",
+        options={"command": list(host(language, request))},
+        fleet=FleetConfig(hosts=1, matches=32),
+        learner=LearnerConfig(decisions=512, minibatch=256, lr=3e-3, gae_lambda=0.95, entropy_coef=0.003),
+        opponents=OpponentsConfig(past=0.0, scripted=0.9, scripted_names=("random",)),
+        evaluation=EvaluationConfig(matches=100, every_updates=NEVER),
+    )
+    train(config, tmp_path, observer=watch)
+    assert watch.evaluations[-1][1]["random"] >= 0.75
+
+
+def test_examples_are_short() -> None:
+    sizes = {path.name: len(path.read_text().splitlines()) for path in HOSTS.iterdir() if path.suffix != ".yaml"}
+    assert set(sizes) >= {"tictactoe.py", "connect_four.js", "TicTacToe.java"}
+    assert {name: size for name, size in sizes.items() if size >= LINES} == {}
+
+
+@pytest.mark.parametrize("path", sorted(HOSTS.glob("*.yaml")), ids=lambda path: path.stem)
+def test_configurations_of_examples_fit(path: Path) -> None:
+    config = load.load(path, options_of=lambda name: registry.load(name).options)
+    words = str(config.options["command"]).split()
+    named = [word for word in words if "/" in word]
+    assert named
+    assert all((ROOT / word).is_file() for word in named), "paths are from the root of the repository"
+
+
+@needs_java
+def test_java_runs_a_game_from_its_source_and_says_where_it_does_not_compile(tmp_path: Path) -> None:
+    command = HostCommand((*JVM, str(JAVA), str(HOSTS / "TicTacToe.java")))
+    report = Report(tuple(islice(findings(command, decisions=20), 2)))
+    assert report.ok, str(report)
+    broken = tmp_path / "Broken.java"
+    broken.write_text("public class Broken implements Host.Setup { oops }")
+    (failed, *_) = findings(HostCommand((*JVM, str(JAVA), str(broken))))
+    assert failed.mark is Mark.FAILED
+    assert "status 1" in failed.seen
+
+
+NOISE = {
+    "python": (
+        "noisy.py",
+        """
+import os, subprocess, sys, threading, time
+print("a banner")
+os.write(1, b"straight to the descriptor")
+subprocess.run(["echo", "from a child"])
+assert sys.stdin.read() == "", "stdin is not the game's"
+threading.Thread(target=time.sleep, args=(30,)).start()
+sys.path.insert(0, {hosts!r})
+from tictactoe import TicTacToe, make_game
+right = TicTacToe.advance
+def advance(self, actions):
+    print("thinking", flush=True)
+    return right(self, actions)
+TicTacToe.advance = advance
+""",
+    ),
+    "javascript": (
+        "noisy.js",
+        """
+const {{ serve }} = require({javascript!r});
+process.nextTick(() => {{ console.log('a banner'); process.stdout.write('more'); }});
+setInterval(() => console.log('still here'), 1);
+require({hosts!r} + '/connect_four.js');
+""",
+    ),
+    "java": (
+        "Noisy.java",
+        """
+public final class Noisy implements Host.Setup {{
+    public Host.Game setUp(Host.Options options) {{
+        System.out.println("a banner");
+        new Thread(() -> {{ while (true) System.out.println("still here"); }}).start();
+        return new TicTacToe().setUp(options);
+    }}
+}}
+""",
+    ),
+}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_a_game_prints_does_not_break_a_frame(
+    language: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    name, text = NOISE[language]
+    program = tmp_path / name
+    program.write_text(text.format(hosts=str(HOSTS), javascript=str(JAVASCRIPT)))
+    command = (*host(language, request)[:-1], str(program))
+    if language == "java":
+        folder = str(request.getfixturevalue("classes"))
+        subprocess.run(["javac", "-cp", folder, "-d", str(tmp_path), str(program)], check=True, timeout=100)
+        command = (*JVM, "-cp", f"{folder}:{tmp_path}", "Host", "Noisy")
+    trial = Trial(HostCommand(command), {}, matches=4, decisions=40, seed=1, deadline_s=20.0)
+    assert "matches ended" in trial.plays()
+    assert trial.stops_when_told().startswith("after")
+
+
+@pytest.mark.parametrize(
+    ("fault", "seen", "to_do"),
+    [
+        ("garbage", "frame begins with b'Loading ', expected b'LU'; b'Loading ' is text", "to stderr"),
+        ("half", "stream ended within a frame", "whole frames"),
+        ("half and wait", "it sent nothing more, within a frame, for 1 s", "whole frames"),
+        ("huge", "ARRIVALS frame announces 4294967280 bytes", "64 MiB"),
+        ("crash", "it ended with status 3; its last words: out of mana", "stderr"),
+        ("hang", "it sent nothing for 1 s", "flush stdout"),
+        ("nan reward", "a reward that is not finite", "NaN"),
+        ("nan obs", "not finite in leaf 'own'", "NaN"),
+        ("empty mask", "has an empty mask", "passing"),
+    ],
+)
+def test_a_fault_in_an_example_is_named_with_what_to_do(fault: str, seen: str, to_do: str) -> None:
+    whole = str(node.find()), str(HOSTS / "connect_four.js")
+    command = HostCommand((sys.executable, "-S", str(SPOILER), fault, "3", "--", *whole))
+    waits = "wait" in fault or fault == "hang"
+    found = [
+        finding
+        for finding in islice(findings(command, deadline_s=1.0 if waits else 20.0, decisions=40), 5)
+        if finding.mark is Mark.FAILED
+    ]
+    assert found
+    assert any(seen in finding.seen for finding in found), found
+    assert any(finding.advice is not None and to_do in finding.advice.words for finding in found), found
+
+
+def test_the_command_line_shows_a_good_host_and_a_bad_one(tmp_path: Path) -> None:
+    good = ludus(ROOT, "hosts", "check", "--option", "rows=5", "--", str(node.find()), str(HOSTS / "connect_four.js"))
+    assert good.returncode == 0, good.stdout + good.stderr
+    assert "connect-four-5x7: 2 seats, 7 actions" in good.stdout
+    assert "All 20 rules are kept." in good.stdout
+    assert "decisions/s" in good.stdout
+    bad = ludus(tmp_path, "hosts", "check", "--", "echo", "hello")
+    assert bad.returncode == 1
+    assert "b'hello\\n' is text, and belongs on stderr" in bad.stdout
+    assert "docs/host-protocol.md, Rule 8" in bad.stdout
+    assert "1 of 20 rules is broken." in bad.stdout
+
+
+def test_the_files_for_other_languages_are_where_the_command_says(tmp_path: Path) -> None:
+    said = ludus(tmp_path, "hosts", "files")
+    assert {Path(line) for line in said.stdout.split()} == {JAVASCRIPT, JAVA}
