@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from ludus.config.schema import MemoryConfig, PolicyConfig
 from ludus.policies import launching
-from ludus.policies.lanes import CudaLane, Run
+from ludus.policies.lanes import CudaLane, Lane, Run
 from ludus.policies.nets import build
 from ludus.policies.network import NetPolicy
 from ludus.spec import GameSpec, ObsSpec
@@ -61,7 +61,7 @@ def device() -> torch.device:
     return torch.device("cuda", torch.cuda.current_device())
 
 
-def player(spec: GameSpec, config: PolicyConfig, lane: CudaLane | None, *, bf16: bool = False) -> NetPolicy:
+def player(spec: GameSpec, config: PolicyConfig, lane: Lane | None, *, bf16: bool = False) -> NetPolicy:
     """With weights far from those it is born with, so that its choices differ."""
     policy = NetPolicy(
         build(spec, config, "mlp", seed=3), spec, generator=torch.Generator().manual_seed(5), lane=lane, bf16=bf16
@@ -96,7 +96,9 @@ def assert_near(ours: Choices, theirs: Choices, tolerance: float) -> None:
 
 @pytest.mark.parametrize("bf16", [False, True])
 @pytest.mark.parametrize("case", list(CASES))
-def test_a_graph_chooses_what_its_operations_choose_one_by_one(case: str, bf16: bool) -> None:
+def test_a_graph_chooses_what_its_operations_choose_one_by_one(
+    case: str, bf16: bool, caplog: pytest.LogCaptureFixture
+) -> None:
     spec, config = CASES[case]
     by_graph, one_by_one = (player(spec, config, lane(device()), bf16=bf16) for lane in (CudaLane, EagerLane))
     for at, n in enumerate((64, 5, 33, 64, 1, 7)):
@@ -105,6 +107,7 @@ def test_a_graph_chooses_what_its_operations_choose_one_by_one(case: str, bf16: 
         np.testing.assert_array_equal(ours.action, theirs.action)
         assert came.legal[np.arange(n), ours.action].all()
         assert_near(ours, theirs, 1e-5)
+    assert caplog.text == ""  # else it would say why it was not captured
 
 
 @pytest.mark.parametrize("case", list(CASES))

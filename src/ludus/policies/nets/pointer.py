@@ -45,7 +45,8 @@ LEAVES = (
 class PointerNet(nn.Module):
     """What to do and what to expect, given the leaves of Showdown observations."""
 
-    exact = ("pokemon_in", "pokemon_out")  # their weights are added in place, which autocast leaves to the caller
+    # read where autocast is off
+    exact = ("pokemon_in", "pokemon_out", "move_out", "switch_out", "pair_left", "pair_right", "move_hit")
 
     def __init__(self, spec: GameSpec, config: PolicyConfig) -> None:
         super().__init__()

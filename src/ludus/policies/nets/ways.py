@@ -37,13 +37,13 @@ class Ways:
 
     def scores(self, may: Tensor) -> Tensor:
         """Of the first slot's choices [B, k]; those that it may not make are masked."""
-        at = may.reshape(-1).nonzero().squeeze(1)
+        at = to_score(may)
         with torch.autocast(may.device.type, enabled=False):
             return self._scores(at)
 
     def scores_given(self, first: Tensor, legal: Tensor) -> Tensor:
         """Of the second slot's choices [B, k], when the first [B] is known and what is legal then; others masked."""
-        at = legal.reshape(-1).nonzero().squeeze(1)
+        at = to_score(legal)
         with torch.autocast(legal.device.type, enabled=False):
             return self._scores_given(first, at)
 
@@ -82,6 +82,14 @@ class Ways:
     def _placed(self, at: Tensor, score: Tensor) -> Tensor:
         masked = score.new_full((self._rows * self._k,), MASKED)
         return masked.index_copy(0, at, score).view(self._rows, self._k)
+
+
+def to_score(wanted: Tensor) -> Tensor:
+    """Which of B * k choices [L] to score: the wanted ones [B, k]. On a GPU at play, all: how many are wanted would have
+    to be waited for, which no captured graph can do."""
+    if wanted.is_cuda and not torch.is_grad_enabled():
+        return torch.arange(wanted.numel(), device=wanted.device)
+    return wanted.reshape(-1).nonzero().squeeze(1)
 
 
 class _Places:
