@@ -172,7 +172,7 @@ class Run:
         opponents = () if alone else config.opponents or tuple(self._game.scripted)
         if not opponents and not alone:
             return ()
-        matches = arena.evenly(config.matches if final else config.quick_matches, self._spec.seats)
+        matches = arena.evenly(config.matches if final else config.quick_matches, self._spec.teams)
         self._metrics.set(names.PHASE, "evaluating")
         self._note(arena.Progress(0, matches * max(len(opponents), 1), opponents[0] if opponents else arena.ALONE))
         self._show(now=True)
@@ -185,7 +185,7 @@ class Run:
                 opponents=opponents,
                 matches=matches,
                 seed=config.seed,
-                seats=self._spec.seats,
+                teams=self._spec.teams,
                 log_dir=self._run_dir / "logs" / "evaluation",
                 fleet=self._config.fleet,
                 progress=self._after_match,

@@ -84,6 +84,11 @@ class GameSpec:
     tables: Mapping[str, NDArray[np.float32]] = field(default_factory=dict)  # constant rows that id leaves index into
 
     @cached_property
+    def teams(self) -> tuple[int, ...]:
+        """[S] the team of each seat. One policy plays all seats of a team."""
+        return teams_in(self.layout, self.seats)
+
+    @cached_property
     def fingerprint(self) -> str:
         """Equal for two specs exactly when a policy made for one understands the other."""
         parts = [self.name, self.seats, self.actions, self.schema, self.obs, sorted(self.layout.items(), key=str)]
@@ -91,6 +96,16 @@ class GameSpec:
         for name in sorted(self.tables):
             digest.update(name.encode() + np.ascontiguousarray(self.tables[name]).tobytes())
         return digest.hexdigest()[:16]
+
+
+def teams_in(layout: Mapping[str, object], seats: int) -> tuple[int, ...]:
+    """The team of each seat as a game says it in `layout["teams"]`; each seat is one of its own where it does not."""
+    named = layout.get("teams")
+    if named is None:
+        return tuple(range(seats))
+    if not isinstance(named, list | tuple) or len(named) != seats or sorted(set(named)) != [*range(len(set(named)))]:
+        raise ProtocolError(f"layout.teams is {named!r}, expected a team for each of {seats} seats, counted from 0")
+    return tuple(named)
 
 
 def _aligned(offset: int, to: int) -> int:

@@ -67,6 +67,7 @@ def evaluate(
     from ludus.metrics.core import Metrics
     from ludus.metrics.times import ACTOR, RunTimes
     from ludus.policies import checkpoint
+    from ludus.spec import teams_in
 
     console = Console(stderr=as_json)
     chosen = checkpoint.find(path)
@@ -75,6 +76,7 @@ def evaluate(
     said = {name: value for name, value in state.options.items() if not servers or name not in game.local}
     options = check(said, game.options, f"{chosen}: options")
     names = _opponents(opponents, game)
+    teams = teams_in(state.game.layout, state.game.seats)
     prepare.install(game, options, console)
     metrics = Metrics(ACTOR)
 
@@ -94,9 +96,9 @@ def evaluate(
             policies,
             agent=AGENT,
             opponents=names if state.game.seats > 1 else (),
-            matches=arena.evenly(matches, state.game.seats),
+            matches=arena.evenly(matches, teams),
             seed=seed,
-            seats=state.game.seats,
+            teams=teams,
             log_dir=Path(logs),
             hosts=hosts or None,
             progress=lambda progress: show(progress.ended, progress.scheduled, progress.opponent),

@@ -1,4 +1,5 @@
-"""One policy against others on a fixed list of matches: every seed is played once from every seat.
+"""One policy against others on a fixed list of matches: every seed is played once from every side, which is a seat in
+games without teams.
 
 All scheduled matches count. Taking the first that end would favour short ones.
 """
@@ -69,50 +70,60 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """Every opponent x every seed x the agent in every seat; a match's number says which of them it is."""
+    """Every opponent x every seed x the agent in every team; a match's number says which of them it is."""
 
     opponents: tuple[str, ...]
     seeds: tuple[int, ...]  # the same for every opponent
-    seats: int
+    teams: tuple[int, ...]  # of each seat
 
     @classmethod
-    def of(cls, opponents: Sequence[str], matches: int, seed: int, seats: int = 2) -> Schedule:
+    def of(cls, opponents: Sequence[str], matches: int, seed: int, teams: Sequence[int] = (0, 1)) -> Schedule:
         """`matches` against each opponent, who sits in all other seats, or alone in one, on seeds drawn from `seed`."""
-        seats = seats if opponents else 1
-        if matches < seats or matches % seats:
-            raise ConfigError(f"matches: {matches} cannot be split over {seats} seats; take a multiple of {seats}")
+        teams = tuple(teams) if opponents else (0,)
+        sides = len(set(teams))
+        if matches < sides or matches % sides:
+            raise ConfigError(f"matches: {matches} cannot be split over {sides} sides; take a multiple of {sides}")
         if len(set(opponents)) != len(opponents):
             raise ConfigError(f"opponents: each may be named once; got {', '.join(opponents)}")
-        drawn = np.random.default_rng(seed).integers(0, 2**53, matches // seats)
-        return cls(tuple(opponents) or (ALONE,), tuple(int(one) for one in drawn), seats)
+        drawn = np.random.default_rng(seed).integers(0, 2**53, matches // sides)
+        return cls(tuple(opponents) or (ALONE,), tuple(int(one) for one in drawn), teams)
+
+    @property
+    def seats(self) -> int:
+        return len(self.teams)
+
+    @property
+    def sides(self) -> int:
+        return len(set(self.teams))
 
     def __len__(self) -> int:
-        return len(self.opponents) * len(self.seeds) * self.seats
+        return len(self.opponents) * len(self.seeds) * self.sides
 
     def matches(self) -> list[tuple[int, int]]:
         """[number, seed] of every match, in the order of their numbers."""
-        return [(number, self.seeds[number // self.seats % len(self.seeds)]) for number in range(len(self))]
+        return [(number, self.seeds[number // self.sides % len(self.seeds)]) for number in range(len(self))]
 
     def opponent(self, number: NDArray[np.int64]) -> NDArray[np.int64]:
-        return number // (len(self.seeds) * self.seats)
+        return number // (len(self.seeds) * self.sides)
 
-    def agent_seat(self, number: NDArray[np.int64]) -> NDArray[np.int64]:
-        return number % self.seats
+    def agents(self, row: NDArray[np.int32], number: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which of these rows of these matches the agent plays."""
+        own: NDArray[np.bool_] = np.array(self.teams)[row % self.seats] == number % self.sides
+        return own
 
-    def place(self, number: int) -> tuple[int, int]:
-        """Which opponent that match is against, and the agent's seat in it."""
-        return number // (len(self.seeds) * self.seats), number % self.seats
+    def place(self, number: int) -> tuple[int, list[int]]:
+        """Which opponent that match is against, and the agent's seats in it."""
+        seats = [seat for seat, team in enumerate(self.teams) if team == number % self.sides]
+        return number // (len(self.seeds) * self.sides), seats
 
     def names(self, number: int, agent: str) -> list[str]:
         """Who sits where."""
-        opponent, seat = self.place(number)
-        names = [self.opponents[opponent]] * self.seats
-        names[seat] = agent
-        return names
+        opponent, seats = self.place(number)
+        return [agent if seat in seats else self.opponents[opponent] for seat in range(self.seats)]
 
     def sample(self, count: int) -> list[int]:
         """At most `count` numbers, as many of each opponent, chosen before anything is played."""
-        each = len(self.seeds) * self.seats
+        each = len(self.seeds) * self.sides
         order = [opponent * each + index for index in range(each) for opponent in range(len(self.opponents))]
         return order[:count]
 
@@ -130,7 +141,7 @@ def play(
     fleet: FleetConfig | None = None,
     hosts: int | None = None,
     deadline_s: float = 3600.0,
-    seats: int = 2,
+    teams: Sequence[int] = (0, 1),
     progress: Callable[[Progress], None] | None = None,
     save_replays: Path | None = None,
     replays: int = 8,
@@ -138,15 +149,15 @@ def play(
 ) -> list[MatchupResult]:
     """Play `matches` against each opponent on hosts of its own; results in the order of the opponents.
 
-    No opponents: a game with one seat, in which the agent plays alone. In one with more than two `seats` the opponent
-    takes all but the agent's. With `save_replays`, the first few matches
+    No opponents: a game with one seat, in which the agent plays alone. The opponent takes all
+    seats but those of the agent's team. With `save_replays`, the first few matches
     (`replays` in all) are written there for `ludus replay`. `metrics`, of the process "actor", learn where the time
     went once the hosts were up. Raises EvaluationError when not all end in time.
     """
     metrics = metrics or Metrics(ACTOR)
     config = fleet or FleetConfig()
     built = msgspec.to_builtins(options)
-    schedule = Schedule.of(opponents, matches, seed, seats)
+    schedule = Schedule.of(opponents, matches, seed, teams)
     with HostFleet(
         game.command(options),
         config,
@@ -186,9 +197,10 @@ def play(
         return results
 
 
-def evenly(matches: int, seats: int) -> int:
-    """At least so many matches that every seed is played once from every seat."""
-    return -(-matches // seats) * seats
+def evenly(matches: int, teams: Sequence[int]) -> int:
+    """At least so many matches that every seed is played once from every side."""
+    sides = len(set(teams))
+    return -(-matches // sides) * sides
 
 
 def contest(
@@ -257,7 +269,7 @@ def choose(arrivals: Arrivals, schedule: Schedule, policies: Mapping[str, Policy
     """Each row's action, chosen by the policy that sits there, one call a policy."""
     action = np.zeros(len(arrivals), np.int32)
     opponent = schedule.opponent(arrivals.match)
-    opponent[arrivals.row % schedule.seats == schedule.agent_seat(arrivals.match)] = -1
+    opponent[schedule.agents(arrivals.row, arrivals.match)] = -1
     present = np.unique(opponent)
     places = [np.flatnonzero(opponent == who) for who in present]
     chosen = launching.act(
@@ -311,15 +323,15 @@ class Tally:
         return int(np.count_nonzero(self._ended))
 
     def choose(self, arrivals: Arrivals) -> None:
-        """Count the agent's decisions, and what it has earned."""
-        own = arrivals.row % self._schedule.seats == self._schedule.agent_seat(arrivals.match)
+        """Count the agent's decisions, and what a seat of it has earned."""
+        own = self._schedule.agents(arrivals.row, arrivals.match)
         agents = arrivals.match[own]
-        self._reward[agents] += arrivals.reward[own]
+        np.add.at(self._reward, agents, arrivals.reward[own] * self._schedule.sides / self._schedule.seats)
         for opponent, decisions in enumerate(np.bincount(self._schedule.opponent(agents))):
             self._counts[opponent]["decisions"] += int(decisions)
 
     def end(self, ending: Ending) -> None:
-        opponent, seat = self._schedule.place(ending.match)
+        opponent, seats = self._schedule.place(ending.match)
         counts = self._counts[opponent]
         if ending.void:
             counts["voided"] += 1
@@ -328,8 +340,8 @@ class Tally:
         if self._ended[ending.match]:
             raise EvaluationError(f"match {ending.match} ended twice; the fleet did not keep to its schedule")
         self._ended[ending.match] = True
-        self._reward[ending.match] += ending.reward[seat]
-        score = float(ending.score[seat])
+        self._reward[ending.match] += float(ending.reward[seats].mean())
+        score = float(ending.score[seats].mean())
         counts["wins" if score > 0.5 else "losses" if score < 0.5 else "ties"] += 1
         counts["truncated"] += ending.truncated
         counts["refused"] += int(ending.facts.get("refused", 0))

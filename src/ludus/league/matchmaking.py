@@ -1,4 +1,5 @@
-"""Shares of matches: self-play, past selves, scripted opponents. In all but self-play exactly one seat learns."""
+"""Shares of matches: self-play, past selves, scripted opponents. In all but self-play exactly one team learns, which is
+one seat in games without teams."""
 
 from __future__ import annotations
 
@@ -55,13 +56,15 @@ class MatchmakerState(Struct, frozen=True):
 class SharedMatchmaker:
     """Draws who plays by the configured shares. `rates` holds the learner's scores per opponent, ties a half."""
 
-    def __init__(self, config: OpponentsConfig, *, seats: int, scripted: Sequence[str], seed: int) -> None:
+    def __init__(self, config: OpponentsConfig, *, teams: Sequence[int], scripted: Sequence[str], seed: int) -> None:
+        """`teams`: of each seat."""
         if config.past + config.scripted > 1:
             raise ConfigError(
                 f"opponents: the shares past={config.past} and scripted={config.scripted} are more than 1 together"
             )
         self._config = config
-        self._seats = seats
+        self._teams = tuple(teams)
+        self._sides = len(set(teams))
         self._scripted = tuple(SCRIPTED + name for name in scripted_names(config, scripted))
         self._generator = np.random.default_rng(seed)
         self._past: tuple[str, ...] = ()
@@ -77,11 +80,11 @@ class SharedMatchmaker:
         self._past = tuple(f"{PAST}{version}" for version in versions)
 
     def pair(self, match: int) -> Pairing:
-        opponent = self._opponent() if self._seats > 1 else None
+        opponent = self._opponent() if self._sides > 1 else None
         if opponent is None:
-            return Pairing(match, (LEARNER,) * self._seats)
-        learns = int(self._generator.integers(self._seats))
-        return Pairing(match, tuple(LEARNER if seat == learns else opponent for seat in range(self._seats)))
+            return Pairing(match, (LEARNER,) * len(self._teams))
+        learns = int(self._generator.integers(self._sides))
+        return Pairing(match, tuple(LEARNER if team == learns else opponent for team in self._teams))
 
     def report(self, pairing: Pairing, ending: Ending) -> None:
         others = [name for name in pairing.policies if name != LEARNER]

@@ -53,6 +53,16 @@ class Tally:
             for reward in (earned if learning is None else earned[learning]).tolist():
                 metrics.observe(names.REWARD, reward)
             for fact, value in ending.facts.items():
-                metrics.observe(names.FACT(fact), value)
+                name, seat = _of_seat(fact, len(rows))
+                if seat is None or learning is None or learning[seat]:
+                    metrics.observe(names.FACT(name), value)
         self._earned[rows] = 0
         self._decisions[rows] = 0
+
+
+def _of_seat(fact: str, seats: int) -> tuple[str, int | None]:
+    """`touches@1` is what seat 1 did; any other name is of the whole match."""
+    name, _, seat = fact.rpartition("@")
+    if name and seat.isdecimal() and int(seat) < seats:
+        return name, int(seat)
+    return fact, None

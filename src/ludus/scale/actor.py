@@ -92,7 +92,7 @@ class Actor:
         learner = self._policy(nets.build(fleet.spec, config.policy, prefers), version)
         self._matchmaker = SharedMatchmaker(
             config.opponents,
-            seats=fleet.spec.seats,
+            teams=fleet.spec.teams,
             scripted=tuple(scripted),
             seed=derive(config.seed, "matchmaking", version),
         )

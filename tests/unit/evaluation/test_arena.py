@@ -16,7 +16,7 @@ from ludus.evaluation.arena import Schedule
 from ludus.games import registry
 from ludus.games.toy.options import ToyOptions
 from ludus.spec import GameSpec
-from ludus.types import Arrivals, Choices, Policy
+from ludus.types import Arrivals, Choices, Ending, Policy
 
 TOY = registry.load("toy")
 NIM = ToyOptions(game="nim")
@@ -45,7 +45,7 @@ def compete(
 
 
 def test_with_more_seats_the_agent_takes_each_once_and_the_opponent_all_others() -> None:
-    schedule = Schedule.of(("a", "b"), arena.evenly(7, 3), seed=1, seats=3)
+    schedule = Schedule.of(("a", "b"), arena.evenly(7, range(3)), seed=1, teams=range(3))
     assert len(schedule) == 18
     assert [schedule.names(number, "me") for number in range(3)] == [
         ["me", "a", "a"],
@@ -56,6 +56,26 @@ def test_with_more_seats_the_agent_takes_each_once_and_the_opponent_all_others()
     assert len({seed for _, seed in schedule.matches()[:3]}) == 1
 
 
+def test_the_agent_takes_all_seats_of_a_team_and_earns_what_one_of_them_did() -> None:
+    schedule = Schedule.of(("a",), arena.evenly(3, (0, 0, 1, 1)), seed=1, teams=(0, 0, 1, 1))
+    assert [schedule.names(number, "me") for number in range(4)] == [
+        ["me", "me", "a", "a"],
+        ["a", "a", "me", "me"],
+    ] * 2
+    tally = arena.Tally(schedule)
+    row, nothing = np.arange(4, dtype=np.int32), np.zeros((4, 0), np.uint8)
+    earned = np.array((1.0, 2.0, 10.0, 20.0), np.float32)
+    for number in range(4):
+        match = np.full(4, number, np.int64)
+        tally.choose(Arrivals(row, match, nothing, nothing.astype(np.bool_), earned, earned < 0))
+        score = np.array((1.0, 1.0, 0.0, 0.0), np.float32)
+        tally.end(Ending(number, row, score, np.array((1.0, 1.0, 0.0, 0.0), np.float32), False, 0))
+    (result,) = tally.results()
+    assert (result.wins, result.losses) == (2, 2)
+    assert result.decisions == 8
+    assert result.reward == pytest.approx((2.5 + 15.0) / 2)
+
+
 def test_a_schedule_gives_every_opponent_the_same_seeds_from_every_seat() -> None:
     schedule = Schedule.of(("a", "b"), 6, seed=1)
     numbers = np.array([number for number, _ in schedule.matches()])
@@ -63,7 +83,9 @@ def test_a_schedule_gives_every_opponent_the_same_seeds_from_every_seat() -> Non
     assert numbers.tolist() == list(range(12))
     for opponent in (0, 1):
         for seat in (0, 1):
-            chosen = (schedule.opponent(numbers) == opponent) & (schedule.agent_seat(numbers) == seat)
+            chosen = (schedule.opponent(numbers) == opponent) & schedule.agents(
+                np.full(len(numbers), seat, np.int32), numbers
+            )
             assert tuple(seeds[chosen]) == schedule.seeds
     assert len(set(schedule.seeds)) == 3
 
@@ -92,7 +114,7 @@ def test_saved_matches_are_chosen_beforehand_and_spread_over_opponents() -> None
 
 
 def test_an_odd_number_of_matches_and_a_twice_named_opponent_are_refused() -> None:
-    with pytest.raises(ConfigError, match="7 cannot be split over 2 seats"):
+    with pytest.raises(ConfigError, match="7 cannot be split over 2 sides"):
         Schedule.of(("a",), 7, seed=1)
     with pytest.raises(ConfigError, match="named once"):
         Schedule.of(("a", "a"), 2, seed=1)

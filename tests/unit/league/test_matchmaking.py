@@ -13,9 +13,18 @@ from ludus.league.matchmaking import MatchmakerState, SharedMatchmaker, scripted
 from ludus.types import Ending, Pairing
 
 
+def test_the_learner_plays_all_seats_of_one_team_or_of_both() -> None:
+    config = OpponentsConfig(past=0.0, scripted=0.5, scripted_names=("strong",))
+    league = SharedMatchmaker(config, teams=(0, 0, 1, 1), scripted=("strong",), seed=3)
+    seen = Counter(league.pair(match).policies for match in range(600))
+    me, other = "learner", "scripted:strong"
+    assert set(seen) == {(me, me, me, me), (me, me, other, other), (other, other, me, me)}
+    assert seen[me, me, me, me] == pytest.approx(300, abs=60)
+
+
 def matchmaker(seats: int = 2, **shares: float) -> SharedMatchmaker:
     config = OpponentsConfig(past=shares.get("past", 0.0), scripted=shares.get("scripted", 0.0))
-    return SharedMatchmaker(config, seats=seats, scripted=("random", "strong", "clever"), seed=3)
+    return SharedMatchmaker(config, teams=range(seats), scripted=("random", "strong", "clever"), seed=3)
 
 
 def ending(score: tuple[float, float], void: str = "") -> Ending:

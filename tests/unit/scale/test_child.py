@@ -95,7 +95,7 @@ class TirelessActor(FakeActor):
         return True
 
     def state(self) -> ActorState:
-        return ActorState("", SharedMatchmaker(OpponentsConfig(), seats=2, scripted=(), seed=1).state())
+        return ActorState("", SharedMatchmaker(OpponentsConfig(), teams=(0, 1), scripted=(), seed=1).state())
 
 
 def test_an_actor_fills_every_slab_once_and_then_waits_until_one_comes_back() -> None:

@@ -1,0 +1,54 @@
+"""What matches tell is counted; what they tell of a seat, where it learns."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from ludus.errors import ProtocolError
+from ludus.metrics import names
+from ludus.metrics.core import Metrics
+from ludus.policies.bank import PolicyBank
+from ludus.rollout.tally import Tally
+from ludus.spec import GameSpec, ObsSpec
+from ludus.types import Arrivals, Ending
+
+
+class Bank:
+    """The learner plays the even rows."""
+
+    def learning(self, row: NDArray[np.int32]) -> NDArray[np.bool_]:
+        even: NDArray[np.bool_] = row % 2 == 0
+        return even
+
+
+def test_facts_of_a_seat_count_where_it_learns_and_facts_of_the_match_always() -> None:
+    metrics = Metrics("actor")
+    tally = Tally(metrics, rows=4)
+    facts = {"turns": 7.0, "touches@0": 3.0, "touches@1": 100.0, "odd@9": 5.0, "@": 1.0}
+    score = np.array((1.0, 0.0), np.float32)
+    endings = tuple(
+        Ending(match, np.array(rows, np.int32), score, score, False, 0, facts)
+        for match, rows in enumerate([(0, 1), (2, 3)])
+    )
+    nothing = np.zeros(0, np.int32)
+    empty = np.zeros((0, 1), np.bool_)
+    none = np.zeros(0, np.float32)
+    arrivals = Arrivals(nothing, nothing.astype(np.int64), empty.view(np.uint8), empty, none, none > 0, endings)
+    tally.count(arrivals, cast(PolicyBank, Bank()))
+    flat = metrics.report()
+    assert flat[names.FACT("turns")] == 7.0
+    assert flat[names.FACT("touches")] == 3.0
+    assert flat[names.FACT("odd@9")] == 5.0
+
+
+def test_teams_are_those_that_the_layout_names_or_one_for_each_seat() -> None:
+    obs = ObsSpec.pack({"state": ("float32", (1,))})
+    assert GameSpec("g", 4, 2, obs, 1).teams == (0, 1, 2, 3)
+    assert GameSpec("g", 4, 2, obs, 1, {"teams": [0, 0, 1, 1]}).teams == (0, 0, 1, 1)
+    for wrong in ([0, 1], [0, 0, 2, 2], "0011"):
+        with pytest.raises(ProtocolError, match=r"layout\.teams"):
+            _ = GameSpec("g", 4, 2, obs, 1, {"teams": wrong}).teams
