@@ -85,8 +85,8 @@ class Ways:
 
 
 def to_score(wanted: Tensor) -> Tensor:
-    """Which of B * k choices [L] to score: the wanted ones [B, k]. On a GPU at play, all: how many are wanted would have
-    to be waited for, which no captured graph can do."""
+    """Which of B * k choices [L] to score: the wanted ones [B, k]. At play on a GPU, all: how many are wanted would
+    have to be waited for, which no captured graph can do."""
     if wanted.is_cuda and not torch.is_grad_enabled():
         return torch.arange(wanted.numel(), device=wanted.device)
     return wanted.reshape(-1).nonzero().squeeze(1)
