@@ -1,0 +1,111 @@
+"""One arena of RocketSim with its cars, made once and used for match after match."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import attrgetter
+from typing import Any
+
+from ludus.games.rocket import controls
+from ludus.games.rocket.starts import Body, Start, aloft
+
+OCTANE = 0
+BLUE, ORANGE = 0, 1
+BOOST_PER_S = 33.3  # as in RLGym; RocketSim has a third of 100
+
+FLAGS = (  # of a car's state, beside what get_gym_state gives
+    "last_controls.jump",
+    "handbrake_val",
+    "has_jumped",
+    "is_jumping",
+    "has_flipped",
+    "flip_time",
+    "has_double_jumped",
+    "air_time_since_jump",
+    "demo_respawn_timer",
+    "time_spent_boosting",
+    "supersonic_time",
+)
+read_flags = attrgetter(*FLAGS)
+
+
+class Pitch:
+    """`cars` are blue ones, then as many orange ones. Any: RocketSim's stubs are not those of its module."""
+
+    def __init__(self, simulator: Any, team: int) -> None:
+        self._simulator = simulator
+        self.arena: Any = simulator.Arena(simulator.GameMode.SOCCAR)
+        rules = self.arena.get_mutator_config()
+        rules.boost_used_per_second = BOOST_PER_S
+        self.arena.set_mutator_config(rules)
+        self._octane = simulator.CarConfig(OCTANE)
+        self._team = team
+        self.cars: list[Any] = []
+        self.pads: list[Any] = self.arena.get_boost_pads()
+        self._rest = simulator.CarControls()
+        self._seat: dict[int, int] = {}  # by a car's id
+        self.touches: list[int] = []  # ticks in contact with the ball since they were last read, by seat
+        self.scored: int | None = None  # the team that did
+        self.arena.set_ball_touch_callback(self._touched)
+        self.arena.set_goal_score_callback(self._goal)
+        self.place(aloft(team))
+        self.arena.step(1)  # the first one takes milliseconds
+
+    def place(self, start: Start) -> None:
+        """Begin a match there. Cars are new ones, since wheels and suspension remember what was before in ways that
+        cannot be set: so the same start and the same actions lead to the same bits, in any arena."""
+        for car in reversed(self.cars):  # places in the simulator's lists are given out again last in, first out
+            self.arena.remove_car(car)
+        self.cars = [self.arena.add_car(side, self._octane) for side in (BLUE, ORANGE) for _ in range(self._team)]
+        self._seat = {car.id: seat for seat, car in enumerate(self.cars)}
+        self._set(start)
+        self.touches = [0] * len(self.cars)
+        self.scored = None
+
+    def step(self, chosen: Sequence[Any], ticks: int, late: int) -> None:
+        """Simulate so many ticks, the first `late` of them with the controls of the step before."""
+        if late:
+            self.arena.step(late)
+        for car, wanted in zip(self.cars, chosen, strict=True):
+            car.set_controls(wanted)
+        if ticks > late:
+            self.arena.step(ticks - late)
+
+    def _set(self, start: Start) -> None:
+        simulator = self._simulator
+        ball = simulator.BallState()
+        self._move(ball, start.ball)
+        self.arena.ball.set_state(ball)
+        for car, body, boost in zip(self.cars, start.cars, start.boost.tolist(), strict=True):
+            state = simulator.CarState()
+            self._move(state, body)
+            state.boost = boost
+            state.is_on_ground = bool(body.position[2] < 20.0)
+            car.set_state(state)
+            car.set_controls(self._rest)
+        full = simulator.BoostPadState()
+        full.is_active = True
+        for pad in self.pads:
+            pad.set_state(full)
+
+    def _move(self, state: Any, body: Body) -> None:
+        vector = self._simulator.Vec
+        state.pos, state.vel = vector(*body.position.tolist()), vector(*body.velocity.tolist())
+        state.ang_vel = vector(*body.spin.tolist())
+        state.rot_mat = self._simulator.RotMat(*(vector(*axis) for axis in body.axes.tolist()))
+
+    def _touched(self, arena: Any, car: Any, data: Any) -> None:
+        self.touches[self._seat[car.id]] += 1
+
+    def _goal(self, arena: Any, team: int, data: Any) -> None:
+        self.scored = int(team)
+
+
+def controls_of(simulator: Any) -> list[Any]:
+    """The table of actions as RocketSim takes them, made once: 90 objects."""
+    made = []
+    for row in controls.table().tolist():
+        named = dict(zip(controls.NAMES, row, strict=True))
+        buttons = {name: bool(named.pop(name)) for name in ("jump", "boost", "handbrake")}
+        made.append(simulator.CarControls(**named, **buttons))
+    return made

@@ -1,0 +1,31 @@
+"""Entry point of Rocket League."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from ludus.games.registry import Game
+from ludus.games.rocket.options import RocketOptions, check
+from ludus.games.rocket.scripted import ChaserPolicy, KeeperPolicy
+from ludus.games.rocket.simulator import rocketsim
+from ludus.games.toy.scripted import RandomPolicy
+from ludus.hosting.command import HostCommand
+
+
+def command(options: RocketOptions) -> HostCommand:
+    check(options)
+    rocketsim(options.meshes)  # what is missing is said here, before a host starts
+    return HostCommand((sys.executable, "-m", "ludus.games.rocket.host"))
+
+
+game = Game(
+    name="rocket",
+    summary="Rocket League soccar on RocketSim, 1v1 to 3v3, with RLGym's observations and actions",
+    options=RocketOptions,
+    command=command,
+    scripted={"random": RandomPolicy, "chaser": ChaserPolicy, "keeper": KeeperPolicy},
+    net="mlp",
+    presets=Path(__file__).parent / "presets",
+    local=frozenset({"meshes"}),
+)

@@ -1,0 +1,36 @@
+"""The Rocket League host: `python -m ludus.games.rocket.host`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import Any
+
+import msgspec
+
+from ludus.errors import ConfigError, SetupError
+from ludus.games.rocket.matches import RocketMatches, spec_of
+from ludus.games.rocket.options import RocketOptions, check
+from ludus.games.rocket.simulator import rocketsim
+from ludus.hosting.match import HostedGame
+from ludus.hosting.serve import serve
+
+
+def make_game(options: Mapping[str, Any]) -> HostedGame:
+    """Any: options as they came in CONFIGURE."""
+    try:
+        chosen = msgspec.convert(dict(options), RocketOptions)
+        check(chosen)
+        rocketsim(chosen.meshes)
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"rocket options: {error}") from error
+    except SetupError as error:  # a host can only refuse: nothing that it does would install it
+        raise ConfigError(str(error)) from error
+    spec = spec_of(chosen)
+    facts = {"rocketsim": version("rocketsim")}
+    return HostedGame(spec, facts=facts, group=lambda slots: RocketMatches(chosen, spec, slots))
+
+
+if __name__ == "__main__":
+    sys.exit(serve(make_game))

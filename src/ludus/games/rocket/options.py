@@ -1,0 +1,84 @@
+"""Options of the Rocket League host."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+from ludus.errors import ConfigError
+from ludus.games.rocket import rewards, starts
+
+Team = Annotated[int, Meta(ge=1, le=3)]
+Positive = Annotated[float, Meta(gt=0.0)]
+Share = Annotated[float, Meta(ge=0.0, le=1.0)]
+
+DEFAULT_REWARDS: Mapping[str, float] = {
+    "goal": 10.0,
+    "concede": -10.0,
+    "ball_to_goal": 2.0,
+    "speed_to_ball": 0.5,
+    "face_ball": 0.1,
+    "touch": 0.5,
+}
+
+
+class RocketOptions(Struct, frozen=True, forbid_unknown_fields=True):
+    team_size: Team = 1  # cars a team: 1v1, 2v2, 3v3; a match has twice as many seats, blue ones first
+    tick_skip: Annotated[int, Meta(ge=1, le=120)] = 8  # ticks of 1/120 s for which a decision holds
+    late_ticks: Annotated[int, Meta(ge=0, le=1)] = (
+        1  # ticks until controls take effect; 1: as in the game, and in RLGym
+    )
+    feature_set: Literal["default", "rich"] = "default"  # default: RLGym's DefaultObs; rich: more, from inside the car
+    room: Annotated[int, Meta(ge=0, le=3)] = 0  # cars a team that observations have room for; 0: team_size
+    rewards: dict[str, float] = msgspec.field(default_factory=dict)  # term -> weight; empty: the file's, or a default
+    rewards_file: str = ""  # YAML with weights, sparse and team_spirit; in place of the three options here
+    sparse: bool = False  # of the terms, only goal and concede count
+    team_spirit: Share = 0.0  # 0: each car earns its own; 1: a team shares what its cars earn
+    starts: dict[str, Annotated[float, Meta(ge=0.0)]] = msgspec.field(
+        default_factory=lambda: {"kickoff": 1.0}
+    )  # kind of start -> weight: kickoff, random, ground, shot
+    timeout_s: Positive = 120.0  # of the match's own time; then it is truncated, and nobody has won
+    no_touch_s: Positive = 30.0  # without a touch; likewise
+    meshes: str = ""  # folder with soccar/*.cmf; empty: those that come with rlgym-rocket-league
+
+    @property
+    def seats(self) -> int:
+        return 2 * self.team_size
+
+    @property
+    def cars_room(self) -> int:
+        return self.room or self.team_size
+
+
+def check(options: RocketOptions) -> None:
+    """What the types cannot say. Raises ConfigError with the option and what would be accepted."""
+    if options.room and options.room < options.team_size:
+        raise ConfigError(f"options.room: {options.room} is less than team_size {options.team_size}; 0 is the same")
+    for name in options.starts:
+        if name not in starts.KINDS:
+            near = difflib.get_close_matches(name, starts.KINDS, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(starts.KINDS)}"
+            raise ConfigError(f"options.starts: there is no start {name!r}; {hint}")
+    if not any(options.starts.values()):
+        raise ConfigError("options.starts: no start has a weight above 0; kickoff: 1 is the default")
+    if options.rewards_file and (options.rewards or options.sparse or options.team_spirit):
+        raise ConfigError("options.rewards_file: the file says rewards, sparse and team_spirit; leave them out here")
+    rewards.refuse_unknown(options.rewards, "options.rewards")
+    rewards_of(options)
+
+
+def rewards_of(options: RocketOptions) -> rewards.Rewards:
+    if options.rewards_file:
+        read = rewards.read_rewards(options.rewards_file)
+        weights, sparse, spirit = read.weights, read.sparse, read.team_spirit
+    else:
+        weights, sparse, spirit = options.rewards or dict(DEFAULT_REWARDS), options.sparse, options.team_spirit
+    made = rewards.Rewards(weights, sparse=sparse, team_spirit=spirit, team=options.team_size)
+    if not made.names:
+        where = "options.rewards_file" if options.rewards_file else "options.rewards"
+        raise ConfigError(f"{where}: nothing is left that could be earned; sparse rewards need goal or concede")
+    return made

@@ -1,0 +1,83 @@
+"""What is in n arenas after a step, as arrays: n arenas, C cars, blue's view and orange's (turned by half)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludus.games.rocket import field
+from ludus.games.rocket.arena import FLAGS, Pitch, read_flags
+
+Floats = NDArray[np.float32]
+
+_BALL, _CAR = 25, 36  # numbers of a body in get_gym_state
+
+
+@dataclass(slots=True)
+class Scene:
+    """Of a car: `cars[:, seat, column, view]`, with the columns below; of the ball likewise."""
+
+    ball: Floats  # [n, 25, 2]
+    cars: Floats  # [n, C, 36, 2]
+    flags: Floats  # [n, C, F] by arena.FLAGS
+    cooldown: Floats  # [n, 34] seconds until a boost pad can be taken again
+    touches: NDArray[np.int64]  # [n, C] ticks of contact with the ball during the step
+    scored: NDArray[np.int64]  # [n] team that scored during the step, else -1
+
+
+# columns of a body, of a car where two are given
+BALL_POSITION, BALL_VELOCITY, BALL_SPIN = slice(0, 3), slice(7, 10), slice(10, 13)
+GOALS, SAVES, SHOTS, DEMOS, PICKUPS, DEMOLISHED, ON_GROUND = 2, 3, 4, 5, 6, 7, 8
+BOOST, POSITION, VELOCITY, SPIN = 10, slice(11, 14), slice(18, 21), slice(21, 24)
+FORWARD, RIGHT, UP = slice(24, 27), slice(27, 30), slice(30, 33)
+FLAG = {name: index for index, name in enumerate(FLAGS)}
+
+
+class SceneReader:
+    """Reads arenas after a step. Boost pads say only whether they can be taken: how long one takes is asked when it was
+    taken, and counted down from there."""
+
+    def __init__(self, arenas: int, cars: int) -> None:
+        self._cars = cars
+        self._cooldown = np.zeros((arenas, field.PADS), np.float32)
+
+    def begin(self, slot: int) -> None:
+        self._cooldown[slot] = 0.0
+
+    def read(self, slots: Sequence[int], pitches: Sequence[Pitch], passed_s: float) -> Scene:
+        """`passed_s`: of simulated time since these were read last."""
+        n, C = len(pitches), self._cars
+        bodies: list[bytes | memoryview] = []
+        flags: list[float] = []
+        touches: list[int] = []
+        scored: list[int] = []
+        for pitch in pitches:
+            bodies += [each.T for each in pitch.arena.get_gym_state()[1:]]  # in the order that they lie in memory
+            for car in pitch.cars:
+                flags += read_flags(car.get_state())
+            touches += pitch.touches
+            pitch.touches = [0] * C
+            scored.append(-1 if pitch.scored is None else pitch.scored)
+        raw = np.frombuffer(b"".join(bodies), np.float32).reshape(n, -1, 2)
+        after = field.PADS + _BALL
+        return Scene(
+            raw[:, field.PADS : after],
+            raw[:, after:].reshape(n, C, _CAR, 2),
+            np.array(flags, np.float32).reshape(n, C, len(FLAGS)),
+            self._cooled(np.array(slots, np.intp), pitches, raw[:, : field.PADS, 0] != 0, passed_s),
+            np.array(touches).reshape(n, C),
+            np.array(scored),
+        )
+
+    def _cooled(
+        self, slots: NDArray[np.intp], pitches: Sequence[Pitch], full: NDArray[np.bool_], passed_s: float
+    ) -> Floats:
+        left = self._cooldown[slots] - np.float32(passed_s)
+        left[full] = 0.0
+        for at, pad in np.argwhere(~full & (left <= 0.0)).tolist():  # taken since, perhaps not for the first time
+            left[at, pad] = pitches[at].pads[pad].get_state().cooldown
+        self._cooldown[slots] = left
+        return left

@@ -1,0 +1,51 @@
+"""RocketSim, an extra that is imported when its first arena is needed, and the collision meshes it needs."""
+
+from __future__ import annotations
+
+import importlib
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from ludus.errors import SetupError
+
+INSTALL = "pip install 'ludus[rocket]'"
+MESHES_OF = "rlgym-rocket-league"  # the package that carries the meshes of the soccar arena
+MESHES_IN = "rlgym/rocket_league/sim/collision_meshes"
+SOCCAR_MESHES = 16
+
+
+def rocketsim(meshes: str = "") -> Any:  # Any: RocketSim's stubs are not those of its module
+    """The module, ready to make soccar arenas. Raises SetupError."""
+    folder = meshes_folder(meshes)
+    try:
+        module = importlib.import_module("RocketSim")
+    except ImportError as error:
+        raise SetupError(f"RocketSim is not installed ({error}); run: {INSTALL}") from error
+    try:
+        module.init(str(folder))
+    except Exception as error:  # bare ones; the second call of a process is refused, too, and harmless
+        if "already" not in str(error).lower():
+            raise SetupError(f"RocketSim refuses the collision meshes in {folder}: {error}") from error
+    return module
+
+
+def meshes_folder(named: str = "") -> Path:
+    """The folder that holds `soccar/*.cmf`: the one that is named, or that of the installed package. SetupError."""
+    folder = Path(named).expanduser() if named else _packaged()
+    found = len(list((folder / "soccar").glob("*.cmf")))
+    if found < SOCCAR_MESHES:
+        hint = "give options.meshes the folder above soccar/" if named else f"install {MESHES_OF} anew"
+        raise SetupError(f"{folder / 'soccar'} has {found} collision meshes, expected {SOCCAR_MESHES}; {hint}")
+    return folder
+
+
+def _packaged() -> Path:
+    try:
+        package = metadata.distribution(MESHES_OF)
+    except metadata.PackageNotFoundError:
+        raise SetupError(
+            f"there are no collision meshes: {MESHES_OF}, which carries them, is not installed; run: {INSTALL}, "
+            "or name a folder with your own in options.meshes"
+        ) from None
+    return Path(str(package.locate_file(MESHES_IN)))
