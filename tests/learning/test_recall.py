@@ -21,7 +21,7 @@ from ludus.scale.actor import Actor
 from ludus.scale.local import SerialSource
 
 OPTIONS = ToyOptions(game="recall", rounds=5, actions=4)
-UPDATES, MATCHES = 40, 100
+UPDATES, MATCHES = 50, 100
 
 
 def learned(memory: MemoryConfig, run_dir: Path) -> float:
@@ -30,7 +30,7 @@ def learned(memory: MemoryConfig, run_dir: Path) -> float:
         UPDATES,
         policy=PolicyConfig(width=8, memory=memory),
         rollout=RolloutConfig(segment=12),  # so that segments begin within matches
-        learner=LearnerConfig(decisions=16 * 12, minibatch=8 * 12, epochs=4, lr=1e-2, lr_schedule="constant"),
+        learner=LearnerConfig(decisions=32 * 12, minibatch=16 * 12, epochs=4, lr=8e-3, entropy_coef=0.03),
     )
     spec = spec_of(OPTIONS)
     fleet = InProcessFleet(spec, lambda: new_match(OPTIONS, spec), 16)
