@@ -28,10 +28,11 @@ def spec_of(game: Any, options: SpielOptions) -> GameSpec:  # Any: OpenSpiel has
 
 def observe(state: Any, seat: int, spec: GameSpec) -> NDArray[np.uint8]:  # Any: OpenSpiel has no types
     """What this seat sees, as one packed row."""
-    row = np.zeros(spec.obs.nbytes, np.uint8)
     remembers = spec.layout["tensor"] == "information_state"
     tensor = state.information_state_tensor if remembers else state.observation_tensor
-    spec.obs.leaf(row, LEAF)[:] = tensor(seat)
+    shown = np.array(tensor(seat), np.float32).view(np.uint8)
+    row = np.zeros(spec.obs.nbytes, np.uint8)  # the only leaf stands at its beginning
+    row[: len(shown)] = shown
     return row
 
 

@@ -1,0 +1,140 @@
+"""How near to equilibrium self-play comes in poker: PPO, PPO with a KL term and R-NaD, on equally many decisions.
+
+    python benchmarks/bench_equilibria.py [--quick] [--save] [--games kuhn leduc] [--seeds 1 2 3]
+
+NashConv is exact (OpenSpiel walks the whole tree) and is that of the policy which a run results in. `rows` hold it at
+the end of a run, as median and spread over the last tenth of it and all seeds; `curves` hold the way there, with CPU
+seconds of play and updates on one core. Uniform play has 0.917 in Kuhn poker and 4.75 in Leduc poker. The last line on
+stdout is one JSON object; --save appends it to benchmarks/results/equilibria.jsonl and draws equilibria.png beside it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks import contest
+from benchmarks.drivers.equilibria import Point, learn, preset
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results" / "equilibria.jsonl"
+PICTURE = RESULTS.with_suffix(".png")
+GOALS = {"kuhn": 0.05, "leduc": 0.6}
+COLOURS = {"ppo": "#D55E00", "ppo_kl": "#0072B2", "rnad": "#009E73"}
+PPO = ("learner.minibatch=512", "learner.epochs=2", "learner.lr=3e-3", "learner.lr_end=1e-4", "learner.gae_lambda=1.0")
+ALGORITHMS = {
+    "ppo": (*PPO, "learner.algorithm=ppo"),
+    "ppo_kl": (
+        *PPO,
+        "learner.algorithm=ppo_kl",
+        "learner.entropy_coef=0",
+        "learner.ppo_kl.coef=1.0",
+        "learner.ppo_kl.refresh=10",
+        "learner.target_kl=0",
+    ),
+    "rnad": (),  # as the preset says
+}
+POINTS = 40  # in a curve
+
+Curves = dict[str, list[list[Point]]]  # "game, algorithm" -> a curve for each seed
+
+
+def main() -> None:
+    chosen = _arguments()
+    curves: Curves = {}
+    for game in chosen.games:
+        for seed in chosen.seeds:
+            for algorithm, sets in ALGORITHMS.items():
+                curve = _run(game, (*sets, f"seed={seed}"), quick=chosen.quick)
+                curves.setdefault(f"{game}, {algorithm}", []).append(curve)
+                contest.say(f"{game}, {algorithm}, seed {seed}: {curve[-1].nash_conv:.3f} in {curve[-1].cpu_s:.0f} s")
+    result = report(curves)
+    if chosen.save:
+        with RESULTS.open("a") as file:
+            file.write(json.dumps(result) + "\n")
+        draw(curves, PICTURE)
+    print(json.dumps(result))
+
+
+def _run(game: str, sets: Sequence[str], *, quick: bool) -> list[Point]:
+    config = preset(game, *sets)
+    if quick:
+        config = preset(game, *sets, f"budget.updates={config.budget.updates // 20}")
+    return list(learn(config, every=max(1, config.budget.updates // POINTS)))
+
+
+def report(curves: Curves) -> dict[str, object]:
+    """As every benchmark ends; with the curves."""
+    rows = {name: _end(found) for name, found in curves.items()}
+    ratios = {}
+    for game in dict.fromkeys(name.partition(", ")[0] for name in curves):
+        for algorithm in ("ppo_kl", "rnad"):
+            ratios[f"{algorithm}_vs_ppo_{game}"] = round(
+                rows[f"{game}, {algorithm}"]["median"] / rows[f"{game}, ppo"]["median"], 3
+            )
+    return {
+        "bench": "equilibria",
+        "commit": contest.commit(ROOT),
+        "machine": contest.machine(),
+        "unit": "NashConv",
+        "rows": rows,
+        "ratios": ratios,
+        "goals": GOALS,
+        "curves": {name: msgspec.to_builtins(found) for name, found in curves.items()},
+    }
+
+
+def _end(curves: Sequence[Sequence[Point]]) -> dict[str, float]:
+    """The last tenth of all curves, how many CPU seconds they took, and what was the least."""
+    last = [point.nash_conv for curve in curves for point in curve[-max(1, len(curve) // 10) :]]
+    least = statistics.median(min(point.nash_conv for point in curve) for curve in curves)
+    return contest.summary(last, least=least, cpu_s=statistics.median(curve[-1].cpu_s for curve in curves))
+
+
+def draw(curves: Mapping[str, Sequence[Sequence[Point]]], path: Path) -> None:
+    """NashConv over decisions, a panel a game, a colour an algorithm, a line a seed; dashed: what is to be reached."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    games = list(dict.fromkeys(name.partition(", ")[0] for name in curves))
+    figure = Figure(figsize=(5.2 * len(games), 4.2), dpi=150, layout="constrained")
+    FigureCanvasAgg(figure)
+    for index, game in enumerate(games):
+        axes = figure.add_subplot(1, len(games), index + 1)
+        for name, found in curves.items():
+            where, _, algorithm = name.partition(", ")
+            for number, curve in enumerate(found if where == game else ()):
+                x, y = [point.decisions / 1e6 for point in curve], [point.nash_conv for point in curve]
+                label = algorithm.replace("_", "-") if number == 0 else None
+                axes.plot(x, y, color=COLOURS[algorithm], linewidth=1.6, label=label)
+        axes.axhline(GOALS[game], color="#888888", linewidth=0.8, linestyle=(0, (4, 4)), zorder=0)
+        axes.set_yscale("log")
+        axes.set_title(f"{game.capitalize()} poker", loc="left", fontsize=12)
+        axes.set_xlabel("million decisions")
+        if index == 0:
+            axes.set_ylabel("NashConv: 0 in an equilibrium")
+        axes.legend(frameon=False)
+        axes.grid(axis="y", color="#E6E6E6", linewidth=0.8)
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.savefig(path)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="a twentieth of the updates: only that it runs")
+    parser.add_argument("--save", action="store_true", help=f"append to {RESULTS.name} and draw {PICTURE.name}")
+    parser.add_argument("--games", nargs="+", choices=tuple(GOALS), default=list(GOALS))
+    parser.add_argument("--seeds", nargs="+", type=int, default=[1])
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+"""Trains on a game of OpenSpiel in this process, and measures the way towards equilibrium."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import torch
+from msgspec import Struct
+
+from ludus.config import load
+from ludus.config.check import check
+from ludus.config.schema import RunConfig
+from ludus.evaluation.exploitability import nash_conv
+from ludus.fleet.inprocess import InProcessFleet
+from ludus.games import registry
+from ludus.games.openspiel import loading
+from ludus.games.openspiel.equilibrium import InformationStates
+from ludus.games.openspiel.matches import SpielMatch
+from ludus.games.openspiel.options import SpielOptions
+from ludus.league.pool import Pool
+from ludus.learner import algorithms
+from ludus.learner.loop import learning_rate
+from ludus.metrics.core import Metrics
+from ludus.policies import nets
+from ludus.scale.actor import Actor
+from ludus.scale.local import SerialSource
+from ludus.seeds import derive
+
+
+class Point(Struct, frozen=True):
+    """Where a run stands."""
+
+    update: int
+    decisions: int  # learned from, each counted once
+    cpu_s: float  # play and updates
+    nash_conv: float  # of the policy that the run results in
+
+
+def preset(name: str, *sets: str) -> RunConfig:
+    """A preset of the game, changed."""
+    game = registry.load("openspiel")
+    return load.load(game.presets / f"{name}.yaml", sets, options_of=lambda _: game.options)
+
+
+def learn(config: RunConfig, *, every: int) -> Iterator[Point]:
+    """Measured after each `every` updates, until the budget's updates are made."""
+    torch.set_num_threads(1)
+    game = registry.load("openspiel")
+    options = check(config.options, SpielOptions, "options")
+    spiel, states = loading.load(options), InformationStates(options)
+    spec, updates = states.spec, config.budget.updates
+    seed = derive(config.seed, "fleet")
+    fleet = InProcessFleet(spec, lambda: SpielMatch(spiel, spec), config.fleet.matches, seed=seed)
+    net = nets.build(spec, config.policy, game.net, seed=derive(config.seed, "weights"))
+    generator = torch.Generator().manual_seed(derive(config.seed, "minibatches"))
+    algorithm = algorithms.build(config.learner, net, spec, generator, torch.device("cpu"))
+    with tempfile.TemporaryDirectory() as folder:
+        pool = Pool(Path(folder), 1)
+        serial = msgspec.structs.replace(config, mode="serial")
+        source = SerialSource(Actor(fleet, serial, prefers=game.net, scripted=game.scripted, pool=pool), Metrics())
+        source.start(algorithm.weights.numpy(), 0)
+        decisions, cpu_s = 0, 0.0
+        for update in range(1, updates + 1):
+            began = time.process_time()
+            batch = source.next(lambda: False)
+            assert batch is not None
+            algorithm.update(batch, learning_rate(config.learner, update / updates))
+            source.publish(algorithm.weights.numpy(), update)
+            decisions += int(batch.learns.sum()) if batch.learns.size else batch.decisions
+            cpu_s += time.process_time() - began
+            if update % every == 0 or update == updates:
+                yield Point(update, decisions, round(cpu_s, 2), nash_conv(algorithm.result, states))
