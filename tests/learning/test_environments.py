@@ -1,0 +1,40 @@
+"""Environments of other people are learned, from their name alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.running import Watch
+
+from ludus import run
+from ludus.cli.prepare import options_of, presets
+from ludus.config import load
+from ludus.config.schema import RunConfig
+from ludus.metrics import names
+
+
+def preset(name: str, *sets: str) -> RunConfig:
+    return load.load(presets()[name], ["device=cpu", "evaluation.every_updates=1000000", *sets], options_of=options_of)
+
+
+def test_cartpole_is_on_its_way_after_twenty_thousand_steps(tmp_path: Path) -> None:
+    watch = Watch()
+    sets = ("mode=serial", "budget.decisions=20000", "learner.lr_schedule=constant", "evaluation.matches=20")
+    small = preset("cartpole", *sets)
+    run.train(small, tmp_path / "run", observer=watch)
+    assert float(watch.numbers[names.RETURN("none")]) >= 100  # random play balances for 22 steps
+
+
+@pytest.mark.slow
+def test_the_cartpole_preset_balances_for_four_hundred_steps(tmp_path: Path) -> None:
+    watch = Watch()
+    run.train(preset("cartpole", "mode=serial"), tmp_path / "run", observer=watch)
+    assert float(watch.numbers[names.RETURN("none")]) >= 400
+
+
+@pytest.mark.slow
+def test_the_connect_four_preset_beats_random_moves(tmp_path: Path) -> None:
+    watch = Watch()
+    run.train(preset("connect-four"), tmp_path / "run", observer=watch)
+    assert float(watch.numbers[names.WIN_RATE("random")]) >= 0.9
