@@ -116,9 +116,8 @@ class Engine:
         return Program(self._judge, self._within, self._spec, self._lane.device, size, draws, self._states)
 
     def _make_room(self, states: RowStates, rows: int) -> None:
-        """For states of so many rows and of the padding's. Graphs know where the states lay, so they go with those."""
-        if len(states.table) <= rows:
-            states.reserve(padded(rows + 1))
+        """For states of so many rows. Graphs know where the states lay, so they go with those."""
+        states.reserve(rows)
         if states.table is not self._table:
             self._programs.clear()
             self._table = states.table
@@ -154,7 +153,7 @@ class Engine:
 
 class Program:
     """What is done for a batch of one padded size, on memory of its own. Rows past those filled in are what they were:
-    nobody reads what is chosen for them, and what they remember is kept in the last row of all states."""
+    nobody reads what is chosen for them, and what they remember is kept in the spare row of the states."""
 
     def __init__(
         self,

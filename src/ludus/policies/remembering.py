@@ -26,15 +26,18 @@ class RowStates:
 
     @property
     def table(self) -> Tensor:
-        """All states [rows, size]; another piece of memory once there is room for more rows."""
+        """All states [rows + 1, size]; another piece of memory once there is room for more rows. The last is spare: no
+        row's, for whoever has to write somewhere."""
         return self._states
 
     def reserve(self, rows: int) -> None:
         """Make room for at least as many."""
-        missing = rows - len(self._states)
-        if missing > 0:
-            with torch.inference_mode(False):  # else it could not be changed outside of that mode
-                self._states = torch.cat((self._states, self._states.new_zeros(missing, self._core.size)))
+        before = self._states
+        if rows < len(before):
+            return
+        with torch.inference_mode(False):  # else it could not be changed outside of that mode
+            self._states = before.new_zeros(max(rows + 1, 2 * len(before)), self._core.size)
+            self._states[: max(len(before) - 1, 0)] = before[:-1]
 
     def recall(self, row: NDArray[np.integer[Any]], opens: NDArray[np.bool_]) -> Recalled:
         """Of rows that decide now; those that open a match begin anew."""

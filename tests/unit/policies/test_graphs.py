@@ -247,6 +247,21 @@ def test_rows_remember_on_a_lane_what_they_remember_without_one(kind: str) -> No
     np.testing.assert_allclose(ours.values(obs, row), theirs.values(obs, row), rtol=1e-4, atol=1e-5)
 
 
+def test_padding_changes_what_no_row_remembers() -> None:
+    ours, _ = pair(PolicyConfig(memory=MemoryConfig(kind="gru", width=8)), "mlp", CountingLane())
+    assert ours.states is not None
+    rows = np.arange(16, dtype=np.int32)
+    for kept in (rows, np.arange(40, dtype=np.int32)):  # as a resumed run does
+        remembered = np.random.default_rng(0).random((len(kept), 8), dtype=np.float32)
+        ours.states.put(kept, remembered)
+        ours.act(arrivals(5))
+        np.testing.assert_array_equal(ours.states.take(kept[5:]), remembered[5:])
+        assert not np.array_equal(ours.states.take(kept[:5]), remembered[:5])
+    ours.act(dataclasses.replace(arrivals(3), row=np.array([50, 51, 99], np.int32)))
+    np.testing.assert_array_equal(ours.states.take(kept[5:]), remembered[5:])
+    assert not ours.states.take(np.arange(60, 99)).any()
+
+
 def test_rows_past_the_room_for_states_make_more_and_graphs_are_captured_anew() -> None:
     lane = CountingLane()
     ours, theirs = pair(PolicyConfig(memory=MemoryConfig(kind="lstm", width=8)), "mlp", lane)
