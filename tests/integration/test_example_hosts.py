@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -133,7 +134,7 @@ require({hosts!r} + '/connect_four.js');
 public final class Noisy implements Host.Setup {{
     public Host.Game setUp(Host.Options options) {{
         System.out.println("a banner");
-        new Thread(() -> {{ while (true) System.out.println("still here"); }}).start();
+        new Thread(() -> {{ for (int i = 0; i < 1000; i++) System.out.println("still here"); }}).start();
         return new TicTacToe().setUp(options);
     }}
 }}
@@ -142,21 +143,102 @@ public final class Noisy implements Host.Setup {{
 }
 
 
+def changed(game: tuple[str, str], language: str, request: pytest.FixtureRequest, folder: Path) -> tuple[str, ...]:
+    """The command of a host made of an example by a file of that name and text."""
+    name, text = game
+    program = folder / name
+    program.write_text(text.format(hosts=str(HOSTS), javascript=str(JAVASCRIPT)))
+    if language != "java":
+        return (*host(language, request)[:-1], str(program))
+    classes = str(request.getfixturevalue("classes"))
+    subprocess.run(["javac", "-cp", classes, "-d", str(folder), str(program)], check=True, timeout=100)
+    return (*JVM, "-cp", f"{classes}:{folder}", "Host", program.stem)
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_what_a_game_prints_does_not_break_a_frame(
     language: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    name, text = NOISE[language]
-    program = tmp_path / name
-    program.write_text(text.format(hosts=str(HOSTS), javascript=str(JAVASCRIPT)))
-    command = (*host(language, request)[:-1], str(program))
-    if language == "java":
-        folder = str(request.getfixturevalue("classes"))
-        subprocess.run(["javac", "-cp", folder, "-d", str(tmp_path), str(program)], check=True, timeout=100)
-        command = (*JVM, "-cp", f"{folder}:{tmp_path}", "Host", "Noisy")
+    command = changed(NOISE[language], language, request, tmp_path)
     trial = Trial(HostCommand(command), {}, matches=4, decisions=40, seed=1, deadline_s=20.0)
     assert "matches ended" in trial.plays()
     assert trial.stops_when_told().startswith("after")
+
+
+WAITS = {
+    "python": (
+        "waiting.py",
+        """
+import asyncio, random, sys
+sys.path.insert(0, {hosts!r})
+from tictactoe import SPEC, TicTacToe
+from ludus.hosting.match import HostedGame
+class Waiting(TicTacToe):
+    async def start(self, seed):
+        self.wait = random.Random(seed)
+        return super().start(seed)
+    async def advance(self, actions):
+        await asyncio.sleep(0.03 * self.wait.random() ** 4)
+        return super().advance(actions)
+make_game = lambda options: HostedGame(SPEC, lambda: Waiting(0))
+""",
+    ),
+    "javascript": (
+        "waiting.js",
+        """
+const ludus = require({javascript!r});
+const {{ serve }} = ludus;
+const later = turn => new Promise(resolve => setTimeout(resolve, 30 * Math.random() ** 4, turn));
+ludus.serve = game => serve({{
+    ...game,
+    setUp(options) {{
+        const {{ newMatch, ...spec }} = game.setUp(options);
+        const waiting = match => ({{ start: s => match.start(s), advance: a => later(match.advance(a)) }});
+        return {{ ...spec, newMatch: () => waiting(newMatch()) }};
+    }},
+}});
+require({hosts!r} + '/connect_four.js');
+""",
+    ),
+    "java": (
+        "Waiting.java",
+        """
+import java.util.Map;
+public final class Waiting implements Host.Setup {{
+    public Host.Game setUp(Host.Options options) {{
+        Host.Game quick = new TicTacToe().setUp(options);
+        Host.Game game = new Host.Game("waiting", 2, 9, 1, quick.obs, () -> new Slow(quick.newMatch.get()));
+        game.threads = 8;
+        return game;
+    }}
+    record Slow(Host.Match match) implements Host.Match {{
+        public Host.Turn start(long seed) throws Exception {{
+            return match.start(seed);
+        }}
+        public Host.Turn advance(Map<Integer, Integer> actions) throws Exception {{
+            Thread.sleep((long) (30 * Math.pow(Math.random(), 4)));
+            return match.advance(actions);
+        }}
+    }}
+}}
+""",
+    ),
+}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_matches_that_wait_send_the_first_first_and_repeat_themselves(
+    language: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    command = changed(WAITS[language], language, request, tmp_path)
+    trial = Trial(HostCommand(command), {}, matches=8, decisions=100, seed=1, deadline_s=20.0)
+    early = re.search(r"([\d,]+) rows came early", trial.sends_the_first_first())
+    assert early is not None
+    assert int(early[1].replace(",", "")) > 0
+    assert "played twice" in trial.repeats()
+    trial.keeps_its_schedule()
+    trial.resumes()
+    trial.is_silent()
 
 
 @pytest.mark.parametrize(
