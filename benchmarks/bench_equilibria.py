@@ -5,7 +5,8 @@
 NashConv is exact (OpenSpiel walks the whole tree) and is that of the policy which a run results in. `rows` hold it at
 the end of a run, as median and spread over the last tenth of it and all seeds; `curves` hold the way there, with CPU
 seconds of play and updates on one core. Uniform play has 0.917 in Kuhn poker and 4.75 in Leduc poker. The last line on
-stdout is one JSON object; --save appends it to benchmarks/results/equilibria.jsonl and draws equilibria.png beside it.
+stdout is one JSON object; --save appends it to benchmarks/results/equilibria.jsonl and draws equilibria.png beside it,
+from the latest of each game there.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def main() -> None:
     if chosen.save:
         with RESULTS.open("a") as file:
             file.write(json.dumps(result) + "\n")
-        draw(curves, PICTURE)
+        draw(latest(RESULTS.read_text().splitlines()), PICTURE)
     print(json.dumps(result))
 
 
@@ -97,6 +98,14 @@ def _end(curves: Sequence[Sequence[Point]]) -> dict[str, float]:
     last = [point.nash_conv for curve in curves for point in curve[-max(1, len(curve) // 10) :]]
     least = statistics.median(min(point.nash_conv for point in curve) for curve in curves)
     return contest.summary(last, least=least, cpu_s=statistics.median(curve[-1].cpu_s for curve in curves))
+
+
+def latest(lines: Sequence[str]) -> Curves:
+    """The last curves of each game and algorithm that were saved: games may be measured one at a time."""
+    found: Curves = {}
+    for line in lines:
+        found |= msgspec.convert(json.loads(line)["curves"], Curves)
+    return found
 
 
 def draw(curves: Mapping[str, Sequence[Sequence[Point]]], path: Path) -> None:

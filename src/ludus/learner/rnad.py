@@ -60,7 +60,8 @@ class Rnad:
         optimiser.set_lr(lr)
         now = moment(config.rnad.schedule, self._updates)
         data = self._intake.take(batch)
-        told = Told.of(batch, data, now.alpha)
+        finetunes = bool(config.rnad.finetune_from) and self._updates >= config.rnad.finetune_from
+        told = Told.of(batch, data, now.alpha, finetunes)
         before, target_before = optimiser.remember(), self.target.weights.vector.clone()
         steps: list[Tensor] = []
         for _ in range(config.epochs):
@@ -136,7 +137,7 @@ class Rnad:
     def _targets(self, part: Minibatch, told: Told, pi: Tensor, log_ratio: Tensor) -> tuple[Tensor, Tensor]:
         """Of the values, and gains over the target net's values, [n] each."""
         settings, shape = self._config.rnad, (-1, told.length)
-        if settings.finetune_from and self._updates >= settings.finetune_from:
+        if told.finetunes:
             pi = post_process(pi, threshold=settings.threshold, discretisation=settings.discretisation)
         at = part.at.view(shape)
         chosen = pi.gather(1, part.action[:, None]).squeeze(1)
@@ -169,9 +170,10 @@ class Told(NamedTuple):
     final_value: Tensor  # [N]
     learns: Tensor  # [N] 0 where nothing is learned, elsewhere such that the mean over the batch is 1
     alpha: Tensor  # [] weight of the latest regularisation policy
+    finetunes: bool  # policies are post-processed
 
     @classmethod
-    def of(cls, batch: SegmentBatch, data: FlatBatch, alpha: float) -> Told:
+    def of(cls, batch: SegmentBatch, data: FlatBatch, alpha: float, finetunes: bool) -> Told:
         learns = batch.learns / np.float32(max(batch.learns.mean(), 1e-6))
         return cls(
             data.length,
@@ -182,6 +184,7 @@ class Told(NamedTuple):
             data.tensor(batch.final_value),
             data.tensor(learns.astype(np.float32)),
             torch.tensor(alpha, device=data.device),
+            finetunes,
         )
 
 

@@ -96,6 +96,19 @@ def test_the_target_follows_and_becomes_the_regularisation_policy_when_the_sched
     assert torch.equal(algorithm.before.weights.vector, targets[4])
 
 
+def test_policies_are_post_processed_in_the_returns_from_the_update_that_is_named() -> None:
+    plain, tuned = (
+        rnad(LearnerConfig(algorithm="rnad", minibatch=32, rnad=RnadConfig(finetune_from=start, threshold=0.3)))
+        for start in (0, 2)
+    )
+    same = []
+    for seed in range(4):
+        for algorithm in (plain, tuned):
+            algorithm.update(batch(seed), 3e-3)
+        same.append(torch.equal(plain.weights.vector, tuned.weights.vector))
+    assert same == [True, True, False, False]
+
+
 @pytest.mark.parametrize("poison", [np.nan, np.inf])
 @pytest.mark.parametrize("field", ["reward", "obs"])
 def test_loss_that_is_not_finite_leaves_all_weights_untouched(field: str, poison: float) -> None:
