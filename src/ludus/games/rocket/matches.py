@@ -66,6 +66,7 @@ class RocketMatches:
                 pitch.place(self._starts.draw(seed))
                 self._pitches[slot] = pitch
                 self._reader.begin(slot)
+                self._reader.note(slot, pitch)
             except Exception as error:  # of the simulator: the match is lost, and its arena is made anew
                 lost[place] = error
         kept = [place for place in range(len(slots)) if place not in lost]
@@ -99,14 +100,13 @@ class RocketMatches:
                 pitch = self._pitches[slot]
                 assert pitch is not None
                 pitch.step([table[each] for each in chosen], ticks, late)
+                self._reader.note(slot, pitch)
             except Exception as error:  # as above
                 lost[place], self._pitches[slot] = error, None
         return lost
 
     def _read(self, where: NDArray[np.intp], passed_s: float) -> Scene:
-        slots = where.tolist()
-        pitches = [pitch for pitch in (self._pitches[slot] for slot in slots) if pitch is not None]
-        seen = self._reader.read(slots, pitches, passed_s)
+        seen = self._reader.scene(passed_s)
         self._before.note(where, seen)
         return seen
 

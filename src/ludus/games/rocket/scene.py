@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,47 +37,59 @@ FLAG = {name: index for index, name in enumerate(FLAGS)}
 
 
 class SceneReader:
-    """Reads arenas after a step. Boost pads say only whether they can be taken: how long one takes is asked when it was
-    taken, and counted down from there."""
+    """Reads arenas after a step: each is noted while what it did is still in the processor's cache, then all become one
+    scene. Boost pads say only whether they can be taken: how long one takes is asked when it was taken, and counted
+    down from there."""
 
     def __init__(self, arenas: int, cars: int) -> None:
         self._cars = cars
         self._cooldown = np.zeros((arenas, field.PADS), np.float32)
+        self._clear()
 
     def begin(self, slot: int) -> None:
         self._cooldown[slot] = 0.0
 
-    def read(self, slots: Sequence[int], pitches: Sequence[Pitch], passed_s: float) -> Scene:
-        """`passed_s`: of simulated time since these were read last."""
-        n, C = len(pitches), self._cars
-        bodies: list[bytes | memoryview] = []
-        flags: list[float] = []
-        touches: list[int] = []
-        scored: list[int] = []
-        for pitch in pitches:
-            bodies += [each.T for each in pitch.arena.get_gym_state()[1:]]  # in the order that they lie in memory
-            for car in pitch.cars:
-                flags += read_flags(car.get_state())
-            touches += pitch.touches
-            pitch.touches = [0] * C
-            scored.append(-1 if pitch.scored is None else pitch.scored)
-        raw = np.frombuffer(b"".join(bodies), np.float32).reshape(n, -1, 2)
+    def note(self, slot: int, pitch: Pitch) -> None:
+        """In order: places in the scene are given as arenas are noted. One that raises here is not noted."""
+        bodies, states = pitch.arena.get_gym_state(), [read_flags(car.get_state()) for car in pitch.cars]
+        self._bodies += [each.T for each in bodies[1:]]  # as they lie in memory
+        for state in states:
+            self._flags += state
+        self._touches += pitch.touches
+        self._scored.append(-1 if pitch.scored is None else pitch.scored)
+        pitch.touches = [0] * self._cars
+        self._slots.append(slot)
+        self._pads.append(pitch.pads)
+
+    def scene(self, passed_s: float) -> Scene:
+        """Of all that were noted, `passed_s` of simulated time after they were before."""
+        n, C = len(self._slots), self._cars
+        raw = np.frombuffer(b"".join(self._bodies), np.float32).reshape(n, field.PADS + _BALL + C * _CAR, 2)
         after = field.PADS + _BALL
-        return Scene(
+        seen = Scene(
             raw[:, field.PADS : after],
             raw[:, after:].reshape(n, C, _CAR, 2),
-            np.array(flags, np.float32).reshape(n, C, len(FLAGS)),
-            self._cooled(np.array(slots, np.intp), pitches, raw[:, : field.PADS, 0] != 0, passed_s),
-            np.array(touches).reshape(n, C),
-            np.array(scored),
+            np.array(self._flags, np.float32).reshape(n, C, len(FLAGS)),
+            self._cooled(raw[:, : field.PADS, 0] != 0, passed_s),
+            np.array(self._touches, np.int64).reshape(n, C),
+            np.array(self._scored, np.int64),
         )
+        self._clear()
+        return seen
 
-    def _cooled(
-        self, slots: NDArray[np.intp], pitches: Sequence[Pitch], full: NDArray[np.bool_], passed_s: float
-    ) -> Floats:
+    def _clear(self) -> None:
+        self._slots: list[int] = []
+        self._bodies: list[bytes | memoryview] = []
+        self._flags: list[float] = []
+        self._touches: list[int] = []
+        self._scored: list[int] = []
+        self._pads: list[list[Any]] = []
+
+    def _cooled(self, full: NDArray[np.bool_], passed_s: float) -> Floats:
+        slots = np.array(self._slots, np.intp)
         left = self._cooldown[slots] - np.float32(passed_s)
         left[full] = 0.0
         for at, pad in np.argwhere(~full & (left <= 0.0)).tolist():  # taken since, perhaps not for the first time
-            left[at, pad] = pitches[at].pads[pad].get_state().cooldown
+            left[at, pad] = self._pads[at][pad].get_state().cooldown
         self._cooldown[slots] = left
         return left
