@@ -26,6 +26,7 @@ class Ending:
     final_obs: NDArray[np.uint8] | None = None  # [S, nbytes] for truncated matches, to bootstrap from
     log: str = ""  # the game's own record, where asked for
     void: str = ""  # reason, for a match lost with its host
+    out: tuple[int, ...] = ()  # of a truncated match: seats for which it had ended before, so nothing is bootstrapped
 
 
 @dataclass(frozen=True, slots=True)

@@ -316,6 +316,7 @@ class Host:
                 head.facts,
                 final_obs,
                 head.log,
+                out=tuple(head.out),
             )
         )
         return [Played(self.index)]

@@ -116,6 +116,7 @@ class InProcessFleet:
                 facts=slot.turn.facts,
                 final_obs=slot.turn.obs if slot.turn.truncated and not void else None,
                 void=void,
+                out=slot.turn.out,
             )
         )
         self._slots[index] = self._begin(index, slot.match)

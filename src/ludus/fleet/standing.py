@@ -80,6 +80,7 @@ class EndingNote(Struct, frozen=True):
     facts: dict[str, float]
     log: str
     void: str
+    out: list[int] = []
 
 
 class HostNote(Struct, frozen=True):
@@ -199,6 +200,7 @@ def _note(ending: Ending) -> EndingNote:
         dict(ending.facts),
         ending.log,
         ending.void,
+        list(ending.out),
     )
 
 
@@ -214,4 +216,5 @@ def _ending(note: EndingNote, final_obs: NDArray[np.uint8] | None) -> Ending:
         final_obs,
         note.log,
         note.void,
+        tuple(note.out),
     )

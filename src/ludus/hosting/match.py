@@ -24,6 +24,7 @@ class Turn:
     truncated: bool = False
     facts: Mapping[str, float] = field(default_factory=dict)  # when over, for the report
     log: str = ""  # when over, the game's own record
+    out: tuple[int, ...] = ()  # when truncated: seats for which it had ended before, as for an agent that died
 
     @property
     def over(self) -> bool:

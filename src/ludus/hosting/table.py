@@ -168,6 +168,7 @@ class Table:
             slot.seed,
             {name: float(value) for name, value in turn.facts.items()},
             turn.log if self._keep_log else "",
+            list(turn.out),
         )
         return encode_ending(head, turn.obs if turn.truncated else None)
 

@@ -48,6 +48,8 @@ class TurnCheck:
         wrong = {name: value for name, value in turn.facts.items() if not math.isfinite(value)}
         if wrong:
             raise BadTurn(f"facts hold {wrong}, expected finite numbers")
+        if not self._seats.issuperset(turn.out):
+            raise BadTurn(f"seats {turn.out} are out, expected some of 0 to {spec.seats - 1}")
         if turn.truncated:
             self._shaped("obs", turn.obs, (spec.seats, spec.obs.nbytes), np.uint8)
             if not self._finite(turn.obs).all():

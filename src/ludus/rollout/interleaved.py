@@ -109,7 +109,8 @@ class InterleavedSegments(Segments):
         self._open.ends[lane, at] = True
         self._open.learns[lane, at] = True
         if ending.truncated and ending.final_obs is not None and len(rows):
-            self._open.final_value[lane, at] = value_of(ending.final_obs[seats], rows)
+            going_on = np.isin(seats, ending.out, invert=True)
+            self._open.final_value[lane, at] = np.where(going_on, value_of(ending.final_obs[seats], rows), 0)
         if self._position[lane] == self._length:
             self._flush(np.array([lane]), np.zeros(1, np.float32))
 

@@ -199,7 +199,8 @@ class Segments:
         self._open.reward[rows, at] = ending.reward[seats]
         self._open.ends[rows, at] = True
         if ending.truncated and ending.final_obs is not None:
-            self._open.final_value[rows, at] = value_of(ending.final_obs[seats], rows)
+            going_on = np.isin(seats, ending.out, invert=True)
+            self._open.final_value[rows, at] = np.where(going_on, value_of(ending.final_obs[seats], rows), 0)
         complete = rows[self._position[rows] == self._length]
         if len(complete):
             self._flush(complete, np.zeros(len(complete), np.float32))

@@ -125,6 +125,7 @@ class EndingHead(msgspec.Struct, frozen=True):
     seed: int
     facts: dict[str, float] = {}
     log: str = ""
+    out: list[int] = []  # of a truncated match: seats for which it had ended before
 
 
 class ErrorBody(msgspec.Struct, frozen=True):

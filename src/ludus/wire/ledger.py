@@ -107,6 +107,10 @@ class Ledger:
             raise ProtocolError(f"ENDING of match {head.number} has scores {head.score}, expected 0 to 1")
         if not all(abs(reward) <= _LARGEST for reward in head.reward):
             raise ProtocolError(f"ENDING of match {head.number} has rewards {head.reward} that float32 cannot hold")
+        if not all(0 <= seat < self._seats for seat in head.out):
+            raise ProtocolError(
+                f"ENDING of match {head.number} has seats {head.out} out, expected 0 to {self._seats - 1}"
+            )
         if final_obs is not None:
             self._check_floats(final_obs, "the final observation")
         if self._running.get(head.number, head.seed) != head.seed:

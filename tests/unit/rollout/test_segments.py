@@ -55,7 +55,7 @@ class SlowSegments:
         if ending.void:
             del row.decisions[row.began :]
             return
-        final = ending.final_obs
+        final = None if seat in ending.out else ending.final_obs
         row.decisions[-1].update(
             reward=ending.reward[seat],
             ends=True,
@@ -139,6 +139,7 @@ class Story:
             seed=0,
             final_obs=random.integers(0, 255, (2, SPEC.obs.nbytes), np.uint8) if kind == 1 else None,
             void="died" if kind == 2 else "",
+            out=(int(random.integers(2)),) if kind == 1 and random.random() < 0.5 else (),
         )
         self.number[slot], self.begun = self.begun, self.begun + 1
         self.learner[slot] = self.seats()

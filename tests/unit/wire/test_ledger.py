@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -35,6 +36,7 @@ def ended(slot: int, number: int, **fields: Any) -> bytes:  # Any: any field may
     head = EndingHead(
         slot, number, fields.get("score", [1.0, 0.0]), fields.get("reward", [0.0, 0.0]), False, fields.get("seed", 0)
     )
+    head = msgspec.structs.replace(head, out=fields.get("out", []))
     return frames.encode_ending(head)[HEADER_BYTES:]
 
 
@@ -255,3 +257,10 @@ def test_a_resumed_slot_opens_with_its_match_and_others_with_numbers_that_follow
         Ledger(SPEC, 1, resume=Resumption([3], 5)).arrivals(came([0], [4], [True]))
     with pytest.raises(ProtocolError, match="match number 2 came twice"):
         Ledger(SPEC, 1, resume=Resumption([None], 5)).arrivals(came([0], [2], [True]))
+
+
+def test_seats_that_are_out_must_be_seats() -> None:
+    ledger = opened()
+    ledger.actions(rows(0, 1))
+    with pytest.raises(ProtocolError, match=r"has seats \[2\] out, expected 0 to 1"):
+        ledger.ending(ended(0, 0, out=[2]))

@@ -50,8 +50,8 @@ def _trouble(name: str, error: Exception) -> str:
 
 
 def _words(error: Exception) -> str:
-    """The error and the innermost line of somebody else's code that it came from."""
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if "importlib" not in frame.filename and frame.filename != __file__]
+    """The error, and the innermost line in the current folder that it came from."""
+    here = os.getcwd() + os.sep
+    own = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.startswith(here)]
     place = f" ({os.path.relpath(own[-1].filename)}:{own[-1].lineno})" if own else ""
     return f"{type(error).__name__}: {error}{place}"

@@ -56,8 +56,8 @@ def _path_of(name: str) -> str:
             return candidate
     known = _known()
     near = difflib.get_close_matches(name.rpartition(".")[2], known, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
-    raise ConfigError(f"options.env: PettingZoo has no {name}; {hint}, or module:function of your own")
+    hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}, and module:function of your own"
+    raise ConfigError(f"options.env: PettingZoo has no {name}; {hint}")
 
 
 def _known() -> list[str]:

@@ -99,8 +99,9 @@ class _Match(ABC):
         """A limit is no end: seats that it stopped are worth the state they stopped in."""
         truncated = bool(self._cut)
         nobody: NDArray[np.bool_] = np.zeros((0, self._seating.spec.actions), np.bool_)
-        facts = {"turns": float(self._steps)}
-        return Turn((), self._writer.rows, nobody, self._earned, by_returns(self._returns.tolist()), truncated, facts)
+        score, facts = by_returns(self._returns.tolist()), {"turns": float(self._steps)}
+        out = tuple(seat for seat in range(len(score)) if truncated and seat not in self._cut)
+        return Turn((), self._writer.rows, nobody, self._earned, score, truncated, facts, out=out)
 
 
 class TurnMatch(_Match):

@@ -102,6 +102,7 @@ def test_a_limit_truncates_and_shows_where_those_who_lived_stopped(kind: str) ->
     assert earned.tolist() == [2.0, 3.0, 3.0]
     shown = match._seating.spec.obs.view(end.obs)["obs"]
     assert shown[1].tolist() == shown[2].tolist() == [3.0, 3.0, 3.0]
+    assert end.out == (0,)  # it had died before, so its last state is worth nothing more
 
 
 def test_seats_with_fewer_actions_and_smaller_observations_are_padded() -> None:
