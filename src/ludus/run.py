@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 import signal
 import threading
@@ -12,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import msgspec
 import torch
@@ -25,9 +26,9 @@ from ludus.evaluation import arena
 from ludus.evaluation.arena import MatchupResult
 from ludus.games import registry
 from ludus.games.registry import Game
-from ludus.league.matchmaking import refuse_unknown, scripted_names
+from ludus.league.curriculum import Change, Curriculum, CurriculumState, Standing
 from ludus.league.pool import Pool
-from ludus.learner import algorithms, compute, devices, memory
+from ludus.learner import algorithms, compute, devices
 from ludus.learner.loop import Learner
 from ludus.learner.replay import Replay, refuse_what_does_not_fit
 from ludus.metrics import names, times
@@ -37,10 +38,9 @@ from ludus.metrics.times import RunTimes
 from ludus.policies import checkpoint, nets, playing
 from ludus.policies.checkpoint import Checkpoints, State
 from ludus.policies.lanes import open_lane
-from ludus.policies.nets import transformer
 from ludus.policies.network import NetPolicy
 from ludus.policies.weights import read_tensors
-from ludus.scale import underway
+from ludus.scale import preflight, underway
 from ludus.scale.actor import layout_of, open_actor, playing_device
 from ludus.scale.local import OverlappedSource, SerialSource
 from ludus.scale.memory import free_bytes
@@ -76,27 +76,42 @@ def train(config: RunConfig, run_dir: Path, *, resume: bool = False, observer: R
     """
     torch.set_num_threads(config.policy.threads)
     game = registry.load(config.game)
-    options = check(config.options, game.options, "options")
-    scripted_names(config.opponents, tuple(game.scripted))  # refuses unknown names before anything starts
-    refuse_unknown(config.evaluation.opponents, tuple(game.scripted), "evaluation.opponents")
-    algorithms.refuse_unfit(config.learner, config.rollout)
-    memory.refuse_unfit(config.policy.memory, config.learner, config.rollout)
-    transformer.refuse_unfit(config.policy)
+    stages = preflight.stages(config, game)
     for line in (*learning(config), playing.describe(playing_device(config, game.net), config.policy)):
         log.info("%s", line)
-    game.command(options)  # installs what is missing here, where the user sees it
+    for options in _options(stages, game):
+        game.command(options)  # installs what is missing here, where the user sees it
     saved = _saved(run_dir, resume)
-    if saved is not None:
-        checkpoint.check_net(checkpoint.read_state(saved), config.policy, game.net, saved)
+    state = None if saved is None else checkpoint.read_state(saved)
+    if saved is not None and state is not None:
+        checkpoint.check_net(state, config.policy, game.net, saved)
+    course = _course(config, state)
+    preflight.refuse_other_nets(stages, game, run_dir / "logs" / "asked")
+    while True:
+        chosen = stages[0 if course is None else course.index]
+        result = _train_stage(chosen, run_dir, game, observer, saved, course)
+        if result is not None:
+            return result
+        saved = _saved(run_dir, resume=True)
+
+
+def _train_stage(
+    config: RunConfig, run_dir: Path, game: Game, observer: RunObserver, saved: Path | None, course: Curriculum | None
+) -> RunResult | None:
+    """Train on hosts of its own. None: another stage is to begin, from the checkpoint that was written last."""
     metrics = Metrics()
+    (options,) = _options((config,), game)
     with game.served(options, config.servers, run_dir / "servers") as served:
         serving = msgspec.structs.replace(config, options=msgspec.to_builtins(served.options))
         with ExitStack() as started:
             with metrics.stage(names.START):
                 source = started.enter_context(_source(serving, run_dir, game, saved, metrics))
-                run = Run(config, run_dir, game, served.options, source, metrics, observer, saved)
+                run = Run(config, run_dir, game, served.options, source, metrics, observer, saved, course)
             with _interrupts() as interrupted:  # before and after, there is nothing to save
-                stopped = not run.train(interrupted)
+                came_to = run.train(interrupted)
+        if came_to == "changed":
+            return None
+        stopped = came_to == "stopped"
         return run.result(() if stopped else run.evaluate(final=True), interrupted=stopped)
 
 
@@ -123,8 +138,12 @@ class Run:
         metrics: Metrics,
         observer: RunObserver,
         saved: Path | None = None,
+        course: Curriculum | None = None,
     ) -> None:
         self._config = config
+        self._course = course
+        self._change_at_s = -math.inf
+        self._change: Change | None = None  # one stage has ended, the next is to begin
         self._run_dir = run_dir
         self._game = game
         self._options = options
@@ -149,22 +168,29 @@ class Run:
             self._restore(saved)
         self._saved_at = self._shown_at = time.monotonic()
         self._evaluated = self._evaluations_due()
+        self._say_stage()
 
-    def train(self, stopped: Callable[[], bool]) -> bool:
-        """Until the budget is used up: True. False when `stopped`. A checkpoint is written in either case."""
+    def train(self, stopped: Callable[[], bool]) -> Literal["finished", "stopped", "changed"]:
+        """Until the budget is used up, `stopped`, or the stage of the curriculum has changed. A checkpoint is written
+        in any case."""
         self._stopped = stopped
         self._source.start(self.algorithm.weights.numpy(), self.learner.version)
         self._playing = True
         self._metrics.set(names.PHASE, "training")
+        came_to: Literal["finished", "stopped", "changed"] = "stopped"
         try:
-            finished = self.learner.run(self._tick, self._after_update)
+            if self.learner.run(self._tick, self._after_update):
+                came_to = "finished"
         except _StoppedError:
-            finished = False
+            pass
+        except _ChangedError:
+            came_to = "changed"
         finally:
-            self._save()
+            if self._change is None:
+                self._save()
             self._playing = False
         self._show(now=True)
-        return finished
+        return came_to
 
     def evaluate(self, *, final: bool = False) -> tuple[MatchupResult, ...]:
         """Play the weights as they are, greedily, against the configured opponents; empty where there are none."""
@@ -202,7 +228,8 @@ class Run:
         latest = self._save()
         if latest is not None:
             mean = sum(self._scores.values()) / len(self._scores)
-            self._attempt(lambda: self._checkpoints.mark_best(latest, mean))
+            stage = 0 if self._course is None else self._course.index
+            self._attempt(lambda: self._checkpoints.mark_best(latest, mean, stage))
         return tuple(results)
 
     def result(self, evaluation: Sequence[MatchupResult], *, interrupted: bool) -> RunResult:
@@ -254,8 +281,46 @@ class Run:
                 self.evaluate()
             except (EvaluationError, FleetError) as error:  # the run itself is none the worse for it
                 log.warning("evaluation after update %d: %s", version, error)
+        if self._course is not None and time.monotonic() >= self._change_at_s:
+            self._change_stage(self._course)
         if time.monotonic() - self._saved_at >= self._config.checkpoint.every_s:
             self._save()
+
+    def _change_stage(self, course: Curriculum) -> None:
+        """Where the rules ask for it. A change that cannot be saved is put off."""
+        before, standing = course.state, self._standing()
+        change = course.due(standing)
+        if change is None:
+            return
+        course.enter(change, standing)
+        self._change = change
+        if self._save() is None:
+            self._change, course.state = None, before
+            self._change_at_s = time.monotonic() + self._config.checkpoint.every_s
+            log.warning("stage %s goes on: the change to %s could not be saved", change.before, change.after)
+            return
+        log.info(
+            "update %d: %s from %s to %s: %s", standing.updates, change.way, change.before, change.after, change.why
+        )
+        raise _ChangedError
+
+    def _standing(self) -> Standing:
+        actor = self._source.state()
+        rates = {} if actor is None else actor.matchmaker.rates
+        return Standing(
+            self.learner.version,
+            int(self._metrics.counter(names.LEARNED)),
+            int(self._metrics.counter(names.MATCHES)),
+            (0, 0.0) if actor is None else actor.reward,
+            {name: (rate.matches, rate.score) for name, rate in rates.items()},
+            self._scores,
+        )
+
+    def _say_stage(self) -> None:
+        if self._course is not None:
+            self._metrics.set(names.STAGE, self._course.index + 1)
+            self._metrics.set(names.STAGES_TOTAL, self._course.stages)
+            self._metrics.set(names.STAGE_NAME, self._course.state.stage)
 
     def _evaluations_due(self) -> int:
         """How many quick evaluations a run this far has had."""
@@ -284,8 +349,15 @@ class Run:
             model = {**checkpoint.net_tensors(self.algorithm.result), **checkpoint.table_tensors(self._spec)}
             optimiser = self.algorithm.state()
             matches = self._attempt(self._write_matches)  # before the state: what the actor counted comes with it
+            if self._change is not None and matches is not None:
+                matches.unlink()  # they belong to the stage that ends
+                matches = None
             replay = self._attempt(self._write_replay)
-            path = self._attempt(lambda: self._checkpoints.save(self._state(), model, optimiser, matches, replay))
+            path = self._attempt(
+                lambda: self._checkpoints.save(
+                    self._state(), model, optimiser, matches, replay, between=self._change is not None
+                )
+            )
         if path is not None:
             self._attempt(self._pool.sweep)
             self._attempt(self._write_times)
@@ -310,7 +382,7 @@ class Run:
 
     def _write_replay(self) -> Path | None:
         """It changes with the version alone."""
-        if self._checkpoints.holds(self.learner.version):
+        if self._checkpoints.holds(self.learner.version) or self._change is not None:
             return None
         path = self._checkpoints.staged(checkpoint.REPLAY)
         return path if self.learner.feed.save(path) else None
@@ -324,24 +396,31 @@ class Run:
             return None
 
     def _state(self) -> State:
-        actor = self._source.state()
+        actor, counters, scores = self._source.state(), self._metrics.counters(), self._scores
+        if self._change is not None:
+            matches = (self._config.fleet.hosts or cores()) * self._config.fleet.matches
+            counted = names.PROMOTIONS if self._change.way == "promoted" else names.FALLBACKS
+            for name, value in ((counted, 1), (names.UNFINISHED, matches)):
+                counters[name] = counters.get(name, 0) + value
+            actor, scores = None if actor is None else actor.forget(), {}
         return State(
             version=self.learner.version,
             game=checkpoint.note_game(self._spec),
             options=dict(self._config.options),
             net=self._game.net if self._config.policy.net == "auto" else self._config.policy.net,
             policy=self._config.policy,
-            counters=self._metrics.counters(),
+            counters=counters,
             training_s=self.learner.training_s,
             generators={"minibatches": checkpoint.encode_generator(self.algorithm.generator)},
             pool=self._pool.versions(),
             actor=None if actor is None else msgspec.to_builtins(actor),
-            scores=self._scores,
+            scores=scores,
+            curriculum=None if self._course is None else msgspec.to_builtins(self._course.state),
         )
 
     def _restore(self, path: Path) -> None:
         state = checkpoint.read_state(path)
-        checkpoint.check_fits(state, self._spec, path)
+        checkpoint.check_fits(state, self._spec, path, staged=self._course is not None)
         checkpoint.load_net(self.algorithm.net, read_tensors(path / checkpoint.MODEL), path)
         self.algorithm.load_state(read_tensors(path / checkpoint.OPTIMISER))
         checkpoint.restore_generator(self.algorithm.generator, state.generators["minibatches"])
@@ -352,6 +431,8 @@ class Run:
             self._metrics.add(names.BEGUN_ANEW, anew)
         self.learner.version, self.learner.training_s = state.version, state.training_s
         self._scores = dict(state.scores)
+        if _begins_stage(state) and not (path / checkpoint.REPLAY).exists():
+            return
         try:
             self.learner.feed.restore(path / checkpoint.REPLAY)
         except CheckpointError as error:
@@ -362,6 +443,26 @@ class _StoppedError(Exception):
     """Leaves an evaluation when the run is to stop."""
 
 
+class _ChangedError(Exception):
+    """Leaves the learner's loop when another stage is to begin."""
+
+
+def _options(configs: Sequence[RunConfig], game: Game) -> list[msgspec.Struct]:
+    return [check(config.options, game.options, "options") for config in configs]
+
+
+def _course(config: RunConfig, state: State | None) -> Curriculum | None:
+    if not config.curriculum:
+        return None
+    kept = None if state is None or state.curriculum is None else msgspec.convert(state.curriculum, CurriculumState)
+    return Curriculum(config.curriculum, kept)
+
+
+def _begins_stage(state: State) -> bool:
+    """Whether it was saved between two stages, or before the first update of one."""
+    return state.curriculum is not None and state.curriculum["updates"] == state.version
+
+
 @contextmanager
 def _source(
     config: RunConfig, run_dir: Path, game: Game, saved: Path | None, metrics: Metrics
@@ -369,8 +470,9 @@ def _source(
     pool = Pool(run_dir / "pool", config.opponents.pool)
     version, state, found = 0, None, None
     if saved is not None:
-        found = _under_way(saved / checkpoint.MATCHES, config, metrics)
         note = checkpoint.read_state(saved)
+        if not _begins_stage(note) or (saved / checkpoint.MATCHES).exists():
+            found = _under_way(saved / checkpoint.MATCHES, config, metrics)
         version, state = note.version, None if note.actor is None else msgspec.convert(note.actor, ActorState)
         pool.retain(note.pool)  # what came after the checkpoint never was; what was thinned since is gone
     if config.mode == "overlapped":

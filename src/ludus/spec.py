@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
 
@@ -96,6 +96,13 @@ class GameSpec:
         for name in sorted(self.tables):
             digest.update(name.encode() + np.ascontiguousarray(self.tables[name]).tobytes())
         return digest.hexdigest()[:16]
+
+    @cached_property
+    def net_fingerprint(self) -> str:
+        """Equal for two specs exactly when a net made for one can choose in the other: how many play, in which teams,
+        and what that variant is called (after the / of the name) may differ."""
+        layout = {name: value for name, value in self.layout.items() if name != "teams"}
+        return replace(self, name=self.name.partition("/")[0], seats=0, layout=layout).fingerprint
 
 
 def teams_in(layout: Mapping[str, object], seats: int) -> tuple[int, ...]:

@@ -42,8 +42,24 @@ def _check_struct(data: object, info: inspect.StructType, root: inspect.StructTy
                 raise ConfigError(f"{place}: is missing; it must be {describe(field.type)}")
         elif isinstance(field.type, inspect.StructType):
             _check_struct(data[name], field.type, root, place)
+        elif data[name] is not None and (optional := _optional_struct(field.type)) is not None:
+            _check_struct(data[name], optional, root, place)
+        elif isinstance(data[name], list | tuple) and (item := _item_struct(field.type)) is not None:
+            for index, each in enumerate(data[name]):
+                _check_struct(each, item, root, f"{place}[{index}]")
         else:
             _check_value(data[name], info.cls, field, place)
+
+
+def _optional_struct(kind: inspect.Type) -> inspect.StructType | None:
+    if not isinstance(kind, inspect.UnionType):
+        return None
+    return next((inner for inner in kind.types if isinstance(inner, inspect.StructType)), None)
+
+
+def _item_struct(kind: inspect.Type) -> inspect.StructType | None:
+    listed = isinstance(kind, inspect.VarTupleType | inspect.ListType) and kind.item_type
+    return listed if isinstance(listed, inspect.StructType) else None
 
 
 def _check_value(value: Any, owner: type, field: inspect.Field, path: str) -> None:  # Any: not yet checked

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 import ludus
-from ludus.config import document, familiar
+from ludus.config import document, familiar, stages
 from ludus.config.check import check
 from ludus.config.schema import RunConfig
 from ludus.cores import cores
@@ -27,14 +27,22 @@ def load(path: Path, sets: Sequence[str] = (), *, options_of: OptionsOf) -> RunC
 
 
 def build(data: Mapping[str, object], *, options_of: OptionsOf) -> RunConfig:
-    """A checked configuration from plain data. The names it may use instead of others are in `familiar`."""
+    """A checked configuration from plain data, its stages checked with it. The names it may use instead of others are
+    in `familiar`."""
     data, environments = familiar.taken(data)
     config = check(data, RunConfig)
     game, main = familiar.parted(config.game)
     struct = options_of(game)
     options = check(familiar.named(config.options, main, struct, config.game), struct, "options")
     fleet = config.fleet if environments is None else familiar.shared_out(environments, config.fleet, cores())
-    return msgspec.structs.replace(config, game=game, options=msgspec.to_builtins(options), fleet=fleet)
+    config = msgspec.structs.replace(config, game=game, options=msgspec.to_builtins(options), fleet=fleet)
+    in_stages(config, options_of=options_of)
+    return config
+
+
+def in_stages(config: RunConfig, *, options_of: OptionsOf) -> tuple[RunConfig, ...]:
+    """The configuration of each stage of its curriculum; itself where it has none."""
+    return stages.configs(config, lambda data: build(data, options_of=options_of))
 
 
 def save(config: RunConfig, path: Path) -> None:

@@ -174,6 +174,51 @@ class BudgetConfig(Struct, frozen=True, forbid_unknown_fields=True):
     updates: CountOrAuto = 0
 
 
+class WinRateAtLeast(Struct, frozen=True, forbid_unknown_fields=True):
+    opponent: str  # a scripted one; in training also past
+    at_least: Share
+    matches: Count = 100  # of the stage, before the rate counts; in evaluations their own number does
+    of: Literal["training", "evaluation"] = "training"  # evaluation: the latest of the stage
+
+
+class WinRateBelow(Struct, frozen=True, forbid_unknown_fields=True):
+    """As WinRateAtLeast, the other way round."""
+
+    opponent: str
+    below: Share
+    matches: Count = 100
+    of: Literal["training", "evaluation"] = "training"
+
+
+class PromoteConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """When the next stage begins: all that are given hold. Everything counts from the begin of the stage."""
+
+    win_rate: WinRateAtLeast | None = None
+    reward: float | None = None  # at least; a learning seat's in a match, mean of the last 200 or so
+    matches: CountOrAuto = 0  # that ended; 0: not asked for
+    updates: CountOrAuto = 0
+    decisions: CountOrAuto = 0  # learned from
+
+
+class FallBackConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """When the stage before begins again: all that are given hold."""
+
+    win_rate: WinRateBelow | None = None
+    reward: float | None = None  # less than that
+    matches: CountOrAuto = 0  # at least, as for promote
+    updates: CountOrAuto = 0
+    decisions: CountOrAuto = 0
+
+
+class StageConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """A part of a run with settings of its own; weights and optimiser go on from stage to stage."""
+
+    name: str
+    set: dict[str, Any] = msgspec.field(default_factory=dict)  # setting -> value, over those of the run
+    promote: PromoteConfig = PromoteConfig()
+    fall_back: FallBackConfig | None = None
+
+
 class RunConfig(Struct, frozen=True, forbid_unknown_fields=True):
     game: str = "showdown"
     options: dict[str, Any] = msgspec.field(default_factory=dict)  # Any: the game's own struct checks it
@@ -189,3 +234,4 @@ class RunConfig(Struct, frozen=True, forbid_unknown_fields=True):
     evaluation: EvaluationConfig = EvaluationConfig()
     checkpoint: CheckpointConfig = CheckpointConfig()
     budget: BudgetConfig = BudgetConfig()
+    curriculum: tuple[StageConfig, ...] = ()  # empty: the whole run is one stage

@@ -47,7 +47,8 @@ def write(run_dir: Path, config: RunConfig, command: str) -> Path:
     if found:
         curve.draw(found, run_dir / CURVE, title)
     kept = times.read(run_dir / times.STAGES_FILE)
-    page = markdown(title, found, figures(csv.read(run_dir / PROGRESS)), command, kept)
+    rows = csv.read(run_dir / PROGRESS)
+    page = markdown(title, found, figures(rows), command, kept, stages(rows))
     (run_dir / REPORT).write_text(page, encoding="utf-8")
     return run_dir / REPORT
 
@@ -65,8 +66,41 @@ def figures(rows: Sequence[Mapping[str, str]]) -> Figures:
     return Figures(training_s, counters)
 
 
+@dataclass(frozen=True, slots=True)
+class StageSpan:
+    """A stage of the curriculum, from when it was first shown."""
+
+    name: str
+    number: str
+    training_s: float
+    updates: float
+
+
+def stages(rows: Sequence[Mapping[str, str]]) -> list[StageSpan]:
+    """The stages of a run in turn, those it fell back to included, from the rows of its progress.csv."""
+    spans: list[StageSpan] = []
+    for row in rows:
+        name = row.get(names.STAGE_NAME)
+        if name and (not spans or spans[-1].name != name):
+            number = f"{_float(row.get(names.STAGE, '')) or math.nan:.0f}"
+            spans.append(
+                StageSpan(
+                    name,
+                    number,
+                    _float(row.get(names.TRAINING_S, "")) or 0.0,
+                    _float(row.get(names.UPDATES, "")) or 0.0,
+                )
+            )
+    return spans
+
+
 def markdown(
-    title: str, found: Sequence[Evaluation], numbers: Figures, command: str, kept: RunTimes | None = None
+    title: str,
+    found: Sequence[Evaluation],
+    numbers: Figures,
+    command: str,
+    kept: RunTimes | None = None,
+    spans: Sequence[StageSpan] = (),
 ) -> str:
     """The page as text."""
     last = found[-1] if found else None
@@ -82,6 +116,10 @@ def markdown(
             lines += ["Every seed is played from every seat. A tie is no win. Intervals are Wilson's, 95%.", ""]
     lines += ["## The run", "", "| | |", "| --- | ---: |"]
     lines += [*(f"| {label} | {value} |" for label, value in _run_rows(numbers)), ""]
+    if spans:
+        lines += ["## Curriculum", "", "| stage | | from | update |", "| ---: | --- | ---: | ---: |"]
+        lines += [f"| {s.number} | {s.name} | {text.duration(s.training_s)} | {s.updates:,.0f} |" for s in spans]
+        lines += ["", "Evaluations are with the settings of the stage they were made in.", ""]
     if kept is not None and kept.times.walls:
         lines += ["## Where the time went", "", *where_the_time_went(kept), ""]
     lines += ["## Again", "", "```", command, "```", ""]

@@ -52,6 +52,12 @@ MATCHES = "progress/matches"
 UPDATES = "progress/updates"
 PHASE = "progress/phase"
 REPORT_S = "progress/report_s"
+STAGE = "curriculum/stage"
+STAGES_TOTAL = "curriculum/stages"
+STAGE_NAME = "curriculum/name"
+PROMOTIONS = "curriculum/promotions"
+FALLBACKS = "curriculum/fallbacks"
+UNFINISHED = "curriculum/unfinished"
 EVALUATED = "evaluation/ended"
 EVALUATION_MATCHES = "evaluation/scheduled"
 EVALUATION_OPPONENT = "evaluation/opponent"
@@ -112,6 +118,12 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric(REPORT_S, "gauge", "s", "time since the report before, which means and shares are of"),
     Metric(ETA_S, "gauge", "s", "training time left if the budget is used up at this speed"),
+    Metric(STAGE, "gauge", "stages", "which stage of the curriculum it is, the first is 1"),
+    Metric(STAGES_TOTAL, "gauge", "stages", "how many the curriculum has"),
+    Metric(STAGE_NAME, "gauge", "text", "what the stage is called"),
+    Metric(PROMOTIONS, "counter", "stages", "times that a stage was left for the next"),
+    Metric(FALLBACKS, "counter", "stages", "times that a stage was left for the one before"),
+    Metric(UNFINISHED, "counter", "matches", "matches that were under way when their stage was left, and ended there"),
     Metric(EVALUATED, "gauge", "matches", "matches of the latest evaluation that have ended"),
     Metric(EVALUATION_MATCHES, "gauge", "matches", "matches of the latest evaluation, against all its opponents"),
     Metric(EVALUATION_OPPONENT, "gauge", "text", "opponent in the match of it that ended last"),

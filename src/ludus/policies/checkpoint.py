@@ -50,6 +50,7 @@ class GameNote(Struct, frozen=True):
     fingerprint: str
     leaves: list[tuple[str, str, list[int]]]
     layout: dict[str, Any]  # Any: the game's own constants
+    net_fingerprint: str = ""
 
 
 class State(Struct, frozen=True):
@@ -66,11 +67,13 @@ class State(Struct, frozen=True):
     pool: list[int] = []
     actor: dict[str, Any] | None = None  # Any: the actor's own state; None when it had not played yet
     scores: dict[str, float] = {}
+    curriculum: dict[str, Any] | None = None  # Any: the curriculum's own state; None: the run has none
 
 
 class Best(Struct, frozen=True):
     name: str
     score: float
+    stage: int = 0  # of the curriculum; scores of a later one count more
 
 
 class Checkpoints:
@@ -87,15 +90,18 @@ class Checkpoints:
         optimiser: Mapping[str, Tensor],
         matches: Path | None = None,
         replay: Path | None = None,
+        *,
+        between: bool = False,
     ) -> Path:
         """Write one, then remove what is not kept. Raises CheckpointError; what was there before stays valid.
 
         `matches` is a file with what is under way, written at `staged`; it is taken over. Where this version was saved
         before, it replaces the one there, and so does the state. `replay`, also taken over, is that of the version.
+        `between` stages there are no matches: what was saved of them is removed, and the state replaced.
         """
         final = self._path(state.version)
         if final.exists():
-            if matches is not None:
+            if matches is not None or between:
                 self._renew(final, state, matches)
             return final
         unfinished = self.folder / f"{UNFINISHED}{final.name}"
@@ -142,14 +148,14 @@ class Checkpoints:
         except msgspec.MsgspecError as error:
             raise CheckpointError(f"cannot read {self.folder / BEST}: {error}") from error
 
-    def mark_best(self, path: Path, score: float) -> bool:
-        """Remember this one as the best if none scored higher. Raises CheckpointError."""
+    def mark_best(self, path: Path, score: float, stage: int = 0) -> bool:
+        """Remember this one as the best if none of its stage or a later one scored higher. Raises CheckpointError."""
         best = self.best()
-        if best is not None and best.score > score and (self.folder / best.name).exists():
+        if best is not None and (best.stage, best.score) > (stage, score) and (self.folder / best.name).exists():
             return False
         unfinished = self.folder / f"{UNFINISHED}{BEST}"
         try:
-            write_bytes(unfinished, msgspec.json.encode(Best(path.name, score)))
+            write_bytes(unfinished, msgspec.json.encode(Best(path.name, score, stage)))
             unfinished.replace(self.folder / BEST)
         except OSError as error:
             raise CheckpointError(_failure(self.folder / BEST, error, self.names())) from error
@@ -159,11 +165,14 @@ class Checkpoints:
     def _path(self, version: int) -> Path:
         return self.folder / f"u{version:08d}"
 
-    def _renew(self, final: Path, state: State, matches: Path) -> None:
+    def _renew(self, final: Path, state: State, matches: Path | None) -> None:
         note = final / f"{UNFINISHED}{STATE}"
         try:
             write_bytes(note, _encoded(state))
-            matches.replace(final / MATCHES)
+            if matches is None:
+                (final / MATCHES).unlink(missing_ok=True)
+            else:
+                matches.replace(final / MATCHES)
             note.replace(final / STATE)
             _sync_folder(final)
         except OSError as error:
@@ -213,9 +222,12 @@ def read_spec(path: Path) -> GameSpec:
     return rebuild_game(note, tables)
 
 
-def check_fits(state: State, spec: GameSpec, path: Path) -> None:
-    """Raise CheckpointError, saying both, unless a policy of this checkpoint understands this game."""
+def check_fits(state: State, spec: GameSpec, path: Path, *, staged: bool = False) -> None:
+    """Raise CheckpointError, saying both, unless a policy of this checkpoint understands this game. In the stages of a
+    curriculum (`staged`) it is enough that its net does."""
     saved = state.game
+    if staged and saved.net_fingerprint == spec.net_fingerprint:
+        return
     for what, ours, theirs in (("game", saved.name, spec.name), ("schema", saved.schema, spec.schema)):
         if ours != theirs:
             raise CheckpointError(
@@ -275,7 +287,16 @@ def load_agent(
 
 def note_game(spec: GameSpec) -> GameNote:
     leaves = [(leaf.name, leaf.dtype, list(leaf.shape)) for leaf in spec.obs.leaves]
-    return GameNote(spec.name, spec.seats, spec.actions, spec.schema, spec.fingerprint, leaves, dict(spec.layout))
+    return GameNote(
+        spec.name,
+        spec.seats,
+        spec.actions,
+        spec.schema,
+        spec.fingerprint,
+        leaves,
+        dict(spec.layout),
+        spec.net_fingerprint,
+    )
 
 
 def rebuild_game(note: GameNote, tables: Mapping[str, NDArray[np.float32]]) -> GameSpec:

@@ -49,6 +49,15 @@ class Rollout:
         self._choosing = metrics.stage(names.POLICIES)
         self._sending = metrics.stage(names.SEND)
 
+    @property
+    def recent_reward(self) -> tuple[int, float]:
+        """Of how many matches of a learning seat, and their mean; may be set to go on from another's."""
+        return self._tally.recent
+
+    @recent_reward.setter
+    def recent_reward(self, recent: tuple[int, float]) -> None:
+        self._tally.recent = recent
+
     def play(self, batch: SegmentBatch, stopped: Callable[[], bool]) -> bool:
         """Play until the batch is full: True. False when `stopped`, asked between any two forwards, said so."""
         self._segments.fill(batch)

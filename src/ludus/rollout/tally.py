@@ -13,12 +13,18 @@ from ludus.metrics.core import Metrics
 from ludus.policies.bank import PolicyBank
 from ludus.types import Arrivals, Ending
 
+MEMORY = 200  # learning seats whose matches the recent reward looks back on, about
+
 
 class Tally:
+    """`recent` is of how many learning seats, and what they earned in a match: the mean of all while they are few, then
+    one that forgets."""
+
     def __init__(self, metrics: Metrics, rows: int) -> None:
         self._metrics = metrics
         self._earned = np.zeros(rows, np.float64)  # in the row's running match
         self._decisions = np.zeros(rows, np.int64)
+        self.recent = (0, 0.0)
 
     def count(self, arrivals: Arrivals, bank: PolicyBank) -> None:
         """Call before the bank forgets who played the matches that ended."""
@@ -52,6 +58,8 @@ class Tally:
             earned = self._earned[rows] + ending.reward
             for reward in (earned if learning is None else earned[learning]).tolist():
                 metrics.observe(names.REWARD, reward)
+                ended, mean = self.recent[0] + 1, self.recent[1]
+                self.recent = (ended, mean + (reward - mean) / min(ended, MEMORY))
             for fact, value in ending.facts.items():
                 name, seat = _of_seat(fact, len(rows))
                 if seat is None or learning is None or learning[seat]:

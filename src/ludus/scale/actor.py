@@ -134,12 +134,13 @@ class Actor:
         self._bank.retire(name for name in self._bank.names if name.startswith(PAST) and name not in self._past)
 
     def state(self) -> ActorState:
-        return ActorState(encode_generator(self._generator), self._matchmaker.state())
+        return ActorState(encode_generator(self._generator), self._matchmaker.state(), self._rollout.recent_reward)
 
     def restore(self, state: ActorState) -> None:
         """Call after `set_past`."""
         restore_generator(self._generator, state.sampling)
         self._matchmaker.restore(state.matchmaker)
+        self._rollout.recent_reward = state.reward
 
     def save(self, path: Path, handed: Sequence[SegmentBatch] = ()) -> bool:
         """Write all that is under way into a file, with batches that were `handed` over and nobody has learned from.

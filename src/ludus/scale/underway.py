@@ -33,6 +33,12 @@ class ActorState(Struct, frozen=True):
 
     sampling: str
     matchmaker: MatchmakerState
+    reward: tuple[int, float] = (0, 0.0)  # of how many matches of a learning seat, and their mean lately
+
+    def forget(self) -> ActorState:
+        """As it is at the begin of a stage: draws go on, how matches ended in other stages counts no more."""
+        matchmaker = msgspec.structs.replace(self.matchmaker, rates={})
+        return msgspec.structs.replace(self, matchmaker=matchmaker, reward=(0, 0.0))
 
 
 class Note(Struct, frozen=True):

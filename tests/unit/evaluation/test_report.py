@@ -78,3 +78,19 @@ def test_a_game_with_one_seat_is_told_by_what_it_earned(tmp_path: Path) -> None:
     assert "Win rates" not in page
     curve.draw(found, tmp_path / "curve.png", "gymnasium CartPole-v1")
     assert (tmp_path / "curve.png").stat().st_size > 1000
+
+
+def test_the_page_says_when_each_stage_began(tmp_path: Path) -> None:
+    told = [("one", 0.0, 0), ("one", 5.0, 3), ("two", 6.0, 4), ("one", 9.0, 7)]
+    with csv.ProgressCsv(tmp_path / "progress.csv") as progress:
+        for name, training_s, updates in told:
+            number = {"one": 1, "two": 2}[name]
+            stage: Numbers = {names.STAGE: number, names.STAGE_NAME: name}
+            progress.on_progress({names.TRAINING_S: training_s, names.UPDATES: updates, **stage})
+    page = report.write(tmp_path, RunConfig(game="toy"), "ludus train toy").read_text()
+    table = page.partition("## Curriculum")[2].partition("Evaluations")[0]
+    assert [line for line in table.splitlines() if line.startswith("|")][2:] == [
+        "| 1 | one | 0:00 | 0 |",
+        "| 2 | two | 0:06 | 4 |",
+        "| 1 | one | 0:09 | 7 |",
+    ]

@@ -159,10 +159,10 @@ class _Identity:
 
 class _Nim:
     def __init__(self, options: ToyOptions) -> None:
-        self._largest = options.pile
+        self._largest = min(options.dealt or options.pile, options.pile)
 
     def start(self, random: random.Random) -> None:
-        self._pile = random.randint(NIM_TAKES + 1, self._largest)
+        self._pile = random.randint(NIM_TAKES + 1, max(self._largest, NIM_TAKES + 1))
         self._mover = 0
 
     def seats(self) -> tuple[int, ...]:

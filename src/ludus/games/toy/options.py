@@ -12,7 +12,8 @@ After = Annotated[int, Meta(ge=0)]
 
 class ToyOptions(Struct, frozen=True, forbid_unknown_fields=True):
     game: Literal["identity", "nim", "rps", "recall"] = "nim"
-    pile: Annotated[int, Meta(ge=4)] = 12  # nim: the largest pile a match may start with
+    pile: Annotated[int, Meta(ge=4)] = 12  # nim: the largest pile that can be shown, and that a match may start with
+    dealt: Annotated[int, Meta(ge=0)] = 0  # nim: the largest that matches do start with, from 4 to pile; 0: pile
     rounds: Count = 8  # identity, rps and recall: decisions of a seat in a match
     actions: Annotated[int, Meta(ge=2)] = 4  # identity and recall
     truncate_after: After = 0  # turns; a match that is longer is truncated

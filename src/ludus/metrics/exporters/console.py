@@ -77,7 +77,7 @@ class Screen:
         shown = Group(
             self._title(),
             _budget(self.numbers),
-            Text(text.evaluated(self.numbers), style="cyan", justify="right", no_wrap=True, overflow="ellipsis"),
+            _under_way(self.numbers),
             _columns(("Speed", "Learning", "Matches"), [_pairs(block) for block in blocks]),
             Text(),
             _columns(
@@ -118,6 +118,15 @@ def _budget(numbers: Numbers) -> RenderableType:
     row.add_column(ratio=1)
     row.add_column(no_wrap=True, width=words.cell_len)
     row.add_row(ProgressBar(total=1.0, completed=0.0 if math.isnan(done) else done, width=None), words)
+    return row
+
+
+def _under_way(numbers: Numbers) -> RenderableType:
+    """The stage of the curriculum, and how far an evaluation is."""
+    row = Table.grid(expand=True)
+    row.add_column(ratio=1, no_wrap=True)
+    row.add_column(justify="right", no_wrap=True)
+    row.add_row(*(Text(words, style="cyan", no_wrap=True) for words in (text.stage(numbers), text.evaluated(numbers))))
     return row
 
 

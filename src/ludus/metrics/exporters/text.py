@@ -64,6 +64,14 @@ def span(ms: float) -> str:
     return "-"
 
 
+def stage(numbers: Numbers) -> str:
+    """Which stage of the curriculum it is; empty without one."""
+    at, total = number(numbers, names.STAGE), number(numbers, names.STAGES_TOTAL)
+    if math.isnan(at + total):
+        return ""
+    return f"stage {at:.0f} of {total:.0f}: {numbers.get(names.STAGE_NAME, '')}"
+
+
 def evaluated(numbers: Numbers) -> str:
     """How far an evaluation under way is; empty when there is none."""
     ended, scheduled = number(numbers, names.EVALUATED), number(numbers, names.EVALUATION_MATCHES)
@@ -91,6 +99,7 @@ def line(numbers: Numbers) -> str:
 
     parts = [
         f"{percent(get(names.PROGRESS))} {numbers.get(names.PHASE, '')} {evaluated(numbers)}".strip(),
+        *([stage(numbers)] if stage(numbers) else []),
         f"{duration(get(names.TRAINING_S))} trained, {duration(get(names.ETA_S))} left",
         f"{count(get(names.DECISIONS_PER_S))} decisions/s",
         f"{count(get(names.MATCHES_PER_HOUR))} matches/h",

@@ -117,3 +117,9 @@ def test_warnings_scroll_by_above_the_table_and_the_terminal_is_given_back() -> 
     assert "Wins, final" in captured.get()
     assert captured.get().endswith("\x1b[?25h")  # the cursor is visible again
     assert logger.handlers == before
+
+
+def test_the_stage_of_a_curriculum_is_shown() -> None:
+    stage: dict[str, float | str] = {names.STAGE: 2, names.STAGES_TOTAL: 5, names.STAGE_NAME: "2v2"}
+    assert any("stage 2 of 5: 2v2" in line for line in drawn(80, 24, {**NUMBERS, **stage}))
+    assert not any("stage" in line and " of " in line for line in drawn(80, 24, NUMBERS))

@@ -1,0 +1,88 @@
+"""The configuration of each stage of a curriculum: that of the run with the stage's own settings put over it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from ludus.config.schema import FallBackConfig, PromoteConfig, RunConfig, StageConfig
+from ludus.errors import ConfigError
+
+WHOLE_RUN = {  # what cannot change from stage to stage, and why
+    "game": "a curriculum is of one game",
+    "seed": "it is the whole run's",
+    "mode": "it is the whole run's",
+    "device": "it is the whole run's",
+    "policy": "the net goes on from stage to stage",
+    "budget": "it is the whole run's; promote says how long a stage lasts",
+    "checkpoint": "it is the whole run's",
+    "curriculum": "stages have no stages of their own",
+    "learner.algorithm": "the optimiser goes on from stage to stage",
+}
+
+Build = Callable[[Mapping[str, object]], RunConfig]
+"""Plain data into a checked configuration; raises ConfigError with the path in it."""
+
+
+def configs(config: RunConfig, build: Build) -> tuple[RunConfig, ...]:
+    """Of every stage in turn; of a run without stages, its own alone. Raises ConfigError for the first that is wrong,
+    with its path: curriculum[1].set.options.pile."""
+    if not config.curriculum:
+        return (config,)
+    refuse_bad_rules(config.curriculum)
+    return tuple(_in_stage(config, index, build) for index in range(len(config.curriculum)))
+
+
+def refuse_bad_rules(stages: tuple[StageConfig, ...]) -> None:
+    """Rules that could never hold, or would have nothing to lead to."""
+    seen: set[str] = set()
+    for index, stage in enumerate(stages):
+        place = f"curriculum[{index}]"
+        if not stage.name or stage.name in seen:
+            raise ConfigError(f"{place}.name: {stage.name!r} must be a name that no stage before it has")
+        seen.add(stage.name)
+        last = index == len(stages) - 1
+        if last and stage.promote != PromoteConfig():
+            raise ConfigError(f"{place}.promote: {stage.name} is the last stage, none follows; leave it out")
+        if not last and stage.promote == PromoteConfig():
+            raise ConfigError(
+                f"{place}.promote: {stage.name} would never end; give at least one of "
+                f"{', '.join(PromoteConfig.__struct_fields__)}"
+            )
+        if stage.fall_back is None:
+            continue
+        if index == 0:
+            raise ConfigError(f"{place}.fall_back: {stage.name} is the first stage, none is before; leave it out")
+        if stage.fall_back == FallBackConfig():
+            raise ConfigError(
+                f"{place}.fall_back: says not when; give at least one of {', '.join(FallBackConfig.__struct_fields__)}"
+            )
+
+
+def _in_stage(config: RunConfig, index: int, build: Build) -> RunConfig:
+    stage, place = config.curriculum[index], f"curriculum[{index}].set"
+    data: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(config, curriculum=()))  # Any: plain data
+    for key, value in stage.set.items():
+        _put(data, key, value, place)
+    try:
+        return build(data)
+    except ConfigError as error:
+        raise ConfigError(f"{place}.{error}") from error
+
+
+def _put(data: dict[str, Any], path: str, value: object, place: str) -> None:  # Any: plain data
+    keys = path.split(".")
+    for depth in range(1, len(keys) + 1):
+        reason = WHOLE_RUN.get(".".join(keys[:depth]))
+        if reason:
+            raise ConfigError(f"{place}.{path}: cannot change from stage to stage: {reason}")
+    section = data
+    for depth, key in enumerate(keys[:-1], 1):
+        section = section.setdefault(key, {})
+        if not isinstance(section, dict):
+            raise ConfigError(f"{place}.{path}: {'.'.join(keys[:depth])} is {section!r}, not a section with keys")
+    if path == "options" or (keys[0] != "options" and isinstance(section.get(keys[-1]), dict)):
+        raise ConfigError(f"{place}.{path}: is a section; name the settings in it, as in {path}.NAME")
+    section[keys[-1]] = value

@@ -1,0 +1,144 @@
+"""When a run goes on to its next stage, or back to the one before. Pure: numbers in, the stage out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from msgspec import Struct
+
+from ludus.config.schema import (
+    FallBackConfig,
+    OpponentsConfig,
+    PromoteConfig,
+    StageConfig,
+    WinRateAtLeast,
+    WinRateBelow,
+)
+from ludus.errors import ConfigError
+from ludus.league.matchmaking import refuse_unknown, scripted_names
+
+PAST = "past"  # all past selves together
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a run stands. Totals are of the whole run; rates and means of the stage alone."""
+
+    updates: int
+    decisions: int
+    matches: int
+    reward: tuple[int, float] = (0, 0.0)  # matches it is of, mean
+    trained: Mapping[str, tuple[int, float]] = field(default_factory=dict)  # by opponent: matches, score
+    evaluated: Mapping[str, float] = field(default_factory=dict)  # by opponent: win rate
+
+
+class CurriculumState(Struct, frozen=True):
+    """Totals when the stage began, and its name: stages may be added or moved before a run is resumed."""
+
+    stage: str
+    updates: int = 0
+    decisions: int = 0
+    matches: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    way: Literal["promoted", "fell back"]
+    before: str
+    after: str
+    why: str  # the rules that held, in words
+
+
+class Curriculum:
+    """Begins with the first stage, or where the `state` of another says. Raises ConfigError when that stage is no
+    more."""
+
+    def __init__(self, stages: Sequence[StageConfig], state: CurriculumState | None = None) -> None:
+        self._stages = stages
+        names = [stage.name for stage in stages]
+        if state is not None and state.stage not in names:
+            raise ConfigError(f"curriculum: the run is in stage {state.stage!r}, but there are only {', '.join(names)}")
+        self.state = state or CurriculumState(names[0])
+
+    @property
+    def stages(self) -> int:
+        return len(self._stages)
+
+    @property
+    def index(self) -> int:
+        return next(at for at, stage in enumerate(self._stages) if stage.name == self.state.stage)
+
+    def due(self, standing: Standing) -> Change | None:
+        """The change that the rules ask for; to go back comes before to go on."""
+        at, began = self.index, self.state
+        stage = self._stages[at]
+        since = Standing(
+            standing.updates - began.updates,
+            standing.decisions - began.decisions,
+            standing.matches - began.matches,
+            standing.reward,
+            standing.trained,
+            standing.evaluated,
+        )
+        if stage.fall_back is not None and at > 0 and (why := held(stage.fall_back, since)):
+            return Change("fell back", stage.name, self._stages[at - 1].name, why)
+        if at + 1 < len(self._stages) and (why := held(stage.promote, since)):
+            return Change("promoted", stage.name, self._stages[at + 1].name, why)
+        return None
+
+    def enter(self, change: Change, standing: Standing) -> None:
+        self.state = CurriculumState(change.after, standing.updates, standing.decisions, standing.matches)
+
+
+def held(rules: PromoteConfig | FallBackConfig, since: Standing) -> str:
+    """What held, in words, when all rules that are given do; else nothing."""
+    said: list[str] = []
+    for name in ("matches", "updates", "decisions"):
+        wanted, seen = getattr(rules, name), getattr(since, name)
+        if wanted:
+            said.append(f"{seen:,} {name}" if seen >= wanted else "")
+    if rules.reward is not None:
+        matches, mean = since.reward
+        fits = mean >= rules.reward if isinstance(rules, PromoteConfig) else mean < rules.reward
+        said.append(f"reward {mean:.3g}" if matches and fits else "")
+    if rules.win_rate is not None:
+        said.append(_win_rate(rules.win_rate, since))
+    return ", ".join(said) if said and all(said) else ""
+
+
+def refuse_unplayed(
+    stage: StageConfig, opponents: OpponentsConfig, evaluated: Sequence[str], known: Sequence[str], place: str
+) -> None:
+    """ConfigError for a win rate against somebody whom the stage, with these settings, never plays."""
+    for part, rules in (("promote", stage.promote), ("fall_back", stage.fall_back)):
+        if rules is None or rules.win_rate is None:
+            continue
+        path, name = f"{place}.{part}.win_rate.opponent", rules.win_rate.opponent
+        if rules.win_rate.of == "evaluation":
+            met = tuple(evaluated) or tuple(known)
+            setting = "evaluation.opponents"
+        else:
+            met = scripted_names(opponents, known) if opponents.scripted else ()
+            met = (*met, PAST) if opponents.past else met
+            setting = "opponents"
+        if name != PAST:
+            refuse_unknown((name,), known, path)
+        if name not in met:
+            raise ConfigError(
+                f"{path}: {name} is not played in this stage, whose {setting} are {', '.join(met) or 'nobody'}; "
+                "name one of those, or let it play"
+            )
+
+
+def _win_rate(rule: WinRateAtLeast | WinRateBelow, since: Standing) -> str:
+    if rule.of == "evaluation":
+        rate = since.evaluated.get(rule.opponent)
+    else:
+        matches, score = since.trained.get(rule.opponent, (0, 0.0))
+        rate = score if matches >= rule.matches else None
+    if rate is None:
+        return ""
+    fits = rate < rule.below if isinstance(rule, WinRateBelow) else rate >= rule.at_least
+    return f"{100 * rate:.1f}% won against {rule.opponent} in {rule.of}" if fits else ""
