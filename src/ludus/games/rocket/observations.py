@@ -18,6 +18,9 @@ _PHYSICS = np.r_[scene.POSITION, scene.FORWARD, scene.UP, scene.VELOCITY, scene.
 _PHYSICS_SCALE = np.repeat(np.array((_DISTANCE, 1, 1, _SPEED, _SPIN, 1 / 100), np.float32), (3, 3, 3, 3, 3, 1))
 _BALL = np.r_[scene.BALL_POSITION, scene.BALL_VELOCITY, scene.BALL_SPIN]
 _BALL_SCALE = np.repeat(np.array((_DISTANCE, _SPEED, _SPIN), np.float32), 3)
+_MOVING = np.r_[scene.POSITION, scene.VELOCITY]
+_BALL_NUMBERS, _CAR_NUMBERS = 25, 36  # in a scene, in each of two views
+_OWN, _SHOWN = 9, 4
 _GOALS = np.array(((0, field.BACK_WALL_Y, field.GOAL_Z), (0, -field.BACK_WALL_Y, field.GOAL_Z)), np.float32)
 
 
@@ -44,110 +47,122 @@ RELATIVE = 18  # as the car sees it: ball (where, how it moves), own movement, b
 
 
 class Observer:
-    """Writes rows [n, S, nbytes]. Seats see the field from their own side: they attack towards positive y."""
+    """Writes rows [n, S, nbytes]. Seats see the field from their own side: they attack towards positive y.
+
+    The numbers of DefaultObs are one gather: `_source` says for each of them, seat by seat, which number of an arena it
+    is, and `_scale` by what it is multiplied."""
 
     def __init__(self, feature_set: str, team: int, room: int) -> None:
         self.obs = layout(feature_set, room)
         self._rich = feature_set == "rich"
-        self._team, self._room = team, room
-        self._order = [_order(seat, team, room) for seat in range(2 * team)]
+        self._team = team
+        order = [_order(seat, team, room) for seat in range(2 * team)]
+        listed = np.array(order)[:, 1:]
+        self._others = np.minimum(listed, 2 * team - 1)  # [S, others]; of cars that are not there, any
+        self._there = (listed < 2 * team)[None, :, :, None, None].astype(np.float32)
+        self._sides = np.repeat((0, 1), team)  # [S]
+        self._source, self._scale = _gathered(order, team)
 
     def rows(self, seen: Scene, held: Floats, clock: Floats) -> NDArray[np.uint8]:
         """`held` [n, S, 8]: the controls of the last decision; `clock` [n, 2]: shares of the time limits used up."""
-        n, C, team = len(seen.ball), seen.cars.shape[1], self._team
-        out = np.zeros((n, C, self.obs.nbytes), np.uint8)
-        leaves = {leaf.name: self.obs.leaf(out, leaf.name) for leaf in self.obs.leaves}
-        cars = self._cars(seen)
-        ball = seen.ball[:, _BALL] * _BALL_SCALE[:, None]
-        leaves["own"][:] = _own(seen)
-        for side in (0, 1):
-            seats = slice(side * team, (side + 1) * team)
-            leaves["ball"][:, seats] = ball[:, None, :, side]
-            pads = seen.cooldown if side == 0 else seen.cooldown[:, ::-1]
-            leaves["pads"][:, seats] = pads[:, None] * np.float32(0.1)
-            order = np.array(self._order[seats])  # [team, 2 room]
-            theirs = cars[..., side][:, order]  # [n, team, 2 room, CAR]
-            leaves["car"][:, seats] = theirs[:, :, 0]
-            leaves["others"][:, seats] = theirs[:, :, 1:]
-            if self._rich:
-                self._relate(seen, side, seats, order, leaves)
+        n, C = seen.cars.shape[:2]
+        numbers = np.concatenate(
+            (
+                seen.ball.reshape(n, -1),
+                seen.cars.reshape(n, -1),
+                seen.cooldown,
+                _own(seen).reshape(n, -1),
+                _shown(seen).reshape(n, -1),
+                np.zeros((n, 1), np.float32),
+            ),
+            axis=1,
+        )
+        floats = np.zeros((n, C, self.obs.nbytes // 4), np.float32)
+        floats[:, :, : self._source.shape[1]] = numbers[:, self._source] * self._scale
+        out = floats.view(np.uint8)
         if self._rich:
+            leaves = {leaf.name: self.obs.leaf(out, leaf.name) for leaf in self.obs.leaves}
+            self._relate(seen, leaves)
             leaves["held"][:] = held
             leaves["clock"][:] = clock[:, None]
         return out
 
-    def _cars(self, seen: Scene) -> Floats:
-        """[n, C + 1, CAR, 2]; the last is a car that is not there."""
-        n, C = seen.cars.shape[:2]
-        cars = np.zeros((n, C + 1, CAR, 2), np.float32)
-        cars[:, :C, :16] = seen.cars[:, :, _PHYSICS] * _PHYSICS_SCALE[:, None]
-        cars[:, :C, 16] = seen.flags[:, :, FLAG["demo_respawn_timer"], None]
-        cars[:, :C, 17] = seen.cars[:, :, scene.ON_GROUND]
-        cars[:, :C, 18] = seen.flags[:, :, FLAG["time_spent_boosting"], None] > 0
-        cars[:, :C, 19] = seen.flags[:, :, FLAG["supersonic_time"], None] > 0
-        return cars
-
-    def _relate(
-        self,
-        seen: Scene,
-        side: int,
-        seats: slice,
-        order: NDArray[np.int64],
-        leaves: dict[str, NDArray[np.generic]],
-    ) -> None:
-        """From inside the cars of one team."""
-        cars, ball = seen.cars[:, :, :, side], seen.ball[:, None, :, side]
-        mine = cars[:, seats]  # [n, team, 36]
-        axes = np.stack((mine[..., scene.FORWARD], mine[..., scene.RIGHT], mine[..., scene.UP]), axis=2)
+    def _relate(self, seen: Scene, leaves: dict[str, NDArray[np.generic]]) -> None:
+        """From inside the cars."""
+        sides, team = self._sides, self._team
+        mine = np.concatenate((seen.cars[:, :team, :, 0], seen.cars[:, team:, :, 1]), axis=1)  # [n, S, 36]
+        ball = seen.ball[:, :, sides].swapaxes(1, 2)  # [n, S, 25]
+        n, S = mine.shape[:2]
+        axes = mine[..., scene.FORWARD.start : scene.UP.stop].reshape(n, S, 1, 3, 3)
         position, velocity = mine[..., scene.POSITION], mine[..., scene.VELOCITY]
-        to_ball = ball[..., scene.BALL_POSITION] - position
-        distance = np.linalg.norm(to_ball, axis=-1, keepdims=True)
-        outward = np.stack(
-            (
-                to_ball,
-                ball[..., scene.BALL_VELOCITY] - velocity,
-                velocity,
-                _GOALS[0] - position,
-                _GOALS[1] - position,
-            ),
-            axis=2,
-        )
-        inward = np.einsum("ntax,ntvx->ntva", axes, outward) * np.float32(_DISTANCE)  # [n, team, 5, 3]
-        facing = inward[:, :, 0, :1] / np.maximum(distance * np.float32(_DISTANCE), np.float32(1e-6))
-        height = position[..., 2:] * np.float32(1 / field.CEILING_Z)
-        relative = (inward.reshape(*inward.shape[:2], 15), distance * np.float32(_DISTANCE), facing, height)
-        leaves["relative"][:, seats] = np.concatenate(relative, axis=-1)
-        others = np.concatenate((cars, np.zeros_like(cars[:, :1])), axis=1)[
-            :, order[:, 1:]
-        ]  # [n, team, 2 room - 1, 36]
-        apart = np.stack((others[..., scene.POSITION] - position[:, :, None], others[..., scene.VELOCITY]), axis=3)
-        apart[..., 1, :] -= velocity[:, :, None]
-        inside = np.einsum("ntax,ntovx->ntova", axes, apart) * np.float32(_DISTANCE)
-        there = (order[:, 1:] < seen.cars.shape[1])[None, :, :, None]
-        leaves["others_relative"][:, seats] = inside.reshape(*inside.shape[:3], 6) * there
+        outward = np.empty((n, S, 5 + 2 * self._others.shape[1], 3), np.float32)
+        outward[:, :, 0] = ball[..., scene.BALL_POSITION] - position
+        outward[:, :, 1] = ball[..., scene.BALL_VELOCITY] - velocity
+        outward[:, :, 2] = velocity
+        outward[:, :, 3:5] = _GOALS - position[:, :, None]
+        moving = seen.cars[:, :, _MOVING].reshape(n, -1, 2, 3, 2)[:, self._others, :, :, sides[:, None]]
+        # the two indices stand apart, so that what they choose comes first: [S, others, n, 2, 3]
+        apart = moving.transpose(2, 0, 1, 3, 4) - np.stack((position, velocity), axis=2)[:, :, None]
+        outward[:, :, 5:] = (apart * self._there).reshape(n, S, -1, 3)
+        inward = (axes * outward[:, :, :, None]).sum(axis=-1) * np.float32(_DISTANCE)  # [n, S, vectors, 3]
+        distance = np.sqrt((inward[:, :, 0] ** 2).sum(axis=-1))
+        relative = leaves["relative"]
+        relative[..., :15] = inward[:, :, :5].reshape(n, S, 15)
+        relative[..., 15] = distance
+        relative[..., 16] = inward[:, :, 0, 0] / np.maximum(distance, np.float32(1e-6))
+        relative[..., 17] = position[..., 2] * np.float32(1 / field.CEILING_Z)
+        leaves["others_relative"][:] = inward[:, :, 5:].reshape(n, S, -1, 6)
+
+
+def _gathered(order: list[list[int]], team: int) -> tuple[NDArray[np.intp], Floats]:
+    """[S, numbers] each: places in what `rows` puts together, and scales."""
+    C = 2 * team
+    ball_at, cars_at = 0, 2 * _BALL_NUMBERS
+    pads_at = cars_at + C * 2 * _CAR_NUMBERS
+    own_at = pads_at + field.PADS
+    shown_at = own_at + C * _OWN
+    zero = shown_at + C * _SHOWN
+    source, scale = [], []
+    for seat, listed in enumerate(order):
+        side = seat // team
+        pads = range(field.PADS) if side == 0 else reversed(range(field.PADS))
+        row = [ball_at + 2 * each + side for each in _BALL]
+        row += [pads_at + each for each in pads]
+        row += [own_at + seat * _OWN + each for each in range(_OWN)]
+        for car in listed:
+            at = cars_at + car * 2 * _CAR_NUMBERS
+            physics = [at + 2 * each + side for each in _PHYSICS]
+            shown = [shown_at + car * _SHOWN + each for each in range(_SHOWN)]
+            row += physics + shown if car < C else [zero] * CAR
+        source.append(row)
+        seat_scale = [*_BALL_SCALE, *[np.float32(0.1)] * field.PADS, *[1.0] * _OWN]
+        scale.append(seat_scale + [*_PHYSICS_SCALE, *[1.0] * _SHOWN] * len(listed))
+    return np.array(source, np.intp), np.array(scale, np.float32)
+
+
+def _shown(seen: Scene) -> Floats:
+    """[n, C, 4] what everybody sees of a car, beside its physics: seconds until it is back, wheels, boost, speed."""
+    n, C = seen.cars.shape[:2]
+    shown = np.empty((n, C, _SHOWN), np.float32)
+    shown[:, :, 0] = seen.flags[:, :, FLAG["demo_respawn_timer"]]
+    shown[:, :, 1] = seen.cars[:, :, scene.ON_GROUND, 0]
+    shown[:, :, 2:] = seen.flags[:, :, FLAG["time_spent_boosting"] : FLAG["supersonic_time"] + 1] > 0
+    return shown
 
 
 def _own(seen: Scene) -> Floats:
-    """[n, C, 9]"""
-    flag = {name: seen.flags[:, :, index] for name, index in FLAG.items()}
-    holding, flipped, doubled = (flag[name] != 0 for name in ("last_controls.jump", "has_flipped", "has_double_jumped"))
-    airborne = seen.cars[:, :, scene.ON_GROUND, 0] == 0
-    can_flip = airborne & ~holding & ~doubled & ~flipped & (flag["air_time_since_jump"] < field.DOUBLE_JUMP_S)
-    return np.stack(
-        (
-            flag["last_controls.jump"],
-            flag["handbrake_val"],
-            flag["has_jumped"],
-            flag["is_jumping"],
-            flag["has_flipped"],
-            flipped & (flag["flip_time"] < field.FLIP_S),
-            flag["has_double_jumped"],
-            can_flip,
-            flag["air_time_since_jump"],
-        ),
-        axis=-1,
-        dtype=np.float32,
-    )
+    """[n, C, 9] what only the driver knows."""
+    n, C = seen.cars.shape[:2]
+    own = np.empty((n, C, _OWN), np.float32)
+    own[:, :, :5] = seen.flags[:, :, :5]  # holds jump, handbrake, has jumped, is jumping, has flipped
+    holding, flipped = seen.flags[:, :, FLAG["last_controls.jump"]], seen.flags[:, :, FLAG["has_flipped"]]
+    doubled, in_air_s = seen.flags[:, :, FLAG["has_double_jumped"]], seen.flags[:, :, FLAG["air_time_since_jump"]]
+    used_up = holding + flipped + doubled + seen.cars[:, :, scene.ON_GROUND, 0]
+    own[:, :, 5] = (flipped > 0) & (seen.flags[:, :, FLAG["flip_time"]] < field.FLIP_S)
+    own[:, :, 6] = doubled
+    own[:, :, 7] = (used_up == 0) & (in_air_s < field.DOUBLE_JUMP_S)  # can flip
+    own[:, :, 8] = in_air_s
+    return own
 
 
 def _order(seat: int, team: int, room: int) -> list[int]:
