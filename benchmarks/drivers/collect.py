@@ -5,6 +5,7 @@ Everybody chooses at random and has its observations, rewards and endings in one
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 import tempfile
@@ -36,13 +37,16 @@ def ours(environment: str, number: int) -> Advance:
     data = {"game": game_of(environment), "n_envs": number, "fleet": {"reply_deadline_s": PAUSE_S}}
     config = load.build(data, options_of=lambda name: registry.load(name).options)
     game = registry.load(config.game)
+    folder = tempfile.TemporaryDirectory(prefix="ludus-bench-")
     fleet = HostFleet(
         game.command(game.options(**config.options)),
         config.fleet,
         options=config.options,
         seed=1,
-        log_dir=Path(tempfile.mkdtemp(prefix="ludus-bench-")),
+        log_dir=Path(folder.name),
     )
+    atexit.register(folder.cleanup)
+    atexit.register(fleet.close)
     policy = RandomPolicy(fleet.spec, 1)
 
     def advance() -> int:
@@ -68,6 +72,7 @@ def gymnasium_async(environment: str, number: int) -> Advance:
 
 def _lockstep(vector: Any, number: int) -> Advance:  # Any: of Stable-Baselines3 or of Gymnasium
     generator = np.random.default_rng(1)
+    atexit.register(vector.close)
     vector.reset()
 
     def advance() -> int:
@@ -82,6 +87,7 @@ def tianshou(environment: str, number: int) -> Advance:
 
     makers = [partial(make, environment) for _ in range(number)]
     vector = ShmemVectorEnv(makers, wait_num=number // WAITED_FOR)
+    atexit.register(vector.close)
     generator = np.random.default_rng(1)
     vector.reset()
     ready = np.arange(number)
@@ -117,7 +123,6 @@ def main(who: str, environment: str, number: str) -> None:
         return {"decisions": steps, "seconds": time.perf_counter() - begin}
 
     answer_requests(measure)
-    os._exit(0)  # peers differ in how they end their processes; those end with this one, by their pipes
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ evaluations left out; it never rests by itself, so the benchmark stops and conti
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
@@ -87,9 +88,11 @@ def sb3(environment: str, number: int, processes: bool) -> Update:
     from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv
 
     makers: list[Callable[[], Any]] = [partial(make, environment) for _ in range(number)]  # Any: Gymnasium's own
+    vector = SubprocVecEnv(makers) if processes else DummyVecEnv(makers)
+    atexit.register(vector.close)
     model = PPO(
         "MlpPolicy",
-        SubprocVecEnv(makers) if processes else DummyVecEnv(makers),
+        vector,
         learning_rate=LR,
         n_steps=DECISIONS // number,
         batch_size=MINIBATCH,
@@ -131,7 +134,6 @@ def main(who: str, environment: str, number: str, vector: str = "") -> None:
         return {"decisions": steps, "seconds": time.perf_counter() - begin}
 
     answer_requests(measure)
-    os._exit(0)
 
 
 if __name__ == "__main__":
