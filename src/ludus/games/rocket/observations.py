@@ -61,12 +61,14 @@ class Observer:
         self._others = np.minimum(listed, 2 * team - 1)  # [S, others]; of cars that are not there, any
         self._there = (listed < 2 * team)[None, :, :, None, None].astype(np.float32)
         self._sides = np.repeat((0, 1), team)  # [S]
-        self._source, self._scale = _gathered(order, team)
+        self._source, self._scale, self._width = _gathered(order, team)
+        self._numbers = self._rows = np.empty((0, 0), np.float32)
 
     def rows(self, seen: Scene, held: Floats, clock: Floats) -> NDArray[np.uint8]:
         """`held` [n, S, 8]: the controls of the last decision; `clock` [n, 2]: shares of the time limits used up."""
         n, C = seen.cars.shape[:2]
-        numbers = np.concatenate(
+        numbers, gathered = self._scratch(n)
+        np.concatenate(
             (
                 seen.ball.reshape(n, -1),
                 seen.cars.reshape(n, -1),
@@ -76,9 +78,11 @@ class Observer:
                 np.zeros((n, 1), np.float32),
             ),
             axis=1,
+            out=numbers,
         )
+        np.take(numbers, self._source, axis=1, out=gathered, mode="clip")  # other modes copy once more
         floats = np.zeros((n, C, self.obs.nbytes // 4), np.float32)
-        floats[:, :, : self._source.shape[1]] = numbers[:, self._source] * self._scale
+        np.multiply(gathered, self._scale, out=floats[:, :, : self._source.shape[1]])
         out = floats.view(np.uint8)
         if self._rich:
             leaves = {leaf.name: self.obs.leaf(out, leaf.name) for leaf in self.obs.leaves}
@@ -86,6 +90,13 @@ class Observer:
             leaves["held"][:] = held
             leaves["clock"][:] = clock[:, None]
         return out
+
+    def _scratch(self, n: int) -> tuple[Floats, Floats]:
+        """Kept between calls: what is large enough to be fresh pages of memory costs more than what is done with it."""
+        if n > len(self._numbers):
+            self._numbers = np.empty((n, self._width), np.float32)
+            self._rows = np.empty((n, *self._source.shape), np.float32)
+        return self._numbers[:n], self._rows[:n]
 
     def _relate(self, seen: Scene, leaves: dict[str, NDArray[np.generic]]) -> None:
         """From inside the cars."""
@@ -114,14 +125,14 @@ class Observer:
         leaves["others_relative"][:] = inward[:, :, 5:].reshape(n, S, -1, 6)
 
 
-def _gathered(order: list[list[int]], team: int) -> tuple[NDArray[np.intp], Floats]:
-    """[S, numbers] each: places in what `rows` puts together, and scales."""
+def _gathered(order: list[list[int]], team: int) -> tuple[NDArray[np.intp], Floats, int]:
+    """[S, numbers] each: places in what `rows` puts together, and scales; and how much that is."""
     C = 2 * team
     ball_at, cars_at = 0, 2 * _BALL_NUMBERS
     pads_at = cars_at + C * 2 * _CAR_NUMBERS
     own_at = pads_at + field.PADS
     shown_at = own_at + C * _OWN
-    zero = shown_at + C * _SHOWN
+    zero = shown_at + C * _SHOWN  # the last
     source, scale = [], []
     for seat, listed in enumerate(order):
         side = seat // team
@@ -137,7 +148,7 @@ def _gathered(order: list[list[int]], team: int) -> tuple[NDArray[np.intp], Floa
         source.append(row)
         seat_scale = [*_BALL_SCALE, *[np.float32(0.1)] * field.PADS, *[1.0] * _OWN]
         scale.append(seat_scale + [*_PHYSICS_SCALE, *[1.0] * _SHOWN] * len(listed))
-    return np.array(source, np.intp), np.array(scale, np.float32)
+    return np.array(source, np.intp), np.array(scale, np.float32), zero + 1
 
 
 def _shown(seen: Scene) -> Floats:
