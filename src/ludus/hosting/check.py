@@ -34,7 +34,8 @@ from ludus.wire.seeds import derive
 TIMES_S = 0.1
 SUM_WITHIN = 0.01  # of the whole: hosts that measure in coarse steps round
 QUIET_S = 0.1  # for which a host that owes nothing is listened to
-SPEED_S = 1.0
+SPEED_S = 0.5
+ROUNDS = 50  # are enough to see whether rows are held back
 SLOW_S = 0.02  # answers that take longer must not hold back rows that are ready
 PARALLEL = 1.5  # an answer for all matches that takes less than this times that for one is played at the same time
 NO_HELLO = "there was no HELLO"
@@ -211,7 +212,7 @@ class Trial:
             together: list[float] = []
             talk.early_rows = 0
             end_s = time.monotonic() + SPEED_S
-            while talk.waiting() and (not together or time.monotonic() < end_s):
+            while talk.waiting() and len(together) < ROUNDS and (not together or time.monotonic() < end_s):
                 first = talk.waiting()[0] // talk.spec.seats
                 alone.append(self._answered(talk, [r for r in talk.waiting() if r // talk.spec.seats == first]))
                 together.append(self._answered(talk, talk.waiting()))
