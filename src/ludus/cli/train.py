@@ -67,6 +67,15 @@ def train(
         Path | None,
         typer.Option(metavar="D", help="Folder of the run. Default: runs/<preset>-<date>-<n>.", show_default=False),
     ] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            metavar="quick|dev|full|overnight",
+            help="Choose hosts, matches, batches and minutes by this machine's cores, free memory and device. "
+            "What CONFIG and --set say wins; but of a game's own preset, not its minutes.",
+            show_default=False,
+        ),
+    ] = None,
     resume: Annotated[
         bool,
         typer.Option("--resume", help="Go on with the run in --run-dir, or with the latest one.", show_default=False),
@@ -77,11 +86,13 @@ def train(
     Ctrl-C saves and leaves; --resume goes on from there.
 
     Example: [bold]ludus train gen1 --set budget.minutes=30 --set learner.lr=5e-4[/bold]
+
+    Example: [bold]ludus train gen1 --preset overnight[/bold]
     """
     from rich.console import Console
 
     from ludus import provenance, run
-    from ludus.cli import prepare
+    from ludus.cli import prepare, sizes
     from ludus.config import load
     from ludus.evaluation import report
     from ludus.games import registry
@@ -89,16 +100,23 @@ def train(
     console = Console()
     sets = [*(sets or ()), *([] if environments is None else [f"n_envs={environments}"])]
     folder = _to_resume(run_dir, config) if resume else run_dir
+    purpose = None if preset is None else sizes.purpose_of(preset, resume=resume)
     if game is not None:
         _refuse_beside_game(config, resume)
-        name, chosen = file_name(game), load.build(load.override({"game": game}, sets), options_of=prepare.options_of)
+        name, data, shipped = file_name(game), {"game": game}, False
     else:
-        source = folder / CONFIG if resume and folder else load.find(config or DEFAULT, prepare.presets())
-        name, chosen = source.stem, load.load(source, sets, options_of=prepare.options_of)
+        known = prepare.presets()
+        source = folder / CONFIG if resume and folder else load.find(config or DEFAULT, known)
+        name, data, shipped = source.stem, load.read(source), source in known.values()
+    chosen = load.build(load.override(data, sets), options_of=prepare.options_of)
     if not resume and folder is not None and has_checkpoint(folder):
         raise ConfigError(f"{folder} already holds a run; add --resume to go on with it, or choose another --run-dir")
     learning = run.learning(chosen)  # refuses what cannot be done on the device
     prepare.install(registry.load(chosen.game), chosen.options, console)
+    if purpose is not None:
+        sized = sizes.choose(purpose, chosen, sizes.given(data, sets, shipped=shipped))
+        chosen = load.build(sizes.under(data, sized, sets), options_of=prepare.options_of)
+        console.print(sizes.table(purpose, sized))
     folder = folder or new_run_dir(RUNS, name, date.today())
     folder.mkdir(parents=True, exist_ok=True)
     load.save(chosen, folder / CONFIG)
@@ -108,6 +126,7 @@ def train(
     with _observed(folder, _title(chosen, folder), console) as observer:
         result = run.train(chosen, folder, resume=resume, observer=observer)
     asked = ["--game", game] if game is not None else [config or DEFAULT]
+    asked += [] if preset is None else ["--preset", preset]
     page = report.write(folder, chosen, _again(asked, sets, folder, resume))
     _say_what_came_of_it(console, result, page)
     if result.interrupted:

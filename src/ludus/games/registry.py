@@ -36,6 +36,15 @@ Serve = Callable[[Any, ServersConfig, Path], AbstractContextManager[Served]]
 
 
 @dataclass(frozen=True)
+class HostMemory:
+    """What a host takes when it has played for a while, where that is known; `ludus train --preset` counts with it."""
+
+    host_mib: float
+    match_mib: float  # of each match, beside that
+    row_bytes: int  # of one decision in a batch: observation, mask and what is recorded of it
+
+
+@dataclass(frozen=True)
 class Game:
     """What the rest of the system may know of a game before one of its hosts has said HELLO."""
 
@@ -50,6 +59,7 @@ class Game:
     local: frozenset[str] = frozenset()  # options that name programs of this machine; kept out of saved matches
     page: Callable[[str, str], str] | None = None  # (title, log) -> HTML that shows a replayed match
     prepare: Callable[[Any, Progress], None] | None = None  # what `command` would install, with progress: SetupError
+    memory: HostMemory | None = None  # None: a host is measured where it matters
     serve: Serve | None = None  # starts the servers its matches are played on, where it has such
 
     def served(self, options: Any, servers: ServersConfig, folder: Path) -> AbstractContextManager[Served]:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from ludus.games.registry import Game, Progress
+from ludus.games.registry import Game, HostMemory, Progress
 from ludus.games.showdown import install
 from ludus.games.showdown.page import page
 from ludus.games.showdown.scripted import POLICIES
@@ -66,4 +66,5 @@ game = Game(
     local=frozenset({"node"}),
     page=page,
     prepare=prepare,
+    memory=HostMemory(300.0, 1.0, 7168),  # host_rss_mib of benchmarks/results/showdown.jsonl; the rows of doubles
 )

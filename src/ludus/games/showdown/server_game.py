@@ -76,5 +76,6 @@ game = Game(
     local=embedded.game.local | {"servers", "patience_s"},
     page=embedded.game.page,
     prepare=embedded.prepare,
+    memory=embedded.game.memory,
     serve=serve,
 )

@@ -1,0 +1,62 @@
+"""What there is to choose sizes by: this machine, and what hosts of a game take on it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Literal, cast
+
+import msgspec
+import psutil
+
+from ludus.config.schema import RunConfig
+from ludus.cores import cores
+from ludus.diagnostics.sizing import Machine, Needs
+from ludus.errors import ConfigError, FleetError
+from ludus.games.registry import Game
+from ludus.learner import devices
+from ludus.scale.actor import open_fleet
+from ludus.scale.memory import free_bytes
+from ludus.spec import GameSpec
+
+FEW, MANY = 1, 16  # matches of the hosts that are measured
+GROWTH = 1.5  # a host that has just begun has not taken all that it will
+
+
+def look(device: str) -> Machine:
+    """Cores that may be used, memory that is free now, the device on which `device` would learn."""
+    chosen = devices.choose(device).device.type
+    return Machine(cores(), free_bytes() / 2**20, cast(Literal["cpu", "mps", "cuda"], chosen))
+
+
+def needs(game: Game, config: RunConfig) -> Needs:
+    """By the game's own figures; else two hosts are started, one after the other, and measured."""
+    known, beside_mib = game.memory, config.servers.count * config.servers.memory_mib
+    if known is not None:
+        source = f"known of {game.name}"
+        return Needs(known.host_mib, known.match_mib, known.row_bytes, source, beside_mib=beside_mib)
+    try:
+        few, _ = _measured(game, config, FEW)
+        many, spec = _measured(game, config, MANY)
+    except FleetError as error:
+        raise ConfigError(f"--preset: what a host takes could not be measured: {error}; leave it out") from error
+    return Needs(
+        host_mib=GROWTH * few,
+        match_mib=GROWTH * max(many - few, 0.0) / (MANY - FEW),
+        row_bytes=spec.obs.nbytes + spec.actions + 32,
+        source=f"measured: {few:.0f} MiB with {FEW} match, {many:.0f} with {MANY}",
+        seats=spec.seats,
+        beside_mib=beside_mib,
+    )
+
+
+def _measured(game: Game, config: RunConfig, matches: int) -> tuple[float, GameSpec]:
+    """Resident memory of a host that has opened its matches, in MiB."""
+    one = msgspec.structs.replace(config, fleet=msgspec.structs.replace(config.fleet, hosts=1, matches=matches))
+    with TemporaryDirectory() as folder, open_fleet(one, game, Path(folder), 0) as fleet:
+        fleet.recv(one.fleet.reply_deadline_s)
+        resident = 0
+        for pid in fleet.pids:
+            host = psutil.Process(pid)
+            resident += sum(each.memory_info().rss for each in (host, *host.children(recursive=True)))
+        return resident / 2**20, fleet.spec

@@ -1,0 +1,163 @@
+"""How large a run may be on a machine: hosts, matches and batches for one of four purposes. Pure.
+
+A machine that is not watched may be used whole, one that somebody works on may not: quick takes a quarter of the cores,
+dev a half, full three quarters, overnight all. Batches grow with the rows that fill them, so that what is learned is
+not many versions old. What does not fit into four fifths of the free memory is made smaller: first matches, then hosts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from ludus.errors import ConfigError
+
+Purpose = Literal["quick", "dev", "full", "overnight"]
+
+HOSTS, MATCHES = "fleet.hosts", "fleet.matches"
+DECISIONS, MINIBATCH = "learner.decisions", "learner.minibatch"
+MINUTES = "budget.minutes"
+EVALUATION, QUICK_EVALUATION = "evaluation.matches", "evaluation.quick_matches"
+
+USABLE = 0.8  # of the free memory
+PROCESSES_MIB = {"cpu": 800.0, "mps": 1600.0, "cuda": 6000.0}  # learner and actor, with what torch maps for the device
+FLEETS = 2  # an evaluation has hosts of its own, beside those of the training
+BATCHES = 4  # at work, in the queue, under way, and as the learner's tensors
+FEWEST_MATCHES, SMALLEST_BATCH = 8, 1024
+SPAN = {"cpu": 8, "mps": 8, "cuda": 4}  # updates over which a segment of a row may stretch
+LARGEST_BATCH = {"cpu": 32_768, "mps": 32_768, "cuda": 65_536}
+MINIBATCHES = {"cpu": 8, "mps": 8, "cuda": 4}  # of a batch: an accelerator wants larger ones
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    cores: int
+    free_mib: float
+    device: Literal["cpu", "mps", "cuda"]
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """Of a game: what its hosts take, and how much there is in a decision."""
+
+    host_mib: float
+    match_mib: float
+    row_bytes: int
+    source: str  # where the figures are from
+    seats: int = 2
+    beside_mib: float = 0.0  # what the run starts besides hosts: servers
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    share: float  # of the cores
+    matches: int
+    batch: int  # at least
+    minutes: float
+    evaluation: tuple[int, int] | None  # matches at the end and between
+
+
+PLANS: Mapping[Purpose, Plan] = {
+    "quick": Plan(0.25, 16, 1024, 1.0, (40, 20)),
+    "dev": Plan(0.5, 32, 4096, 10.0, None),
+    "full": Plan(0.75, 64, 4096, 30.0, None),
+    "overnight": Plan(1.0, 64, 4096, 480.0, None),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    setting: str
+    value: float
+    why: str
+    given: bool = False  # by the configuration, which wins
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    choices: tuple[Choice, ...]
+    needed_mib: float
+    usable_mib: float
+    needs: Needs
+
+    def settings(self) -> dict[str, float]:
+        """What was chosen here, without what was given."""
+        return {choice.setting: choice.value for choice in self.choices if not choice.given}
+
+
+def choose(purpose: Purpose, machine: Machine, needs: Needs, given: Mapping[str, float], segment: int = 32) -> Sizes:
+    """Sizes for a purpose; those that are `given` stay. Raises ConfigError when the smallest do not fit."""
+    plan, usable_mib = PLANS[purpose], USABLE * machine.free_mib
+    wanted = max(1, math.ceil(plan.share * machine.cores))
+    hosts, matches = int(given.get(HOSTS, wanted)), int(given.get(MATCHES, plan.matches))
+
+    def batch_for(hosts: int, matches: int) -> int:
+        rows = hosts * matches * needs.seats
+        spanned = _power_of_two(rows * segment / SPAN[machine.device])
+        return int(given.get(DECISIONS, min(max(plan.batch, spanned), LARGEST_BATCH[machine.device])))
+
+    def needed(hosts: int, matches: int, batch: int) -> float:
+        per_host = needs.host_mib + matches * needs.match_mib
+        batches = BATCHES * batch * needs.row_bytes / 2**20
+        return PROCESSES_MIB[machine.device] + needs.beside_mib + FLEETS * hosts * per_host + batches
+
+    def fits(hosts: int, matches: int) -> bool:
+        return needed(hosts, matches, batch_for(hosts, matches)) <= usable_mib
+
+    while not fits(hosts, matches) and matches > FEWEST_MATCHES and MATCHES not in given:
+        matches = max(matches // 2, FEWEST_MATCHES)
+    while not fits(hosts, matches) and hosts > 1 and HOSTS not in given:
+        hosts -= 1
+    while not fits(hosts, matches) and matches > 1 and MATCHES not in given:
+        matches //= 2
+    batch = batch_for(hosts, matches)
+    while needed(hosts, matches, batch) > usable_mib and batch > SMALLEST_BATCH and DECISIONS not in given:
+        batch //= 2
+    total = needed(hosts, matches, batch)
+    if total > usable_mib and not {HOSTS, MATCHES, DECISIONS} <= given.keys():
+        raise ConfigError(
+            f"--preset {purpose}: at least {total:,.0f} MiB are needed ({hosts} hosts of {matches} matches, {batch:,} "
+            f"decisions a batch), but only {usable_mib:,.0f} of {machine.free_mib:,.0f} MiB free may be taken; close "
+            "programs, or set less"
+        )
+    cut = "" if (hosts, matches) == (given.get(HOSTS, wanted), given.get(MATCHES, plan.matches)) else "less: memory"
+    return Sizes(_told(purpose, plan, machine, given, hosts, matches, batch, cut), total, usable_mib, needs)
+
+
+def _told(
+    purpose: Purpose,
+    plan: Plan,
+    machine: Machine,
+    given: Mapping[str, float],
+    hosts: int,
+    matches: int,
+    batch: int,
+    cut: str,
+) -> tuple[Choice, ...]:
+    share = {0.25: "a quarter", 0.5: "half", 0.75: "three quarters", 1.0: "all"}[plan.share]
+    minibatch = min(batch, max(batch // MINIBATCHES[machine.device], 128))
+    chosen: list[tuple[str, float, str]] = [
+        (HOSTS, hosts, f"{share} of {machine.cores} cores{cut and '; ' + cut}"),
+        (MATCHES, matches, f"a host, for {purpose}{cut and '; ' + cut}"),
+        (DECISIONS, batch, f"a row's segment spans at most {SPAN[machine.device]} updates, on {machine.device}"),
+        (MINIBATCH, minibatch, f"a {MINIBATCHES[machine.device]}th of a batch, on {machine.device}"),
+        (MINUTES, plan.minutes, f"of training, for {purpose}"),
+    ]
+    if plan.evaluation is not None:
+        chosen += [
+            (EVALUATION, plan.evaluation[0], f"few, for {purpose}"),
+            (QUICK_EVALUATION, plan.evaluation[1], f"few, for {purpose}"),
+        ]
+    return tuple(
+        Choice(name, given[name], "the configuration says so", given=True)
+        if name in given
+        else Choice(name, value, why)
+        for name, value, why in chosen
+    )
+
+
+def _power_of_two(value: float) -> int:
+    """The nearest from above."""
+    return 1 << max(0, math.ceil(math.log2(max(value, 1.0))))
