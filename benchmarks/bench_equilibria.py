@@ -30,7 +30,14 @@ RESULTS = ROOT / "benchmarks" / "results" / "equilibria.jsonl"
 PICTURE = RESULTS.with_suffix(".png")
 GOALS = {"kuhn": 0.05, "leduc": 0.6}
 COLOURS = {"ppo": "#D55E00", "ppo_kl": "#0072B2", "rnad": "#009E73"}
-PPO = ("learner.minibatch=512", "learner.epochs=2", "learner.lr=3e-3", "learner.lr_end=1e-4", "learner.gae_lambda=1.0")
+PPO = (
+    "learner.minibatch=512",
+    "learner.epochs=2",
+    "learner.lr=3e-3",
+    "learner.lr_end=1e-4",
+    "learner.gae_lambda=1.0",
+    "learner.value_coef=0.5",
+)
 ALGORITHMS = {
     "ppo": (*PPO, "learner.algorithm=ppo"),
     "ppo_kl": (
