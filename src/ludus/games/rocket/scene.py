@@ -14,6 +14,7 @@ from ludus.games.rocket.arena import FLAGS, Pitch, read_flags
 Floats = NDArray[np.float32]
 
 _BALL, _CAR = 25, 36  # numbers of a body in get_gym_state
+_HALF_TICK_S = 0.5 / field.TICKS_PER_S  # more than countdowns are off by rounding
 
 
 @dataclass(slots=True)
@@ -89,7 +90,7 @@ class SceneReader:
         slots = np.array(self._slots, np.intp)
         left = self._cooldown[slots] - np.float32(passed_s)
         left[full] = 0.0
-        for at, pad in np.argwhere(~full & (left <= 0.0)).tolist():  # taken since, perhaps not for the first time
+        for at, pad in np.argwhere(~full & (left < _HALF_TICK_S)).tolist():  # taken since, perhaps once more
             left[at, pad] = self._pads[at][pad].get_state().cooldown
         self._cooldown[slots] = left
         return left

@@ -10,8 +10,11 @@ pytest.importorskip("RocketSim", reason="needs ludus[rocket]")
 
 from tests.unit.games.rocket.playing import BOOST, GAS, REST, act, ball, car, endless, matches, placed, until_over
 
+from ludus.games.rocket.arena import Pitch
 from ludus.games.rocket.matches import RocketMatches
 from ludus.games.rocket.options import RocketOptions
+from ludus.games.rocket.scene import SceneReader
+from ludus.games.rocket.simulator import rocketsim
 
 
 def history(played: RocketMatches, slot: int, seed: int, decisions: int) -> list[bytes]:
@@ -138,6 +141,18 @@ def test_boost_is_used_up_and_a_pad_gives_some_and_is_empty_for_its_time() -> No
     assert timers[taken + 15][0][pad] == pytest.approx(timers[taken][0][pad] - 1.0, abs=1e-3)
     assert timers[taken + 60][0][pad] == 0.0
     assert rewards[taken] == pytest.approx(1.0 + (amounts[taken] - amounts[taken - 1]) / 100, abs=1e-3)
+
+
+def test_a_pad_that_is_taken_again_as_soon_as_it_is_full_starts_anew_whatever_rounding_left() -> None:
+    simulator = rocketsim()
+    pitch, reader, passed_s = Pitch(simulator, 1), SceneReader(1, 2), 8 / 120
+    taken = simulator.BoostPadState()
+    taken.is_active, taken.cooldown = False, 3.99
+    pitch.pads[7].set_state(taken)
+    for rounding in (-1e-6, 1e-6):
+        reader._cooldown[0, 7] = passed_s + rounding
+        reader.note(0, pitch)
+        assert reader.scene(passed_s).cooldown[0, 7] == pytest.approx(3.99)
 
 
 def test_tick_skip_is_how_long_a_decision_holds() -> None:
