@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 pytest.importorskip("RocketSim", reason="needs ludus[rocket]")
 
-from tests.unit.games.rocket.playing import BOOST, GAS, REST, act, ball, car, endless, matches, placed, until_over
+from tests.unit.games.rocket.playing import BOOST, GAS, REST, act, ball, body, car, endless, matches, placed, until_over
 
 from ludus.games.rocket.arena import Pitch
 from ludus.games.rocket.matches import RocketMatches
@@ -115,6 +115,26 @@ def test_a_demolished_car_is_gone_for_three_seconds_and_then_drives_again() -> N
     assert max(demolished) == pytest.approx(3.0, abs=0.1)
     assert len(demolished) == pytest.approx(3.0 * 15, abs=2)
     assert gone[-1] == 0.0
+
+
+def test_a_shot_that_the_other_team_stops_is_a_shot_and_a_save() -> None:
+    shot = placed(ball(0, 2000), car(0, 1500, velocity=(0, 2000, 0)), car(3000, -3000))
+    played = matches(endless(rewards={"shot": 1.0, "save": 1.0}), shot)
+    played.start([0], [1])
+    pitch = played._pitches[0]
+    assert pitch is not None
+    earned, hits = np.zeros(2, np.float32), 0
+    for decision in range(60):
+        turn = act(played, REST if hits else GAS, REST)
+        assert not turn.over
+        earned += turn.reward[0]
+        hits = hits or (decision if played._touches[0, 0] else 0)
+        if hits and decision == hits + 6:  # the keeper is put into its way
+            at = pitch.arena.ball.get_state().pos
+            state = pitch.cars[1].get_state()
+            pitch._move(state, body(at.x, at.y + 400, at.z, yaw=-np.pi / 2, velocity=(0, -1500, 0)))
+            pitch.cars[1].set_state(state)
+    assert earned.tolist() == [1.0, 1.0]
 
 
 def test_boost_is_used_up_and_a_pad_gives_some_and_is_empty_for_its_time() -> None:
