@@ -8,9 +8,19 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.running import NEVER, Silent, Watch, assert_equal_runs, counters, latest, small_run, with_updates
+from tests.running import NEVER, Silent, Watch, assert_equal_runs, counters, latest, small_run
 
-from ludus.config.schema import EvaluationConfig, FleetConfig, LearnerConfig, OpponentsConfig, RunConfig, StageConfig
+from ludus.cli import prepare
+from ludus.config import load
+from ludus.config.schema import (
+    EvaluationConfig,
+    FleetConfig,
+    LearnerConfig,
+    OpponentsConfig,
+    PromoteConfig,
+    RunConfig,
+    StageConfig,
+)
 from ludus.errors import ConfigError
 from ludus.metrics import names
 from ludus.metrics.observer import Numbers
@@ -26,7 +36,7 @@ def config(updates: int, *stages: dict[str, Any], mode: str = "serial", **change
         updates,
         mode=mode,
         options={"game": "nim", "pile": 16},
-        fleet=FleetConfig(hosts=2, matches=8, backoff_s=0.01),
+        fleet=FleetConfig(hosts=1, matches=16, backoff_s=0.01),
         learner=LearnerConfig(decisions=256, minibatch=128, lr=3e-3, lr_schedule="constant"),
         opponents=AGAINST,
         evaluation=EvaluationConfig(("random",), matches=4, quick_matches=4, every_updates=NEVER),
@@ -37,7 +47,7 @@ def config(updates: int, *stages: dict[str, Any], mode: str = "serial", **change
 
 GROWING: tuple[dict[str, Any], ...] = (
     {"name": "small", "set": {"options.dealt": 4, "learner.lr": 1e-3}, "promote": {"updates": 2}},
-    {"name": "middle", "set": {"options.dealt": 8, "opponents.past": 0.3}, "promote": {"matches": 100, "updates": 2}},
+    {"name": "middle", "set": {"options.dealt": 8, "opponents.past": 0.3}, "promote": {"matches": 50, "updates": 2}},
     {"name": "whole"},
 )
 
@@ -62,32 +72,32 @@ def kept(run_dir: Path) -> dict[str, Any]:
     return state
 
 
-@pytest.mark.parametrize("mode", ["serial", "overlapped"])
+@pytest.mark.parametrize(("mode", "stages"), [("serial", GROWING), ("overlapped", (GROWING[0], GROWING[2]))])
 def test_a_run_goes_through_its_stages_with_one_net(
-    tmp_path: Path, mode: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, mode: str, stages: tuple[dict[str, Any], ...], caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "ludus")
     watch = Stages()
-    result = train(config(7, *GROWING, mode=mode), tmp_path, observer=watch)
-    assert watch.seen == [(1, "small"), (2, "middle"), (3, "whole")]
-    counted = counters(result)
-    assert (counted[names.PROMOTIONS], counted.get(names.FALLBACKS, 0)) == (2, 0)
-    assert counted[names.UNFINISHED] == 2 * 16
+    result = train(config(6, *stages, mode=mode), tmp_path, observer=watch)
+    assert watch.seen == [(at, stage["name"]) for at, stage in enumerate(stages, 1)]
+    counted, changes = counters(result), len(stages) - 1
+    assert (counted[names.PROMOTIONS], counted.get(names.FALLBACKS, 0)) == (changes, 0)
+    assert counted[names.UNFINISHED] == 16 * changes
     assert names.BEGUN_ANEW not in counted
-    assert (result.version, counted[names.UPDATES], kept(tmp_path)["stage"]) == (7, 7, "whole")
+    assert (result.version, counted[names.UPDATES], kept(tmp_path)["stage"]) == (6, 6, "whole")
     state = checkpoint.read_state(latest(result))
     assert state.options["dealt"] == 0
     said = [record.getMessage() for record in caplog.records if "promoted" in record.getMessage()]
-    assert said[0] == "update 2: promoted from small to middle: 2 updates"
+    assert said[0] == f"update 2: promoted from small to {stages[1]['name']}: 2 updates"
 
 
 def test_a_run_that_is_stopped_anywhere_goes_on_as_if_it_had_not_been(tmp_path: Path) -> None:
-    whole = train(config(6, *GROWING), tmp_path / "whole", observer=Silent())
+    whole = train(config(4, *GROWING), tmp_path / "whole", observer=Silent())
     for stop in (2, 3):  # between two stages; within one
         folder = tmp_path / str(stop)
         train(config(stop, *GROWING), folder, observer=Silent())
         assert kept(folder)["stage"] == "middle"
-        parts = train(config(6, *GROWING), folder, resume=True, observer=Silent())
+        parts = train(config(4, *GROWING), folder, resume=True, observer=Silent())
         assert_equal_runs(whole, parts)
 
 
@@ -95,7 +105,7 @@ def test_a_stage_that_is_too_hard_leads_back(tmp_path: Path) -> None:
     back = {"updates": 2, "win_rate": {"opponent": "perfect", "below": 0.9, "matches": 5}}
     stages = ({"name": "small", "promote": {"updates": 2}}, {"name": "hard", "fall_back": back})
     watch = Stages()
-    result = train(config(7, *stages), tmp_path, observer=watch)
+    result = train(config(6, *stages), tmp_path, observer=watch)
     assert [name for _, name in watch.seen] == ["small", "hard", "small", "hard"]
     assert (counters(result)[names.PROMOTIONS], counters(result)[names.FALLBACKS]) == (2, 1)
 
@@ -135,12 +145,12 @@ def test_a_change_that_cannot_be_saved_is_put_off(tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr(Checkpoints, "save", full)
     watch = Stages()
-    result = train(config(5, *GROWING), tmp_path, observer=watch)
+    result = train(config(4, *GROWING), tmp_path, observer=watch)
     assert [name for _, name in watch.seen] == ["small"]
     assert result.checkpoint_failures == 1
     assert names.PROMOTIONS not in counters(result)
     monkeypatch.undo()
-    train(with_updates(config(7, *GROWING), 7), tmp_path, resume=True, observer=watch)
+    train(config(6, *GROWING), tmp_path, resume=True, observer=watch)
     assert kept(tmp_path)["stage"] != "small"
 
 
@@ -163,3 +173,27 @@ def test_a_stage_that_the_net_cannot_play_is_refused_before_the_run_begins(
     with pytest.raises(ConfigError, match=message):
         train(config(3, *stages), tmp_path / "run", observer=Silent())
     assert not (tmp_path / "run" / "checkpoints").exists()
+
+
+@pytest.mark.slow
+def test_one_net_plays_from_one_against_one_to_three_against_three(tmp_path: Path) -> None:
+    pytest.importorskip("RocketSim", reason="needs ludus[rocket]")
+    preset = load.load(prepare.presets()["rocket-stages"], options_of=prepare.options_of)
+    soon = [msgspec.structs.replace(stage, promote=PromoteConfig(updates=1)) for stage in preset.curriculum[:-1]]
+    small = config(5)
+    chosen = msgspec.structs.replace(
+        preset,
+        mode="serial",
+        device="cpu",
+        fleet=FleetConfig(hosts=1, matches=2),
+        policy=small.policy,
+        rollout=small.rollout,
+        learner=small.learner,
+        evaluation=EvaluationConfig(("chaser",), matches=2, quick_matches=2, every_updates=NEVER),
+        budget=small.budget,
+        curriculum=(*soon, preset.curriculum[-1]),
+    )
+    watch = Stages()
+    result = train(chosen, tmp_path, observer=watch)
+    assert [name for _, name in watch.seen] == [stage.name for stage in preset.curriculum]
+    assert checkpoint.read_state(latest(result)).game.seats == 6

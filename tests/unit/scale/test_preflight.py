@@ -11,7 +11,7 @@ from ludus.games import registry
 from ludus.scale import preflight
 
 
-@pytest.mark.parametrize("preset", ["nim-stages", "gen1-stages"])
+@pytest.mark.parametrize("preset", ["nim-stages", "gen1-stages", "rocket-stages"])
 def test_presets_with_stages_can_be_done(preset: str) -> None:
     config = load.load(prepare.presets()[preset], options_of=prepare.options_of)
     stages = preflight.stages(config, registry.load(config.game))
