@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import logging
 import math
-import os
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 from typing import Literal, TypeVar
 
 import msgspec
 import torch
 
+from ludus import interrupts
 from ludus.config.check import check
 from ludus.config.schema import RunConfig
 from ludus.cores import cores
@@ -40,11 +37,10 @@ from ludus.policies.checkpoint import Checkpoints, State
 from ludus.policies.lanes import open_lane
 from ludus.policies.network import NetPolicy
 from ludus.policies.weights import read_tensors
-from ludus.scale import preflight, underway
-from ludus.scale.actor import layout_of, open_actor, playing_device
+from ludus.scale import preflight, sources
+from ludus.scale.actor import layout_of, playing_device
 from ludus.scale.local import OverlappedSource, SerialSource
 from ludus.scale.memory import free_bytes
-from ludus.scale.underway import ActorState, Underway
 from ludus.seeds import derive
 from ludus.spec import GameSpec
 from ludus.types import Policy
@@ -105,9 +101,9 @@ def _train_stage(
         serving = msgspec.structs.replace(config, options=msgspec.to_builtins(served.options))
         with ExitStack() as started:
             with metrics.stage(names.START):
-                source = started.enter_context(_source(serving, run_dir, game, saved, metrics))
+                source = started.enter_context(sources.open_source(serving, run_dir, game, saved, metrics))
                 run = Run(config, run_dir, game, served.options, source, metrics, observer, saved, course)
-            with _interrupts() as interrupted:  # before and after, there is nothing to save
+            with interrupts.noticed() as interrupted:  # before and after, there is nothing to save
                 came_to = run.train(interrupted)
         if came_to == "changed":
             return None
@@ -431,7 +427,7 @@ class Run:
             self._metrics.add(names.BEGUN_ANEW, anew)
         self.learner.version, self.learner.training_s = state.version, state.training_s
         self._scores = dict(state.scores)
-        if _begins_stage(state) and not (path / checkpoint.REPLAY).exists():
+        if sources.begins_stage(state) and not (path / checkpoint.REPLAY).exists():
             return
         try:
             self.learner.feed.restore(path / checkpoint.REPLAY)
@@ -458,36 +454,6 @@ def _course(config: RunConfig, state: State | None) -> Curriculum | None:
     return Curriculum(config.curriculum, kept)
 
 
-def _begins_stage(state: State) -> bool:
-    """Whether it was saved between two stages, or before the first update of one."""
-    return state.curriculum is not None and state.curriculum["updates"] == state.version
-
-
-@contextmanager
-def _source(
-    config: RunConfig, run_dir: Path, game: Game, saved: Path | None, metrics: Metrics
-) -> Iterator[SerialSource | OverlappedSource]:
-    pool = Pool(run_dir / "pool", config.opponents.pool)
-    version, state, found = 0, None, None
-    if saved is not None:
-        note = checkpoint.read_state(saved)
-        if not _begins_stage(note) or (saved / checkpoint.MATCHES).exists():
-            found = _under_way(saved / checkpoint.MATCHES, config, metrics)
-        version, state = note.version, None if note.actor is None else msgspec.convert(note.actor, ActorState)
-        pool.retain(note.pool)  # what came after the checkpoint never was; what was thinned since is gone
-    if config.mode == "overlapped":
-        matches = None if saved is None or found is None else saved / checkpoint.MATCHES
-        with OverlappedSource(
-            config, run_dir, metrics, version=version, pool=pool.versions(), state=state, matches=matches
-        ) as overlapped:
-            yield overlapped
-        return
-    with open_actor(
-        config, game, run_dir / "logs", pool, version=version, past=pool.versions(), state=state, found=found
-    ) as actor:
-        yield SerialSource(actor, metrics)
-
-
 def _replay(config: RunConfig, spec: GameSpec, saved: Path | None) -> Replay | None:
     """Empty; its seed is for a resumed run that has nothing to go on with."""
     kept, layout = config.learner.replay, layout_of(config, spec)
@@ -498,16 +464,6 @@ def _replay(config: RunConfig, spec: GameSpec, saved: Path | None) -> Replay | N
     return Replay(kept.decisions // layout.length, reuse=kept.reuse, seed=derive(config.seed, "replay", version))
 
 
-def _under_way(path: Path, config: RunConfig, metrics: Metrics) -> Underway | None:
-    """None, counted and logged: the matches begin anew."""
-    try:
-        return underway.read(path, config)
-    except CheckpointError as error:
-        metrics.add(names.BEGUN_ANEW)
-        log.warning("%s; matches begin anew", error)
-        return None
-
-
 def _saved(run_dir: Path, resume: bool) -> Path | None:
     """The checkpoint to go on from; None for a new run."""
     latest = Checkpoints(run_dir, 1).latest()
@@ -516,25 +472,3 @@ def _saved(run_dir: Path, resume: bool) -> Path | None:
     if not resume and latest is not None:
         raise ConfigError(f"{run_dir} already holds a run ({latest.name}); resume it or choose another folder")
     return latest
-
-
-@contextmanager
-def _interrupts() -> Iterator[Callable[[], bool]]:
-    """Whether SIGINT or SIGTERM came. The second ends the process at once; its children end with it."""
-    seen: list[int] = []
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        if seen:
-            signal.signal(number, signal.SIG_DFL)
-            os.kill(os.getpid(), number)
-        seen.append(number)
-
-    if threading.current_thread() is not threading.main_thread():
-        yield lambda: False  # only the main thread may handle signals
-        return
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield lambda: bool(seen)
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

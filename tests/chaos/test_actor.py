@@ -88,8 +88,8 @@ def test_learner_killed_without_warning_takes_actor_and_hosts_with_it(tmp_path: 
 
 SECOND = """
 import os, signal, sys, time
-from ludus.run import _interrupts
-with _interrupts() as interrupted:
+from ludus.interrupts import noticed
+with noticed() as interrupted:
     os.kill(os.getpid(), signal.SIGTERM)
     assert interrupted()
     os.kill(os.getpid(), signal.SIGTERM)
