@@ -137,12 +137,13 @@ def _told(
     cut: str,
 ) -> tuple[Choice, ...]:
     share = {0.25: "a quarter", 0.5: "half", 0.75: "three quarters", 1.0: "all"}[plan.share]
+    part = {4: "a quarter", 8: "an eighth"}[MINIBATCHES[machine.device]]
     minibatch = min(batch, max(batch // MINIBATCHES[machine.device], 128))
     chosen: list[tuple[str, float, str]] = [
-        (HOSTS, hosts, f"{share} of {machine.cores} cores{cut and '; ' + cut}"),
+        (HOSTS, hosts, f"{share} of {machine.cores} cores, rounded up{cut and '; ' + cut}"),
         (MATCHES, matches, f"a host, for {purpose}{cut and '; ' + cut}"),
         (DECISIONS, batch, f"a row's segment spans at most {SPAN[machine.device]} updates, on {machine.device}"),
-        (MINIBATCH, minibatch, f"a {MINIBATCHES[machine.device]}th of a batch, on {machine.device}"),
+        (MINIBATCH, minibatch, f"{part} of a batch, on {machine.device}"),
         (MINUTES, plan.minutes, f"of training, for {purpose}"),
     ]
     if plan.evaluation is not None:
