@@ -69,7 +69,7 @@ def learn(
 ) -> InProcessFleet:
     fleet = fleet_of(options, at_once)
     run, _ = open_run(fleet, options, run_dir, updates, learner=learner)
-    assert run.train(lambda: False)
+    assert run.train(lambda: False) == "finished"
     return fleet
 
 
@@ -135,7 +135,7 @@ def test_checkpoint_that_is_read_and_written_again_is_the_same_to_the_last_bit(t
     run, actor = open_run(fleet_of(options), options, tmp_path / "second", 99, saved=first)
     actor.set_past(state.pool)
     actor.restore(msgspec.convert(state.actor, ActorState))
-    assert not run.train(lambda: True)
+    assert run.train(lambda: True) == "stopped"
     second = checkpoint.find(tmp_path / "second")
     again = checkpoint.read_state(second)
     assert again.version == 12
