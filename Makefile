@@ -9,8 +9,10 @@ TORCH := $(shell grep '^torch==' constraints.txt)
 STAMPS := $(VENV)/.stamps
 # the extra rocket, less than a megabyte; by itself, since one of them asks for a NumPy older than other games take
 ROCKET := rocketsim rlgym-api rlgym-rocket-league
-# most tests wait for the programs they start; whole files at a time and in their order: the shortest come last
-ABREAST := -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+# most tests wait for the programs they start, so one more than there are cores; whole files at a time and in their
+# order: the shortest come last
+ABREAST := -n $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)') --maxprocesses 4 --dist loadfile \
+	--no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

@@ -16,7 +16,7 @@ def test_the_gymnasium_host_keeps_the_protocol(stepping: str) -> None:
     assert report.ok, str(report)
 
 
-@pytest.mark.parametrize("env", ["connect_four_v3", "classic.rps_v2"])
+@pytest.mark.parametrize("env", ["connect_four_v3", pytest.param("classic.rps_v2", marks=pytest.mark.slow)])
 def test_the_pettingzoo_host_keeps_the_protocol(env: str) -> None:
     game = registry.load("pettingzoo")
     report = check(game.command(game.options(env=env)), {"env": env, "stepping": "in turn"})

@@ -35,7 +35,10 @@ def test_openspiel_host_keeps_the_protocol(name: str) -> None:
     assert found.ok, str(found)
 
 
-@pytest.mark.parametrize(("format_", "rules"), [("gen1randombattle", 13), ("gen9randomdoublesbattle", OF_THE_GAME)])
+SLOWER = pytest.param("gen9randomdoublesbattle", OF_THE_GAME, marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize(("format_", "rules"), [("gen1randombattle", 13), SLOWER])
 def test_showdown_host_keeps_the_protocol(showdown: Installation, format_: str, rules: int | None) -> None:
     found = report("showdown", {"format": format_}, rules, decisions=600)
     assert found.ok, str(found)
