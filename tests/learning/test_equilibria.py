@@ -1,4 +1,4 @@
-"""Self-play comes near to the equilibrium of Kuhn poker, where plain PPO runs in circles. In seconds."""
+"""Self-play comes near to the equilibrium of Kuhn poker. In seconds."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ UNIFORM = 11 / 12  # NashConv of uniform play
 
 
 @pytest.mark.parametrize(("algorithm", "updates", "reached"), [("rnad", 40, 0.35), ("ppo_kl", 24, 0.35)])
-def test_kuhn_poker_is_soon_played_better_than_ppo_ever_does(algorithm: str, updates: int, reached: float) -> None:
+def test_kuhn_poker_is_soon_played_far_nearer_to_equilibrium_than_at_random(
+    algorithm: str, updates: int, reached: float
+) -> None:
     config = preset("kuhn", *ALGORITHMS[algorithm], "learner.lr_schedule=constant", f"budget.updates={updates}")
     (end,) = learn(config, every=updates)
     assert end.nash_conv < reached < 0.4 * UNIFORM
