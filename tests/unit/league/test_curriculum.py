@@ -113,7 +113,12 @@ def test_a_win_rate_against_somebody_who_never_plays_is_refused(
         refuse_unplayed(stage, shares, ("strong",), ("random", "strong"), "curriculum[0]")
 
 
-def test_opponents_that_play_are_taken() -> None:
-    for win_rate in ({"opponent": "past"}, {"opponent": "strong"}, {"opponent": "random", "of": "evaluation"}):
-        stage = stages({"promote": {"win_rate": {"at_least": 0.5, **win_rate}}})[0]
-        refuse_unplayed(stage, OpponentsConfig(), (), ("random", "strong"), "curriculum[0]")
+@pytest.mark.parametrize(
+    "win_rate", [{"opponent": "past"}, {"opponent": "strong"}, {"opponent": "random", "of": "evaluation"}]
+)
+def test_opponents_that_play_are_taken_and_the_same_are_not_where_they_do_not(win_rate: dict[str, Any]) -> None:
+    stage = stages({"promote": {"win_rate": {"at_least": 0.5, **win_rate}}})[0]
+    names = ("random", "strong")
+    refuse_unplayed(stage, OpponentsConfig(), (), names, "curriculum[0]")
+    with pytest.raises(ConfigError, match=r"curriculum\[0\]"):
+        refuse_unplayed(stage, OpponentsConfig(past=0, scripted=0), ("strong",), names, "curriculum[0]")

@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from tests.rewarded import LENGTH, SEGMENTS, SPEC, batch
 
 from ludus.config.schema import ComputeConfig, LearnerConfig, PolicyConfig, ReplayConfig, RolloutConfig, VtraceConfig
 from ludus.errors import ConfigError
@@ -10,13 +11,8 @@ from ludus.learner import algorithms
 from ludus.learner.actor_critic import ActorCritic
 from ludus.metrics import names
 from ludus.policies.nets import build
-from ludus.rollout.segments import SegmentLayout
-from ludus.spec import GameSpec, ObsSpec
-from ludus.types import SegmentBatch
 
-SPEC = GameSpec("fake", 1, 3, ObsSpec.pack({"x": ("float32", (3,))}), 1)
 CONFIG = LearnerConfig(algorithm="vtrace", minibatch=32, epochs=1)
-SEGMENTS, LENGTH = 16, 8
 
 
 def actor_critic(config: LearnerConfig = CONFIG) -> ActorCritic:
@@ -24,20 +20,6 @@ def actor_critic(config: LearnerConfig = CONFIG) -> ActorCritic:
     made = algorithms.build(config, net, SPEC, torch.Generator().manual_seed(2), torch.device("cpu"))
     assert isinstance(made, ActorCritic)
     return made
-
-
-def batch(seed: int = 0) -> SegmentBatch:
-    """One-decision matches in which the action that x shows earns 1."""
-    random = np.random.default_rng(seed)
-    filled = SegmentLayout(SPEC, SEGMENTS, LENGTH).allocate()
-    shown = random.integers(0, 3, (SEGMENTS, LENGTH))
-    SPEC.obs.leaf(filled.obs, "x")[:] = np.eye(3, dtype=np.float32)[shown]
-    filled.legal[:] = True
-    filled.action[:] = random.integers(0, 3, (SEGMENTS, LENGTH))
-    filled.logp[:] = -np.log(3)
-    filled.reward[:] = filled.action == shown
-    filled.ends[:] = True
-    return filled
 
 
 def everything(algorithm: ActorCritic) -> list[torch.Tensor]:

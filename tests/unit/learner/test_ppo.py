@@ -3,36 +3,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from tests.rewarded import SPEC, batch
 
 from ludus.config.schema import LearnerConfig, PolicyConfig
 from ludus.learner.ppo import Ppo
 from ludus.metrics import names
 from ludus.policies.nets import build
-from ludus.rollout.segments import SegmentLayout
-from ludus.spec import GameSpec, ObsSpec
-from ludus.types import SegmentBatch
 
-SPEC = GameSpec("fake", 1, 3, ObsSpec.pack({"x": ("float32", (3,))}), 1)
 CONFIG = LearnerConfig(minibatch=32, epochs=2, target_kl=0)
 
 
 def ppo(config: LearnerConfig = CONFIG) -> Ppo:
     net = build(SPEC, PolicyConfig(width=8), "mlp", seed=1)
     return Ppo(net, SPEC, config, torch.Generator().manual_seed(2), torch.device("cpu"))
-
-
-def batch(seed: int = 0) -> SegmentBatch:
-    """One-decision matches in which the action that x shows earns 1."""
-    random = np.random.default_rng(seed)
-    filled = SegmentLayout(SPEC, 16, 8).allocate()
-    shown = random.integers(0, 3, (16, 8))
-    SPEC.obs.leaf(filled.obs, "x")[:] = np.eye(3, dtype=np.float32)[shown]
-    filled.legal[:] = True
-    filled.action[:] = random.integers(0, 3, (16, 8))
-    filled.logp[:] = -np.log(3)
-    filled.reward[:] = filled.action == shown
-    filled.ends[:] = True
-    return filled
 
 
 def everything(algorithm: Ppo) -> list[torch.Tensor]:

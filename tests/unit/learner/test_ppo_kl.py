@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from tests.rewarded import SPEC, batch
 from torch import Tensor
 
 from ludus.config.schema import LearnerConfig, PolicyConfig, PpoKlConfig
@@ -11,11 +12,6 @@ from ludus.learner.ppo import Ppo
 from ludus.learner.ppo_kl import PpoKl
 from ludus.metrics import names
 from ludus.policies.nets import build
-from ludus.rollout.segments import SegmentLayout
-from ludus.spec import GameSpec, ObsSpec
-from ludus.types import SegmentBatch
-
-SPEC = GameSpec("fake", 1, 3, ObsSpec.pack({"x": ("float32", (3,))}), 1)
 
 
 def learner(**settings: float) -> LearnerConfig:
@@ -37,20 +33,6 @@ def ppo_kl(**settings: float) -> PpoKl:
     algorithm = made(learner(**settings))
     assert isinstance(algorithm, PpoKl)
     return algorithm
-
-
-def batch(seed: int = 0) -> SegmentBatch:
-    """One-decision matches in which the action that x shows earns 1."""
-    random = np.random.default_rng(seed)
-    filled = SegmentLayout(SPEC, 16, 8).allocate()
-    shown = random.integers(0, 3, (16, 8))
-    SPEC.obs.leaf(filled.obs, "x")[:] = np.eye(3, dtype=np.float32)[shown]
-    filled.legal[:] = True
-    filled.action[:] = random.integers(0, 3, (16, 8))
-    filled.logp[:] = -np.log(3)
-    filled.reward[:] = filled.action == shown
-    filled.ends[:] = True
-    return filled
 
 
 def probabilities(algorithm: Ppo) -> Tensor:
