@@ -128,18 +128,6 @@ class Targets(NamedTuple):
     returns: Tensor  # [N]
 
 
-REPORTED = (
-    names.LOSS_TOTAL,
-    names.LOSS_POLICY,
-    names.LOSS_VALUE,
-    names.ENTROPY,
-    names.KL,
-    names.CLIP_SHARE,
-    names.GRAD_NORM,  # the optimiser's own, always last
-)
-KL_COLUMN = REPORTED.index(names.KL)
-
-
 def _explained(value: NDArray[np.float32], returns: NDArray[np.float32]) -> float:
     variance = float(returns.var())
     return 1 - float((returns - value).var()) / variance if variance > 0 else 0.0
