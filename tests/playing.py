@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import select
+import shlex
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -17,10 +19,21 @@ from ludus.fleet.fleet import TIMES_S, HostFleet
 from ludus.fleet.standing import FleetStanding
 from ludus.games.toy.game import command
 from ludus.games.toy.options import ToyOptions
+from ludus.hosting.command import HostCommand
 from ludus.types import Arrivals, Ending
 
 PATIENCE_S = 60.0  # a shared, busy machine
 QUICK = FleetConfig(hosts=2, matches=4, backoff_s=0.01, reply_deadline_s=30.0)
+
+
+SPOILER = str(Path(__file__).parent / "spoiler.py")
+
+
+def first_host_dies(*, greets: bool = True) -> HostCommand:
+    """Toy hosts, of which the first dies before any of its matches ends, or before it says HELLO, at every start."""
+    host = shlex.join(command(ToyOptions()).argv)
+    dies = f"exec {shlex.join((sys.executable, SPOILER, 'crash', '2', '--'))} {host}" if greets else "exit 3"
+    return HostCommand(("sh", "-c", f'if [ "$LUDUS_HOST" = 0 ]; then {dies}; fi; exec {host}'))
 
 
 def toy_fleet(
@@ -33,9 +46,10 @@ def toy_fleet(
     keep_log: bool = False,
     standing: FleetStanding | None = None,
     times_s: float | None = TIMES_S,
+    hosts: HostCommand | None = None,
 ) -> HostFleet:
     return HostFleet(
-        command(ToyOptions()),
+        hosts or command(ToyOptions()),
         config,
         options=options,
         seed=seed,

@@ -198,27 +198,31 @@ class Run:
         self._metrics.set(names.PHASE, "evaluating")
         self._note(arena.Progress(0, matches * max(len(opponents), 1), opponents[0] if opponents else arena.ALONE))
         self._show(now=True)
-        with self._metrics.stage(names.EVALUATE):
-            results = arena.play(
-                self._game,
-                self._options,
-                self._contestants,
-                agent=AGENT,
-                opponents=opponents,
-                matches=matches,
-                seed=config.seed,
-                teams=self._spec.teams,
-                log_dir=self._run_dir / "logs" / "evaluation",
-                fleet=self._config.fleet,
-                progress=self._after_match,
-            )
-        if self._playing:
-            self._source.catch_up()  # the actor waited meanwhile: that time is not to count as time of training
+        try:
+            with self._metrics.stage(names.EVALUATE):
+                results = arena.play(
+                    self._game,
+                    self._options,
+                    self._contestants,
+                    agent=AGENT,
+                    opponents=opponents,
+                    matches=matches,
+                    seed=config.seed,
+                    teams=self._spec.teams,
+                    log_dir=self._run_dir / "logs" / "evaluation",
+                    fleet=self._config.fleet,
+                    progress=self._after_match,
+                )
+        finally:
+            self._metrics.set(names.PHASE, "finished" if final else "training")
+            if self._playing:
+                self._source.catch_up()  # the actor waited meanwhile: that time is not to count as time of training
         self._scores = {result.opponent: result.reward if alone else result.win_rate for result in results}
         for result in results:
             self._metrics.set(names.WIN_RATE(result.opponent), result.score if alone else result.win_rate)
             self._metrics.set(names.RETURN(result.opponent), result.reward)
-        self._metrics.set(names.PHASE, "finished" if final else "training")
+            self._metrics.add(names.EVALUATION_VOIDED, result.voided)
+            self._metrics.add(names.EVALUATION_MOVED, result.moved)
         self._observer.on_evaluation(results, final=final)
         self._show(now=True)
         latest = self._save()
@@ -276,6 +280,7 @@ class Run:
             try:
                 self.evaluate()
             except (EvaluationError, FleetError) as error:  # the run itself is none the worse for it
+                self._metrics.add(names.EVALUATION_FAILURES)
                 log.warning("evaluation after update %d: %s", version, error)
         if self._course is not None and time.monotonic() >= self._change_at_s:
             self._change_stage(self._course)

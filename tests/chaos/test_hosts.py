@@ -15,6 +15,7 @@ import pytest
 from tests.playing import (
     QUICK,
     both_finished,
+    first_host_dies,
     first_legal,
     host_of,
     is_still_there,
@@ -138,13 +139,24 @@ def test_host_that_fails_again_and_again_is_given_up_with_its_reason_and_log(tmp
         assert f"host {host} exited with status 3 (log: {tmp_path / f'host-{host}.log'})" in str(raised.value)
 
 
-def test_scheduled_matches_of_a_host_given_up_are_reported(tmp_path: Path) -> None:
+@pytest.mark.parametrize("greets", [True, False])
+def test_scheduled_matches_of_a_host_given_up_are_played_by_the_others(tmp_path: Path, greets: bool) -> None:
+    config = FleetConfig(hosts=3, matches=2, backoff_s=0.01, failures_in_a_row=2)
+    schedule = [(100 + number, number) for number in range(21)]
+    with toy_fleet(tmp_path, config, schedule=schedule, hosts=first_host_dies(greets=greets)) as fleet:
+        played = play(fleet, lambda played: len(played.finished) == len(schedule))
+        assert sorted((ending.match, ending.seed) for ending in played.finished) == schedule
+        assert {host_of(fleet, int(ending.rows[0])) for ending in played.finished} == {1, 2}
+        assert fleet.health.moved == tuple(number for number, _ in schedule[::3])
+        assert (fleet.health.given_up, fleet.health.alive, fleet.health.exhausted) == (1, 2, True)
+
+
+def test_scheduled_matches_that_no_host_is_left_for_are_counted(tmp_path: Path) -> None:
     config = FleetConfig(hosts=2, matches=2, backoff_s=0.01, failures_in_a_row=1)
     schedule = [(number, 7) for number in range(20)]
-    options = {"crash_after": 1, "fault_marker": str(tmp_path / "marker")}
     with (
-        toy_fleet(tmp_path, config, options, schedule=schedule) as fleet,
-        pytest.raises(FleetError, match="10 scheduled matches cannot be played"),
+        toy_fleet(tmp_path, config, {"crash_after": 1}, schedule=schedule) as fleet,
+        pytest.raises(FleetError, match="no host is left to play on, 20 scheduled matches cannot be played: host 0"),
     ):
         play(fleet, lambda played: False)
 

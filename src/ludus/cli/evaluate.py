@@ -199,9 +199,10 @@ def _say(
     if told:
         console.print(f"\n{told}", highlight=False, soft_wrap=True)
     for result in results:
-        if result.voided or result.truncated or result.refused:
+        if result.voided or result.moved or result.truncated or result.refused:
             lost = f"{result.truncated} truncated, {result.voided} voided and played again"
-            console.print(f"{result.opponent}: {lost}, {result.refused} choices refused", highlight=False)
+            moved = f"{result.moved} moved from hosts that were given up"
+            console.print(f"{result.opponent}: {lost}, {moved}, {result.refused} choices refused", highlight=False)
     if save_replays is not None:
         saved = sorted(save_replays.glob("*.json"))
         console.print(f"{len(saved)} matches are in {save_replays}; watch one:", highlight=False, soft_wrap=True)

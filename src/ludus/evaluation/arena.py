@@ -48,6 +48,7 @@ class MatchupResult:
     ties: int
     truncated: int  # of the matches; they are won, lost or tied by the score the game gave them
     voided: int  # lost with their host and played again
+    moved: int  # of the matches; taken over from a host that was given up
     refused: int  # choices that the game did not accept and asked for again
     decisions: int  # of the agent, voided matches included
     turns: float  # mean
@@ -152,7 +153,8 @@ def play(
     No opponents: a game with one seat, in which the agent plays alone. The opponent takes all
     seats but those of the agent's team. With `save_replays`, the first few matches
     (`replays` in all) are written there for `ludus replay`. `metrics`, of the process "actor", learn where the time
-    went once the hosts were up. Raises EvaluationError when not all end in time.
+    went once the hosts were up. Raises EvaluationError when not all end in time, FleetError when no host is left to
+    play them on.
     """
     metrics = metrics or Metrics(ACTOR)
     config = fleet or FleetConfig()
@@ -253,6 +255,8 @@ def contest(
                 fleet.send(arrivals.row, action)
         elif not arrivals.endings and health is not None:
             _raise_lost(health(), len(schedule) - tally.ended)
+    if health is not None:
+        tally.move(health().moved)
     return tally.results()
 
 
@@ -348,6 +352,11 @@ class Tally:
         self._turns[opponent] += ending.facts.get("turns", 0.0)
         self._score[opponent] += score
 
+    def move(self, matches: Sequence[int]) -> None:
+        """These were played by another host than they were scheduled for."""
+        for match in matches:
+            self._counts[self._schedule.place(match)[0]]["moved"] += 1
+
     def results(self) -> list[MatchupResult]:
         """To be called when all have ended."""
         matches = len(self._schedule) // len(self._schedule.opponents)
@@ -361,6 +370,7 @@ class Tally:
                 ties=counts["ties"],
                 truncated=counts["truncated"],
                 voided=counts["voided"],
+                moved=counts["moved"],
                 refused=counts["refused"],
                 decisions=counts["decisions"],
                 turns=float(turns) / matches,

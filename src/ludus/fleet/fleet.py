@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 from ludus.config.schema import FleetConfig
 from ludus.cores import cores
 from ludus.errors import FleetError, HostRefused, ProtocolError
+from ludus.fleet import shares
 from ludus.fleet.host import Host, Setup
 from ludus.fleet.standing import FleetStanding
-from ludus.fleet.supervisor import Event, Failed, Instruction, Phase, Start, Supervisor, Tick
+from ludus.fleet.supervisor import Assigned, Event, Failed, Instruction, Phase, Start, Supervisor, Tick
 from ludus.hosting.command import HostCommand
 from ludus.metrics.times import Times
 from ludus.spec import GameSpec
@@ -42,6 +43,7 @@ class FleetHealth:
     given_up: int  # hosts
     voided: Counter[str] = field(default_factory=Counter)  # matches by reason: died, hung, protocol, "host: ..."
     exhausted: bool = False  # every scheduled match has ended
+    moved: tuple[int, ...] = ()  # scheduled matches that another host took over from one that was given up, by number
 
 
 class HostFleet:
@@ -52,6 +54,9 @@ class HostFleet:
 
     A caller answers every row that `recv` returned before it calls `recv` again, or at least drops the answers for
     rows whose match is among the endings by then. A row is asked once until it is answered.
+
+    With a `schedule`, [number, seed] of matches, these are played and no others. What a host leaves that is given up is
+    taken over by those that have played all of theirs, also when it never said HELLO.
 
     With the `standing` of another fleet of as many hosts and matches, it goes on from there: `recv` first returns what
     that one would have returned next. A host whose matches do not come to where they stood is started again without
@@ -83,10 +88,12 @@ class HostFleet:
         parts = config.parts or _parts(count)
         sent = options if command.options is None else command.options
         setup = Setup(command, sent, seed, count, self.matches, self._scheduled, keep_log, log_dir, times_s, parts)
-        shares = [None if schedule is None else schedule[i::count] for i in range(count)]
+        dealt = [None] * count if schedule is None else shares.dealt(schedule, count)
         stood = [None] * count if standing is None else standing.hosts
-        self._hosts = [Host(i, setup, share, host) for i, (share, host) in enumerate(zip(shares, stood, strict=True))]
+        self._hosts = [Host(i, setup, share, host) for i, (share, host) in enumerate(zip(dealt, stood, strict=True))]
         self._supervisor = Supervisor(config, count)
+        self._stumbled: set[int] = set()  # hosts that failed before they first said HELLO
+        self._moved: set[int] = set()  # numbers of scheduled matches
         self._poll = select.poll()
         self._readers: dict[int, Host] = {}
         self._writers: dict[int, Host] = {}
@@ -111,6 +118,7 @@ class HostFleet:
         self._pump(end_s if waits else 0.0)
         while not self._ready(wait_all):
             self._check_hosts_are_left()
+            self._hand_on()
             if time.monotonic() >= end_s or self._exhausted():
                 return self._nothing
             self._pump(end_s)
@@ -159,7 +167,14 @@ class HostFleet:
         for host in self._hosts:
             voided.update(host.voided)
         supervisor = self._supervisor
-        return FleetHealth(supervisor.alive, supervisor.restarts, supervisor.given_up, voided, self._exhausted())
+        return FleetHealth(
+            supervisor.alive,
+            supervisor.restarts,
+            supervisor.given_up,
+            voided,
+            self._exhausted(),
+            tuple(sorted(self._moved)),
+        )
 
     def take_times(self) -> Times:
         """Where the time of the hosts went since the last call, as far as they have said."""
@@ -206,16 +221,19 @@ class HostFleet:
         self.close()
 
     def _meet(self) -> GameSpec:
-        """Start all hosts and wait for their HELLOs."""
-        while any(host.spec is None for host in self._hosts):
+        """Start all hosts and wait for their HELLOs, with a schedule only for those that did not fail meanwhile."""
+        while any(host.spec is None and host.index not in self._stumbled for host in self._hosts):
             self._pump(math.inf)
-        specs = [host.spec for host in self._hosts if host.spec is not None]
-        for index, spec in enumerate(specs):
-            if spec.fingerprint != specs[0].fingerprint:
-                raise FleetError(f"host {index} describes another game ({spec.name}) than host 0 ({specs[0].name})")
+        specs = {host.index: host.spec for host in self._hosts if host.spec is not None}
+        first, known = next(iter(specs.items()))
+        for index, spec in specs.items():
+            if spec.fingerprint != known.fingerprint:
+                raise FleetError(f"host {index} describes another game ({spec.name}) than host {first} ({known.name})")
+        for host in self._hosts:
+            host.spec = known  # which one that says HELLO later has to keep to
         if not self._scheduled:
             self._say_facts()
-        return specs[0]
+        return known
 
     def _say_facts(self) -> None:
         """What hosts say of themselves, once for all that say the same."""
@@ -255,12 +273,16 @@ class HostFleet:
             self._forget(host)
             host.stop(instruction.reason)
             if host.spec is None:
-                words = host.last_words() or "nothing"
-                raise FleetError(
-                    f"{described} {instruction.detail} before HELLO; its log ({host.log_path}) says: {words}"
-                )
+                self._stumble(host, f"{described} {instruction.detail}")
             after = "giving it up" if instruction.again_in_s is None else f"again in {instruction.again_in_s:g} s"
             _LOG.warning("%s %s; %s (log: %s)", described, instruction.detail, after, host.log_path)
+
+    def _stumble(self, host: Host, failure: str) -> None:
+        """A host cannot start. FleetError, unless others may play what it was to play."""
+        self._stumbled.add(host.index)
+        if not self._scheduled or len(self._stumbled) == len(self._hosts):
+            words = host.last_words() or "nothing"
+            raise FleetError(f"{failure} before HELLO; its log ({host.log_path}) says: {words}")
 
     def _read(self, host: Host) -> None:
         process = host.process
@@ -345,17 +367,37 @@ class HostFleet:
             tuple(endings),
         )
 
+    def _given_up(self) -> list[Host]:
+        return [host for host in self._hosts if self._supervisor.phase(host.index) is Phase.GIVEN_UP]
+
     def _check_hosts_are_left(self) -> None:
-        lost = [host for host in self._hosts if self._supervisor.phase(host.index) is Phase.GIVEN_UP]
-        unplayed = sum(host.unplayed for host in lost)
-        if len(lost) < len(self._hosts) and not unplayed:
+        lost = self._given_up()
+        if len(lost) < len(self._hosts):
             return
         reasons = "; ".join(
             f"host {host.index} {self._supervisor.last_failure(host.index)} (log: {host.log_path})" for host in lost
         )
-        if len(lost) == len(self._hosts):
-            raise FleetError(f"no host is left to play on: {reasons}")
-        raise FleetError(f"{unplayed} scheduled matches cannot be played: {reasons}")
+        unplayed = sum(host.unplayed for host in lost)
+        missing = f", {unplayed} scheduled matches cannot be played" if unplayed else ""
+        raise FleetError(f"no host is left to play on{missing}: {reasons}")
+
+    def _hand_on(self) -> None:
+        """What hosts that were given up have left of the schedule goes to those that have played all of theirs."""
+        lost = [host for host in self._given_up() if host.unplayed] if self._scheduled else []
+        if not lost:
+            return
+        phases = [self._supervisor.phase(host.index) for host in self._hosts]
+        idle = [index for index, phase in enumerate(phases) if phase is Phase.FINISHED]
+        left = [match for host in lost for match in host.share]
+        playing = len(self._hosts) - len(idle) - phases.count(Phase.GIVEN_UP)
+        moved: set[shares.Scheduled] = set()
+        for index, share in shares.handed_on(left, idle, playing=playing, at_once=self.matches):
+            self._tell(Assigned(index, f"takes over {len(share)} matches of hosts that were given up"))
+            self._hosts[index].share = share
+            moved.update(share)
+        for host in lost:
+            host.share = [match for match in host.share if match not in moved]
+        self._moved |= {number for number, _ in moved}
 
     def _drain(self, end_s: float) -> None:
         """Let hosts that are writing finish, so that they come to read STOP; what they say is not wanted any more."""

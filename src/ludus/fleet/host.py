@@ -106,6 +106,15 @@ class Host:
         return len(self._share or ())
 
     @property
+    def share(self) -> list[tuple[int, int]]:
+        """What it plays of the schedule from its next start on: [number, seed]."""
+        return list(self._share or ())
+
+    @share.setter
+    def share(self, share: Sequence[tuple[int, int]]) -> None:
+        self._share = list(share)
+
+    @property
     def answering(self) -> bool:
         """It plays and owes an answer."""
         return self.ledger is not None and self.ledger.owed > 0

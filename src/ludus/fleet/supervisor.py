@@ -2,9 +2,10 @@
 
       Tick, back-off over           Greeted                 Finished
 RESTING ───────────────► STARTING ─────────► PLAYING ─────────────────► FINISHED (it may go, nobody misses it)
-   ▲                        │ Failed, or       │ Failed, or
-   └────────────────────────┴─ no HELLO in time┴─ silent too long while it owed something
-                                               └─ Strayed, which is no failure: again at once
+   ▲                        │ Failed, or       │ Failed, or                  │
+   ├────────────────────────┴─ no HELLO in time┴─ silent too long while it owed something
+   │                                           └─ Strayed, which is no failure: again at once
+   └── Assigned: it takes over what a host that was given up has left ─────────┘
                  after `failures_in_a_row` failures without a played match between them: GIVEN_UP
 """
 
@@ -79,11 +80,19 @@ class Finished:
 
 
 @dataclass(frozen=True, slots=True)
+class Assigned:
+    """There is more to play for a host that had played everything: it begins again at once."""
+
+    host: int
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
 class Tick:
     """Time has passed."""
 
 
-Event = Greeted | Owing | Heard | Settled | Strayed | Played | Failed | Finished | Tick
+Event = Greeted | Owing | Heard | Settled | Strayed | Played | Failed | Finished | Assigned | Tick
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +141,9 @@ class Supervisor:
         if isinstance(event, Tick):
             return [instruction for host in range(len(self._states)) for instruction in self._tick(host, now_s)]
         state = self._states[event.host]
+        if isinstance(event, Assigned) and state.phase is Phase.FINISHED:
+            state.phase, state.due_s = Phase.RESTING, now_s
+            return [Stop(event.host, "assigned", event.detail, 0.0)]
         if state.phase not in (Phase.STARTING, Phase.PLAYING):
             return []
         match event:

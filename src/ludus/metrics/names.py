@@ -61,6 +61,9 @@ UNFINISHED = "curriculum/unfinished"
 EVALUATED = "evaluation/ended"
 EVALUATION_MATCHES = "evaluation/scheduled"
 EVALUATION_OPPONENT = "evaluation/opponent"
+EVALUATION_VOIDED = "evaluation/voided"
+EVALUATION_MOVED = "evaluation/moved"
+EVALUATION_FAILURES = "evaluation/failures"
 
 # How fast it is
 DECISIONS_PER_S = "speed/decisions_per_s"
@@ -127,6 +130,9 @@ METRICS: tuple[Metric, ...] = (
     Metric(EVALUATED, "gauge", "matches", "matches of the latest evaluation that have ended"),
     Metric(EVALUATION_MATCHES, "gauge", "matches", "matches of the latest evaluation, against all its opponents"),
     Metric(EVALUATION_OPPONENT, "gauge", "text", "opponent in the match of it that ended last"),
+    Metric(EVALUATION_VOIDED, "counter", "matches", "evaluation matches lost with their host and played again"),
+    Metric(EVALUATION_MOVED, "counter", "matches", "evaluation matches taken over from a host that was given up"),
+    Metric(EVALUATION_FAILURES, "counter", "evaluations", "evaluations without a result; the log says why"),
     Metric(DECISIONS, "counter", "decisions", "choices made in training matches, by whichever policy"),
     Metric(LEARNED, "counter", "decisions", "choices that went into an update, each counted once"),
     Metric(MATCHES, "counter", "matches", "training matches that ended, truncated ones included, voided ones not"),

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.playing import first_host_dies
 
 from ludus.config.schema import FleetConfig
-from ludus.errors import ConfigError, EvaluationError
+from ludus.errors import ConfigError, EvaluationError, FleetError
 from ludus.evaluation import arena
 from ludus.evaluation.arena import Schedule
 from ludus.games import registry
+from ludus.games.registry import Game
 from ludus.games.toy.options import ToyOptions
 from ludus.spec import GameSpec
 from ludus.types import Arrivals, Choices, Ending, Policy
@@ -27,10 +30,14 @@ def scripted(spec: GameSpec) -> Mapping[str, Policy]:
 
 
 def compete(
-    tmp_path: Path, options: ToyOptions = NIM, opponents: tuple[str, ...] = ("random", "perfect"), matches: int = 20
+    tmp_path: Path,
+    options: ToyOptions = NIM,
+    opponents: tuple[str, ...] = ("random", "perfect"),
+    matches: int = 20,
+    game: Game = TOY,
 ) -> list[arena.MatchupResult]:
     return arena.play(
-        TOY,
+        game,
         options,
         scripted,
         agent="perfect",
@@ -38,7 +45,7 @@ def compete(
         matches=matches,
         seed=7,
         log_dir=tmp_path,
-        fleet=FleetConfig(matches=4, backoff_s=0.01),
+        fleet=FleetConfig(matches=4, backoff_s=0.01, failures_in_a_row=2),
         hosts=2,
         deadline_s=60.0,
     )
@@ -157,6 +164,20 @@ def test_matches_lost_with_their_host_are_played_again(tmp_path: Path) -> None:
     assert marker.exists()
     assert result.voided > 0
     assert result.matches == result.wins + result.losses + result.ties == 20
+
+
+def test_matches_of_a_host_that_dies_every_time_are_played_by_the_other(tmp_path: Path) -> None:
+    dying = replace(TOY, command=lambda options: first_host_dies())
+    against_random, moved = compete(tmp_path, game=dying)
+    assert (against_random.moved, moved.moved) == (10, 10)
+    assert 0 < against_random.voided + moved.voided <= 8  # at most the four under way at each of two starts
+    _, whole = compete(tmp_path)
+    assert replace(moved, moved=0, voided=0, decisions=whole.decisions) == whole
+
+
+def test_no_result_is_given_when_no_host_is_left(tmp_path: Path) -> None:
+    with pytest.raises(FleetError, match="no host is left to play on, 40 scheduled matches cannot be played"):
+        compete(tmp_path, ToyOptions(game="nim", crash_after=1))
 
 
 def test_progress_is_told_after_each_match(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from ludus.config.schema import FleetConfig
 from ludus.fleet.supervisor import (
+    Assigned,
     Event,
     Failed,
     Finished,
@@ -155,6 +156,17 @@ def test_finished_host_may_die() -> None:
     assert (supervisor.alive, supervisor.restarts) == (1, 0)
 
 
+def test_finished_host_with_more_to_play_begins_again_at_once_and_has_not_failed() -> None:
+    supervisor = playing()
+    supervisor.on(Finished(0), 5.0)
+    for attempt in range(1, 9):  # more often than it may fail
+        assert supervisor.on(Assigned(0, "takes over"), 6.0) == [Stop(0, "assigned", "takes over", 0.0)]
+        assert supervisor.on(Tick(), 6.0) == [Start(0, attempt)]
+        supervisor.on(Greeted(0), 6.0)
+        supervisor.on(Finished(0), 6.0)
+    assert supervisor.on(Tick(), 1e9) == []
+
+
 @pytest.mark.parametrize("event", [Greeted(0), Heard(0), Owing(0), Settled(0), Played(0), DIED, Finished(0)])
 def test_echoes_of_a_stopped_host_change_nothing(event: Event) -> None:
     supervisor = playing()
@@ -166,6 +178,7 @@ def test_echoes_of_a_stopped_host_change_nothing(event: Event) -> None:
 EVENTS = st.one_of(
     st.builds(Tick),
     *(st.builds(kind, st.integers(0, 2)) for kind in (Greeted, Owing, Heard, Settled, Played, Finished)),
+    *(st.builds(kind, st.integers(0, 2), st.just("x")) for kind in (Assigned, Strayed)),
     st.builds(Failed, st.integers(0, 2), st.just("died"), st.just("x")),
 )
 
