@@ -22,7 +22,7 @@ from ludus.errors import CheckpointError, ConfigError, EvaluationError, FleetErr
 from ludus.evaluation import arena
 from ludus.evaluation.arena import MatchupResult
 from ludus.games import registry
-from ludus.games.registry import Game
+from ludus.games.registry import Game, ServersHealth
 from ludus.league.curriculum import Change, Curriculum, CurriculumState, Standing
 from ludus.league.pool import Pool
 from ludus.learner import algorithms, compute, devices
@@ -102,7 +102,9 @@ def _train_stage(
         with ExitStack() as started:
             with metrics.stage(names.START):
                 source = started.enter_context(sources.open_source(serving, run_dir, game, saved, metrics))
-                run = Run(config, run_dir, game, served.options, source, metrics, observer, saved, course)
+                run = Run(
+                    config, run_dir, game, served.options, source, metrics, observer, saved, course, served.health
+                )
             with interrupts.noticed() as interrupted:  # before and after, there is nothing to save
                 came_to = run.train(interrupted)
         if came_to == "changed":
@@ -135,6 +137,7 @@ class Run:
         observer: RunObserver,
         saved: Path | None = None,
         course: Curriculum | None = None,
+        servers: Callable[[], ServersHealth | None] = lambda: None,
     ) -> None:
         self._config = config
         self._course = course
@@ -147,6 +150,7 @@ class Run:
         self._spec = source.spec
         self._metrics = metrics
         self._observer = observer
+        self._servers = servers
         self._stopped: Callable[[], bool] = lambda: False
         self._pool = Pool(run_dir / "pool", config.opponents.pool)
         self._checkpoints = Checkpoints(run_dir, config.checkpoint.keep)
@@ -269,7 +273,22 @@ class Run:
         self._metrics.set(names.TRAINING_S, training_s)
         if used > 0:
             self._metrics.set(names.ETA_S, max(training_s / used - training_s, 0.0))
+        self._note_servers()
         self._observer.on_progress(self._metrics.report())
+
+    def _note_servers(self) -> None:
+        health = self._servers()
+        if health is None:
+            return
+        for name, value in (
+            (names.SERVERS_ALIVE, health.alive),
+            (names.SERVERS_TOTAL, health.total),
+            (names.SERVERS_RESTARTS, health.restarts),
+            (names.SERVERS_RECYCLED, health.recycled),
+            (names.SERVERS_MIB, health.memory_mib),
+            (names.SERVERS_LARGEST_MIB, health.largest_mib),
+        ):
+            self._metrics.set(name, value)
 
     def _after_update(self) -> None:
         version, opponents = self.learner.version, self._config.opponents

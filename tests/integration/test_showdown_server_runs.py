@@ -70,6 +70,9 @@ def test_a_run_goes_on_when_its_server_was_killed_and_leaves_none_behind(
         assert "was ended by SIGKILL; again in" in text(log)
         before = updates(progress)
         wait_for(lambda: updates(progress) > before + 1, process)
+        shown = last_row(progress)
+        assert [float(shown[f"servers/{name}"]) for name in ("alive", "total", "restarts", "recycled")] == [1, 1, 1, 0]
+        assert float(shown["servers/memory_mib"]) == float(shown["servers/largest_mib"]) > 50
         children = psutil.Process(process.pid).children(recursive=True)
         process.send_signal(number)
         assert process.wait(DEADLINE_S) == status
@@ -84,7 +87,11 @@ def test_a_run_goes_on_when_its_server_was_killed_and_leaves_none_behind(
         assert saved.options["patience_s"] == 0.0
 
 
-def updates(progress: Path) -> int:
-    """As the last whole line says."""
+def last_row(progress: Path) -> dict[str, str]:
+    """Of the whole lines."""
     rows = list(csv.DictReader(text(progress).rpartition("\n")[0].splitlines()))
-    return int(float(rows[-1].get("progress/updates") or 0)) if rows else 0
+    return rows[-1] if rows else {}
+
+
+def updates(progress: Path) -> int:
+    return int(float(last_row(progress).get("progress/updates") or 0))

@@ -23,12 +23,23 @@ GROUP = "ludus.games"
 Progress = Callable[[str, float], None]  # what is being done, share of the whole done so far
 
 
+@dataclass(frozen=True, slots=True)
+class ServersHealth:
+    total: int
+    alive: int  # that take matches
+    restarts: int  # after failures
+    recycled: int  # started anew, as they had grown
+    memory_mib: float  # of all together
+    largest_mib: float  # of one
+
+
 @dataclass(frozen=True)
 class Served:
     """Servers of a game, up and looked after."""
 
     options: Any  # Any: the game's own options struct, which now names the servers
     pids: Callable[[], Collection[int]]  # of the servers, as they are now
+    health: Callable[[], ServersHealth | None] = lambda: None  # of a moment ago; None: there are none, or nobody knows
 
 
 Serve = Callable[[Any, ServersConfig, Path], AbstractContextManager[Served]]

@@ -108,6 +108,12 @@ HOSTS_ALIVE = "hosts/alive"
 HOSTS_TOTAL = "hosts/total"
 HOSTS_RESTARTS = "hosts/restarts"
 CORES = "hosts/cores"
+SERVERS_ALIVE = "servers/alive"
+SERVERS_TOTAL = "servers/total"
+SERVERS_RESTARTS = "servers/restarts"
+SERVERS_RECYCLED = "servers/recycled"
+SERVERS_MIB = "servers/memory_mib"
+SERVERS_LARGEST_MIB = "servers/largest_mib"
 
 # The facts of a game that the live table knows by name
 FACT_MOVES = "moves"
@@ -182,6 +188,12 @@ METRICS: tuple[Metric, ...] = (
     Metric(HOSTS_TOTAL, "gauge", "hosts", "hosts the run began with"),
     Metric(HOSTS_RESTARTS, "gauge", "restarts", "times a host was started again"),
     Metric(CORES, "gauge", "cores", "cores that the run may use"),
+    Metric(SERVERS_ALIVE, "gauge", "servers", "servers of the run (`servers.count`) that take matches now"),
+    Metric(SERVERS_TOTAL, "gauge", "servers", "servers the run began with"),
+    Metric(SERVERS_RESTARTS, "gauge", "restarts", "times a server was started again after it had failed"),
+    Metric(SERVERS_RECYCLED, "gauge", "restarts", "times a server was started anew past `servers.memory_mib`"),
+    Metric(SERVERS_MIB, "gauge", "MiB", "memory of all servers together, as each last answered"),
+    Metric(SERVERS_LARGEST_MIB, "gauge", "MiB", "memory of the largest of them"),
 )
 
 WIN_RATE = Family(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -12,11 +12,11 @@ from msgspec import Meta
 
 from ludus.config.schema import NonNegative, ServersConfig
 from ludus.errors import ConfigError
-from ludus.games.registry import Game, Served
+from ludus.games.registry import Game, Served, ServersHealth
 from ludus.games.showdown import game as embedded
 from ludus.games.showdown import install
-from ludus.games.showdown.servers.fleet import ServerFleet
-from ludus.games.showdown.servers.supervisor import Limits
+from ludus.games.showdown.servers.fleet import ServerFleet, ServerView
+from ludus.games.showdown.servers.supervisor import Limits, Phase
 from ludus.hosting.command import HostCommand
 
 LOCAL_SERVER = "ws://127.0.0.1:8000/showdown/websocket"
@@ -61,7 +61,24 @@ def serve(options: ShowdownServerOptions, servers: ServersConfig, folder: Path) 
         named = msgspec.structs.replace(
             options, servers=tuple(fleet.addresses()), patience_s=max(options.patience_s, PATIENCE_S)
         )
-        yield Served(named, lambda: [view.pid for view in fleet.views() if view.pid is not None])
+        yield Served(
+            named,
+            lambda: [view.pid for view in fleet.views() if view.pid is not None],
+            lambda: health(fleet.views()),
+        )
+
+
+def health(views: Sequence[ServerView]) -> ServersHealth:
+    """How all are together. A server that drains finishes its battles: it is alive, but takes no more."""
+    memory_mib = [view.memory_mib for view in views]
+    return ServersHealth(
+        total=len(views),
+        alive=sum(view.state == Phase.READY.value for view in views),
+        restarts=sum(view.restarts for view in views),
+        recycled=sum(view.recycled for view in views),
+        memory_mib=sum(memory_mib),
+        largest_mib=max(memory_mib, default=0.0),
+    )
 
 
 game = Game(

@@ -169,7 +169,24 @@ def _matches(numbers: Numbers) -> list[Row]:
         rows.append(("voluntary switches", text.percent(switches / (switches + moves)), ""))
     else:
         rows.append(_row("past selves", numbers, names.POOL, text.count))
-    return rows
+    return rows + _servers(numbers)
+
+
+def _servers(numbers: Numbers) -> list[Row]:
+    """Of a run that started such."""
+    if names.SERVERS_TOTAL not in numbers:
+        return []
+    alive, total = (text.number(numbers, name) for name in (names.SERVERS_ALIVE, names.SERVERS_TOTAL))
+    restarts, recycled = (text.number(numbers, name) for name in (names.SERVERS_RESTARTS, names.SERVERS_RECYCLED))
+    size = f"{text.number(numbers, names.SERVERS_MIB) / 1024:.1f} GiB"
+    return [
+        ("servers", f"{text.count(alive)} of {text.count(total)}, {size}", "bold red" if alive < total else ""),
+        (
+            "restarted",
+            f"{text.count(restarts)}, recycled {text.count(recycled)}",
+            "bold red" if restarts > 0 else "",
+        ),
+    ]
 
 
 def _row(

@@ -113,7 +113,15 @@ def line(numbers: Numbers) -> str:
     ]
     if math.isfinite(waiting := get(names.SHARE(names.HOST_WAIT))):
         parts[-1] += f" busy {percent(1 - waiting)}"
-    for label, name in (("voided", names.VOIDED), ("truncated", names.TRUNCATED), ("skipped", names.SKIPPED)):
+    if names.SERVERS_TOTAL in numbers:
+        parts.append(f"servers {count(get(names.SERVERS_ALIVE))}/{count(get(names.SERVERS_TOTAL))}")
+    for label, name in (
+        ("servers restarted", names.SERVERS_RESTARTS),
+        ("recycled", names.SERVERS_RECYCLED),
+        ("voided", names.VOIDED),
+        ("truncated", names.TRUNCATED),
+        ("skipped", names.SKIPPED),
+    ):
         if get(name) > 0:
             parts.append(f"{label} {count(get(name))}")
     return " | ".join(parts)

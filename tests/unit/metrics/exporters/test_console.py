@@ -37,6 +37,14 @@ NUMBERS: dict[str, float | str] = {
     **{names.TRAIN_WIN_RATE(name): 0.5 for name in ("past", "max_damage", "an_opponent_with_a_very_long_name")},
 }
 
+SERVERS: dict[str, float | str] = {
+    names.SERVERS_ALIVE: 3,
+    names.SERVERS_TOTAL: 4,
+    names.SERVERS_RESTARTS: 2,
+    names.SERVERS_RECYCLED: 5,
+    names.SERVERS_MIB: 2113.4,
+}
+
 
 def results() -> list[Result]:
     return [
@@ -55,10 +63,18 @@ def drawn(width: int, height: int, numbers: dict[str, float | str]) -> list[str]
 
 
 @pytest.mark.parametrize(("width", "height"), [(80, 24), (100, 30), (140, 40), (60, 20), (200, 60)])
-def test_the_table_fits_the_terminal(width: int, height: int) -> None:
-    lines = drawn(width, height, NUMBERS)
+@pytest.mark.parametrize("more", [{}, SERVERS])
+def test_the_table_fits_the_terminal(width: int, height: int, more: dict[str, float | str]) -> None:
+    lines = drawn(width, height, {**NUMBERS, **more})
     assert len(lines) < height
     assert max(len(line) for line in lines) <= width
+
+
+def test_servers_are_shown_where_a_run_has_some() -> None:
+    page = " ".join(" ".join(drawn(80, 30, {**NUMBERS, **SERVERS})).split())
+    assert "servers 3 of 4, 2.1 GiB" in page
+    assert "restarted 2, recycled 5" in page
+    assert "servers" not in "\n".join(drawn(80, 30, NUMBERS))
 
 
 def test_everything_a_user_asks_for_is_on_a_screen_of_80_by_24() -> None:

@@ -38,6 +38,12 @@ def test_a_log_line_names_what_went_wrong_only_when_it_did() -> None:
     assert "voided 32" in loud
 
 
+def test_a_log_line_counts_servers_where_there_are_some() -> None:
+    numbers: dict[str, float | str] = {names.SERVERS_TOTAL: 4, names.SERVERS_ALIVE: 3, names.SERVERS_RESTARTS: 1}
+    assert text.line(numbers).endswith("| servers 3/4 | servers restarted 1")
+    assert "servers" not in text.line({names.PROGRESS: 0.5})
+
+
 def test_a_log_line_says_how_far_an_evaluation_is_while_it_lasts() -> None:
     numbers: dict[str, float | str] = {
         names.PROGRESS: 0.5,
