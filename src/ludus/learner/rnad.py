@@ -61,7 +61,7 @@ class Rnad:
         now = moment(config.rnad.schedule, self._updates)
         data = self._intake.take(batch)
         finetunes = bool(config.rnad.finetune_from) and self._updates >= config.rnad.finetune_from
-        told = Told.of(batch, data, now.alpha, finetunes)
+        told = Told.of(batch, data, self._regularising(data, now.alpha), finetunes)
         before, target_before = optimiser.remember(), self.target.weights.vector.clone()
         steps: list[Tensor] = []
         for _ in range(config.epochs):
@@ -110,7 +110,7 @@ class Rnad:
         assert isinstance(said, Categorical)
         with torch.no_grad():
             pi = torch.where(part.legal, said.log_probs.exp(), 0.0)
-            log_ratio = self._log_ratio_to_regularisation(part, told, said.log_probs)
+            log_ratio = torch.where(part.legal, said.log_probs - told.regularising[part.at], 0.0)
             distance = (pi * log_ratio).sum(1)
             target, gain = self._targets(part, told, pi, log_ratio)
             taken = torch.zeros_like(pi).scatter(1, part.action[:, None], (gain * (-part.logp).exp())[:, None])
@@ -128,11 +128,17 @@ class Rnad:
             numbers = (loss, policy_loss, value_loss, entropy, kl, (distance * learns).mean())
             return Measured(loss, torch.stack(numbers))
 
-    def _log_ratio_to_regularisation(self, part: Minibatch, told: Told, log_probs: Tensor) -> Tensor:
-        """[n, A], 0 for what is not legal. Between two regularisation policies rewards change gradually."""
-        said = [part.judged(reference.net)[0] for reference in (self.regularisation, self.before)]
-        latest, before = (one.log_probs for one in said if isinstance(one, Categorical))
-        return torch.where(part.legal, log_probs - told.alpha * latest - (1 - told.alpha) * before, 0.0)
+    def _regularising(self, data: FlatBatch, alpha: float) -> Tensor:
+        """[N, A] log-probabilities, once an update. Between two regularisation policies rewards change gradually."""
+        weighted = ((self.regularisation, alpha), (self.before, 1 - alpha))
+        found = torch.zeros(data.legal.shape, device=data.device)
+        with torch.no_grad():
+            for part in data.in_order(self._config.minibatch):
+                for reference, weight in weighted:
+                    said = part.judged(reference.net)[0] if weight else None
+                    if isinstance(said, Categorical):
+                        found[part.at] += weight * said.log_probs
+        return found
 
     def _targets(self, part: Minibatch, told: Told, pi: Tensor, log_ratio: Tensor) -> tuple[Tensor, Tensor]:
         """Of the values, and gains over the target net's values, [n] each."""
@@ -169,11 +175,11 @@ class Told(NamedTuple):
     reward: Tensor  # [N]
     final_value: Tensor  # [N]
     learns: Tensor  # [N] 0 where nothing is learned, elsewhere such that the mean over the batch is 1
-    alpha: Tensor  # [] weight of the latest regularisation policy
+    regularising: Tensor  # [N, A] log-probabilities of the policy that a seat pays for being away from
     finetunes: bool  # policies are post-processed
 
     @classmethod
-    def of(cls, batch: SegmentBatch, data: FlatBatch, alpha: float, finetunes: bool) -> Told:
+    def of(cls, batch: SegmentBatch, data: FlatBatch, regularising: Tensor, finetunes: bool) -> Told:
         learns = batch.learns / np.float32(max(batch.learns.mean(), 1e-6))
         return cls(
             data.length,
@@ -183,7 +189,7 @@ class Told(NamedTuple):
             data.tensor(batch.reward),
             data.tensor(batch.final_value),
             data.tensor(learns.astype(np.float32)),
-            torch.tensor(alpha, device=data.device),
+            regularising,
             finetunes,
         )
 
