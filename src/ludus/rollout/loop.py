@@ -68,6 +68,12 @@ class Rollout:
         self._metrics.add(names.FORGOTTEN, self._segments.take_forgotten())
         return True
 
+    def play_on(self, stopped: Callable[[], bool]) -> None:
+        """Play without a batch to fill, until `stopped` or the next segment is complete."""
+        segments, waited = self._segments, self._segments.waits
+        while segments.waits == waited and segments.roomy and not stopped():
+            self._once()
+
     def state(self, handed: Sequence[SegmentBatch] = ()) -> dict[str, NDArray[Any]]:
         """What is recorded, and in batches that were `handed` over and come back. Any: columns of several types."""
         parts = {"segments": self._segments.state(handed), "tally": self._tally.state()}

@@ -71,7 +71,8 @@ class SegmentLayout:
 class Segments:
     """Call `fill` with a batch, then `close` and `open` for every arrivals until `full`.
 
-    In between, at most one segment a row finds no room; it waits and is the first in the next batch.
+    In between, at most one segment a row finds no room; it waits and is the first in the next batch. While `roomy`, it
+    may also go on without a batch to fill.
     """
 
     SPARE = 1  # segments that a row may complete at once
@@ -85,7 +86,7 @@ class Segments:
         self._position = np.zeros(rows, np.int64)  # decisions in the row's open segment
         self._began = np.zeros(rows, np.int64)  # where in it the row's match began
         self._live = np.zeros(rows, np.bool_)  # the last decision awaits its reward
-        self._waiting = self._layout(self.SPARE * rows).allocate()
+        self._waiting = self._layout(2 * self.SPARE * rows).allocate()
         self._waits = 0
         self._batch: SegmentBatch | None = None
         self._filled = 0
@@ -98,6 +99,16 @@ class Segments:
     @property
     def full(self) -> bool:
         return self._batch is not None and self._filled == len(self._batch.action)
+
+    @property
+    def waits(self) -> int:
+        """Complete segments that no batch had room for."""
+        return self._waits
+
+    @property
+    def roomy(self) -> bool:
+        """Whether all that may be complete after another arrivals can wait."""
+        return self._waits <= self.SPARE * len(self._position)
 
     def take_forgotten(self) -> int:
         """Decisions since the last call that no segment can learn from."""
@@ -139,7 +150,7 @@ class Segments:
         self._position[:], self._began[:], self._live[:] = state["position"], state["began"], state["live"]
         recorded = np.arange(self._length) < self._position[:, None]
         self._waits = len(state["complete.action"])
-        self._waiting = self._layout(self.SPARE * rows + self._waits).allocate()
+        self._waiting = self._layout(2 * self.SPARE * rows + self._waits).allocate()
         for name in self._columns:
             getattr(self._waiting, name)[: self._waits] = _unpacked(name, state[f"complete.{name}"], actions)
             if name == "memory":

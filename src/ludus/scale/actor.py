@@ -128,6 +128,10 @@ class Actor:
         """Fill the batch: True. False when `stopped`."""
         return self._rollout.play(batch, stopped)
 
+    def play_on(self, stopped: Callable[[], bool]) -> None:
+        """While there is no batch to fill, until `stopped` or a segment is complete."""
+        self._rollout.play_on(stopped)
+
     def set_past(self, versions: Sequence[int]) -> None:
         """Load the past selves that are new, let the matchmaker choose among them, forget the others."""
         self._enter_past(versions)

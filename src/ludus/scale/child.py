@@ -125,6 +125,10 @@ class Shift:
             self._control.send(Filled(slab, self._actor.state()))
 
     def _wait_for_slab(self) -> None:
+        """Segments of rows that are in step fill several batches at once and then none for long: so it plays on for as
+        long as none is complete. What is complete already and finds no slab must not grow."""
+        if not self._free:
+            self._actor.play_on(lambda: self._between() or bool(self._free))
         while not self._free and not self._stopped:
             with self._actor.metrics.stage(names.HAND_OVER):
                 while (message := self._control.receive(REPORT_S)) is None:

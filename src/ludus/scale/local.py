@@ -102,8 +102,9 @@ class SerialSource:
 class OverlappedSource:
     """An actor in a process of its own plays while this one learns.
 
-    At most `rollout.queue` batches wait here while one is learned; then the actor waits, which bounds the lag. An
-    actor that fails raises its error here; one that dies or falls silent is a TrainingError that names its log.
+    At most `rollout.queue` batches wait here while one is learned; then the actor waits as soon as its next segment is
+    complete, which bounds the lag. An actor that fails raises its error here; one that dies or falls silent is a
+    TrainingError that names its log.
     """
 
     def __init__(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -21,9 +22,9 @@ from ludus.scale.underway import ActorState
 
 
 class FakeChannel:
-    """Says one message after the other, and remembers what it is told."""
+    """Says one message after the other, with pauses, and remembers what it is told."""
 
-    def __init__(self, *messages: Message) -> None:
+    def __init__(self, *messages: Message | None) -> None:
         self._messages = list(messages)
         self.sent: list[Message] = []
 
@@ -55,6 +56,9 @@ class FakeActor:
 
     def play(self, batch: object, stopped: object) -> bool:
         return False
+
+    def play_on(self, stopped: Callable[[], bool]) -> None:
+        """A segment is complete at once."""
 
 
 def test_an_actor_plays_with_the_weights_of_the_learner_from_the_first_decision_on() -> None:
@@ -106,3 +110,26 @@ def test_an_actor_fills_every_slab_once_and_then_waits_until_one_comes_back() ->
     memory = SimpleNamespace(board=board, slabs=[None] * (queue + 1))
     Shift(cast(Any, TirelessActor(1)), cast(Any, memory), cast(Any, channel)).work()  # Any: fakes
     assert [message.slab for message in channel.sent if isinstance(message, Filled)] == [0, 1, 2, 3, 2]
+
+
+class AvidActor(TirelessActor):
+    """Plays on until it is stopped."""
+
+    def __init__(self, version: int) -> None:
+        super().__init__(version)
+        self.rounds = 0
+
+    def play_on(self, stopped: Callable[[], bool]) -> None:
+        while not stopped():
+            self.rounds += 1
+
+
+def test_an_actor_plays_on_while_the_learner_has_all_batches_and_fills_the_first_that_comes_back() -> None:
+    board = WeightsBoard(memoryview(bytearray(WeightsBoard.nbytes(1))))
+    board.publish(np.zeros(1, np.float32), 1)
+    actor, channel = AvidActor(1), FakeChannel(None, None, Release(0), None, None, Stop())
+    memory = SimpleNamespace(board=board, slabs=[None])
+    Shift(cast(Any, actor), cast(Any, memory), cast(Any, channel)).work()  # Any: fakes
+    assert [message.slab for message in channel.sent if isinstance(message, Filled)] == [0, 0]
+    assert actor.rounds == 3
+    assert actor.metrics.drain().times.share(names.HAND_OVER) == 0.0

@@ -1,0 +1,80 @@
+"""The rollout loop, on matches in this process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from tests.running import small_run
+
+from ludus.config.schema import FleetConfig, LearnerConfig, RolloutConfig
+from ludus.fleet.inprocess import InProcessFleet
+from ludus.games.toy.game import game
+from ludus.games.toy.matches import new_match, spec_of
+from ludus.games.toy.options import ToyOptions
+from ludus.league.pool import Pool
+from ludus.scale.actor import Actor
+from ludus.types import SegmentBatch
+
+MATCHES, SEGMENT = 6, 4
+
+
+def new_actor(folder: Path) -> Actor:
+    options = ToyOptions(game="identity", rounds=5)
+    spec = spec_of(options)
+    config = small_run(
+        1,
+        fleet=FleetConfig(hosts=1, matches=MATCHES),
+        rollout=RolloutConfig(segment=SEGMENT),
+        learner=LearnerConfig(decisions=MATCHES // 2 * SEGMENT, minibatch=SEGMENT),
+    )
+    fleet = InProcessFleet(spec, lambda: new_match(options, spec), MATCHES)
+    return Actor(fleet, config, prefers="mlp", scripted=game.scripted, pool=Pool(folder, 4))
+
+
+class Rounds:
+    """Counts how often it is asked whether to stop, and says so after `most`."""
+
+    def __init__(self, most: int = 1000) -> None:
+        self.count, self._most = 0, most
+
+    def __call__(self) -> bool:
+        self.count += 1
+        return self.count > self._most
+
+
+def filled(actor: Actor) -> tuple[SegmentBatch, int]:
+    batch, rounds = actor.layout.allocate(), Rounds()
+    assert actor.play(batch, rounds)
+    return batch, rounds.count
+
+
+def test_rows_in_step_are_played_on_with_until_their_segments_are_complete(tmp_path: Path) -> None:
+    """Two batches are full at once; what is played while there is none to fill belongs to the next two."""
+    steady, interrupted = new_actor(tmp_path), new_actor(tmp_path)
+    expected = [filled(steady) for _ in range(4)]
+    assert [rounds for _, rounds in expected] == [SEGMENT + 1, 0, SEGMENT, 0]
+    found = [filled(interrupted)[0] for _ in range(2)]
+    half = Rounds(SEGMENT // 2)
+    interrupted.play_on(half)
+    rest = Rounds()
+    interrupted.play_on(rest)
+    assert half.count - 1 + rest.count == SEGMENT
+    idle = Rounds()
+    for _ in range(2):
+        batch, rounds = filled(interrupted)
+        assert rounds == 0, "it was complete before there was a batch for it"
+        found.append(batch)
+        interrupted.play_on(idle)
+    for (batch, _), other in zip(expected, found, strict=True):
+        for name in SegmentBatch.__slots__:
+            np.testing.assert_array_equal(getattr(batch, name), getattr(other, name), err_msg=name)
+
+
+def test_what_waits_for_a_batch_has_its_limit(tmp_path: Path) -> None:
+    actor = new_actor(tmp_path)
+    filled(actor)
+    rounds = Rounds()
+    for _ in range(5):
+        actor.play_on(rounds)
+    assert rounds.count == SEGMENT, "half of the rows' segments waited, then all of the next; there is room for no more"
