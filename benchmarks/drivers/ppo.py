@@ -40,9 +40,10 @@ def ours(environment: str, number: int) -> None:
     from ludus import run
     from ludus.config import load
     from ludus.games import registry
+    from ludus.run import telling
     from ludus.scale import local
 
-    run.PROGRESS_S = 0.05  # a user sees one report a second, which is coarse for a measurement of a few
+    telling.PROGRESS_S = 0.05  # a user sees one report a second, which is coarse for a measurement of a few
     local.SILENCE_S = PAUSE_S
     data = {
         "game": game_of(environment),

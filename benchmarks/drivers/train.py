@@ -24,6 +24,7 @@ from ludus.config.schema import RunConfig
 from ludus.games import registry
 from ludus.metrics import names
 from ludus.metrics.observer import Numbers, Result
+from ludus.run import telling
 from ludus.scale import local
 
 PAUSE_S = 1000000.0  # nobody may be taken for hung while the others are measured
@@ -91,7 +92,7 @@ def main(battle_format: str, hosts: str, matches: str) -> None:
 
 def learn(config: RunConfig) -> None:
     """Train, answer requests about it, and leave when there are no more."""
-    run.PROGRESS_S = 0.05  # a user sees one report a second, which is coarse for a measurement of a few
+    telling.PROGRESS_S = 0.05  # a user sees one report a second, which is coarse for a measurement of a few
     local.SILENCE_S = PAUSE_S
     watcher = Watcher()
     threading.Thread(target=_answer_until_told_to_leave, args=(watcher,), daemon=True).start()

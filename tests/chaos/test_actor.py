@@ -13,18 +13,17 @@ import psutil
 import pytest
 from tests.running import ENDLESS, PATIENCE_S, Silent, Watch, running, small_run
 
-from ludus import run
 from ludus.config.schema import FleetConfig, OpponentsConfig, RunConfig
 from ludus.errors import FleetError, TrainingError
 from ludus.metrics import names
 from ludus.metrics.observer import Numbers
 from ludus.policies import checkpoint
-from ludus.run import train
+from ludus.run import telling, train
 
 
 @pytest.fixture(autouse=True)
 def _progress_is_shown_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "PROGRESS_S", 0.05)
+    monkeypatch.setattr(telling, "PROGRESS_S", 0.05)
 
 
 class Saboteur(Watch):

@@ -12,6 +12,7 @@ from ludus import run
 from ludus.config.schema import EvaluationConfig, FleetConfig
 from ludus.metrics import names
 from ludus.metrics.observer import Numbers, Result
+from ludus.run import telling
 
 
 class Watcher:
@@ -29,7 +30,7 @@ class Watcher:
 def test_every_match_of_an_evaluation_is_counted_with_its_opponent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run, "PROGRESS_S", 0.0)
+    monkeypatch.setattr(telling, "PROGRESS_S", 0.0)
     config = small_run(
         1,
         options={"game": "nim"},

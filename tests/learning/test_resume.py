@@ -25,7 +25,6 @@ from tests.running import (
     with_updates,
 )
 
-from ludus import run
 from ludus.config.schema import (
     CheckpointConfig,
     EvaluationConfig,
@@ -40,13 +39,13 @@ from ludus.errors import CheckpointError
 from ludus.metrics import names
 from ludus.metrics.observer import Numbers
 from ludus.policies import checkpoint
-from ludus.run import train
+from ludus.run import telling, train
 from ludus.scale import underway
 
 
 @pytest.fixture(autouse=True)
 def _progress_is_shown_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "PROGRESS_S", 0.05)
+    monkeypatch.setattr(telling, "PROGRESS_S", 0.05)
 
 
 class Interrupter(Silent):

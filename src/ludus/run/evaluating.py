@@ -1,0 +1,105 @@
+"""Evaluations of a run: when one is due, and what comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ludus.evaluation import arena
+from ludus.evaluation.arena import MatchupResult
+from ludus.metrics import names
+from ludus.policies import nets
+from ludus.policies.lanes import open_lane
+from ludus.policies.network import NetPolicy
+from ludus.run.parts import Parts
+from ludus.run.telling import Teller
+from ludus.scale.actor import playing_device
+from ludus.spec import GameSpec
+from ludus.types import Policy
+
+QUICK_EVALUATIONS = 10  # in a run, unless evaluation.every_updates says otherwise
+AGENT = "agent"
+
+
+class StoppedError(Exception):
+    """Leaves an evaluation when the run is to stop."""
+
+
+class Evaluator:
+    """`tick` is called after each match; when it says so, the evaluation is left by a StoppedError."""
+
+    def __init__(self, parts: Parts, teller: Teller, tick: Callable[[], bool]) -> None:
+        self._parts = parts
+        self._teller = teller
+        self._tick = tick
+        self._evaluated = self._due()
+
+    def is_due(self) -> bool:
+        """Whether a quick one is; it is asked for once."""
+        before, self._evaluated = self._evaluated, self._due()
+        return self._evaluated > before
+
+    def play(self, *, final: bool) -> tuple[MatchupResult, ...]:
+        """The weights as they are, greedily, against the configured opponents; empty where there are none."""
+        parts, metrics = self._parts, self._parts.metrics
+        config, alone = parts.config.evaluation, parts.spec.seats == 1
+        opponents = () if alone else config.opponents or tuple(parts.game.scripted)
+        if not opponents and not alone:
+            return ()
+        matches = arena.evenly(config.matches if final else config.quick_matches, parts.spec.teams)
+        metrics.set(names.PHASE, "evaluating")
+        self._note(arena.Progress(0, matches * max(len(opponents), 1), opponents[0] if opponents else arena.ALONE))
+        self._teller.tell(now=True)
+        try:
+            with metrics.stage(names.EVALUATE):
+                results = arena.play(
+                    parts.game,
+                    parts.options,
+                    self._contestants,
+                    agent=AGENT,
+                    opponents=opponents,
+                    matches=matches,
+                    seed=config.seed,
+                    teams=parts.spec.teams,
+                    log_dir=parts.run_dir / "logs" / "evaluation",
+                    fleet=parts.config.fleet,
+                    progress=self._after_match,
+                )
+        finally:
+            metrics.set(names.PHASE, "finished" if final else "training")
+            if parts.playing:
+                parts.source.catch_up()  # the actor waited meanwhile: that time is not to count as time of training
+        parts.scores = {result.opponent: result.reward if alone else result.win_rate for result in results}
+        for result in results:
+            metrics.set(names.WIN_RATE(result.opponent), result.score if alone else result.win_rate)
+            metrics.set(names.RETURN(result.opponent), result.reward)
+            metrics.add(names.EVALUATION_VOIDED, result.voided)
+            metrics.add(names.EVALUATION_MOVED, result.moved)
+        parts.observer.on_evaluation(results, final=final)
+        self._teller.tell(now=True)
+        return tuple(results)
+
+    def _due(self) -> int:
+        """How many quick evaluations a run this far has had."""
+        every, learner = self._parts.config.evaluation.every_updates, self._parts.learner
+        return learner.version // every if every else int(learner.used * QUICK_EVALUATIONS)
+
+    def _after_match(self, progress: arena.Progress) -> None:
+        self._note(progress)
+        if self._tick():
+            raise StoppedError
+
+    def _note(self, progress: arena.Progress) -> None:
+        metrics = self._parts.metrics
+        metrics.set(names.EVALUATED, progress.ended)
+        metrics.set(names.EVALUATION_MATCHES, progress.scheduled)
+        metrics.set(names.EVALUATION_OPPONENT, progress.opponent)
+
+    def _contestants(self, spec: GameSpec) -> dict[str, Policy]:
+        parts, config = self._parts, self._parts.config
+        net = nets.build(parts.spec, config.policy, parts.game.net)
+        net.load_state_dict(parts.algorithm.result.state_dict())
+        lane = open_lane(playing_device(config, parts.game.net).device)
+        rounds = config.policy.precision == "bf16"
+        agent = NetPolicy(net, parts.spec, version=parts.learner.version, greedy=True, lane=lane, bf16=rounds)
+        seed = config.evaluation.seed
+        return {AGENT: agent, **{name: make(spec, seed) for name, make in parts.game.scripted.items()}}

@@ -1,0 +1,153 @@
+"""One run under way: learns from a source, and now and then keeps a past self, evaluates, saves and reports."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+import torch
+
+from ludus.config.schema import RunConfig
+from ludus.cores import cores
+from ludus.errors import EvaluationError, FleetError
+from ludus.evaluation.arena import MatchupResult
+from ludus.games.registry import Game, ServersHealth
+from ludus.league.curriculum import Curriculum
+from ludus.league.pool import Pool
+from ludus.learner import algorithms, devices
+from ludus.learner.loop import Learner
+from ludus.learner.replay import Replay, refuse_what_does_not_fit
+from ludus.metrics import names
+from ludus.metrics.core import Metrics
+from ludus.metrics.observer import RunObserver
+from ludus.policies import checkpoint, nets
+from ludus.run.evaluating import Evaluator, StoppedError
+from ludus.run.parts import Parts
+from ludus.run.saving import Saver
+from ludus.run.stages import ChangedError, Stages
+from ludus.run.telling import Teller
+from ludus.scale.actor import layout_of
+from ludus.scale.local import OverlappedSource, SerialSource
+from ludus.scale.memory import free_bytes
+from ludus.seeds import derive
+from ludus.spec import GameSpec
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    run_dir: Path
+    version: int  # updates, those of earlier parts of a resumed run included
+    training_s: float
+    checkpoint: Path | None  # the latest; None when none could be written
+    checkpoint_failures: int
+    interrupted: bool  # by a signal; the run can be resumed
+    evaluation: tuple[MatchupResult, ...]  # at the end; empty when interrupted
+
+
+class Run:
+    def __init__(
+        self,
+        config: RunConfig,
+        run_dir: Path,
+        game: Game,
+        options: msgspec.Struct,
+        source: SerialSource | OverlappedSource,
+        metrics: Metrics,
+        observer: RunObserver,
+        saved: Path | None = None,
+        course: Curriculum | None = None,
+        servers: Callable[[], ServersHealth | None] = lambda: None,
+    ) -> None:
+        net = nets.build(source.spec, config.policy, game.net, seed=derive(config.seed, "weights"))
+        generator = torch.Generator().manual_seed(derive(config.seed, "minibatches"))
+        device = devices.choose(config.device).device
+        self.algorithm = algorithms.build(config.learner, net, source.spec, generator, device)
+        replay = _replay(config, source.spec, saved)
+        self.learner = Learner(source, self.algorithm, config.learner, config.budget, metrics, replay=replay)
+        pool = Pool(run_dir / "pool", config.opponents.pool)
+        self._parts = Parts(
+            config, run_dir, game, options, source, metrics, observer, self.algorithm, self.learner, pool, course
+        )
+        metrics.set(names.CORES, cores())
+        self._saver = Saver(self._parts)
+        if saved is not None:
+            self._saver.restore(saved)
+        self._teller = Teller(self._parts, servers)
+        self._evaluator = Evaluator(self._parts, self._teller, self._tick)
+        self._stages = Stages(self._parts, self._saver)
+        self._stopped: Callable[[], bool] = lambda: False
+
+    def train(self, stopped: Callable[[], bool]) -> Literal["finished", "stopped", "changed"]:
+        """Until the budget is used up, `stopped`, or the stage of the curriculum has changed. A checkpoint is written
+        in any case."""
+        parts = self._parts
+        self._stopped = stopped
+        parts.source.start(self.algorithm.weights.numpy(), self.learner.version)
+        parts.playing = True
+        parts.metrics.set(names.PHASE, "training")
+        came_to: Literal["finished", "stopped", "changed"] = "stopped"
+        try:
+            if self.learner.run(self._tick, self._after_update):
+                came_to = "finished"
+        except StoppedError:
+            pass
+        except ChangedError:
+            came_to = "changed"
+        finally:
+            if parts.change is None:
+                self._saver.save()
+            parts.playing = False
+        self._teller.tell(now=True)
+        return came_to
+
+    def evaluate(self, *, final: bool = False) -> tuple[MatchupResult, ...]:
+        """Play the weights as they are, greedily, against the configured opponents; empty where there are none."""
+        results = self._evaluator.play(final=final)
+        if results:
+            self._saver.save_evaluated()
+        return results
+
+    def result(self, evaluation: Sequence[MatchupResult], *, interrupted: bool) -> RunResult:
+        return RunResult(
+            self._parts.run_dir,
+            self.learner.version,
+            self.learner.training_s,
+            self._saver.latest(),
+            int(self._parts.metrics.counter(names.CHECKPOINT_FAILURES)),
+            interrupted,
+            tuple(evaluation),
+        )
+
+    def _tick(self) -> bool:
+        self._teller.tell()
+        return self._stopped()
+
+    def _after_update(self) -> None:
+        version, opponents = self.learner.version, self._parts.config.opponents
+        if opponents.past and version % opponents.snapshot_every == 0:
+            self._saver.keep_past_self()
+        if self.learner.used < 1 and self._evaluator.is_due():
+            try:
+                self.evaluate()
+            except (EvaluationError, FleetError) as error:  # the run itself is none the worse for it
+                self._parts.metrics.add(names.EVALUATION_FAILURES)
+                log.warning("evaluation after update %d: %s", version, error)
+        self._stages.change_where_due()
+        if self._saver.is_due():
+            self._saver.save()
+
+
+def _replay(config: RunConfig, spec: GameSpec, saved: Path | None) -> Replay | None:
+    """Empty; its seed is for a resumed run that has nothing to go on with."""
+    kept, layout = config.learner.replay, layout_of(config, spec)
+    if not kept.decisions:
+        return None
+    refuse_what_does_not_fit(kept.decisions, layout.nbytes / (layout.segments * layout.length), free_bytes())
+    version = 0 if saved is None else checkpoint.read_state(saved).version
+    return Replay(kept.decisions // layout.length, reuse=kept.reuse, seed=derive(config.seed, "replay", version))

@@ -1,0 +1,156 @@
+"""Checkpoints of a run, written and read. A full disk is counted and shown; training goes on."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from ludus.cores import cores
+from ludus.errors import CheckpointError, LudusError
+from ludus.metrics import names, times
+from ludus.metrics.times import RunTimes
+from ludus.policies import checkpoint
+from ludus.policies.checkpoint import Checkpoints, State
+from ludus.policies.weights import read_tensors
+from ludus.run.parts import Parts
+from ludus.scale import sources
+
+Written = TypeVar("Written")
+log = logging.getLogger(__name__)
+
+
+class Saver:
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._checkpoints = Checkpoints(parts.run_dir, parts.config.checkpoint.keep)
+        self._saved_at = time.monotonic()
+
+    def is_due(self) -> bool:
+        return time.monotonic() - self._saved_at >= self._parts.config.checkpoint.every_s
+
+    def latest(self) -> Path | None:
+        return self._checkpoints.latest()
+
+    def save(self) -> Path | None:
+        """A checkpoint of this version and what is under way; None when it could not be written."""
+        parts = self._parts
+        self._saved_at = time.monotonic()
+        with parts.metrics.stage(names.CHECKPOINT):
+            model = {**checkpoint.net_tensors(parts.algorithm.result), **checkpoint.table_tensors(parts.spec)}
+            optimiser = parts.algorithm.state()
+            matches = self._attempt(self._write_matches)  # before the state: what the actor counted comes with it
+            if parts.change is not None and matches is not None:
+                matches.unlink()  # they belong to the stage that ends
+                matches = None
+            replay = self._attempt(self._write_replay)
+            path = self._attempt(
+                lambda: self._checkpoints.save(
+                    self._state(), model, optimiser, matches, replay, between=parts.change is not None
+                )
+            )
+        if path is not None:
+            self._attempt(parts.pool.sweep)
+            self._attempt(self._write_times)
+        return path
+
+    def save_evaluated(self) -> None:
+        """A checkpoint, marked as the best if its scores are."""
+        latest, scores, course = self.save(), self._parts.scores, self._parts.course
+        if latest is not None:
+            mean = sum(scores.values()) / len(scores)
+            stage = 0 if course is None else course.index
+            self._attempt(lambda: self._checkpoints.mark_best(latest, mean, stage))
+
+    def keep_past_self(self) -> None:
+        """A snapshot that later matches are played against."""
+        self._attempt(self._snapshot)
+
+    def restore(self, path: Path) -> None:
+        """Go on from that checkpoint."""
+        parts = self._parts
+        state = checkpoint.read_state(path)
+        checkpoint.check_fits(state, parts.spec, path, staged=parts.course is not None)
+        checkpoint.load_net(parts.algorithm.net, read_tensors(path / checkpoint.MODEL), path)
+        parts.algorithm.load_state(read_tensors(path / checkpoint.OPTIMISER))
+        checkpoint.restore_generator(parts.algorithm.generator, state.generators["minibatches"])
+        anew = parts.metrics.counter(names.BEGUN_ANEW)  # counted when the source was opened
+        kept = times.read(parts.run_dir / times.STAGES_FILE)
+        parts.metrics.restore(state.counters, None if kept is None else kept.times)
+        if anew:
+            parts.metrics.add(names.BEGUN_ANEW, anew)
+        parts.learner.version, parts.learner.training_s = state.version, state.training_s
+        parts.scores = dict(state.scores)
+        if sources.begins_stage(state) and not (path / checkpoint.REPLAY).exists():
+            return
+        try:
+            parts.learner.feed.restore(path / checkpoint.REPLAY)
+        except CheckpointError as error:
+            log.warning("%s; the replay buffer begins anew", error)
+
+    def _attempt(self, write: Callable[[], Written]) -> Written | None:
+        try:
+            return write()
+        except (CheckpointError, OSError) as error:
+            self._parts.metrics.add(names.CHECKPOINT_FAILURES)
+            log.warning("%s", error)
+            return None
+
+    def _write_matches(self) -> Path | None:
+        """A checkpoint without them is better than none: the matches of the resumed run then begin anew."""
+        if not self._parts.playing:
+            return None
+        path, trouble = self._checkpoints.staged(), "the actor does not say how they stand"
+        try:
+            if self._parts.source.save(path):
+                return path
+        except LudusError as error:
+            trouble = str(error)
+        log.warning("update %d is saved without the matches under way: %s", self._parts.learner.version, trouble)
+        return None
+
+    def _write_replay(self) -> Path | None:
+        """It changes with the version alone."""
+        if self._checkpoints.holds(self._parts.learner.version) or self._parts.change is not None:
+            return None
+        path = self._checkpoints.staged(checkpoint.REPLAY)
+        return path if self._parts.learner.feed.save(path) else None
+
+    def _write_times(self) -> None:
+        kept = RunTimes(self._parts.metrics.times(), self._parts.config.fleet.hosts or cores(), cores())
+        times.write(self._parts.run_dir / times.STAGES_FILE, kept)
+
+    def _snapshot(self) -> None:
+        parts = self._parts
+        parts.pool.add(parts.learner.version, checkpoint.net_tensors(parts.algorithm.net))
+        versions = parts.pool.versions()
+        parts.source.set_past(versions)
+        parts.metrics.set(names.POOL, len(versions))
+
+    def _state(self) -> State:
+        parts, config = self._parts, self._parts.config
+        actor, counters, scores = parts.source.state(), parts.metrics.counters(), parts.scores
+        if parts.change is not None:
+            matches = (config.fleet.hosts or cores()) * config.fleet.matches
+            counted = names.PROMOTIONS if parts.change.way == "promoted" else names.FALLBACKS
+            for name, value in ((counted, 1), (names.UNFINISHED, matches)):
+                counters[name] = counters.get(name, 0) + value
+            actor, scores = None if actor is None else actor.forget(), {}
+        return State(
+            version=parts.learner.version,
+            game=checkpoint.note_game(parts.spec),
+            options=dict(config.options),
+            net=parts.game.net if config.policy.net == "auto" else config.policy.net,
+            policy=config.policy,
+            counters=counters,
+            training_s=parts.learner.training_s,
+            generators={"minibatches": checkpoint.encode_generator(parts.algorithm.generator)},
+            pool=parts.pool.versions(),
+            actor=None if actor is None else msgspec.to_builtins(actor),
+            scores=scores,
+            curriculum=None if parts.course is None else msgspec.to_builtins(parts.course.state),
+        )

@@ -1,0 +1,66 @@
+"""Stages of a curriculum in a run: where the rules ask for another one, it is saved and the loop is left."""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+
+from ludus.league.curriculum import Curriculum, Standing
+from ludus.metrics import names
+from ludus.run.parts import Parts
+from ludus.run.saving import Saver
+
+log = logging.getLogger(__name__)
+
+
+class ChangedError(Exception):
+    """Leaves the learner's loop when another stage is to begin."""
+
+
+class Stages:
+    """Of a run with a curriculum; without one it does nothing."""
+
+    def __init__(self, parts: Parts, saver: Saver) -> None:
+        self._parts = parts
+        self._saver = saver
+        self._not_before_s = -math.inf
+        if parts.course is not None:
+            parts.metrics.set(names.STAGE, parts.course.index + 1)
+            parts.metrics.set(names.STAGES_TOTAL, parts.course.stages)
+            parts.metrics.set(names.STAGE_NAME, parts.course.state.stage)
+
+    def change_where_due(self) -> None:
+        """Raises ChangedError where the rules ask for it. A change that cannot be saved is put off."""
+        course = self._parts.course
+        if course is not None and time.monotonic() >= self._not_before_s:
+            self._change(course)
+
+    def _change(self, course: Curriculum) -> None:
+        before, standing = course.state, self._standing()
+        change = course.due(standing)
+        if change is None:
+            return
+        course.enter(change, standing)
+        self._parts.change = change
+        if self._saver.save() is None:
+            self._parts.change, course.state = None, before
+            self._not_before_s = time.monotonic() + self._parts.config.checkpoint.every_s
+            log.warning("stage %s goes on: the change to %s could not be saved", change.before, change.after)
+            return
+        log.info(
+            "update %d: %s from %s to %s: %s", standing.updates, change.way, change.before, change.after, change.why
+        )
+        raise ChangedError
+
+    def _standing(self) -> Standing:
+        actor, metrics = self._parts.source.state(), self._parts.metrics
+        rates = {} if actor is None else actor.matchmaker.rates
+        return Standing(
+            self._parts.learner.version,
+            int(metrics.counter(names.LEARNED)),
+            int(metrics.counter(names.MATCHES)),
+            (0, 0.0) if actor is None else actor.reward,
+            {name: (rate.matches, rate.score) for name, rate in rates.items()},
+            self._parts.scores,
+        )

@@ -1,0 +1,110 @@
+"""What starts a run: checks, hosts or servers, the checkpoint to go on from; and one stage after the other."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import msgspec
+import torch
+
+from ludus import interrupts
+from ludus.config.check import check
+from ludus.config.schema import RunConfig
+from ludus.errors import CheckpointError, ConfigError
+from ludus.games import registry
+from ludus.games.registry import Game
+from ludus.league.curriculum import Curriculum, CurriculumState
+from ludus.learner import compute, devices
+from ludus.metrics import names
+from ludus.metrics.core import Metrics
+from ludus.metrics.observer import RunObserver
+from ludus.policies import checkpoint, playing
+from ludus.policies.checkpoint import Checkpoints, State
+from ludus.run.loop import Run, RunResult
+from ludus.scale import preflight, sources
+from ludus.scale.actor import playing_device
+
+log = logging.getLogger(__name__)
+
+
+def train(config: RunConfig, run_dir: Path, *, resume: bool = False, observer: RunObserver) -> RunResult:
+    """Train until the budget is used up or a signal comes, then evaluate.
+
+    SIGINT and SIGTERM checkpoint and leave; a second one ends the process at once. When the actor or the fleet fails,
+    the weights are saved before the error is raised.
+    """
+    torch.set_num_threads(config.policy.threads)
+    game = registry.load(config.game)
+    stages = preflight.stages(config, game)
+    for line in (*learning(config), playing.describe(playing_device(config, game.net), config.policy)):
+        log.info("%s", line)
+    for options in _options(stages, game):
+        game.command(options)  # installs what is missing here, where the user sees it
+    saved = _saved(run_dir, resume)
+    state = None if saved is None else checkpoint.read_state(saved)
+    if saved is not None and state is not None:
+        checkpoint.check_net(state, config.policy, game.net, saved)
+    course = _course(config, state)
+    preflight.refuse_other_nets(stages, game, run_dir / "logs" / "asked")
+    while True:
+        chosen = stages[0 if course is None else course.index]
+        result = _train_stage(chosen, run_dir, game, observer, saved, course)
+        if result is not None:
+            return result
+        saved = _saved(run_dir, resume=True)
+
+
+def learning(config: RunConfig) -> list[str]:
+    """On which device a run learns, what it makes use of there and why not of the rest, in lines for its start.
+
+    Raises ConfigError for what cannot be done there.
+    """
+    chosen = devices.choose(config.device)
+    remembers = config.policy.memory.kind != "none"
+    return compute.describe(compute.plan(config.learner, chosen.device, remembers=remembers), chosen)
+
+
+def _train_stage(
+    config: RunConfig, run_dir: Path, game: Game, observer: RunObserver, saved: Path | None, course: Curriculum | None
+) -> RunResult | None:
+    """Train on hosts of its own. None: another stage is to begin, from the checkpoint that was written last."""
+    metrics = Metrics()
+    (options,) = _options((config,), game)
+    with game.served(options, config.servers, run_dir / "servers") as served:
+        serving = msgspec.structs.replace(config, options=msgspec.to_builtins(served.options))
+        with ExitStack() as started:
+            with metrics.stage(names.START):
+                source = started.enter_context(sources.open_source(serving, run_dir, game, saved, metrics))
+                run = Run(
+                    config, run_dir, game, served.options, source, metrics, observer, saved, course, served.health
+                )
+            with interrupts.noticed() as interrupted:  # before and after, there is nothing to save
+                came_to = run.train(interrupted)
+        if came_to == "changed":
+            return None
+        stopped = came_to == "stopped"
+        return run.result(() if stopped else run.evaluate(final=True), interrupted=stopped)
+
+
+def _options(configs: Sequence[RunConfig], game: Game) -> list[msgspec.Struct]:
+    return [check(config.options, game.options, "options") for config in configs]
+
+
+def _course(config: RunConfig, state: State | None) -> Curriculum | None:
+    if not config.curriculum:
+        return None
+    kept = None if state is None or state.curriculum is None else msgspec.convert(state.curriculum, CurriculumState)
+    return Curriculum(config.curriculum, kept)
+
+
+def _saved(run_dir: Path, resume: bool) -> Path | None:
+    """The checkpoint to go on from; None for a new run."""
+    latest = Checkpoints(run_dir, 1).latest()
+    if resume and latest is None:
+        raise CheckpointError(f"{run_dir} has no checkpoint to resume from")
+    if not resume and latest is not None:
+        raise ConfigError(f"{run_dir} already holds a run ({latest.name}); resume it or choose another folder")
+    return latest
