@@ -107,6 +107,7 @@ class Engine:
         program = self._programs.get(size)
         if program is None:
             program = self._programs[size] = self._new_program(size)
+            self._lane.follow()  # its memory is being cleared by the caller's stream
             if self._captures:
                 self._capture(program)
         return program

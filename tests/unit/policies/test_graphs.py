@@ -167,6 +167,24 @@ def test_where_nothing_can_be_captured_it_is_said_once_and_choices_are_the_same(
     ]
 
 
+def test_nothing_is_done_on_memory_before_it_was_cleared() -> None:
+    told: list[str] = []
+
+    class TellingLane(CountingLane):
+        def follow(self) -> None:
+            told.append("follow")
+
+        def start(self, run: Run) -> None:
+            told.append("start")
+            super().start(run)
+
+    engine = Engine(Judging(), SPEC, TellingLane(trouble="no"))
+    told.clear()
+    for n in (3, 4, 9):
+        chosen(engine, arrivals(n), numbers(n))
+    assert told == ["follow", "start", "start", "follow", "start"]
+
+
 def test_what_was_chosen_stays_when_other_rows_are_chosen_for() -> None:
     engine = Engine(Judging(), SPEC, DirectLane())
     first = chosen(engine, arrivals(8, seed=1), numbers(8))
