@@ -168,10 +168,11 @@ def test_compiled_loss_takes_the_steps_of_the_eager_one(caplog: pytest.LogCaptur
     assert torch.allclose(vector(fit), vector(eager), atol=1e-5)
 
 
-cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device here")
+without_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device here")
 
 
-@cuda
+@pytest.mark.cuda
+@without_cuda
 def test_fp16_scales_losses_and_leaves_out_minibatches_for_which_the_scale_is_too_large() -> None:
     fit = Fit(LearnerConfig(compute=ComputeConfig(precision="fp16")), torch.device("cuda"))
     before = vector(fit)
@@ -191,7 +192,8 @@ def test_fp16_scales_losses_and_leaves_out_minibatches_for_which_the_scale_is_to
     assert last < first / 2
 
 
-@cuda
+@pytest.mark.cuda
+@without_cuda
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("graphs", [False, True])
 def test_compiled_steps_on_cuda_are_those_of_the_eager_ones(graphs: bool, caplog: pytest.LogCaptureFixture) -> None:

@@ -16,7 +16,11 @@ SPEC = GameSpec("fake", 1, 3, ObsSpec.pack(LEAVES), 1)
 DEVICES = [
     "cpu",
     pytest.param(
-        "cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device here")
+        "cuda",
+        marks=[
+            pytest.mark.cuda,
+            pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device here"),
+        ],
     ),
 ]
 
