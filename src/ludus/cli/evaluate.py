@@ -9,6 +9,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -57,6 +58,24 @@ def evaluate(
 
     Example: [bold]ludus eval runs/gen1-20250101-1 --opponents random,heuristic --matches 400[/bold]
     """
+    _evaluate(Asked(path, opponents, matches, save_replays, hosts, servers, seed, as_json))
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The command line."""
+
+    path: Path
+    opponents: str
+    matches: int
+    save_replays: Path | None
+    hosts: int
+    servers: int | None
+    seed: int
+    as_json: bool
+
+
+def _evaluate(asked: Asked) -> None:
     from rich.console import Console
 
     from ludus.cli import prepare
@@ -69,25 +88,25 @@ def evaluate(
     from ludus.policies import checkpoint
     from ludus.spec import teams_in
 
-    console = Console(stderr=as_json)
-    chosen = checkpoint.find(path)
+    console = Console(stderr=asked.as_json)
+    chosen = checkpoint.find(asked.path)
     state = checkpoint.read_state(chosen)
     game = game_of(chosen, state.game.name)
-    said = {name: value for name, value in state.options.items() if not servers or name not in game.local}
+    said = {name: value for name, value in state.options.items() if not asked.servers or name not in game.local}
     options = check(said, game.options, f"{chosen}: options")
-    names = _opponents(opponents, game)
+    names = _opponents(asked.opponents, game)
     teams = teams_in(state.game.layout, state.game.seats)
     prepare.install(game, options, console)
     metrics = Metrics(ACTOR)
 
     def policies(spec: GameSpec) -> Mapping[str, Policy]:
-        scripted = {name: game.scripted[name](spec, seed) for name in names}
-        rows = (hosts or cores()) * FleetConfig().matches
+        scripted = {name: game.scripted[name](spec, asked.seed) for name in names}
+        rows = (asked.hosts or cores()) * FleetConfig().matches
         return {AGENT: checkpoint.load_agent(chosen, spec, rows=rows), **scripted}
 
     with (
         tempfile.TemporaryDirectory(prefix="ludus-eval-") as logs,
-        game.served(options, _servers(chosen, servers), Path(logs)) as served,
+        game.served(options, _servers(chosen, asked.servers), Path(logs)) as served,
         _bar(console) as show,
     ):
         results = arena.play(
@@ -96,20 +115,20 @@ def evaluate(
             policies,
             agent=AGENT,
             opponents=names if state.game.seats > 1 else (),
-            matches=arena.evenly(matches, teams),
-            seed=seed,
+            matches=arena.evenly(asked.matches, teams),
+            seed=asked.seed,
             teams=teams,
             log_dir=Path(logs),
-            hosts=hosts or None,
+            hosts=asked.hosts or None,
             progress=lambda progress: show(progress.ended, progress.scheduled, progress.opponent),
-            save_replays=save_replays,
+            save_replays=asked.save_replays,
             metrics=metrics,
         )
-    spent = RunTimes(metrics.times(), hosts or cores(), cores())
-    if as_json:
-        typer.echo(_json(chosen, game, results, seed, spent))
+    spent = RunTimes(metrics.times(), asked.hosts or cores(), cores())
+    if asked.as_json:
+        typer.echo(_json(chosen, game, results, asked.seed, spent))
     else:
-        _say(console, chosen, results, spent, save_replays)
+        _say(console, chosen, results, spent, asked.save_replays)
 
 
 def game_of(chosen: Path, spec_name: str) -> Game:

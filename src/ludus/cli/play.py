@@ -69,12 +69,6 @@ def play(
     Example: [bold]ludus play runs/gen1-20250101-1 --accept --name mybot[/bold]
     Example: [bold]ludus play runs/gen1-20250101-1 --challenge ash --matches 10 --concurrency 4 --save-replays D[/bold]
     """
-    from rich.console import Console
-
-    from ludus.cli import prepare
-    from ludus.cli.play_view import View
-    from ludus.evaluation import outsiders
-    from ludus.games import registry
     from ludus.games.showdown.play_game import address
     from ludus.policies import checkpoint
 
@@ -89,17 +83,37 @@ def play(
         "login_server": login_server,
     }
     options = _options(checkpoint.read_state(chosen).options, game_format, team_folder, asked)
+    _play(chosen, options, matches or None, concurrency, save_replays, read_the_rules, as_json)
+
+
+def _play(
+    chosen: Path,
+    options: PlayOptions,
+    matches: int | None,
+    concurrency: int,
+    save_replays: Path | None,
+    read_the_rules: bool,
+    as_json: bool,
+) -> None:
+    from rich.console import Console
+
+    from ludus.cli import prepare
+    from ludus.cli.play_view import View
+    from ludus.evaluation import outsiders
+    from ludus.games import registry
+    from ludus.policies import checkpoint
+
     console = Console(stderr=as_json)
     _remind(options, read_the_rules, console.print)
     prepare.install(registry.load("showdown"), {"node": options.node}, console)
     stop = outsiders.Stop()
-    view = View(console, options, matches or None)
+    view = View(console, options, matches)
     with tempfile.TemporaryDirectory(prefix="ludus-play-") as logs, _signals(stop, view.interrupt), view:
         result = outsiders.play(
             lambda spec: checkpoint.load_agent(chosen, spec),
             options,
             log_dir=Path(logs),
-            matches=matches or None,
+            matches=matches,
             concurrency=concurrency,
             stop=stop,
             save_replays=save_replays,

@@ -6,11 +6,12 @@ import logging
 import re
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -89,48 +90,84 @@ def train(
 
     Example: [bold]ludus train gen1 --preset overnight[/bold]
     """
+    size = () if environments is None else (f"n_envs={environments}",)
+    _train(Asked(config, game, (*(sets or ()), *size), run_dir, preset, resume))
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The command line."""
+
+    config: str | None
+    game: str | None
+    sets: tuple[str, ...]
+    run_dir: Path | None
+    preset: str | None
+    resume: bool
+
+
+def _train(asked: Asked) -> None:
     from rich.console import Console
 
-    from ludus import provenance, run
+    from ludus import run
     from ludus.cli import prepare, sizes
     from ludus.config import load
     from ludus.evaluation import report
     from ludus.games import registry
 
     console = Console()
-    sets = [*(sets or ()), *([] if environments is None else [f"n_envs={environments}"])]
-    folder = _to_resume(run_dir, config) if resume else run_dir
-    purpose = None if preset is None else sizes.purpose_of(preset, resume=resume)
-    if game is not None:
-        _refuse_beside_game(config, resume)
-        name, data, shipped = file_name(game), {"game": game}, False
-    else:
-        known = prepare.presets()
-        source = folder / CONFIG if resume and folder else load.find(config or DEFAULT, known)
-        name, data, shipped = source.stem, load.read(source), source in known.values()
-    chosen = load.build(load.override(data, sets), options_of=prepare.options_of)
-    if not resume and folder is not None and has_checkpoint(folder):
+    folder = _to_resume(asked.run_dir, asked.config) if asked.resume else asked.run_dir
+    purpose = None if asked.preset is None else sizes.purpose_of(asked.preset, resume=asked.resume)
+    source = _source(asked, folder)
+    chosen = load.build(load.override(source.data, asked.sets), options_of=prepare.options_of)
+    if not asked.resume and folder is not None and has_checkpoint(folder):
         raise ConfigError(f"{folder} already holds a run; add --resume to go on with it, or choose another --run-dir")
     learning = run.learning(chosen)  # refuses what cannot be done on the device
     prepare.install(registry.load(chosen.game), chosen.options, console)
     if purpose is not None:
-        sized = sizes.choose(purpose, chosen, sizes.given(data, sets, shipped=shipped))
-        chosen = load.build(sizes.under(data, sized, sets), options_of=prepare.options_of)
+        sized = sizes.choose(purpose, chosen, sizes.given(source.data, asked.sets, shipped=source.shipped))
+        chosen = load.build(sizes.under(source.data, sized, asked.sets), options_of=prepare.options_of)
         console.print(sizes.table(purpose, sized))
-    folder = folder or new_run_dir(RUNS, name, date.today())
+    folder = folder or new_run_dir(RUNS, source.name, date.today())
+    result = _run(chosen, folder, asked.resume, learning, console)
+    page = report.write(folder, chosen, _again(asked, folder))
+    _say_what_came_of_it(console, result, page)
+    if result.interrupted:
+        raise typer.Exit(INTERRUPTED)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where the settings of a run come from, before --set."""
+
+    name: str  # of the run's folder
+    data: Mapping[str, Any]  # Any: plain data, not yet checked
+    shipped: bool  # with a game
+
+
+def _source(asked: Asked, folder: Path | None) -> Source:
+    from ludus.cli import prepare
+    from ludus.config import load
+
+    if asked.game is not None:
+        _refuse_beside_game(asked.config, asked.resume)
+        return Source(file_name(asked.game), {"game": asked.game}, False)
+    known = prepare.presets()
+    path = folder / CONFIG if asked.resume and folder else load.find(asked.config or DEFAULT, known)
+    return Source(path.stem, load.read(path), path in known.values())
+
+
+def _run(chosen: RunConfig, folder: Path, resume: bool, learning: Sequence[str], console: Console) -> RunResult:
+    from ludus import provenance, run
+    from ludus.config import load
+
     folder.mkdir(parents=True, exist_ok=True)
     load.save(chosen, folder / CONFIG)
     provenance.note(folder)
     if console.is_terminal:  # elsewhere they are lines of the log
         console.print("\n".join(learning), highlight=False, markup=False)
     with _observed(folder, _title(chosen, folder), console) as observer:
-        result = run.train(chosen, folder, resume=resume, observer=observer)
-    asked = ["--game", game] if game is not None else [config or DEFAULT]
-    asked += [] if preset is None else ["--preset", preset]
-    page = report.write(folder, chosen, _again(asked, sets, folder, resume))
-    _say_what_came_of_it(console, result, page)
-    if result.interrupted:
-        raise typer.Exit(INTERRUPTED)
+        return run.train(chosen, folder, resume=resume, observer=observer)
 
 
 def new_run_dir(runs: Path, name: str, day: date) -> Path:
@@ -217,10 +254,13 @@ def _title(config: RunConfig, folder: Path) -> str:
     return f"{familiar.title(config)}  {folder}"
 
 
-def _again(asked: Sequence[str], sets: Sequence[str], folder: Path, resumed: bool) -> str:
-    if resumed:
+def _again(asked: Asked, folder: Path) -> str:
+    """How to make the run again."""
+    if asked.resume:
         return shlex.join(["ludus", "train", str(folder / CONFIG)])
-    return shlex.join(["ludus", "train", *asked, *(word for each in sets for word in ("--set", each))])
+    words = ["--game", asked.game] if asked.game is not None else [asked.config or DEFAULT]
+    words += [] if asked.preset is None else ["--preset", asked.preset]
+    return shlex.join(["ludus", "train", *words, *(word for each in asked.sets for word in ("--set", each))])
 
 
 def _say_what_came_of_it(console: Console, result: RunResult, page: Path) -> None:
