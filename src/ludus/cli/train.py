@@ -17,7 +17,7 @@ import typer
 
 from ludus.config import familiar
 from ludus.config.schema import RunConfig
-from ludus.errors import ConfigError
+from ludus.errors import ConfigError, EvaluationError
 from ludus.metrics.observer import Observers, RunObserver
 
 if TYPE_CHECKING:
@@ -134,6 +134,9 @@ def _train(asked: Asked) -> None:
     _say_what_came_of_it(console, result, page)
     if result.interrupted:
         raise typer.Exit(INTERRUPTED)
+    if result.unevaluated:
+        again = f"ludus eval {shlex.quote(str(folder))}"
+        raise EvaluationError(f"the run is trained and saved, but not evaluated: {result.unevaluated}; try: {again}")
 
 
 @dataclass(frozen=True, slots=True)

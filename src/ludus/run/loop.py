@@ -13,7 +13,7 @@ import torch
 
 from ludus.config.schema import RunConfig
 from ludus.cores import cores
-from ludus.errors import EvaluationError, FleetError
+from ludus.errors import EvaluationError, FleetError, HostError
 from ludus.evaluation.arena import MatchupResult
 from ludus.games.registry import Game, ServersHealth
 from ludus.league.curriculum import Curriculum
@@ -36,6 +36,7 @@ from ludus.scale.memory import free_bytes
 from ludus.seeds import derive
 from ludus.spec import GameSpec
 
+UNEVALUATED = (EvaluationError, FleetError, HostError)  # what an evaluation may fail with
 log = logging.getLogger(__name__)
 
 
@@ -48,6 +49,7 @@ class RunResult:
     checkpoint_failures: int
     interrupted: bool  # by a signal; the run can be resumed
     evaluation: tuple[MatchupResult, ...]  # at the end; empty when interrupted
+    unevaluated: str = ""  # why there is none although the run was not interrupted
 
 
 class Run:
@@ -113,7 +115,20 @@ class Run:
             self._saver.save_evaluated()
         return results
 
-    def result(self, evaluation: Sequence[MatchupResult], *, interrupted: bool) -> RunResult:
+    def finish(self, *, interrupted: bool) -> RunResult:
+        """Evaluate, unless it was interrupted. What is trained and saved is a result also where that fails."""
+        if interrupted:
+            return self._result(interrupted=True)
+        try:
+            return self._result(self.evaluate(final=True))
+        except UNEVALUATED as error:
+            self._note_failure("at the end", error)
+            self._teller.tell(now=True)
+            return self._result(unevaluated=str(error))
+
+    def _result(
+        self, evaluation: Sequence[MatchupResult] = (), *, interrupted: bool = False, unevaluated: str = ""
+    ) -> RunResult:
         return RunResult(
             self._parts.run_dir,
             self.learner.version,
@@ -122,6 +137,7 @@ class Run:
             int(self._parts.metrics.counter(names.CHECKPOINT_FAILURES)),
             interrupted,
             tuple(evaluation),
+            unevaluated,
         )
 
     def _tick(self) -> bool:
@@ -135,12 +151,15 @@ class Run:
         if self.learner.used < 1 and self._evaluator.is_due():
             try:
                 self.evaluate()
-            except (EvaluationError, FleetError) as error:  # the run itself is none the worse for it
-                self._parts.metrics.add(names.EVALUATION_FAILURES)
-                log.warning("evaluation after update %d: %s", version, error)
+            except UNEVALUATED as error:  # the run itself is none the worse for it
+                self._note_failure(f"after update {version}", error)
         self._stages.change_where_due()
         if self._saver.is_due():
             self._saver.save()
+
+    def _note_failure(self, when: str, error: Exception) -> None:
+        self._parts.metrics.add(names.EVALUATION_FAILURES)
+        log.warning("evaluation %s: %s", when, error)
 
 
 def _replay(config: RunConfig, spec: GameSpec, saved: Path | None) -> Replay | None:

@@ -85,8 +85,7 @@ def _train_stage(
                 came_to = run.train(interrupted)
         if came_to == "changed":
             return None
-        stopped = came_to == "stopped"
-        return run.result(() if stopped else run.evaluate(final=True), interrupted=stopped)
+        return run.finish(interrupted=came_to == "stopped")
 
 
 def _options(configs: Sequence[RunConfig], game: Game) -> list[msgspec.Struct]:
