@@ -3,8 +3,9 @@
     python benchmarks/bench_inference.py [--quick] [--device auto|cpu|cuda] [--nets mlp,lstm] [--skip compiled] [--save]
 
 On CUDA, from rows in page-locked memory to choices in page-locked memory: `eager`, with `autocast` (bf16), `compiled`,
-as a captured `graph`, and as a graph of bf16 layers (`graph_bf16`). `act` is all that a policy does with the graph, its
-rows copied into that memory and the numbers drawn included; `cpu` is the same without a device, on one thread.
+as a captured `graph`, and as a graph of bf16 layers (`graph_bf16`; `apart_bf16`: of the operations as they are, without
+kernels that join them). `act` is all that a policy does with the graph, its rows copied into that memory and the
+numbers drawn included; `cpu` is the same without a device, on one thread.
 On the CPU, all that a policy does: `eager`, `autocast`, `compiled`, `bf16` (weights rounded beforehand) and, where
 onnxruntime is installed, `onnx` for the nets it can take; `onnx_adopt` is what other weights cost it.
 Nets: mlp (3 x 512, 0.8M), lstm (256, 0.8M), transformer (6 x 256, 5M, 32 tokens), pointer (as in the gen1 preset).
@@ -120,18 +121,11 @@ def _sample(batch: Batch, sample_s: float) -> Iterator[float]:
 
 
 def _ratios(net: str, size: int, times: dict[str, list[float]], device: torch.device) -> dict[str, dict[str, float]]:
-    peers = {
-        "graph": "eager",
-        "graph_bf16": "eager",
-        "act": "cpu",
-        "bf16": "eager",
-        "onnx": "eager",
-        "autocast": "eager",
-        "compiled": "eager",
-    }
+    over_eager = ("graph", "graph_bf16", "bf16", "onnx", "autocast", "compiled")
+    peers = [*((way, "eager") for way in over_eager), ("act", "cpu"), ("graph_bf16", "apart_bf16")]
     found = {
         f"{way}_vs_{peer}_{net}_{size}": contest.ratio(times[peer], times[way])
-        for way, peer in peers.items()
+        for way, peer in peers
         if way in times and peer in times
     }
     note = NOTE_US.get(net, {}).get(size)

@@ -21,7 +21,7 @@ from ludus.config.schema import MemoryConfig, PolicyConfig
 from ludus.policies.distributions import Distribution
 from ludus.policies.graphs import Engine, Judge
 from ludus.policies.lanes import CudaLane, Lane, Run
-from ludus.policies.nets import build, core_of, evaluate
+from ludus.policies.nets import ask, build, core_of, evaluate
 from ludus.policies.nets.drawing import draw
 from ludus.policies.nets.recurrence import Recall
 from ludus.policies.network import NetPolicy
@@ -92,7 +92,13 @@ CASES = {
 }
 
 
-class EagerLane(CudaLane):
+class ApartLane(CudaLane):
+    """Captures the operations as they are."""
+
+    joins = False
+
+
+class EagerLane(ApartLane):
     """Launches operation by operation."""
 
     def capture(self, run: Run) -> Run:
@@ -107,10 +113,10 @@ def cuda_ways(case: Case, device: torch.device, skip: Sequence[str]) -> Ways:
     }
     if "compiled" not in skip:
         ways["compiled"] = _programs(case, EagerLane(device), _compiled)
-    rounding = NetPolicy(case.net(), case.spec, lane=CudaLane(device), bf16=True)
-    assert rounding.engine is not None
-    assert rounding.lane is not None
-    ways["graph_bf16"] = partial(_again, rounding.engine, rounding.lane)
+    for name, lane in (("graph_bf16", CudaLane(device)), ("apart_bf16", ApartLane(device))):
+        rounding = NetPolicy(case.net(), case.spec, lane=lane, bf16=True)
+        assert rounding.engine is not None
+        ways[name] = partial(_again, rounding.engine, lane)
     ways["act"] = _acting(NetPolicy(case.net(), case.spec, lane=CudaLane(device)))
     ways["cpu"] = _acting(NetPolicy(case.net(), case.spec))
     return ways
@@ -150,7 +156,7 @@ def _programs(case: Case, lane: CudaLane, judging: Callable[[nn.Module], Judge])
     FlatWeights(net)
     core = core_of(net)
     states = None if core is None else RowStates(core)
-    return partial(_again, Engine(judging(net), case.spec, lane, states=states), lane)
+    return partial(_again, Engine(judging(net), case.spec, lane, states=states, joined=partial(ask, net)), lane)
 
 
 def _again(engine: Engine, lane: Lane, arrivals: Arrivals) -> Batch:

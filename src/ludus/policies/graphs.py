@@ -20,6 +20,7 @@ from torch import Tensor
 from ludus.policies.blocks import Block, leaves
 from ludus.policies.distributions import Distribution
 from ludus.policies.lanes import Lane, Run
+from ludus.policies.nets.heads import Heads
 from ludus.policies.nets.recurrence import Recall
 from ludus.policies.remembering import RowStates
 from ludus.spec import GameSpec
@@ -28,6 +29,7 @@ from ludus.types import Arrivals
 MOST_ROWS = 8192  # of one graph; what is more is chosen for in parts, one after the other
 
 Judge = Callable[[dict[str, Tensor], Tensor, Recall | None], tuple[Distribution, Tensor]]  # of leaves, legal, memory
+Joined = Callable[[dict[str, Tensor], Tensor, Recall | None], Heads | tuple[Distribution, Tensor]]  # by few kernels
 Within = Callable[
     [], AbstractContextManager[object]
 ]  # what a net is to judge in, and its distribution to be drawn from
@@ -63,8 +65,10 @@ class Engine:
         greedy: bool = False,
         states: RowStates | None = None,
         within: Within = nullcontext,
+        joined: Joined | None = None,
     ) -> None:
         self._judge, self._within, self._spec, self._lane = judge, within, spec, lane
+        self._joined = joined if lane.joins else None
         self._greedy, self._states = greedy, states
         self._table = None if states is None else states.table
         self._programs: dict[int, Program] = {}
@@ -93,7 +97,7 @@ class Engine:
     def collect(self) -> Chosen:
         """Wait for what was launched."""
         parts = [*self._before, self._fetch()]
-        return parts[0] if len(parts) == 1 else _joined(parts)
+        return parts[0] if len(parts) == 1 else _together(parts)
 
     def _fetch(self) -> Chosen:
         assert self._under_way is not None, "nothing was launched"
@@ -114,7 +118,9 @@ class Engine:
 
     def _new_program(self, size: int) -> Program:
         draws = 0 if self._greedy else self.draws
-        return Program(self._judge, self._within, self._spec, self._lane.device, size, draws, self._states)
+        return Program(
+            self._judge, self._joined, self._within, self._spec, self._lane.device, size, draws, self._states
+        )
 
     def _make_room(self, states: RowStates, rows: int) -> None:
         """For states of so many rows. Graphs know where the states lay, so they go with those."""
@@ -125,16 +131,25 @@ class Engine:
         self._lane.follow()  # others, too, write there: matches that ended are forgotten
 
     def _capture(self, program: Program) -> None:
+        apart: Exception | None = None
+        if self._joined is not None:
+            try:
+                program.run = self._lane.capture(program.choose_by_kernels)
+            except Exception as error:  # whatever their compiler stumbles over, the operations may be sound
+                self._joined, apart = None, error
+            else:
+                return
         try:
             program.run = self._lane.capture(program.run)
+            if apart is not None:
+                log.warning("graphs are captured without joined kernels and take up to twice as long: %s", _line(apart))
         except RuntimeError as error:
             self._captures = False
-            reason = str(error).strip().partition("\n")[0]
             log.warning(
                 "no graph of this net can be captured on %s, so each batch is launched operation by operation, which "
                 "takes several times as long: %s",
                 self._lane.device,
-                reason,
+                _line(error),
             )
 
     def _count_draws(self) -> int:
@@ -159,6 +174,7 @@ class Program:
     def __init__(
         self,
         judge: Judge,
+        joined: Joined | None,
         within: Within,
         spec: GameSpec,
         device: torch.device,
@@ -166,7 +182,7 @@ class Program:
         draws: int,
         states: RowStates | None,
     ) -> None:
-        self._judge, self._within, self._draws, self._states = judge, within, draws, states
+        self._judge, self._joined, self._within, self._draws, self._states = judge, joined, within, draws, states
         inputs: dict[str, tuple[str, tuple[int, ...]]] = {
             "obs": ("uint8", (size, spec.obs.nbytes)),
             "legal": ("bool", (size, spec.actions)),
@@ -208,18 +224,44 @@ class Program:
         with torch.inference_mode(), self._within():
             self._inputs.send()
             recall = None if states is None else states.recall_at(inputs["row"], inputs["opens"])
-            said, value = self._judge(self._leaves, inputs["legal"], recall)
-            action = said.draw(inputs["uniform"]) if self._draws else said.best()
-            outputs["action"].copy_(action)
-            outputs["logp"].copy_(said.log_prob(action))
-            outputs["value"].copy_(value)
+            self._draw(*self._judge(self._leaves, inputs["legal"], recall))
             if states is not None and recall is not None:
                 states.keep(recall)
                 outputs["memory"].copy_(recall.before)
             self._outputs.fetch()
 
+    def choose_by_kernels(self) -> None:
+        """The same choices. Kernels read and write page-locked memory themselves, where they do so once."""
+        from ludus.policies.kernels import deciding  # which needs triton
 
-def _joined(parts: list[Chosen]) -> Chosen:
+        assert self._joined is not None
+        inputs, outputs, states = self._inputs.tensors, self._outputs.seen, self._states
+        with torch.inference_mode(), self._within():
+            self._inputs.pull()
+            recall = None if states is None else states.recall_at(inputs["row"], inputs["opens"])
+            found = self._joined(self._leaves, inputs["legal"], recall)
+            asked = deciding.Asked(inputs["legal"], inputs["uniform"] if self._draws else None)
+            decided = deciding.Decided(outputs["action"], outputs["logp"], outputs["value"])
+            if not deciding.decide(found, asked, decided):
+                self._draw(*(found.judged(asked.legal) if isinstance(found, Heads) else found))
+                self._outputs.push()
+            if states is not None and recall is not None:
+                states.keep(recall)
+                torch.add(recall.before, 0, out=outputs["memory"])
+
+    def _draw(self, said: Distribution, value: Tensor) -> None:
+        inputs, outputs = self._inputs.tensors, self._outputs.tensors
+        action = said.draw(inputs["uniform"]) if self._draws else said.best()
+        outputs["action"].copy_(action)
+        outputs["logp"].copy_(said.log_prob(action))
+        outputs["value"].copy_(value)
+
+
+def _line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0] or type(error).__name__
+
+
+def _together(parts: list[Chosen]) -> Chosen:
     action, logp, value = (np.concatenate([part[at] for part in parts]) for at in range(3))
     memories = [part.memory for part in parts if part.memory is not None]
     return Chosen(action, logp, value, np.concatenate(memories) if memories else None)

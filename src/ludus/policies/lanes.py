@@ -16,6 +16,7 @@ class Lane(Protocol):
     """Runs one thing after another. Lanes of one device work side by side."""
 
     device: torch.device
+    joins: bool  # what it captures may be joined kernels; else it is to be the operations that do the same
 
     def capture(self, run: Run) -> Run:
         """`run` as one launch that does the same again on the same memory. Raises RuntimeError where that cannot be."""
@@ -42,6 +43,8 @@ def open_lane(device: torch.device) -> Lane | None:
 class DirectLane:
     """Work is done when it is started: for devices without captured graphs, and to test what uses a lane."""
 
+    joins = False
+
     def __init__(self, device: torch.device | None = None) -> None:
         self.device = device or torch.device("cpu")
 
@@ -61,6 +64,8 @@ class DirectLane:
 class CudaLane:
     """A stream of its own, and one pool of memory for all graphs, which never run at the same time."""
 
+    joins = True
+
     def __init__(self, device: torch.device) -> None:
         self.device = device
         self._stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]  # torch leaves it untyped
@@ -75,9 +80,13 @@ class CudaLane:
                 run()
         self._stream.synchronize()
         graph = torch.cuda.CUDAGraph()
-        # other threads of the process may use the device meanwhile
-        with torch.cuda.graph(graph, self._pool, self._stream, capture_error_mode="thread_local"):
-            run()
+        try:
+            # other threads of the process may use the device meanwhile
+            with torch.cuda.graph(graph, self._pool, self._stream, capture_error_mode="thread_local"):
+                run()
+        except Exception:
+            self._pool = torch.cuda.graph_pool_handle()  # torch takes nothing more into that of a broken capture
+            raise
         return graph.replay
 
     def follow(self) -> None:

@@ -13,7 +13,8 @@ from ludus.policies.distributions import Distribution
 from ludus.policies.graphs import Engine
 from ludus.policies.lanes import Lane
 from ludus.policies.launching import Launch, Wait
-from ludus.policies.nets import Chooser, core_of, evaluate
+from ludus.policies.nets import Chooser, ask, core_of, evaluate
+from ludus.policies.nets.heads import Heads
 from ludus.policies.nets.recurrence import Recall
 from ludus.policies.remembering import RowStates
 from ludus.policies.rounding import Rounded
@@ -55,7 +56,9 @@ class NetPolicy:
         self.adopt(None, version)
         self.engine: Engine | None = None
         if lane is not None:
-            self.engine = Engine(self._judge, spec, lane, greedy=greedy, states=self.states, within=self._rounds)
+            self.engine = Engine(
+                self._judge, spec, lane, greedy=greedy, states=self.states, within=self._rounds, joined=self._ask
+            )
         self.launch: Launch | None = None if lane is None else self._launch
 
     def adopt(self, weights: NDArray[np.float32] | None, version: int) -> None:
@@ -109,6 +112,9 @@ class NetPolicy:
 
     def _judge(self, obs: dict[str, Tensor], legal: Tensor, recall: Recall | None) -> tuple[Distribution, Tensor]:
         return evaluate(self._playing, obs, legal, recall)
+
+    def _ask(self, obs: dict[str, Tensor], legal: Tensor, recall: Recall | None) -> Heads | tuple[Distribution, Tensor]:
+        return ask(self._playing, obs, legal, recall)
 
     def _launch(self, arrivals: Arrivals) -> Wait:
         assert self.engine is not None

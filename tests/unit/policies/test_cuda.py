@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+import sys
 from collections.abc import Mapping
 
 import numpy as np
@@ -44,6 +45,8 @@ CASES = {
 
 class EagerLane(CudaLane):
     """Launches operation by operation."""
+
+    joins = False
 
     def capture(self, run: Run) -> Run:
         return run
@@ -86,8 +89,13 @@ def arrivals(spec: GameSpec, n: int, seed: int) -> Arrivals:
     return Arrivals(rows, np.zeros(n, np.int64), obs, legal, np.zeros(n, np.float32), opens)
 
 
-def assert_near(ours: Choices, theirs: Choices, tolerance: float) -> None:
-    np.testing.assert_allclose(ours.logp, theirs.logp, rtol=tolerance, atol=tolerance)
+def assert_same(ours: Choices, theirs: Choices, *, bf16: bool = False) -> None:
+    """What is chosen, and all that is said of it. Kernels that add in another order may round a number to the next one
+    of bfloat16, and so may what decides between two actions, once in a hundred times."""
+    same = ours.action == theirs.action
+    assert same.mean() >= 1 - len(same) // 50 / len(same) if bf16 else same.all()
+    tolerance = 2e-2 if bf16 else 1e-5
+    np.testing.assert_allclose(ours.logp[same], theirs.logp[same], rtol=tolerance, atol=tolerance)
     np.testing.assert_allclose(ours.value, theirs.value, rtol=tolerance, atol=tolerance)
     assert (ours.memory is None) == (theirs.memory is None)
     if ours.memory is not None and theirs.memory is not None:
@@ -104,9 +112,8 @@ def test_a_graph_chooses_what_its_operations_choose_one_by_one(
     for at, n in enumerate((64, 5, 33, 64, 1, 7)):
         came = arrivals(spec, n, seed=at)
         ours, theirs = by_graph.act(came), one_by_one.act(came)
-        np.testing.assert_array_equal(ours.action, theirs.action)
         assert came.legal[np.arange(n), ours.action].all()
-        assert_near(ours, theirs, 1e-5)
+        assert_same(ours, theirs, bf16=bf16)
     assert caplog.text == ""  # else it would say why it was not captured
 
 
@@ -139,8 +146,7 @@ def test_other_weights_are_played_with_without_a_capture(case: str, bf16: bool) 
     assert lane.captures == 1
     assert after.version == 2
     assert not np.allclose(before.value, after.value, atol=1e-4)
-    np.testing.assert_array_equal(after.action, wanted.action)
-    assert_near(after, wanted, 1e-5)
+    assert_same(after, wanted, bf16=bf16)
 
 
 def test_policies_launched_together_choose_what_they_choose_alone() -> None:
@@ -155,8 +161,54 @@ def test_policies_launched_together_choose_what_they_choose_alone() -> None:
         found = launching.act(list(zip(together, came, strict=True)))
         for policy, rows, ours in zip(alone, came, found, strict=True):
             theirs = policy.act(rows)
-            np.testing.assert_array_equal(ours.action, theirs.action)
-            assert_near(ours, theirs, 1e-5)
+            assert_same(ours, theirs)
+
+
+@pytest.mark.parametrize("greedy", [False, True])
+@pytest.mark.parametrize("actions", [2, 17, 300, 700])  # of the last, more than a kernel for the heads takes
+def test_heads_and_draw_are_those_of_the_operations_for_any_number_of_actions(actions: int, greedy: bool) -> None:
+    spec = GameSpec("fake", 2, actions, SPEC.obs, 1)
+    by_graph, one_by_one = (
+        NetPolicy(build(spec, PolicyConfig(width=9, layers=1), "mlp", seed=3), spec, greedy=greedy, lane=lane(device()))
+        for lane in (CudaLane, EagerLane)
+    )
+    for policy in (by_graph, one_by_one):
+        policy.adopt(policy.weights.numpy() * 3, 1)
+    for n in (1, 40):
+        came = arrivals(spec, n, seed=n)
+        ours, theirs = by_graph.act(came), one_by_one.act(came)
+        assert came.legal[np.arange(n), ours.action].all()
+        assert_same(ours, theirs)
+
+
+@pytest.mark.parametrize("tokens", [3, 40, 200])  # of the last, more than a kernel for attention takes
+def test_attention_is_that_of_the_operations_for_any_number_of_tokens(
+    tokens: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    spec = GameSpec("fake", 2, 5, ObsSpec.pack({"each": ("float32", (tokens, 3)), "all": ("float32", (2,))}), 1)
+    config = PolicyConfig(net="transformer", width=24, heads=2)
+    by_graph, one_by_one = (player(spec, config, lane(device())) for lane in (CudaLane, EagerLane))
+    came = arrivals(spec, 9, seed=1)
+    spec.obs.leaf(came.obs, "each")[:, tokens // 2 :] = 0  # of which nothing is known
+    assert_same(by_graph.act(came), one_by_one.act(came))
+    assert caplog.text == ""
+
+
+def test_graphs_are_captured_without_kernels_that_cannot_be_made_and_it_is_said_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setitem(sys.modules, "triton", None)
+    monkeypatch.delitem(sys.modules, "ludus.policies.kernels.deciding", raising=False)
+    monkeypatch.delattr("ludus.policies.kernels.deciding", raising=False)
+    lane = CountingLane(device())
+    without, one_by_one = player(SPEC, PolicyConfig(), lane), player(SPEC, PolicyConfig(), EagerLane(device()))
+    for n in (4, 30, 4):
+        came = arrivals(SPEC, n, seed=n)
+        assert_same(without.act(came), one_by_one.act(came))
+    assert lane.captures == 3  # the first without success
+    (record,) = caplog.records
+    assert "captured without joined kernels" in record.getMessage()
+    assert "triton" in record.getMessage()
 
 
 class Asking(nn.Module):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -17,10 +18,11 @@ from torch import Tensor
 from ludus.config.schema import MemoryConfig, PolicyConfig
 from ludus.policies import graphs, launching
 from ludus.policies.blocks import Block, leaves
-from ludus.policies.distributions import Distribution
+from ludus.policies.distributions import Categorical, Distribution
 from ludus.policies.graphs import Chosen, Engine, padded
 from ludus.policies.lanes import DirectLane, Run
-from ludus.policies.nets import build
+from ludus.policies.nets import ask, build, evaluate
+from ludus.policies.nets.heads import Heads
 from ludus.policies.nets.recurrence import Recall
 from ludus.policies.network import NetPolicy
 from ludus.spec import GameSpec, ObsSpec
@@ -167,6 +169,43 @@ def test_where_nothing_can_be_captured_it_is_said_once_and_choices_are_the_same(
     ]
 
 
+class JoiningLane(CountingLane):
+    joins = True
+
+
+def test_graphs_are_of_the_operations_where_kernels_cannot_be_made_and_it_is_said_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def joined(obs: dict[str, Tensor], legal: Tensor, recall: Recall | None) -> Heads:
+        raise OSError("there is no compiler here\nmore")
+
+    judging, lane = Judging(), JoiningLane()
+    engine = Engine(judging, SPEC, lane, joined=joined)
+    with caplog.at_level(logging.WARNING):
+        for n in (3, 9, 30, 3):
+            came, uniform = arrivals(n), numbers(n)
+            check(chosen(engine, came, uniform), expected(judging, came, uniform))
+    assert lane.captures == 4  # the first in vain
+    (record,) = caplog.records
+    assert record.getMessage().startswith("graphs are captured without joined kernels and take up to twice as long: ")
+    assert "more" not in record.getMessage()
+
+
+@pytest.mark.parametrize("kind", ["none", "lstm"])
+def test_a_plain_net_that_stops_before_its_heads_says_what_it_would_have_said(kind: str) -> None:
+    config = PolicyConfig(memory=MemoryConfig(kind=kind, width=8))  # type: ignore[arg-type]  # a word it takes
+    net, came = build(SPEC, config, "mlp", seed=3), arrivals(9)
+    obs = {name: torch.from_numpy(leaf.copy()) for name, leaf in SPEC.obs.view(came.obs).items()}
+    legal = torch.from_numpy(came.legal)
+    with torch.inference_mode():
+        stopped, (said, value) = ask(net, obs, legal), evaluate(net, obs, legal)
+        assert isinstance(stopped, Heads)
+        later, later_value = stopped.judged(legal)
+    assert isinstance(said, Categorical)
+    torch.testing.assert_close(later.log_probs, said.log_probs)
+    torch.testing.assert_close(later_value, value)
+
+
 def test_nothing_is_done_on_memory_before_it_was_cleared() -> None:
     told: list[str] = []
 
@@ -201,21 +240,40 @@ def test_a_second_launch_before_the_first_is_collected_is_refused() -> None:
         engine.launch(arrivals(2), numbers(2))
 
 
-def test_a_block_carries_fields_of_all_types_both_ways() -> None:
+DEVICES = [
+    "cpu",
+    pytest.param(
+        "cuda",
+        marks=[
+            pytest.mark.cuda,
+            pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device here"),
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("rows", [2, 300_000])  # the latter too many to be pulled
+@pytest.mark.parametrize(("send", "fetch"), [(Block.send, Block.fetch), (Block.pull, Block.push)])
+def test_a_block_carries_fields_of_all_types_both_ways(
+    send: Callable[[Block], None], fetch: Callable[[Block], None], rows: int, device: str
+) -> None:
     block = Block(
-        {"a": ("uint8", (3, 2)), "b": ("float32", (2, 5)), "c": ("bool", (7,)), "d": ("int64", (0, 4))},
-        torch.device("cpu"),
+        {"a": ("uint8", (3, 2)), "b": ("float32", (rows, 5)), "c": ("bool", (7,)), "d": ("int64", (0, 4))},
+        torch.device(device),
     )
     random = np.random.default_rng(0)
     for array in block.arrays.values():
         array[...] = random.integers(0, 2, array.shape)
     assert not block.tensors["b"].any()
-    block.send()
+    send(block)
     for name, array in block.arrays.items():
-        np.testing.assert_array_equal(block.tensors[name].numpy(), array)
+        np.testing.assert_array_equal(block.tensors[name].cpu().numpy(), array)
+        assert torch.equal(block.seen[name], block.tensors[name])
     block.tensors["b"].mul_(3)
-    block.fetch()
-    np.testing.assert_array_equal(block.arrays["b"], block.tensors["b"].numpy())
+    fetch(block)
+    tripled = block.tensors["b"].cpu().numpy()  # waits for what was fetched, too
+    np.testing.assert_array_equal(block.arrays["b"], tripled)
 
 
 def test_leaves_of_rows_on_a_device_are_those_of_the_spec() -> None:

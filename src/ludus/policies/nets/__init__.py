@@ -7,7 +7,9 @@ leaves come in the spec's dtypes. It may have
 - `freeze_tables()`, called whenever weights for playing have changed, unless it has a chooser;
 - `chooser(spec) -> Chooser`, which plays as `forward` would, without its overhead for small batches;
 - `exact`, names of linear layers whose weights must not be rounded for playing in bfloat16;
-- `core`, a `recurrence.Core` or None: then `judge(inputs, legal, recall)` gets the memory of the rows by `recall`.
+- `core`, a `recurrence.Core` or None: then `judge(inputs, legal, recall)` gets the memory of the rows by `recall`;
+- `before_heads(inputs, recall) -> Heads | None`, `judge` up to its last layers in as few kernels of a CUDA device as it
+  can, without gradients; None where there are no such kernels.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from torch import Tensor, nn
 from ludus.config.schema import PolicyConfig
 from ludus.errors import ConfigError
 from ludus.policies.distributions import Categorical, Distribution
+from ludus.policies.nets.heads import Heads
 from ludus.policies.nets.mlp import MlpNet
 from ludus.policies.nets.pointer import PointerNet
 from ludus.policies.nets.recurrence import Core, Recall
@@ -77,6 +80,15 @@ def evaluate(
 ) -> tuple[Distribution, Tensor]:
     """What the net says of n rows. One that gives plain logits [n, A] means a softmax over the legal ones."""
     return judge(net, prepare(net, obs, legal), legal, recall)
+
+
+def ask(
+    net: nn.Module, obs: Mapping[str, Tensor], legal: Tensor, recall: Recall | None = None
+) -> Heads | tuple[Distribution, Tensor]:
+    """As `evaluate`; but a net that can do with fewer kernels leaves its last layers to whoever asks."""
+    inputs, before_heads = prepare(net, obs, legal), getattr(net, "before_heads", None)
+    heads = None if before_heads is None else cast(Heads | None, before_heads(inputs, recall))
+    return judge(net, inputs, legal, recall) if heads is None else heads
 
 
 def prepare(net: nn.Module, obs: Mapping[str, Tensor], legal: Tensor) -> Mapping[str, Tensor]:

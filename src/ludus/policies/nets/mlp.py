@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from ludus.config.schema import PolicyConfig
 from ludus.policies.distributions import Categorical
+from ludus.policies.nets.heads import Heads
 from ludus.policies.nets.layers import linear
 from ludus.policies.nets.plain import MlpChooser
 from ludus.policies.nets.recurrence import Recall, build_core, recalled
@@ -40,13 +41,21 @@ class MlpNet(nn.Module):
         if self.integers:
             whole = torch.cat([obs[name].to(torch.float32).flatten(1) for name in self.integers], dim=1)
             leaves.append(whole.abs().log1p() * whole.sign())
-        return {"leaves": torch.cat(leaves, dim=1)}
+        return {"leaves": leaves[0] if len(leaves) == 1 else torch.cat(leaves, dim=1)}
 
     def judge(
         self, inputs: Mapping[str, Tensor], legal: Tensor, recall: Recall | None = None
     ) -> tuple[Categorical, Tensor]:
         hidden = recalled(self.core, self.body(inputs["leaves"]), recall)
         return Categorical(self.policy(hidden), legal), self.value(hidden).squeeze(1)
+
+    def before_heads(self, inputs: Mapping[str, Tensor], recall: Recall | None = None) -> Heads:
+        hidden = inputs["leaves"]
+        for layer in self.body:
+            if isinstance(layer, nn.Linear):  # with the bias and the ReLU in the kernel of the product
+                weight = layer.weight
+                hidden = torch._addmm_activation(layer.bias, hidden.to(weight.dtype), weight.t())
+        return Heads(recalled(self.core, hidden, recall), self.policy, self.value)
 
     def chooser(self, spec: GameSpec) -> MlpChooser:
         return MlpChooser(self, spec)

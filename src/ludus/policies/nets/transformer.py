@@ -21,6 +21,7 @@ from torch.nn.functional import gelu, relu, scaled_dot_product_attention
 from ludus.config.schema import PolicyConfig
 from ludus.errors import ConfigError
 from ludus.policies.distributions import Categorical
+from ludus.policies.nets.heads import Heads
 from ludus.policies.nets.layers import linear
 from ludus.policies.nets.recurrence import Recall, build_core, recalled
 from ludus.spec import GameSpec, Leaf
@@ -44,6 +45,7 @@ class TransformerNet(nn.Module):
         groups, state = grouped(spec)
         D, C = config.width, config.context
         self.groups = nn.ModuleList(Entities(spec, leaves, D) for leaves in groups)
+        self.heads = config.heads
         self.state = tuple(leaf.name for leaf in state)
         self.state_in = nn.Linear(max(sum(prod(leaf.shape) for leaf in state), 1), D)
         self.blocks = nn.ModuleList(Block(D, config.heads) for _ in range(config.layers))
@@ -74,24 +76,47 @@ class TransformerNet(nn.Module):
     def judge(
         self, inputs: Mapping[str, Tensor], legal: Tensor, recall: Recall | None = None
     ) -> tuple[Categorical, Tensor]:
-        known = inputs["known"]
-        tokens = [self.state_in(inputs["state"])[:, None]]
-        for at, group in enumerate(self.groups):
-            prefix = f"{at}."
-            seen = {name.removeprefix(prefix): part for name, part in inputs.items() if name.startswith(prefix)}
-            tokens.append(group(seen))
-        said = torch.cat([part.float() for part in tokens], dim=1)  # [B, T, D]
+        known, said = inputs["known"], self._tokens(inputs)
         hidden = torch.zeros_like(known, dtype=self.context.weight.dtype).masked_fill_(~known, -torch.inf)
         # of the kernels that take a mask, for some 32 tokens cuDNN's, which torch prefers, takes twice as long
         with sdpa_kernel([SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]) if said.is_cuda else nullcontext():
             for block in self.blocks:
                 said = block(said, hidden[:, None, None, :])
-        said = self.norm(said)
+        context, about = self._summary(self.norm(said), known, recall)
+        return Categorical(self.policy(torch.cat((context, about), dim=1)), legal), self.value(context).squeeze(1)
+
+    def before_heads(self, inputs: Mapping[str, Tensor], recall: Recall | None = None) -> Heads | None:
+        from ludus.policies.kernels import tokens as kernels  # which needs triton
+
+        known = inputs["known"]
+        if not kernels.fits(known.shape[1], self.norm.normalized_shape[0], self.heads):
+            return None
+        said = self._tokens(inputs)
+        rounded, added = self.context.weight.dtype, None
+        for block in self.blocks:
+            assert isinstance(block, Block)
+            asked = block.asked(kernels.add_norm(said, added, block.before_attention, rounded))
+            answered = block.answered(kernels.attend(asked, known, self.heads))
+            wide = block.wide(kernels.add_norm(said, answered, block.before_layer, rounded))
+            added = block.narrow(gelu(wide))
+        said = kernels.add_norm(said, added, self.norm, torch.float32)
+        return Heads(torch.cat(self._summary(said, known, recall), dim=1), self.policy, self.value)
+
+    def _tokens(self, inputs: Mapping[str, Tensor]) -> Tensor:
+        """The state's, then those of all groups [B, T, D], in float32."""
+        tokens = [self.state_in(inputs["state"])[:, None]]
+        for at, group in enumerate(self.groups):
+            prefix = f"{at}."
+            seen = {name.removeprefix(prefix): part for name, part in inputs.items() if name.startswith(prefix)}
+            tokens.append(group(seen))
+        return torch.cat([part.float() for part in tokens], dim=1)
+
+    def _summary(self, said: Tensor, known: Tensor, recall: Recall | None) -> tuple[Tensor, Tensor]:
+        """Of what the blocks said: the context [B, C], and what each token in its place says [B, T * ABOUT]."""
         rest, there = said[:, 1:], known[:, 1:, None]
         mean = (rest * there).sum(1) / there.sum(1).clamp(min=1)
         context = recalled(self.core, relu(self.context(torch.cat((said[:, 0], mean), dim=1))), recall)
-        about = (self.about(said) * known[:, :, None]).flatten(1)
-        return Categorical(self.policy(torch.cat((context, about), dim=1)), legal), self.value(context).squeeze(1)
+        return context, (self.about(said) * known[:, :, None]).flatten(1)
 
 
 class Entities(nn.Module):

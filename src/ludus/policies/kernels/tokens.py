@@ -1,0 +1,120 @@
+"""The steps of a transformer's block around its products, each as one kernel; without gradients.
+
+Axes: B rows, T tokens, D width, H heads of d numbers each.
+"""
+
+from __future__ import annotations
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor, nn
+
+MOST_TOKENS = 128  # one program holds all tokens of a row and a head
+MOST_WIDTH = 4096  # and all numbers of a few tokens
+ELEMENTS = 2048  # of one program, about
+
+
+def fits(tokens: int, width: int, heads: int) -> bool:
+    return tokens <= MOST_TOKENS and width <= MOST_WIDTH and width // heads <= MOST_TOKENS
+
+
+def add_norm(tokens: Tensor, added: Tensor | None, norm: nn.LayerNorm, dtype: torch.dtype) -> Tensor:
+    """Add to tokens [B, T, D] in place, if there is something to add; the sum, normalised, in that dtype."""
+    rows, width = tokens.numel() // tokens.shape[-1], tokens.shape[-1]
+    normed = torch.empty_like(tokens, dtype=dtype)
+    columns = triton.next_power_of_2(width)
+    at_once = max(ELEMENTS // columns, 1)
+    _add_norm[(triton.cdiv(rows, at_once),)](
+        tokens,
+        tokens if added is None else added,
+        norm.weight,
+        norm.bias,
+        normed,
+        rows,
+        width,
+        norm.eps,
+        ROWS=at_once,
+        COLUMNS=columns,
+        ADDS=added is not None,
+    )
+    return normed
+
+
+def attend(asked: Tensor, known: Tensor, heads: int) -> Tensor:
+    """Of queries, keys and values [B, T, 3 D]: what each token sees in the known ones [B, T], as [B, T, D]."""
+    B, T, width = asked.shape
+    depth = width // 3 // heads
+    seen = asked.new_empty(B, T, heads * depth)
+    _attend[(B, heads)](
+        asked,
+        known.view(torch.uint8),
+        seen,
+        T,
+        depth,
+        depth**-0.5,
+        TOKENS=max(triton.next_power_of_2(T), 16),
+        DEPTH=max(triton.next_power_of_2(depth), 16),
+        num_warps=1 if T <= 32 else 4,
+    )
+    return seen
+
+
+@triton.jit
+def _add_norm(
+    tokens_at,
+    added_at,
+    weight_at,
+    bias_at,
+    normed_to,
+    rows,
+    width,
+    eps,
+    ROWS: tl.constexpr,
+    COLUMNS: tl.constexpr,
+    ADDS: tl.constexpr,
+):
+    row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    column = tl.arange(0, COLUMNS)
+    inside = (row < rows)[:, None] & (column < width)[None, :]
+    at = row[:, None] * width + column[None, :]
+    tokens = tl.load(tokens_at + at, inside, 0.0)
+    if ADDS:
+        tokens += tl.load(added_at + at, inside, 0.0).to(tl.float32)
+        tl.store(tokens_at + at, tokens, inside)
+    mean = tl.sum(tokens, axis=1) / width
+    away = tl.where(inside, tokens - mean[:, None], 0.0)
+    variance = tl.sum(away * away, axis=1) / width
+    weight = tl.load(weight_at + column, column < width, 0.0)
+    bias = tl.load(bias_at + column, column < width, 0.0)
+    normed = away * tl.rsqrt(variance + eps)[:, None] * weight[None, :] + bias[None, :]
+    tl.store(normed_to + at, normed.to(normed_to.dtype.element_ty), inside)
+
+
+@triton.jit
+def _attend(
+    asked_at,
+    known_at,
+    seen_to,
+    tokens,
+    depth,
+    scale,
+    TOKENS: tl.constexpr,
+    DEPTH: tl.constexpr,
+):
+    row, head, heads = tl.program_id(0), tl.program_id(1), tl.num_programs(1)
+    token = tl.arange(0, TOKENS)
+    place = tl.arange(0, DEPTH)
+    inside = (token < tokens)[:, None] & (place < depth)[None, :]
+    width = heads * depth
+    numbers = (row * tokens + token)[:, None]
+    within = head * depth + place[None, :]
+    query = tl.load(asked_at + numbers * 3 * width + within, inside, 0.0)
+    key = tl.load(asked_at + numbers * 3 * width + width + within, inside, 0.0)
+    value = tl.load(asked_at + numbers * 3 * width + 2 * width + within, inside, 0.0)
+    known = tl.load(known_at + row * tokens + token, token < tokens, 0) != 0
+    score = tl.dot(query, tl.trans(key), input_precision="ieee") * scale
+    score = tl.where(known[None, :], score, float("-inf"))
+    weight = tl.exp(score - tl.max(score, axis=1)[:, None])
+    seen = tl.dot(weight.to(value.dtype), value, input_precision="ieee") / tl.sum(weight, axis=1)[:, None]
+    tl.store(seen_to + numbers * width + within, seen.to(seen_to.dtype.element_ty), inside)
