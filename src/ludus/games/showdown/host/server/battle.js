@@ -2,6 +2,7 @@
 // One battle as one player sees it: the lines and requests that a server sends to that player, and nothing else.
 
 const { HostError } = require('../../../../hosting/javascript/frames.js');
+const { mayBeMeant } = require('./lines.js');
 
 /**
  * Servers send a turn's lines and then the request that follows them; older ones the other way round. Every stop of the
@@ -41,7 +42,8 @@ class ServedBattle {
 	/** Take the lines of one message; throws HostError when the server says that a choice was wrong. */
 	take(lines) {
 		for (const line of lines) {
-			if (line.startsWith('|request|')) this.#ask(line.slice('|request|'.length));
+			if (!mayBeMeant(line)) this.log.push(line);
+			else if (line.startsWith('|request|')) this.#ask(line.slice('|request|'.length));
 			else if (line.startsWith('|error|')) this.#refuse(line.slice('|error|'.length));
 			else this.#tell(line);
 		}

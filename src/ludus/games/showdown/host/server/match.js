@@ -8,10 +8,9 @@ const { standing } = require('../observe.js');
 const { SEATS, Seated } = require('../seated.js');
 const { ServedBattle } = require('./battle.js');
 const { passing, userId } = require('./connection.js');
+const { isTalk } = require('./lines.js');
 
 const NONE = -1;
-// No part of a battle, and no sign that the server works on it.
-const TALK = /^\|(?:c|c:|chat|j|J|join|l|L|leave|n|N|name|raw|html|uhtml|uhtmlchange)\|/;
 
 /** `join`, `hear` and `act` stage the rows that must choose and set `ending` or `fault`. The clock is the caller's. */
 class ServerMatch extends Seated {
@@ -83,7 +82,7 @@ class ServerMatch extends Seated {
 
 	/** A message of the battle's room to one of its players; what it leads to is staged. */
 	hear(seat, lines, stage, nowMs) {
-		const told = lines.filter(line => !TALK.test(line));
+		const told = lines.filter(line => !isTalk(line));
 		if (told.length === 0 || this.fault || this.ending) return;
 		this.sinceMs = nowMs;
 		try {

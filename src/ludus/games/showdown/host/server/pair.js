@@ -104,7 +104,8 @@ class Pair {
 		const match = this.rooms.get(room);
 		if (match === undefined || match.battles[seat] === null) return;
 		this.events.hear(match, seat, lines);
-		if (!this.matches.has(match) || !lines.some(line => line.startsWith('|request|'))) return;
+		if (!this.matches.has(match) || match.battles[seat].isSent) return;
+		if (!lines.some(line => line.startsWith('|request|'))) return;
 		const text = match.unheard(seat);
 		if (text !== null) this.say(match, seat, text);
 	}
