@@ -123,7 +123,7 @@ class Guest {
 		this.events.hear(match, lines);
 		if (lines.some(line => line.includes(THROTTLED))) setTimeout(() => this.repeat(match), REPEAT_MS);
 		if (!this.matches.has(match) || !lines.some(line => line.startsWith('|request|'))) return;
-		const text = match.unheard();
+		const text = match.unheard(0);
 		if (text !== null) this.say(match, 0, text);
 	}
 
@@ -210,7 +210,7 @@ class Guest {
 	enter(room) {
 		if (this.rooms.has(room)) {
 			this.absent.delete(room);
-			this.rooms.get(room).rejoin();
+			this.rooms.get(room).rejoin(0);
 			return;
 		}
 		if (!room.startsWith(`battle-${this.wish.format}-`)) return;

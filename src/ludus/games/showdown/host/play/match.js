@@ -1,14 +1,13 @@
 'use strict';
 // One battle against somebody outside: the agent sits in seat 0 of its match, whichever player the server makes it.
 
-const { HostError, ProtocolError } = require('../../../../hosting/javascript/frames.js');
+const { HostError } = require('../../../../hosting/javascript/frames.js');
 const { SplitMix } = require('../../../../hosting/javascript/seeds.js');
-const { Seated } = require('../seated.js');
 const { ServedBattle } = require('../server/battle.js');
 const { userId } = require('../server/connection.js');
+const { NONE, ServedMatch } = require('../server/served.js');
 const { TALK, kindOf } = require('./messages.js');
 
-const NONE = -1;
 const OWN = 0;
 const OTHER = 1;
 const RATING_S = 3; // servers tell a rated battle's new ratings after its end
@@ -17,47 +16,30 @@ const SHEETS = '|uhtml|otsrequest|<'; // whether to show each other's teams; som
 const LATE = /nothing to choose|too late/; // the battle went on before the choice came
 
 /** `hear` and `act` stage the row when it must choose and set `ending` or `fault`. The clock is the caller's. */
-class GuestMatch extends Seated {
+class GuestMatch extends ServedMatch {
 	constructor(setup, slot, number, seed, nowMs) {
-		super(setup, slot, number, seed);
+		super(setup, slot, number, seed, nowMs);
 		const random = new SplitMix(seed);
 		random.nextBattleSeed(); // as the other hosts draw
 		random.nextBattleSeed();
 		this.team = setup.teams ? setup.teams[random.nextBelow(setup.teams.length)] : 'null';
-		this.pair = null; // the guest that plays it
-		this.room = null;
-		this.battle = null;
 		this.id = ''; // of the agent
 		this.players = [null, null]; // {name, rating} of p1 and p2
-		this.chosen = NONE; // sent, and not known to be accepted
-		this.sentRequest = null;
 		this.invalid = 0;
 		this.answers = []; // to the message at hand
 		this.rating = null; // after the battle, where it was rated
 		this.isRated = false;
 		this.isTimed = false;
-		this.sinceMs = nowMs; // nothing of the battle has come since
 	}
 
-	get turn() {
-		return this.battle.turn;
-	}
-
-	requestOf() {
-		return this.battle.request;
-	}
-
-	encode(seat, request, out, offset) {
-		this.battle.encode(out, offset);
+	/** As the agent sees it. */
+	get battle() {
+		return this.battles[OWN];
 	}
 
 	/** Nobody learns from these battles. */
 	standingOf() {
 		return 0;
-	}
-
-	record() {
-		return this.battle.log;
 	}
 
 	/** The other player's name, '' before it is known. */
@@ -70,25 +52,12 @@ class GuestMatch extends Seated {
 		this.room = room;
 		this.id = id;
 		this.sinceMs = nowMs;
-		this.battle = new ServedBattle(this.setup);
-	}
-
-	/** The agent is back in the room, and is told everything from the beginning. */
-	rejoin() {
-		this.battle = new ServedBattle(this.setup, this.battle);
+		this.battles[OWN] = new ServedBattle(this.setup);
 	}
 
 	/** The server has not listened to the last choice: say it again. Null when there is none. */
 	repeated() {
-		return this.chosen === NONE || this.owed || this.battle.ended ? null : this.battle.command(this.chosen);
-	}
-
-	/** What must be said again because the server never heard it, or null. */
-	unheard() {
-		const { battle } = this;
-		if (battle.isSent || battle.ended || this.chosen === NONE) return null;
-		battle.isSent = true;
-		return battle.command(this.chosen);
+		return this.chosen[OWN] === NONE || this.owed || this.battle.ended ? null : this.battle.command(this.chosen[OWN]);
 	}
 
 	/** A message of the battle's room; returns what is to be answered at once. What it leads to is staged. */
@@ -102,7 +71,7 @@ class GuestMatch extends Seated {
 			this.battle.take(told);
 			if (this.battle.refusals > refusals) {
 				this.refused++;
-				this.chosen = NONE;
+				this.chosen[OWN] = NONE;
 			}
 			this.advance(stage);
 			return this.battle.ended ? [] : this.answers;
@@ -132,9 +101,9 @@ class GuestMatch extends Seated {
 
 	/** The server does not take a choice that its request allows: let it choose, and count it. */
 	#refuse() {
-		if (this.battle.request === null || this.chosen === NONE) return;
+		if (this.battle.request === null || this.chosen[OWN] === NONE) return;
 		this.invalid++;
-		this.chosen = NONE;
+		this.chosen[OWN] = NONE;
 		this.answers.push(`/choose default|${this.battle.request.rqid}`);
 	}
 
@@ -154,27 +123,6 @@ class GuestMatch extends Seated {
 		if (found && userId(found[1]) === this.id) this.rating = Number(found[2]);
 	}
 
-	/** What to say in the room for an action; null when nothing is to be said any more. */
-	act(seat, action, stage, nowMs) {
-		if (!this.asked[seat]) throw new ProtocolError(`seat ${seat} of match ${this.number} was not asked`);
-		this.asked[seat] = false;
-		this.sinceMs = nowMs;
-		if (this.fault) return null;
-		const { battle } = this;
-		if (!battle.ended && !battle.isAsked) {
-			this.chosen = action;
-			this.sentRequest = battle.request;
-			battle.isSent = true;
-			return battle.command(action);
-		}
-		try {
-			this.advance(stage); // the battle has gone on meanwhile
-		} catch (error) {
-			this.fault = error;
-		}
-		return null;
-	}
-
 	/** Ask for a choice, or end, once everything before it has been told. */
 	advance(stage) {
 		const { battle } = this;
@@ -183,7 +131,7 @@ class GuestMatch extends Seated {
 			if (!this.met[OWN]) throw new HostError('match', 'it was over before anybody could choose');
 			if (!this.isRated || this.rating !== null) this.finish();
 		} else if (battle.isAsked) {
-			this.#accept();
+			this.accept();
 			if (battle.request.wait) {
 				battle.look();
 			} else {
@@ -194,15 +142,9 @@ class GuestMatch extends Seated {
 	}
 
 	finish() {
-		this.#accept();
+		this.accept();
 		const { winner } = this.battle;
 		this.end(winner === '' ? NONE : userId(winner) === this.id ? OWN : OTHER, false);
-	}
-
-	/** The battle has gone on, so what was chosen has been taken. */
-	#accept() {
-		if (this.chosen !== NONE) this.count(OWN, this.chosen, !!this.sentRequest.active);
-		this.chosen = NONE;
 	}
 
 	/** Why the other side has been silent for too long, or null. Called every second, so it ends rated battles, too. */

@@ -2,60 +2,36 @@
 // One match on a server between two accounts of this host: seat 0 is p1, seat 1 is p2, each sees its own side only.
 
 const { ENCODE } = require('../../../../hosting/javascript/clock.js');
-const { HostError, ProtocolError } = require('../../../../hosting/javascript/frames.js');
+const { HostError } = require('../../../../hosting/javascript/frames.js');
 const { SplitMix } = require('../../../../hosting/javascript/seeds.js');
 const { standing } = require('../observe.js');
-const { SEATS, Seated } = require('../seated.js');
+const { SEATS } = require('../seated.js');
 const { ServedBattle } = require('./battle.js');
 const { passing, userId } = require('./connection.js');
 const { isTalk } = require('./lines.js');
-
-const NONE = -1;
+const { NONE, ServedMatch } = require('./served.js');
 
 /** `join`, `hear` and `act` stage the rows that must choose and set `ending` or `fault`. The clock is the caller's. */
-class ServerMatch extends Seated {
+class ServerMatch extends ServedMatch {
 	constructor(setup, slot, number, seed, nowMs) {
-		super(setup, slot, number, seed);
+		super(setup, slot, number, seed, nowMs);
 		const random = new SplitMix(seed);
 		random.nextBattleSeed(); // the battle's own generator is the server's
 		this.teams = Array.from({ length: SEATS }, () => {
 			random.nextBattleSeed();
 			return setup.teams ? setup.teams[random.nextBelow(setup.teams.length)] : 'null';
 		});
-		this.pair = null; // the accounts that play it
-		this.room = null;
-		this.battles = [null, null];
 		this.ids = ['', ''];
-		this.chosen = [NONE, NONE]; // sent, and not known to be accepted
-		this.sentRequests = [null, null];
-		this.sinceMs = nowMs; // the server has been silent since, unless a seat is waited for
 	}
 
 	get began() {
 		return this.battles[0] !== null && this.battles[1] !== null;
 	}
 
-	get turn() {
-		return this.battles[0].turn;
-	}
-
-	requestOf(seat) {
-		return this.battles[seat].request;
-	}
-
-	encode(seat, request, out, offset) {
-		this.battles[seat].encode(out, offset);
-	}
-
 	/** From what is public: each side as the other player sees it. */
 	standingOf(seat) {
 		const lead = standing(this.battles[1].view.tracker.sides[0]) - standing(this.battles[0].view.tracker.sides[1]);
 		return seat === 0 ? lead : 0 - lead;
-	}
-
-	/** As the first player was told it. */
-	record() {
-		return this.battles[0].log;
 	}
 
 	join(seat, room, name) {
@@ -65,19 +41,6 @@ class ServerMatch extends Seated {
 		this.room = room;
 		this.ids[seat] = userId(name);
 		this.battles[seat] = new ServedBattle(this.setup);
-	}
-
-	/** The player is back in the room, and is told everything from the beginning. */
-	rejoin(seat) {
-		this.battles[seat] = new ServedBattle(this.setup, this.battles[seat]);
-	}
-
-	/** What a player who is back must say again because the server never heard it, or null. */
-	unheard(seat) {
-		const battle = this.battles[seat];
-		if (battle.isSent || battle.ended || this.chosen[seat] === NONE) return null;
-		battle.isSent = true;
-		return battle.command(this.chosen[seat]);
 	}
 
 	/** A message of the battle's room to one of its players; what it leads to is staged. */
@@ -98,27 +61,6 @@ class ServerMatch extends Seated {
 		} catch (error) {
 			this.fault = error;
 		}
-	}
-
-	/** What to say in the room for this seat's action; null when nothing is to be said any more. */
-	act(seat, action, stage, nowMs) {
-		if (!this.asked[seat]) throw new ProtocolError(`seat ${seat} of match ${this.number} was not asked`);
-		this.asked[seat] = false;
-		this.sinceMs = nowMs;
-		if (this.fault) return null;
-		const battle = this.battles[seat];
-		if (!battle.ended && !battle.isAsked) {
-			this.chosen[seat] = action;
-			this.sentRequests[seat] = battle.request;
-			battle.isSent = true;
-			return battle.command(action);
-		}
-		try {
-			this.advance(stage); // the battle has gone on meanwhile
-		} catch (error) {
-			this.fault = error;
-		}
-		return null;
 	}
 
 	/** Ask who must choose, or end, once both players have been told everything. */
@@ -167,14 +109,6 @@ class ServerMatch extends Seated {
 	put(seat, stage) {
 		this.ask(seat, stage);
 		this.battles[seat].look();
-	}
-
-	/** The battle has gone on, so what was chosen has been taken. */
-	accept() {
-		for (let seat = 0; seat < SEATS; seat++) {
-			if (this.chosen[seat] !== NONE) this.count(seat, this.chosen[seat], !!this.sentRequests[seat].active);
-			this.chosen[seat] = NONE;
-		}
 	}
 
 	winner() {
