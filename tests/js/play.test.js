@@ -10,7 +10,7 @@ const { mock, test } = require('node:test');
 const { HOST, HOSTING } = require('./simulator.js');
 const { ArrivalStage } = require(path.join(HOSTING, 'frames.js'));
 const { setUp } = require(path.join(HOST, 'setup.js'));
-const { userId } = require(path.join(HOST, 'server', 'connection.js'));
+const { Connection, userId } = require(path.join(HOST, 'server', 'connection.js'));
 const { Account } = require(path.join(HOST, 'play', 'account.js'));
 const { Guest } = require(path.join(HOST, 'play', 'guest.js'));
 const { assertion, readPassword } = require(path.join(HOST, 'play', 'login.js'));
@@ -399,10 +399,8 @@ test('who leaves begins nothing more, and forfeits only in the end', () => withG
 // -- logging in
 
 class FakeSocket {
-	static OPEN = 1;
-
 	constructor() {
-		Object.assign(this, { readyState: FakeSocket.OPEN, sent: [] });
+		Object.assign(this, { sent: [] });
 		FakeSocket.last = this;
 	}
 
@@ -415,8 +413,8 @@ class FakeSocket {
 
 /** How logging in ends when the server says these things. */
 async function logIn(messages, wanted = {}) {
-	const original = globalThis.WebSocket;
-	globalThis.WebSocket = FakeSocket;
+	const original = Connection.Socket;
+	Connection.Socket = FakeSocket;
 	try {
 		const options = { format: setup.format, password: null, loginServer: '', ...wanted };
 		const account = new Account('ws://x', { hear() {}, lost() {} }, options);
@@ -425,7 +423,7 @@ async function logIn(messages, wanted = {}) {
 		for (const message of messages) socket.onmessage({ data: message });
 		return { outcome: await opened, sent: socket.sent };
 	} finally {
-		globalThis.WebSocket = original;
+		Connection.Socket = original;
 	}
 }
 

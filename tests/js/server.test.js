@@ -57,10 +57,8 @@ test('invented names differ and fit a server', () => {
 // -- logging in
 
 class FakeSocket {
-	static OPEN = 1;
-
 	constructor(url) {
-		Object.assign(this, { url, readyState: FakeSocket.OPEN, sent: [] });
+		Object.assign(this, { url, sent: [] });
 		FakeSocket.last = this;
 	}
 
@@ -77,8 +75,8 @@ class FakeSocket {
 
 /** What `act(socket)` does to somebody who logs in: the connection, its socket and how it ended. */
 async function logIn(act, handlers = {}) {
-	const original = globalThis.WebSocket;
-	globalThis.WebSocket = FakeSocket;
+	const original = Connection.Socket;
+	Connection.Socket = FakeSocket;
 	mock.timers.enable({ apis: ['setTimeout'] });
 	try {
 		const connection = new Connection('ws://x', { hear() {}, lost() {}, ...handlers }, async () => 'ECONNREFUSED');
@@ -87,7 +85,7 @@ async function logIn(act, handlers = {}) {
 		return { connection, socket: FakeSocket.last, outcome: await opened };
 	} finally {
 		mock.timers.reset();
-		globalThis.WebSocket = original;
+		Connection.Socket = original;
 	}
 }
 

@@ -2,6 +2,7 @@
 // One account on one Showdown server, over one WebSocket.
 
 const { HostError } = require('../../../../hosting/javascript/frames.js');
+const { WebSocketClient } = require('../websocket/client.js');
 const { whatAnswers } = require('./reach.js');
 
 const LONGEST_NAME = 18;
@@ -32,6 +33,8 @@ function inventName(wish) {
 }
 
 class Connection {
+	static Socket = WebSocketClient;
+
 	/** `hear({room, lines})` gets every message; `lost(why)` is called once, when an open connection has gone. */
 	constructor(url, { hear, lost }, explain = whatAnswers) {
 		this.url = url;
@@ -50,7 +53,7 @@ class Connection {
 	 * `isPassing` when the server may only be away.
 	 */
 	async open(wish, deadlineMs) {
-		const socket = new WebSocket(this.url);
+		const socket = new this.constructor.Socket(this.url);
 		this.socket = socket;
 		let timer;
 		try {
@@ -136,20 +139,16 @@ class Connection {
 
 	/** Say something in a room; quietly dropped when the connection is gone, `lost` tells of that. */
 	send(room, text) {
-		if (this.socket !== null && this.socket.readyState === WebSocket.OPEN) this.socket.send(`${room}|${text}`);
+		this.socket?.send(`${room}|${text}`);
 	}
 
 	close() {
 		this.isOpen = false;
 		this.early = [];
 		if (this.socket === null) return;
-		this.socket.onclose = this.socket.onmessage = null;
-		this.socket.onerror = ignore;
 		this.socket.close();
 		this.socket = null;
 	}
 }
-
-function ignore() {}
 
 module.exports = { Connection, inventName, parseMessage, passing, userId };

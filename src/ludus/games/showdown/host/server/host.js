@@ -4,7 +4,7 @@
 // Of the package it uses the data and the team validator only; what it knows of a battle is what the server says.
 
 const { SIMULATE, WAIT } = require('../../../../hosting/javascript/clock.js');
-const { HostError, decodeConfigure } = require('../../../../hosting/javascript/frames.js');
+const { decodeConfigure } = require('../../../../hosting/javascript/frames.js');
 const { WaitingHost, answerEvents } = require('../../../../hosting/javascript/waiting.js');
 const { battleHost } = require('../hosting.js');
 const { SEATS } = require('../seated.js');
@@ -31,9 +31,6 @@ const OPTIONS = {
 class ServerHost extends battleHost(WaitingHost) {
 	/** What the options of a CONFIGURE message lead to, where servers play. */
 	setUp({ options, keepLog }, known) {
-		if (typeof WebSocket === 'undefined') {
-			throw new HostError('configuration', `Node ${process.version} has no WebSockets, 22 has; or set node to wheel`);
-		}
 		return setUp(this.simRoot, options, keepLog, { engine: 'server', options: known });
 	}
 
