@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol, cast
 
+from ludus.hosting.loops import punctual_loop
 from ludus.hosting.match import AsyncMatch, Match, MatchGroup, Turn
 
 
@@ -102,7 +103,7 @@ class LoopRunner:
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._retiring: set[asyncio.Task[None]] = set()
         self._orders: deque[Job | int] = deque()  # jobs, and slots to be given up
-        self._loop = asyncio.new_event_loop()
+        self._loop = punctual_loop()
         self._thread = threading.Thread(target=self._run, name="matches", daemon=True)
 
     def begin(self, tell: Tell) -> None:
