@@ -24,7 +24,7 @@ FLAGS = (  # of a car's state, beside what get_gym_state gives
     "air_time_since_jump",
     "demo_respawn_timer",
     "time_spent_boosting",
-    "supersonic_time",
+    "is_supersonic",
 )
 read_flags = attrgetter(*FLAGS)
 
@@ -44,7 +44,7 @@ class Pitch:
         self.pads: list[Any] = self.arena.get_boost_pads()
         self._rest = simulator.CarControls()
         self._seat: dict[int, int] = {}  # by a car's id
-        self.touches: list[int] = []  # ticks in contact with the ball since they were last read, by seat
+        self.touches: list[int] = []  # the seat of each tick in contact with the ball since they were last read
         self.scored: int | None = None  # the team that did
         self.arena.set_ball_touch_callback(self._touched)
         self.arena.set_goal_score_callback(self._goal)
@@ -59,7 +59,7 @@ class Pitch:
         self.cars = [self.arena.add_car(side, self._octane) for side in (BLUE, ORANGE) for _ in range(self._team)]
         self._seat = {car.id: seat for seat, car in enumerate(self.cars)}
         self._set(start)
-        self.touches = [0] * len(self.cars)
+        self.touches = []
         self.scored = None
 
     def step(self, chosen: Sequence[Any], ticks: int, late: int) -> None:
@@ -95,7 +95,7 @@ class Pitch:
         state.rot_mat = self._simulator.RotMat(*(vector(*axis) for axis in body.axes.tolist()))
 
     def _touched(self, arena: Any, car: Any, data: Any) -> None:
-        self.touches[self._seat[car.id]] += 1
+        self.touches.append(self._seat[car.id])
 
     def _goal(self, arena: Any, team: int, data: Any) -> None:
         self.scored = int(team)

@@ -11,7 +11,8 @@ from ludus.games.rocket import controls, field, scene
 from ludus.games.rocket.arena import Pitch, controls_of
 from ludus.games.rocket.observations import Observer
 from ludus.games.rocket.options import RocketOptions, rewards_of
-from ludus.games.rocket.scene import Floats, Scene, SceneReader
+from ludus.games.rocket.rewards import Earlier
+from ludus.games.rocket.scene import Floats, Scene, SceneReader, Where
 from ludus.games.rocket.simulator import rocketsim
 from ludus.games.rocket.starts import Starts
 from ludus.hosting.match import GroupTurn, Turn
@@ -19,6 +20,7 @@ from ludus.spec import GameSpec
 
 SCHEMA = 1
 TIED = 0.5
+Ticks = NDArray[np.int64]
 COUNTED = {  # facts of a match, of all cars together
     "saves": scene.SAVES,
     "shots": scene.SHOTS,
@@ -56,6 +58,8 @@ class RocketMatches:
         self._touches = np.zeros((slots, C), np.int64)  # decisions during which a car touched the ball
         self._first = np.zeros((slots, C, scene.ON_GROUND), np.float32)  # counts at the begin of the match
         self._terms = np.zeros((slots, C, len(self._rewards.names)), np.float64)
+        self._legal = np.ones((slots, C, spec.actions), np.bool_)  # every action, always
+        self._legal.flags.writeable = False
 
     def start(self, slots: Sequence[int], seeds: Sequence[int]) -> GroupTurn:
         lost: dict[int, BaseException] = {}
@@ -70,26 +74,27 @@ class RocketMatches:
             except Exception as error:  # of the simulator: the match is lost, and its arena is made anew
                 lost[place] = error
         kept = [place for place in range(len(slots)) if place not in lost]
-        where = np.array(slots, np.intp)[kept]
-        seen = self._read(where, 0.0)
+        where = scene.places([slots[place] for place in kept])
+        seen = self._reader.scene(0.0)
+        self._before.note(where, seen)
         for array in (self._ticks, self._touched, self._touches, self._terms):
             array[where] = 0
         self._first[where] = seen.cars[:, :, : scene.ON_GROUND, 0]
-        held = np.zeros((len(where), self._spec.seats, len(controls.NAMES)), np.float32)
-        reward = np.zeros((len(where), self._spec.seats), np.float32)
-        return self._turn(len(slots), kept, self._rows(where, seen, held), reward, {}, lost)
+        reward = np.zeros((len(kept), self._spec.seats), np.float32)
+        return self._turn(len(slots), kept, self._rows(where, seen, None), reward, {}, lost)
 
     def advance(self, slots: Sequence[int], actions: NDArray[np.int32]) -> GroupTurn:
         lost = self._step(slots, actions)
         kept = [place for place in range(len(slots)) if place not in lost]
-        where = np.array(slots, np.intp)[kept]
-        before = self._before.of(where)
-        seen = self._read(where, self._passed_s)
-        earned = self._rewards.earned(before, seen, self._passed_s)
+        played = [slots[place] for place in kept]
+        where = scene.places(played)
+        seen = self._reader.scene(self._passed_s)
+        earned = self._rewards.earned(self._before.of(where), seen, self._passed_s)
+        self._before.note(where, seen)
         self._count(where, seen, earned)
-        rows = self._rows(where, seen, self._table[actions[kept]])
+        rows = self._rows(where, seen, actions[kept])
         reward = earned.sum(axis=2)
-        over = {kept[at]: turn for at, turn in self._over(where, seen, rows, reward).items()}
+        over = {kept[at]: self._ended(played[at], seen, at, rows[at], reward[at]) for at in self._over(where, seen)}
         return self._turn(len(slots), kept, rows, reward, over, lost)
 
     def _step(self, slots: Sequence[int], actions: NDArray[np.int32]) -> dict[int, BaseException]:
@@ -105,38 +110,45 @@ class RocketMatches:
                 lost[place], self._pitches[slot] = error, None
         return lost
 
-    def _read(self, where: NDArray[np.intp], passed_s: float) -> Scene:
-        seen = self._reader.scene(passed_s)
-        self._before.note(where, seen)
-        return seen
-
-    def _count(self, where: NDArray[np.intp], seen: Scene, earned: Floats) -> None:
+    def _count(self, where: Where, seen: Scene, earned: Floats) -> None:
         self._ticks[where] += self._options.tick_skip
         touched = seen.touches > 0
         self._touches[where] += touched
         self._terms[where] += earned
         self._touched[where] = np.where(touched.any(axis=1), self._ticks[where], self._touched[where])
 
-    def _rows(self, where: NDArray[np.intp], seen: Scene, held: Floats) -> NDArray[np.uint8]:
+    def _rows(self, where: Where, seen: Scene, actions: NDArray[np.int32] | None) -> NDArray[np.uint8]:
+        """Without actions: of matches that begin."""
+        if not self._observer.rich:
+            return self._observer.rows(seen)
         ticks, options = self._ticks[where], self._options
         since = ticks - self._touched[where]
         limits = np.array((options.timeout_s, options.no_touch_s)) * field.TICKS_PER_S
-        return self._observer.rows(seen, held, (np.stack((ticks, since), axis=1) / limits).astype(np.float32))
+        clock = (np.stack((ticks, since), axis=1) / limits).astype(np.float32)
+        nothing = np.zeros((len(ticks), self._spec.seats, len(controls.NAMES)), np.float32)
+        return self._observer.rows(seen, nothing if actions is None else self._table[actions], clock)
 
-    def _over(self, where: NDArray[np.intp], seen: Scene, rows: NDArray[np.uint8], reward: Floats) -> dict[int, Turn]:
-        """Those that ended by a goal, and those that a limit stops: no end, so that their last state goes with them."""
-        options, ticks = self._options, self._ticks[where]
-        scored = seen.scored >= 0
-        late = ticks >= options.timeout_s * field.TICKS_PER_S
-        idle = ticks - self._touched[where] >= options.no_touch_s * field.TICKS_PER_S
-        found = {}
-        for at in np.flatnonzero(scored | late | idle).tolist():
-            facts = self._facts(int(where[at]), seen, at)
-            facts |= {"timeout": float(late[at] and not scored[at]), "no_touch": float(idle[at] and not scored[at])}
-            score = self._score(int(seen.scored[at]))
-            none = np.zeros((0, self._spec.actions), np.bool_)
-            found[at] = Turn((), rows[at], none, reward[at], score, not scored[at], facts)
+    def _over(self, where: Where, seen: Scene) -> list[int]:
+        """Places of those that ended by a goal, and of those that a limit stops."""
+        ticks = self._ticks[where]
+        late, idle = self._limits(ticks, self._touched[where])
+        found: list[int] = np.flatnonzero((seen.scored >= 0) | late | idle).tolist()
         return found
+
+    def _limits(self, ticks: Ticks, touched: Ticks) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        options = self._options
+        late = ticks >= options.timeout_s * field.TICKS_PER_S
+        return late, ticks - touched >= options.no_touch_s * field.TICKS_PER_S
+
+    def _ended(self, slot: int, seen: Scene, at: int, rows: NDArray[np.uint8], reward: Floats) -> Turn:
+        """A limit is no end, so that the last state goes with it."""
+        scorer = int(seen.scored[at])
+        scored = scorer >= 0
+        late, idle = self._limits(self._ticks[slot], self._touched[slot])
+        facts = self._facts(slot, seen, at)
+        facts |= {"timeout": float(late and not scored), "no_touch": float(idle and not scored)}
+        none = np.zeros((0, self._spec.actions), np.bool_)
+        return Turn((), rows, none, reward, self._score(scorer), not scored, facts)
 
     def _score(self, scorer: int) -> tuple[float, ...]:
         size = self._options.team_size
@@ -167,7 +179,7 @@ class RocketMatches:
         over: Mapping[int, Turn],
         lost: Mapping[int, BaseException],
     ) -> GroupTurn:
-        legal = np.ones((n, self._spec.seats, self._spec.actions), np.bool_)
+        legal = self._legal[:n]
         if len(kept) == n:
             return GroupTurn(rows, legal, reward, over, lost)
         all_rows = np.zeros((n, *rows.shape[1:]), np.uint8)
@@ -180,17 +192,18 @@ class RocketMatches:
 
 
 class _Before:
-    """What of the scene before a step rewards are made of."""
+    """What of the scene before a step rewards are made of, by slot."""
 
     def __init__(self, slots: int, cars: int) -> None:
-        self._ball = np.zeros((slots, 25, 2), np.float32)
-        self._cars = np.zeros((slots, cars, 36, 2), np.float32)
-        self._flags = np.zeros((slots, cars, len(scene.FLAG)), np.float32)
+        self._ball_velocity = np.zeros((slots, 3), np.float32)
+        self._tallies = np.zeros((slots, cars, scene.BOOST + 1), np.float32)
+        self._flipped = np.zeros((slots, cars), np.float32)
 
-    def note(self, where: NDArray[np.intp], seen: Scene) -> None:
-        self._ball[where], self._cars[where], self._flags[where] = seen.ball, seen.cars, seen.flags
+    def note(self, where: Where, seen: Scene) -> None:
+        now = Earlier.of(seen)
+        self._ball_velocity[where], self._tallies[where] = now.ball_velocity, now.tallies
+        self._flipped[where] = now.flipped
 
-    def of(self, where: NDArray[np.intp]) -> Scene:
-        nothing = np.zeros(0, np.int64)
-        none = np.zeros((0, field.PADS), np.float32)
-        return Scene(self._ball[where], self._cars[where], self._flags[where], none, nothing, nothing)
+    def of(self, where: Where) -> Earlier:
+        """Perhaps views: to be used before the next is noted."""
+        return Earlier(self._ball_velocity[where], self._tallies[where], self._flipped[where])

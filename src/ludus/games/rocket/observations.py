@@ -19,8 +19,20 @@ _PHYSICS_SCALE = np.repeat(np.array((_DISTANCE, 1, 1, _SPEED, _SPIN, 1 / 100), n
 _BALL = np.r_[scene.BALL_POSITION, scene.BALL_VELOCITY, scene.BALL_SPIN]
 _BALL_SCALE = np.repeat(np.array((_DISTANCE, _SPEED, _SPIN), np.float32), 3)
 _MOVING = np.r_[scene.POSITION, scene.VELOCITY]
-_BALL_NUMBERS, _CAR_NUMBERS = 25, 36  # in a scene, in each of two views
-_OWN, _SHOWN = 9, 4
+_JUDGEMENTS = ("is flipping", "can flip", "is boosting")  # what follows from flags of a car
+_JUDGED = len(_JUDGEMENTS)
+_OWN = (  # what only the driver knows
+    "last_controls.jump",
+    "handbrake_val",
+    "has_jumped",
+    "is_jumping",
+    "has_flipped",
+    "is flipping",
+    "has_double_jumped",
+    "can flip",
+    "air_time_since_jump",
+)
+_SHOWN = ("demo_respawn_timer", "is boosting", "is_supersonic")  # what everybody sees of a car, beside its physics
 _GOALS = np.array(((0, field.BACK_WALL_Y, field.GOAL_Z), (0, -field.BACK_WALL_Y, field.GOAL_Z)), np.float32)
 
 
@@ -50,53 +62,49 @@ class Observer:
     """Writes rows [n, S, nbytes]. Seats see the field from their own side: they attack towards positive y.
 
     The numbers of DefaultObs are one gather: `_source` says for each of them, seat by seat, which number of an arena it
-    is, and `_scale` by what it is multiplied."""
+    is. All of these are scaled before."""
 
     def __init__(self, feature_set: str, team: int, room: int) -> None:
         self.obs = layout(feature_set, room)
-        self._rich = feature_set == "rich"
+        self.rich = feature_set == "rich"
         self._team = team
         order = [_order(seat, team, room) for seat in range(2 * team)]
         listed = np.array(order)[:, 1:]
         self._others = np.minimum(listed, 2 * team - 1)  # [S, others]; of cars that are not there, any
         self._there = (listed < 2 * team)[None, :, :, None, None].astype(np.float32)
         self._sides = np.repeat((0, 1), team)  # [S]
-        self._source, self._scale, self._width = _gathered(order, team)
-        self._numbers = self._rows = np.empty((0, 0), np.float32)
+        self._at = scene.Columns(2 * team)
+        self._source, self._scale = _gathered(order, self._at), _scales(self._at)
+        self._scaled = self._gathered = np.empty((0, 0), np.float32)
 
-    def rows(self, seen: Scene, held: Floats, clock: Floats) -> NDArray[np.uint8]:
-        """`held` [n, S, 8]: the controls of the last decision; `clock` [n, 2]: shares of the time limits used up."""
+    def rows(self, seen: Scene, held: Floats | None = None, clock: Floats | None = None) -> NDArray[np.uint8]:
+        """`held` [n, S, 8]: the controls of the last decision; `clock` [n, 2]: shares of the time limits used up. Only
+        rich rows have them."""
         n, C = seen.cars.shape[:2]
-        numbers, gathered = self._scratch(n)
-        np.concatenate(
-            (
-                seen.ball.reshape(n, -1),
-                seen.cars.reshape(n, -1),
-                seen.cooldown,
-                _own(seen).reshape(n, -1),
-                _shown(seen).reshape(n, -1),
-                np.zeros((n, 1), np.float32),
-            ),
-            axis=1,
-            out=numbers,
-        )
-        np.take(numbers, self._source, axis=1, out=gathered, mode="clip")  # other modes copy once more
-        floats = np.zeros((n, C, self.obs.nbytes // 4), np.float32)
-        np.multiply(gathered, self._scale, out=floats[:, :, : self._source.shape[1]])
+        scaled, gathered = self._scratch(n)
+        np.multiply(seen.numbers, self._scale, out=scaled[:, : self._at.width])
+        scaled[:, self._at.width : -1] = _judged(seen).reshape(n, -1)
+        floats = np.empty((n, C, self.obs.nbytes // 4), np.float32)
+        if not self.rich:
+            np.take(scaled, self._source, axis=1, out=floats, mode="clip")  # other modes copy once more
+            return floats.view(np.uint8)
+        np.take(scaled, self._source, axis=1, out=gathered, mode="clip")
+        floats[:, :, : self._source.shape[1]] = gathered
         out = floats.view(np.uint8)
-        if self._rich:
-            leaves = {leaf.name: self.obs.leaf(out, leaf.name) for leaf in self.obs.leaves}
-            self._relate(seen, leaves)
-            leaves["held"][:] = held
-            leaves["clock"][:] = clock[:, None]
+        leaves = {leaf.name: self.obs.leaf(out, leaf.name) for leaf in self.obs.leaves}
+        self._relate(seen, leaves)
+        assert held is not None
+        assert clock is not None
+        leaves["held"][:] = held
+        leaves["clock"][:] = clock[:, None]
         return out
 
     def _scratch(self, n: int) -> tuple[Floats, Floats]:
         """Kept between calls: what is large enough to be fresh pages of memory costs more than what is done with it."""
-        if n > len(self._numbers):
-            self._numbers = np.empty((n, self._width), np.float32)
-            self._rows = np.empty((n, *self._source.shape), np.float32)
-        return self._numbers[:n], self._rows[:n]
+        if n > len(self._scaled):
+            self._scaled = np.zeros((n, self._at.width + _JUDGED * self._at.cars + 1), np.float32)  # the last stays 0
+            self._gathered = np.empty((n, *self._source.shape), np.float32)
+        return self._scaled[:n], self._gathered[:n]
 
     def _relate(self, seen: Scene, leaves: dict[str, NDArray[np.generic]]) -> None:
         """From inside the cars."""
@@ -125,55 +133,53 @@ class Observer:
         leaves["others_relative"][:] = inward[:, :, 5:].reshape(n, S, -1, 6)
 
 
-def _gathered(order: list[list[int]], team: int) -> tuple[NDArray[np.intp], Floats, int]:
-    """[S, numbers] each: places in what `rows` puts together, and scales; and how much that is."""
-    C = 2 * team
-    ball_at, cars_at = 0, 2 * _BALL_NUMBERS
-    pads_at = cars_at + C * 2 * _CAR_NUMBERS
-    own_at = pads_at + field.PADS
-    shown_at = own_at + C * _OWN
-    zero = shown_at + C * _SHOWN  # the last
-    source, scale = [], []
+def _gathered(order: list[list[int]], at: scene.Columns) -> NDArray[np.intp]:
+    """[S, numbers] places in what `rows` scales: the numbers of a scene, those that are judged, and a zero."""
+    C, zero = at.cars, at.width + _JUDGED * at.cars
+    source = []
     for seat, listed in enumerate(order):
-        side = seat // team
+        side = seat // (C // 2)
         pads = range(field.PADS) if side == 0 else reversed(range(field.PADS))
-        row = [ball_at + 2 * each + side for each in _BALL]
-        row += [pads_at + each for each in pads]
-        row += [own_at + seat * _OWN + each for each in range(_OWN)]
+        row = [at.ball.start + 2 * each + side for each in _BALL]
+        row += [at.cooldown.start + each for each in pads]
+        row += [_flag(at, seat, each) for each in _OWN]
         for car in listed:
-            at = cars_at + car * 2 * _CAR_NUMBERS
-            physics = [at + 2 * each + side for each in _PHYSICS]
-            shown = [shown_at + car * _SHOWN + each for each in range(_SHOWN)]
-            row += physics + shown if car < C else [zero] * CAR
+            physics = [at.bodies.start + 2 * (car * scene.CAR + each) + side for each in (*_PHYSICS, scene.ON_GROUND)]
+            shown = [_flag(at, car, each) for each in _SHOWN]
+            row += [*physics[:-1], shown[0], physics[-1], *shown[1:]] if car < C else [zero] * CAR
         source.append(row)
-        seat_scale = [*_BALL_SCALE, *[np.float32(0.1)] * field.PADS, *[1.0] * _OWN]
-        scale.append(seat_scale + [*_PHYSICS_SCALE, *[1.0] * _SHOWN] * len(listed))
-    return np.array(source, np.intp), np.array(scale, np.float32), zero + 1
+    return np.array(source, np.intp)
 
 
-def _shown(seen: Scene) -> Floats:
-    """[n, C, 4] what everybody sees of a car, beside its physics: seconds until it is back, wheels, boost, speed."""
+def _flag(at: scene.Columns, car: int, name: str) -> int:
+    if name in _JUDGEMENTS:
+        return at.width + car * _JUDGED + _JUDGEMENTS.index(name)
+    return at.flags.start + car * len(FLAG) + FLAG[name]
+
+
+def _scales(at: scene.Columns) -> Floats:
+    """[width] by what each number of a scene is multiplied; 1 where it is not shown."""
+    scales = np.ones(at.width, np.float32)
+    scales[at.cooldown] = 0.1
+    ball, cars = scales[at.ball].reshape(-1, 2), scales[at.bodies].reshape(at.cars, -1, 2)
+    ball[_BALL] = _BALL_SCALE[:, None]
+    cars[:, _PHYSICS] = _PHYSICS_SCALE[:, None]
+    return scales
+
+
+def _judged(seen: Scene) -> Floats:
+    """[n, C, 3] by _JUDGEMENTS."""
     n, C = seen.cars.shape[:2]
-    shown = np.empty((n, C, _SHOWN), np.float32)
-    shown[:, :, 0] = seen.flags[:, :, FLAG["demo_respawn_timer"]]
-    shown[:, :, 1] = seen.cars[:, :, scene.ON_GROUND, 0]
-    shown[:, :, 2:] = seen.flags[:, :, FLAG["time_spent_boosting"] : FLAG["supersonic_time"] + 1] > 0
-    return shown
-
-
-def _own(seen: Scene) -> Floats:
-    """[n, C, 9] what only the driver knows."""
-    n, C = seen.cars.shape[:2]
-    own = np.empty((n, C, _OWN), np.float32)
-    own[:, :, :5] = seen.flags[:, :, :5]  # holds jump, handbrake, has jumped, is jumping, has flipped
-    holding, flipped = seen.flags[:, :, FLAG["last_controls.jump"]], seen.flags[:, :, FLAG["has_flipped"]]
-    doubled, in_air_s = seen.flags[:, :, FLAG["has_double_jumped"]], seen.flags[:, :, FLAG["air_time_since_jump"]]
-    used_up = holding + flipped + doubled + seen.cars[:, :, scene.ON_GROUND, 0]
-    own[:, :, 5] = (flipped > 0) & (seen.flags[:, :, FLAG["flip_time"]] < field.FLIP_S)
-    own[:, :, 6] = doubled
-    own[:, :, 7] = (used_up == 0) & (in_air_s < field.DOUBLE_JUMP_S)  # can flip
-    own[:, :, 8] = in_air_s
-    return own
+    judged = np.empty((n, C, _JUDGED), np.float32)
+    flags = seen.flags
+    flipped = flags[:, :, FLAG["has_flipped"]]
+    used_up = flags[:, :, FLAG["last_controls.jump"]] + flipped
+    used_up += flags[:, :, FLAG["has_double_jumped"]]
+    used_up += seen.cars[:, :, scene.ON_GROUND, 0]
+    np.multiply(flipped, flags[:, :, FLAG["flip_time"]] < field.FLIP_S, out=judged[:, :, 0])
+    np.multiply(used_up == 0, flags[:, :, FLAG["air_time_since_jump"]] < field.DOUBLE_JUMP_S, out=judged[:, :, 1])
+    np.greater(flags[:, :, FLAG["time_spent_boosting"]], 0, out=judged[:, :, 2])
+    return judged
 
 
 def _order(seat: int, team: int, room: int) -> list[int]:

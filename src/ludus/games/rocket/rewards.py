@@ -27,10 +27,25 @@ _GOAL = np.array((0.0, field.BACK_WALL_Y, field.GOAL_Z), np.float32)
 
 
 @dataclass(slots=True)
+class Earlier:
+    """What terms ask of the scene before a step, in blue's view."""
+
+    ball_velocity: Floats  # [n, 3]
+    tallies: Floats  # [n, C, 11] the columns of a car up to its boost
+    flipped: Floats  # [n, C]
+
+    @classmethod
+    def of(cls, seen: Scene) -> Earlier:
+        """Views."""
+        velocity, tallies = seen.ball[:, scene.BALL_VELOCITY, 0], seen.cars[:, :, : scene.BOOST + 1, 0]
+        return cls(velocity, tallies, seen.flags[:, :, FLAG["has_flipped"]])
+
+
+@dataclass(slots=True)
 class Step:
     """A step of n arenas with C cars, in each car's own view."""
 
-    before: Scene
+    before: Earlier
     after: Scene
     passed_s: float
     side: NDArray[np.int64]  # [C] team of a car
@@ -46,7 +61,7 @@ class Step:
 
     def grown(self, column: int) -> Floats:
         """[n, C] by how much a count or an amount of a car is more than before."""
-        grown: Floats = self.after.cars[:, :, column, 0] - self.before.cars[:, :, column, 0]
+        grown: Floats = self.after.cars[:, :, column, 0] - self.before.tallies[:, :, column]
         return grown
 
 
@@ -63,7 +78,7 @@ def _touch(step: Step) -> Numbers:
 
 
 def _touch_strength(step: Step) -> Numbers:
-    change = step.after.ball[:, scene.BALL_VELOCITY, 0] - step.before.ball[:, scene.BALL_VELOCITY, 0]
+    change = step.after.ball[:, scene.BALL_VELOCITY, 0] - step.before.ball_velocity
     return np.where(step.after.touches > 0, np.linalg.norm(change, axis=1)[:, None] / field.BALL_MAX_SPEED, 0.0)
 
 
@@ -131,8 +146,7 @@ def _demoed(step: Step) -> Numbers:
 
 
 def _flip(step: Step) -> Numbers:
-    flipped = FLAG["has_flipped"]
-    return step.after.flags[:, :, flipped] > step.before.flags[:, :, flipped]
+    return step.after.flags[:, :, FLAG["has_flipped"]] > step.before.flipped
 
 
 TERMS: Mapping[str, Callable[[Step], Numbers]] = {
@@ -176,7 +190,7 @@ class Rewards:
         self._side = np.repeat((0, 1), team)
         self._team, self._spirit = team, np.float32(team_spirit)
 
-    def earned(self, before: Scene, after: Scene, passed_s: float) -> Floats:
+    def earned(self, before: Earlier, after: Scene, passed_s: float) -> Floats:
         """[n, C, terms], weighted; their sum is the reward."""
         step = Step(before, after, passed_s, self._side)
         n, C = after.touches.shape

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import chain
+from struct import Struct
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,15 +14,38 @@ from ludus.games.rocket import field
 from ludus.games.rocket.arena import FLAGS, Pitch, read_flags
 
 Floats = NDArray[np.float32]
+Where = NDArray[np.intp] | slice
 
-_BALL, _CAR = 25, 36  # numbers of a body in get_gym_state
 _HALF_TICK_S = 0.5 / field.TICKS_PER_S  # more than countdowns are off by rounding
+_COOLDOWN = bytes(4 * field.PADS)  # room for it
+
+# columns of a body, of a car where two are given
+BALL, CAR = 25, 36  # numbers of a body in get_gym_state
+BALL_POSITION, BALL_VELOCITY, BALL_SPIN = slice(0, 3), slice(7, 10), slice(10, 13)
+GOALS, SAVES, SHOTS, DEMOS, PICKUPS, DEMOLISHED, ON_GROUND = 2, 3, 4, 5, 6, 7, 8
+BOOST, POSITION, VELOCITY, SPIN = 10, slice(11, 14), slice(18, 21), slice(21, 24)
+FORWARD, RIGHT, UP = slice(24, 27), slice(27, 30), slice(30, 33)
+FLAG = {name: index for index, name in enumerate(FLAGS)}
+
+
+class Columns:
+    """Where the numbers of an arena with so many cars are in its row; bodies and pads have two views side by side."""
+
+    def __init__(self, cars: int) -> None:
+        self.cars = cars
+        self.pads = slice(0, 2 * field.PADS)  # whether they can be taken
+        self.ball = slice(self.pads.stop, self.pads.stop + 2 * BALL)
+        self.bodies = slice(self.ball.stop, self.ball.stop + 2 * CAR * cars)
+        self.flags = slice(self.bodies.stop, self.bodies.stop + len(FLAGS) * cars)
+        self.cooldown = slice(self.flags.stop, self.flags.stop + field.PADS)
+        self.width = self.cooldown.stop
 
 
 @dataclass(slots=True)
 class Scene:
-    """Of a car: `cars[:, seat, column, view]`, with the columns below; of the ball likewise."""
+    """Of a car: `cars[:, seat, column, view]`, with the columns above; of the ball likewise."""
 
+    numbers: Floats  # [n, width] of Columns; those below are views of it
     ball: Floats  # [n, 25, 2]
     cars: Floats  # [n, C, 36, 2]
     flags: Floats  # [n, C, F] by arena.FLAGS
@@ -28,13 +53,18 @@ class Scene:
     touches: NDArray[np.int64]  # [n, C] ticks of contact with the ball during the step
     scored: NDArray[np.int64]  # [n] team that scored during the step, else -1
 
-
-# columns of a body, of a car where two are given
-BALL_POSITION, BALL_VELOCITY, BALL_SPIN = slice(0, 3), slice(7, 10), slice(10, 13)
-GOALS, SAVES, SHOTS, DEMOS, PICKUPS, DEMOLISHED, ON_GROUND = 2, 3, 4, 5, 6, 7, 8
-BOOST, POSITION, VELOCITY, SPIN = 10, slice(11, 14), slice(18, 21), slice(21, 24)
-FORWARD, RIGHT, UP = slice(24, 27), slice(27, 30), slice(30, 33)
-FLAG = {name: index for index, name in enumerate(FLAGS)}
+    @classmethod
+    def of(cls, numbers: Floats, at: Columns, touches: NDArray[np.int64], scored: NDArray[np.int64]) -> Scene:
+        n = len(numbers)
+        return cls(
+            numbers,
+            numbers[:, at.ball].reshape(n, BALL, 2),
+            numbers[:, at.bodies].reshape(n, at.cars, CAR, 2),
+            numbers[:, at.flags].reshape(n, at.cars, len(FLAGS)),
+            numbers[:, at.cooldown],
+            touches,
+            scored,
+        )
 
 
 class SceneReader:
@@ -43,7 +73,8 @@ class SceneReader:
     down from there."""
 
     def __init__(self, arenas: int, cars: int) -> None:
-        self._cars = cars
+        self._at = Columns(cars)
+        self._pack = Struct(f"{cars * len(FLAGS)}f").pack
         self._cooldown = np.zeros((arenas, field.PADS), np.float32)
         self._clear()
 
@@ -51,46 +82,56 @@ class SceneReader:
         self._cooldown[slot] = 0.0
 
     def note(self, slot: int, pitch: Pitch) -> None:
-        """In order: places in the scene are given as arenas are noted. One that raises here is not noted."""
-        bodies, states = pitch.arena.get_gym_state(), [read_flags(car.get_state()) for car in pitch.cars]
-        self._bodies += [each.T for each in bodies[1:]]  # as they lie in memory
-        for state in states:
-            self._flags += state
-        self._touches += pitch.touches
-        self._scored.append(-1 if pitch.scored is None else pitch.scored)
-        pitch.touches = [0] * self._cars
+        """In order: places in the scene are given as arenas are noted. One that raises here is not noted.
+
+        Its numbers become bytes at once: what RocketSim makes for them is freed, and its memory is still near when the
+        next arena asks for as much."""
+        bodies = pitch.arena.get_gym_state()
+        flags = chain.from_iterable([read_flags(car.get_state()) for car in pitch.cars])
+        row = b"".join([*[each.T for each in bodies[1:]], self._pack(*flags), _COOLDOWN])  # .T: as they lie in memory
+        if pitch.touches:
+            self._touches[len(self._rows)], pitch.touches = pitch.touches, []
+        if pitch.scored is not None:
+            self._scored[len(self._rows)] = pitch.scored
+        self._rows.append(row)
         self._slots.append(slot)
-        self._pads.append(pitch.pads)
+        self._pitches.append(pitch)
 
     def scene(self, passed_s: float) -> Scene:
         """Of all that were noted, `passed_s` of simulated time after they were before."""
-        n, C = len(self._slots), self._cars
-        raw = np.frombuffer(b"".join(self._bodies), np.float32).reshape(n, field.PADS + _BALL + C * _CAR, 2)
-        after = field.PADS + _BALL
-        seen = Scene(
-            raw[:, field.PADS : after],
-            raw[:, after:].reshape(n, C, _CAR, 2),
-            np.array(self._flags, np.float32).reshape(n, C, len(FLAGS)),
-            self._cooled(raw[:, : field.PADS, 0] != 0, passed_s),
-            np.array(self._touches, np.int64).reshape(n, C),
-            np.array(self._scored, np.int64),
-        )
+        n, at = len(self._rows), self._at
+        numbers = np.frombuffer(bytearray().join(self._rows), np.float32).reshape(n, at.width)
+        touches = np.zeros((n, at.cars), np.int64)
+        for place, seats in self._touches.items():
+            touches[place] = np.bincount(seats, minlength=at.cars)
+        scored = np.full(n, -1, np.int64)
+        for place, team in self._scored.items():
+            scored[place] = team
+        seen = Scene.of(numbers, at, touches, scored)
+        self._cool(numbers[:, at.pads][:, ::2] != 0, seen.cooldown, passed_s)
         self._clear()
         return seen
 
     def _clear(self) -> None:
         self._slots: list[int] = []
-        self._bodies: list[bytes | memoryview] = []
-        self._flags: list[float] = []
-        self._touches: list[int] = []
-        self._scored: list[int] = []
-        self._pads: list[list[Any]] = []
+        self._rows: list[bytes] = []
+        self._touches: dict[int, list[int]] = {}
+        self._scored: dict[int, int] = {}
+        self._pitches: list[Pitch] = []
 
-    def _cooled(self, full: NDArray[np.bool_], passed_s: float) -> Floats:
-        slots = np.array(self._slots, np.intp)
-        left = self._cooldown[slots] - np.float32(passed_s)
-        left[full] = 0.0
-        for at, pad in np.argwhere(~full & (left < _HALF_TICK_S)).tolist():  # taken since, perhaps once more
-            left[at, pad] = self._pads[at][pad].get_state().cooldown
-        self._cooldown[slots] = left
-        return left
+    def _cool(self, full: NDArray[np.bool_], left: Floats, passed_s: float) -> None:
+        where = places(self._slots)
+        np.subtract(self._cooldown[where], np.float32(passed_s), out=left)
+        np.copyto(left, 0.0, where=full)
+        taken = ~full & (left < _HALF_TICK_S)  # since, perhaps once more
+        if taken.any():
+            for at, pad in np.argwhere(taken).tolist():
+                left[at, pad] = self._pitches[at].pads[pad].get_state().cooldown
+        self._cooldown[where] = left
+
+
+def places(slots: Sequence[int]) -> Where:
+    """An index of these: a slice where they follow one another, which reads without a copy."""
+    if slots and slots[-1] - slots[0] == len(slots) - 1 and list(slots) == list(range(slots[0], slots[-1] + 1)):
+        return slice(slots[0], slots[-1] + 1)
+    return np.array(slots, np.intp)

@@ -11,7 +11,7 @@ import pytest
 from ludus.errors import ConfigError
 from ludus.games.rocket import scene
 from ludus.games.rocket.options import RocketOptions, check, rewards_of
-from ludus.games.rocket.rewards import TERMS, Rewards, read_rewards
+from ludus.games.rocket.rewards import TERMS, Earlier, Rewards, read_rewards
 from ludus.games.rocket.scene import Scene
 
 N, TEAM, PASSED_S = 5, 2, 8 / 120
@@ -26,7 +26,8 @@ def random_scene(seed: int) -> Scene:
     cars[:, :, scene.BOOST] = generator.uniform(0, 100, (N, 2 * TEAM, 1))
     flags = generator.integers(0, 2, (N, 2 * TEAM, len(scene.FLAG))).astype(np.float32)
     touches, scored = generator.integers(0, 3, (N, 2 * TEAM)), generator.integers(-1, 2, N)
-    return Scene(ball, cars, flags, np.zeros((N, 34), np.float32), touches, scored)
+    numbers = [np.zeros((N, 2 * 34)), *(each.reshape(N, -1) for each in (ball, cars, flags)), np.zeros((N, 34))]
+    return Scene.of(np.concatenate(numbers, axis=1).astype(np.float32), scene.Columns(2 * TEAM), touches, scored)
 
 
 def _both_views(numbers: np.ndarray) -> np.ndarray:
@@ -69,7 +70,7 @@ def twin(before: Scene, after: Scene, arena: int, seat: int) -> Mapping[str, flo
 def test_terms_are_what_their_twins_say() -> None:
     before, after = random_scene(1), random_scene(2)
     earned = Rewards(dict.fromkeys(TERMS, 1.0), sparse=False, team_spirit=0.0, team=TEAM)
-    terms = earned.earned(before, after, PASSED_S)
+    terms = earned.earned(Earlier.of(before), after, PASSED_S)
     for arena in range(N):
         for seat in range(2 * TEAM):
             for name, value in twin(before, after, arena, seat).items():
@@ -80,7 +81,7 @@ def test_weights_multiply_their_terms() -> None:
     before, after = random_scene(3), random_scene(4)
     plain, weighted = (
         Rewards({"touch": factor, "speed": 2 * factor}, sparse=False, team_spirit=0.0, team=TEAM).earned(
-            before, after, PASSED_S
+            Earlier.of(before), after, PASSED_S
         )
         for factor in (1.0, -3.0)
     )
@@ -95,7 +96,9 @@ def test_sparse_rewards_are_goals_alone() -> None:
 def test_team_spirit_shares_what_a_team_earned() -> None:
     before, after = random_scene(5), random_scene(6)
     own, half, shared = (
-        Rewards({"speed": 1.0}, sparse=False, team_spirit=spirit, team=TEAM).earned(before, after, PASSED_S)[..., 0]
+        Rewards({"speed": 1.0}, sparse=False, team_spirit=spirit, team=TEAM).earned(
+            Earlier.of(before), after, PASSED_S
+        )[..., 0]
         for spirit in (0.0, 0.5, 1.0)
     )
     for team in (slice(0, TEAM), slice(TEAM, 2 * TEAM)):
