@@ -62,10 +62,10 @@ class Bare {
   }
 }
 
-/** The host's own matches, staged as for a frame that is never sent. */
+/** The host's own matches, run and staged in its order, as for a frame that is never sent. */
 class Ceiling {
   constructor(simRoot, hostRoot, format, matches) {
-    const { Host } = require(path.join(hostRoot, 'host.js'));
+    const { Host, RUN_TOGETHER } = require(path.join(hostRoot, 'host.js'));
     const { Match } = require(path.join(hostRoot, 'matches.js'));
     const { ArrivalStage } = require(path.join(hostRoot, '../../../hosting/javascript/frames.js'));
     const host = new Host(simRoot, () => {});
@@ -73,42 +73,57 @@ class Ceiling {
     host.configure(Buffer.from(JSON.stringify(configure)));
     this.Match = Match;
     this.setup = host.setup;
-    this.stage = new ArrivalStage(2 * SEATS.length, this.setup.actionSet.maskBytes, this.setup.observer.nbytes);
+    const { actionSet, observer } = this.setup;
+    this.stage = new ArrivalStage(matches * SEATS.length, actionSet.maskBytes, observer.nbytes);
     this.decisions = 0;
     this.finished = 0;
     this.started = 0;
-    this.matches = Array.from({ length: matches }, () => this.open());
+    this.rows = new Int32Array(matches * SEATS.length);
+    this.actions = new Int32Array(matches * SEATS.length);
+    this.due = []; // slots whose battles have run and whose rows are not staged
+    this.runTogether = RUN_TOGETHER;
+    this.matches = Array.from({ length: matches }, (_, slot) => this.open(slot));
   }
 
-  open() {
-    const number = this.started++;
-    const match = new this.Match(this.setup, 0, number, Math.floor(Math.random() * 2 ** 53));
-    this.stage.count = 0;
+  open(slot) {
+    const match = new this.Match(this.setup, slot, this.started++, Math.floor(Math.random() * 2 ** 53));
     match.open(this.stage);
-    return { match, chosen: this.chooseAll() };
+    return match;
   }
 
-  /** One random legal action for each staged row. */
+  /** One random legal action for each staged row; returns how many. */
   chooseAll() {
-    const { stage } = this;
-    const chosen = [];
-    for (let i = 0; i < stage.count; i++) chosen.push([stage.row[i], randomBit(stage.masks[i])]);
+    const { stage, rows, actions } = this;
+    const { count } = stage;
+    for (let i = 0; i < count; i++) {
+      rows[i] = stage.row[i];
+      actions[i] = randomBit(stage.masks[i]);
+    }
     stage.count = 0;
-    return chosen;
+    return count;
   }
 
   advance() {
-    for (let i = 0; i < this.matches.length; i++) {
-      const { match, chosen } = this.matches[i];
-      for (const [seat, action] of chosen) match.act(seat, action, this.stage);
-      this.decisions += chosen.length;
-      if (match.ending) {
-        this.finished++;
-        this.matches[i] = this.open();
-      } else {
-        this.matches[i].chosen = this.chooseAll();
-      }
+    const { matches, stage, rows, actions } = this;
+    const count = this.chooseAll();
+    this.decisions += count;
+    for (let i = 0; i < count; i++) {
+      const slot = Math.floor(rows[i] / SEATS.length);
+      if (matches[slot].take(rows[i] - slot * SEATS.length, actions[i], stage)) this.due.push(slot);
+      if (this.due.length === this.runTogether) this.collect();
     }
+    this.collect();
+  }
+
+  collect() {
+    const { matches, stage, due } = this;
+    for (const slot of due) {
+      matches[slot].collect(stage);
+      if (!matches[slot].ending) continue;
+      this.finished++;
+      matches[slot] = this.open(slot);
+    }
+    due.length = 0;
   }
 }
 

@@ -8,7 +8,7 @@ const path = require('node:path');
 const { test } = require('node:test');
 const { HOST, HOSTING, SplitMix, sim } = require('./simulator.js');
 const { FrameReader, KIND, ProtocolError } = require(path.join(HOSTING, 'frames.js'));
-const { Host } = require(path.join(HOST, 'host.js'));
+const { Host, RUN_TOGETHER } = require(path.join(HOST, 'host.js'));
 const { matchSeed } = require(path.join(HOSTING, 'seeds.js'));
 const { loadTeams, splitTeams } = require(path.join(HOST, 'teams.js'));
 
@@ -91,6 +91,23 @@ test('asked for two parts, half of the matches are sent ahead while the rest sti
 	const frames = driven.take().filter(frame => frame.frame === 'ARRIVALS');
 	const matchesOf = frame => new Set(frame.rows.map(row => row.row >> 1)).size;
 	assert.deepEqual(frames.map(frame => [frame.done, matchesOf(frame)]), [[false, 2], [true, 2]]);
+});
+
+test('more matches than run together are all answered, whichever of their battles fail', () => {
+	const matches = 2 * RUN_TOGETHER + 3;
+	const driven = new Driven({ matches });
+	const opening = rowsOf(driven.take());
+	for (const slot of [0, RUN_TOGETHER, matches - 1]) {
+		driven.host.slots[slot].view.read = () => {
+			throw new Error('broken on purpose');
+		};
+	}
+	driven.answer(opening);
+	const frames = driven.take();
+	const failed = frames.filter(frame => frame.frame === 'ERROR').map(frame => frame.slot);
+	assert.deepEqual(failed, [0, RUN_TOGETHER, matches - 1]);
+	const slots = new Set(rowsOf(frames).map(row => row.row >> 1));
+	assert.equal(slots.size, matches);
 });
 
 test('when one of two seats has chosen nothing arrives', () => {

@@ -13,12 +13,14 @@ const { SEATS } = require('./seated.js');
 const { setUp } = require('./setup.js');
 const { createHost } = require('./starting.js');
 
+const RUN_TOGETHER = 16; // battles that run before their rows are made; what they wrote is near for so many
 const TIMED_OF = 4; // a lap within a turn costs a third of a microsecond: all of them would be 1.6% of a host's CPU
 
 class Host extends battleHost(SlotHost) {
 	constructor(...given) {
 		super(...given);
 		this.timedOf = TIMED_OF;
+		this.due = []; // slots whose battles have run and whose rows are not staged
 	}
 
 	/** Answer CONFIGURE with HELLO and the opening arrivals. */
@@ -34,14 +36,19 @@ class Host extends battleHost(SlotHost) {
 		this.finish();
 	}
 
-	/** Answer ACTIONS with what they lead to. */
+	/**
+	 * Answer ACTIONS with what they lead to. Several battles run before their rows are made: each kind of work has more
+	 * code than the processor's near caches hold, and going to and fro for every battle costs a tenth of the time.
+	 */
 	act(body) {
 		const { rows, actions } = this.choices(body);
 		for (let i = 0; i < rows.length; i++) {
 			const slot = Math.floor(rows[i] / SEATS);
 			this.advance(slot, this.matchAt(slot, rows[i], actions[i]), rows[i] - slot * SEATS, actions[i]);
+			if (this.due.length === RUN_TOGETHER || this.advanced + this.due.length >= this.flushAfter) this.collect();
 			this.flushWhenDue(i < rows.length - 1);
 		}
+		this.collect();
 		this.finish();
 	}
 
@@ -51,7 +58,7 @@ class Host extends battleHost(SlotHost) {
 			match.asked[seat] = false;
 		} else {
 			try {
-				match.act(seat, action, this.stage);
+				if (match.take(seat, action, this.stage)) this.due.push(slot);
 			} catch (error) {
 				if (error instanceof ProtocolError) throw error;
 				match.fault = error;
@@ -61,12 +68,29 @@ class Host extends battleHost(SlotHost) {
 			if (match.owed) return; // the other row's answer is on its way: its slot can only be reused after that
 			this.reportFault(slot, match);
 			this.openNext(slot);
-		} else if (match.ending) {
-			this.reportEnding(match);
-			this.openNext(slot);
 		} else if (this.stage.count > staged) {
 			this.advanced++;
 		}
+	}
+
+	/** Stage the rows of all battles that have run. */
+	collect() {
+		for (const slot of this.due) {
+			const match = this.slots[slot];
+			try {
+				match.collect(this.stage);
+			} catch (error) {
+				match.fault = error;
+			}
+			if (!match.fault && !match.ending) {
+				this.advanced++;
+				continue;
+			}
+			if (match.fault) this.reportFault(slot, match);
+			else this.reportEnding(match);
+			this.openNext(slot);
+		}
+		this.due.length = 0;
 	}
 
 	/** Put the next match into a slot, at first the one it `resumed`; leave it empty when the schedule is played. */
@@ -116,4 +140,4 @@ function main() {
 
 if (require.main === module) main();
 
-module.exports = { Host, TIMED_OF };
+module.exports = { Host, RUN_TOGETHER, TIMED_OF };

@@ -10,8 +10,9 @@ const NONE = -1;
 
 /**
  * The same seed and actions give the same match, whatever order the seats answer in: seat 0's choice always reaches the
- * simulator first. `open` and `act` stage the rows that must choose and leave `ending` set when the match is over. They
- * throw when the battle fails; nothing is staged then, and `owed` says whether a seat was asked and has not answered.
+ * simulator first. `open` and `collect` stage the rows that must choose and leave `ending` set when the match is over.
+ * They and `take` throw when the battle fails; nothing is staged then, and `owed` says whether a seat was asked and has
+ * not answered.
  */
 class Match extends Seated {
 	/** `setup` has besides {Battle, View}. */
@@ -56,10 +57,20 @@ class Match extends Seated {
 		}
 		if (!this.setup.keepLog) for (const side of battle.sides) side.getChoice = silent; // it feeds the input log only
 		this.view = new View(observer, battle, SEATS);
+		this.setup.clock.lap(SIMULATE);
 		this.collect(stage);
 	}
 
+	/** Take a choice, and stage what it leads to. */
 	act(seat, action, stage) {
+		if (this.take(seat, action, stage)) this.collect(stage);
+	}
+
+	/**
+	 * Take a choice; true when the simulator had all it waited for and has run: `collect` is due. A seat whose choice
+	 * was refused is asked again at once.
+	 */
+	take(seat, action, stage) {
 		if (!this.asked[seat]) {
 			throw new ProtocolError(`seat ${seat} of match ${this.number} was not asked, it chose ${action}`);
 		}
@@ -67,18 +78,19 @@ class Match extends Seated {
 		this.pending[seat] = action;
 		for (let i = 0; i < SEATS; i++) {
 			if (!this.choosing[i]) continue;
-			if (this.pending[i] === NONE) return;
+			if (this.pending[i] === NONE) return false;
 			const chosen = this.pending[i];
 			this.pending[i] = NONE;
 			if (!this.choose(i, chosen)) {
 				this.refused++;
 				this.setup.clock.lap(SIMULATE);
 				this.ask(i, stage);
-				return;
+				return false;
 			}
 			this.choosing[i] = false;
 		}
-		this.collect(stage);
+		this.setup.clock.lap(SIMULATE);
+		return true;
 	}
 
 	/** False when the simulator refused for a reason the request could not show, and has corrected the request. */
@@ -102,7 +114,6 @@ class Match extends Seated {
 	collect(stage) {
 		const { battle } = this;
 		battle.sentLogPos = battle.log.length; // nobody reads updates; the simulator's endless-loop guard counts from here
-		this.setup.clock.lap(SIMULATE);
 		this.view.read();
 		if (!this.setup.keepLog) this.forgetLog();
 		this.setup.clock.lap(ENCODE);
