@@ -1,15 +1,17 @@
 """What playing on a Showdown server costs its clients: ours against poke-env's.
 
-    python benchmarks/bench_servers.py [--quick] [--format gen9randombattle] [--save]
+    python benchmarks/bench_servers.py [--quick] [--format gen9randombattle] [--stock-server] [--save]
 
 In one run, turn by turn, on one server, with random policies and as many battles at a time:
 
     peer   poke-env's random players in one process, as many pairs as play fastest
     ours   one host of the game showdown-server, the fleet and the random policy: masks and observations are encoded
 
-Both are measured while all their battles are under way. Decisions are those of both sides; CPU seconds are those of
-everything but the server. `idle_agent_cpu_percent` is the share of one core that `ludus play --accept` takes while
-nobody challenges it. The last line on stdout is one JSON object; --save appends it to benchmarks/results/servers.jsonl.
+The server is one of `ludus servers`; with --stock-server it is Showdown as it was published, whose simulator takes most
+of the time there is. Both are measured while all their battles are under way. Decisions are those of both sides; CPU
+seconds are those of everything but the server. `idle_agent_cpu_percent` is the share of one core that `ludus play
+--accept` takes while nobody challenges it. The last line on stdout is one JSON object; --save appends it to
+benchmarks/results/servers.jsonl.
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ def main() -> None:
     chosen = _arguments()
     others = _busy_share()
     with ExitStack() as running:
-        port = running.enter_context(serve(install.ensure(), "0"))
+        port = running.enter_context(serve(install.ensure(), "0", stock=chosen.stock_server))
         contestants = _contestants(chosen, port)
         contest.start(contestants.values(), running)
         contest.run_interleaved(
@@ -69,6 +71,7 @@ def main() -> None:
         "commit": contest.commit(ROOT),
         "machine": contest.machine(),
         "format": chosen.format,
+        "server": "stock" if chosen.stock_server else "ludus",
         "concurrency": chosen.concurrency,
         "peer_pairs": contestants["peer"].last["pairs"],
         "repeats": chosen.repeats,
@@ -82,6 +85,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--format", default="gen1randombattle", help="a random-battle format")
     parser.add_argument("--concurrency", type=int, default=16, help="battles at a time (16)")
+    parser.add_argument("--stock-server", action="store_true", help="Showdown as it was published, without speed-up")
     parser.add_argument("--quick", action="store_true", help="coarser, in under a minute")
     parser.add_argument("--repeats", type=int, help="how often each is measured (7; quick: 2)")
     parser.add_argument("--seconds", type=float, help="of one measurement (16; quick: 2)")

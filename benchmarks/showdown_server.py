@@ -34,10 +34,13 @@ def free_port() -> int:
 
 
 @contextmanager
-def serve(found: Installation, subprocesses: str, choose_port: Callable[[], int] = free_port) -> Iterator[int]:
-    """Start a server and yield its port; `subprocesses` is that line of its configuration, in JavaScript."""
+def serve(
+    found: Installation, subprocesses: str, choose_port: Callable[[], int] = free_port, *, stock: bool = True
+) -> Iterator[int]:
+    """Start a server and yield its port; `subprocesses` is that line of its configuration, in JavaScript. Unless it is
+    `stock`, it is one as `ludus servers` runs them."""
     with tempfile.TemporaryDirectory(prefix="ludus-server-", ignore_cleanup_errors=True) as folder:
-        root, log = overlay.lay(found.root, Path(folder), subprocesses), Path(folder) / "server.log"
+        root, log = overlay.lay(found.root, Path(folder), subprocesses, stock=stock), Path(folder) / "server.log"
         server = _started(found, root, log, choose_port)
         try:
             yield server.port

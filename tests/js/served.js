@@ -1,9 +1,9 @@
 'use strict';
 /**
- * Plays battles on a real server and replays each from its input log on the embedded host's engine: every line that a
- * player was told must come again, in order, and with it the result.
+ * Plays battles on a real server and replays each from its input log on the embedded host's engine, or on the stock one:
+ * every line that a player was told must come again, in order, and with it the result.
  *
- * usage: node served.js SIMULATOR ADDRESS FORMAT[:TEAM_FOLDER] BATTLES; prints one JSON object.
+ * usage: node served.js SIMULATOR ADDRESS FORMAT[:TEAM_FOLDER] BATTLES [stock]; prints one JSON object.
  */
 
 const path = require('node:path');
@@ -102,9 +102,9 @@ function firstDifference(one, other) {
 	return -1;
 }
 
-async function main([root, url, spec, battles]) {
+async function main([root, url, spec, battles, engine = 'patched']) {
 	const [format, teams = null] = spec.split(':');
-	const setup = setUp(root, {format, teams}, true); // with the engine that the embedded host plays on
+	const setup = setUp(root, {format, teams, stock_engine: engine === 'stock'}, true);
 	const {extractChannelMessages} = require(path.join(root, 'dist', 'sim', 'battle.js'));
 	const game = new Game(setup, url);
 	const deadline = setTimeout(() => {

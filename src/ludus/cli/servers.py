@@ -42,6 +42,9 @@ def up(
         typer.Option(help="Ports from this one on, in a row. Default: free ones from 8000 on.", show_default=False),
     ] = None,
     memory: MIB = 1024,
+    stock_engine: Annotated[
+        bool, typer.Option("--stock-engine", help="Without the speed-up: Showdown as it was published.")
+    ] = False,
     foreground: Annotated[bool, typer.Option("--foreground", help="Stay until Ctrl-C.")] = False,
 ) -> None:
     """Start servers, loopback only, and keep them alive in the background until `ludus servers down`.
@@ -63,7 +66,7 @@ def up(
         raise keeper.already(state.read())
     ports.choose(count, base_port)  # what is wrong with these is said before anything is installed
     prepare.install(chosen, chosen.options(), console)
-    plan = keeper.Plan(count, base_port, memory)
+    plan = keeper.Plan(count, base_port, memory, stock_engine)
     if foreground:
         _keep_here(plan, console)
     else:

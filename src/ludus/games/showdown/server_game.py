@@ -57,6 +57,7 @@ def serve(options: ShowdownServerOptions, servers: ServersConfig, folder: Path) 
         limits=Limits(memory_mib=servers.memory_mib),
         folder=folder.resolve(),
         found=install.ensure(options.node),
+        stock=options.stock_engine,
     ) as fleet:
         named = msgspec.structs.replace(
             options, servers=tuple(fleet.addresses()), patience_s=max(options.patience_s, PATIENCE_S)

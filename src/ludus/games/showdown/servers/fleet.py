@@ -80,11 +80,13 @@ class ServerFleet:
         folder: Path | None = None,
         found: Installation | None = None,
         warm: bool = True,
+        stock: bool = False,
     ) -> None:
         """`base_port`: ports from there on, in a row; None: free ones.
 
         `folder`: its `logs` stay, its `run` is made anew, so nobody else may use it; None: one that is thrown away.
         `warm`: a server counts as ready once it has loaded everything; else the first to connect waits for that.
+        `stock`: the package as it was published, without what makes battles cheaper (docs/games/showdown-servers.md).
         """
         self._limits = limits or Limits()
         self._ports = ports.choose(count, base_port)
@@ -92,6 +94,7 @@ class ServerFleet:
         self._found = found
         self._folder = folder
         self._warm = warm
+        self._stock = stock
         self._supervisor = Supervisor(self._limits, count)
         self._servers: list[ShowdownServer | None] = [None] * count
         self._roots: list[Path] = []
@@ -130,7 +133,7 @@ class ServerFleet:
         self._clear = partial(shutil.rmtree, run if self._folder else folder, ignore_errors=True)
         for i in range(len(self._ports)):
             (run / str(i)).mkdir(parents=True)
-            self._roots.append(overlay.lay(found.root, run / str(i)))
+            self._roots.append(overlay.lay(found.root, run / str(i), stock=self._stock))
             self._logs.append(folder / "logs" / f"showdown-{i}.log")
             self._logs[-1].unlink(missing_ok=True)
         self._publish()

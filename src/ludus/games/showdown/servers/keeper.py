@@ -36,6 +36,7 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     count: int
     base_port: int | None = None
     memory_mib: float = Limits().memory_mib
+    stock_engine: bool = False
 
 
 def keep(plan: Plan, watch: Watch | None = None) -> None:
@@ -53,6 +54,7 @@ def keep(plan: Plan, watch: Watch | None = None) -> None:
                 base_port=plan.base_port,
                 limits=Limits(memory_mib=plan.memory_mib),
                 folder=state.folder(),
+                stock=plan.stock_engine,
             )
             try:
                 fleet.start()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -39,3 +40,16 @@ def test_its_configuration_is_the_example_and_then_ours(package: Path, tmp_path:
     assert "exports.subprocesses = {network: 1};" in config
     assert overlay.CONTROL.is_file()
     assert str(overlay.CONTROL) in config
+
+
+def test_only_a_server_that_is_not_stock_is_sped_up(package: Path, tmp_path: Path) -> None:
+    configs = {}
+    for stock in (True, False):
+        (tmp_path / str(stock)).mkdir()
+        root = overlay.lay(package, tmp_path / str(stock), stock=stock)
+        configs[stock] = (root / "config" / "config.js").read_text()
+    assert overlay.ENGINE.is_file()
+    assert overlay.GATHERING.is_file()
+    assert f"require({json.dumps(str(overlay.ENGINE))}).speedUp({json.dumps(str(root.resolve()))})" in configs[False]
+    assert "speedUp" not in configs[True]
+    assert "gatherWrites" not in configs[True]
