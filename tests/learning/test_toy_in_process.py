@@ -126,6 +126,12 @@ def test_rps_is_learned_from_matches_that_are_truncated(tmp_path: Path) -> None:
     assert load_agent(tmp_path).act(asked).action.tolist() == [1, 2, 0]
 
 
+def test_past_selves_are_kept_where_there_is_somebody_to_play_against(tmp_path: Path) -> None:
+    for options, versions in ((ToyOptions(game="identity"), []), (ToyOptions(game="nim"), [5])):
+        learn(options, tmp_path / options.game, updates=6)
+        assert Pool(tmp_path / options.game / "pool", 4).versions() == versions
+
+
 def test_checkpoint_that_is_read_and_written_again_is_the_same_to_the_last_bit(tmp_path: Path) -> None:
     options = ToyOptions(game="nim")
     learn(options, tmp_path / "first", updates=12)

@@ -66,6 +66,7 @@ class Run:
         course: Curriculum | None = None,
         servers: Callable[[], ServersHealth | None] = lambda: None,
     ) -> None:
+        self._meets_past_selves = config.opponents.past > 0 and len(set(source.spec.teams)) > 1
         net = nets.build(source.spec, config.policy, game.net, seed=derive(config.seed, "weights"))
         generator = torch.Generator().manual_seed(derive(config.seed, "minibatches"))
         device = devices.choose(config.device).device
@@ -146,7 +147,7 @@ class Run:
 
     def _after_update(self) -> None:
         version, opponents = self.learner.version, self._parts.config.opponents
-        if opponents.past and version % opponents.snapshot_every == 0:
+        if self._meets_past_selves and version % opponents.snapshot_every == 0:
             self._saver.keep_past_self()
         if self.learner.used < 1 and self._evaluator.is_due():
             try:
