@@ -96,7 +96,7 @@ def test_three_updates_and_three_more_are_six(
     "learner",
     [
         {"algorithm": "rnad", "rnad": {"schedule": [[2, 1]]}},
-        {"algorithm": "ppo_kl", "ppo_kl": {"refresh": 2, "portfolio": 2}},
+        {"algorithm": "ppo_kl", "ppo_kl": {"refresh": 2, "portfolio": 2, "result_share": 0.5}},
     ],
     ids=["rnad", "ppo_kl"],
 )

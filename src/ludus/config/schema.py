@@ -93,6 +93,7 @@ class PpoKlConfig(Struct, frozen=True, forbid_unknown_fields=True):
     coef: NonNegative = 0.1  # of the divergence from it, in nats
     refresh: Count = 50  # updates after which the policy joins those that it is held near
     portfolio: Count = 1  # so many past ones; the nearest counts, the oldest is forgotten
+    result_share: Annotated[float, Meta(gt=0.0, le=1.0)] = 1.0  # of the way that the net which is saved goes an update
 
 
 class ReplayConfig(Struct, frozen=True, forbid_unknown_fields=True):

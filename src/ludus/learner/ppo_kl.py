@@ -2,7 +2,8 @@
 
 The reference is a past self, renewed every so many updates; with a portfolio of several, the one that is nearest on the
 batch at hand. Plain self-play runs in circles where no strategy is best against all; here a step away from where the
-policy was costs something, so that the circles shrink.
+policy was costs something, so that the circles shrink. What is left of them averages out in a net that follows slowly,
+where the run is to result in one.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from ludus.metrics import names
 from ludus.spec import GameSpec
 from ludus.types import SegmentBatch
 
-UPDATES, KEPT = "ppo_kl.updates", "ppo_kl.portfolio"
+UPDATES, KEPT, TRAINED = "ppo_kl.updates", "ppo_kl.portfolio", "ppo_kl.trained"
 
 
 class PpoKl(Ppo):
@@ -36,6 +37,9 @@ class PpoKl(Ppo):
         super().__init__(net, spec, config, generator, device)
         self.portfolio = [Reference("reference.0", self.optimiser)]  # the oldest first
         self._near = self.portfolio[0]
+        self._follower = Reference("result", self.optimiser) if config.ppo_kl.result_share < 1 else None
+        if self._follower is not None:
+            self.result = self._follower.net
         self._updates = 0
 
     def update(self, batch: SegmentBatch, lr: float) -> Mapping[str, float]:
@@ -43,6 +47,8 @@ class PpoKl(Ppo):
         if names.SKIPPED in numbers:
             return numbers
         self._updates += 1
+        if self._follower is not None:
+            self._follower.follow(self.weights.vector, self._config.ppo_kl.result_share)
         joins = self._updates % self._config.ppo_kl.refresh == 0
         if joins:
             self._join()
@@ -52,6 +58,9 @@ class PpoKl(Ppo):
         state = {**super().state(), UPDATES: torch.tensor(self._updates), KEPT: torch.tensor(len(self.portfolio))}
         for reference in self.portfolio:
             state |= reference.state()
+        if self._follower is not None:
+            trained = self.weights.split(self.weights.vector)
+            state |= self._follower.state() | {f"{TRAINED}.{name}": part for name, part in trained.items()}
         return state
 
     def load_state(self, state: Mapping[str, Tensor]) -> None:
@@ -63,6 +72,11 @@ class PpoKl(Ppo):
             self.portfolio.append(Reference(f"reference.{len(self.portfolio)}", self.optimiser))
         for reference in self.portfolio:
             reference.load_state(state)
+        if self._follower is not None:
+            self._follower.load_state(state)
+            with torch.no_grad():  # the net that a checkpoint has to play with is the one that follows
+                for name, part in self.weights.split(self.weights.vector).items():
+                    part.copy_(state[f"{TRAINED}.{name}"])
 
     def _join(self) -> None:
         if len(self.portfolio) < self._config.ppo_kl.portfolio:

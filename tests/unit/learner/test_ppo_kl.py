@@ -107,6 +107,36 @@ def test_it_goes_on_from_its_saved_state(portfolio: int) -> None:
     assert first.state().keys() == second.state().keys()
 
 
+def flat(net: torch.nn.Module) -> Tensor:
+    return torch.cat([part.detach().flatten() for part in net.parameters()])
+
+
+def test_a_run_may_result_in_a_net_that_follows_the_one_that_learns() -> None:
+    plain, followed = ppo_kl(), ppo_kl(result_share=0.25)
+    assert plain.result is plain.net
+    expected = flat(followed.net).clone()
+    for seed in range(4):
+        plain.update(batch(seed), 1e-3)
+        followed.update(batch(seed), 1e-3)
+        expected += 0.25 * (flat(followed.net) - expected)
+        assert torch.allclose(flat(followed.result), expected, atol=1e-7)
+    assert torch.equal(flat(plain.net), flat(followed.net))
+
+
+def test_a_run_whose_result_follows_goes_on_from_a_checkpoint_that_has_the_result_to_play_with() -> None:
+    first, second = (ppo_kl(refresh=2, result_share=0.25) for _ in range(2))
+    for seed in range(3):
+        first.update(batch(seed), 1e-3)
+    second.net.load_state_dict(first.result.state_dict())
+    second.load_state({name: part.clone() for name, part in first.state().items()})
+    second.generator.set_state(first.generator.get_state())
+    for seed in range(3, 6):
+        assert first.update(batch(seed), 1e-3) == second.update(batch(seed), 1e-3)
+    assert torch.equal(flat(first.result), flat(second.result))
+    with pytest.raises(CheckpointError, match=r"lacks result\."):
+        second.load_state(ppo_kl().state())
+
+
 def test_an_update_that_went_wrong_counts_for_nothing() -> None:
     algorithm = ppo_kl(refresh=1, portfolio=5)
     poisoned = batch(1)
