@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import re
 import shlex
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -78,6 +77,7 @@ class Asked:
 def _evaluate(asked: Asked) -> None:
     from rich.console import Console
 
+    from ludus import logs
     from ludus.cli import prepare
     from ludus.config.check import check
     from ludus.config.schema import FleetConfig
@@ -105,8 +105,8 @@ def _evaluate(asked: Asked) -> None:
         return {AGENT: checkpoint.load_agent(chosen, spec, rows=rows), **scripted}
 
     with (
-        tempfile.TemporaryDirectory(prefix="ludus-eval-") as logs,
-        game.served(options, _servers(chosen, asked.servers), Path(logs)) as served,
+        logs.passing("ludus-eval-") as folder,
+        game.served(options, _servers(chosen, asked.servers), folder) as served,
         _bar(console) as show,
     ):
         results = arena.play(
@@ -118,7 +118,7 @@ def _evaluate(asked: Asked) -> None:
             matches=arena.evenly(asked.matches, teams),
             seed=asked.seed,
             teams=teams,
-            log_dir=Path(logs),
+            log_dir=folder,
             hosts=asked.hosts or None,
             progress=lambda progress: show(progress.ended, progress.scheduled, progress.opponent),
             save_replays=asked.save_replays,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -97,6 +96,7 @@ def _play(
 ) -> None:
     from rich.console import Console
 
+    from ludus import logs
     from ludus.cli import prepare
     from ludus.cli.play_view import View
     from ludus.evaluation import outsiders
@@ -108,11 +108,11 @@ def _play(
     prepare.install(registry.load("showdown"), {"node": options.node}, console)
     stop = outsiders.Stop()
     view = View(console, options, matches)
-    with tempfile.TemporaryDirectory(prefix="ludus-play-") as logs, _signals(stop, view.interrupt), view:
+    with logs.passing("ludus-play-") as folder, _signals(stop, view.interrupt), view:
         result = outsiders.play(
             lambda spec: checkpoint.load_agent(chosen, spec),
             options,
-            log_dir=Path(logs),
+            log_dir=folder,
             matches=matches,
             concurrency=concurrency,
             stop=stop,

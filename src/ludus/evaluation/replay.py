@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from ludus import logs
 from ludus.config.schema import FleetConfig
 from ludus.errors import ReplayError
 from ludus.evaluation.recording import Record, digest, read
@@ -106,13 +106,13 @@ def _play(match: Record, game: registry.Game, options: msgspec.Struct, deadline_
     script = Script(match)
     until = time.monotonic() + deadline_s
     with (
-        tempfile.TemporaryDirectory(prefix="ludus-replay-") as logs,
+        logs.passing("ludus-replay-") as folder,
         HostFleet(
             game.command(options),
             FleetConfig(),
             options=msgspec.to_builtins(options),
             seed=match.seed,
-            log_dir=Path(logs),
+            log_dir=folder,
             hosts=1,
             matches=1,
             schedule=[(match.number, match.seed)],
