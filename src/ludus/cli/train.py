@@ -45,7 +45,8 @@ def train(
         typer.Option(
             metavar="GAME",
             help="Instead of CONFIG: all defaults, for this game. What follows a colon is its main option: "
-            "gymnasium:CartPole-v1, gymnasium:my_module:MyEnv, pettingzoo:connect_four_v3, showdown:gen9randombattle.",
+            "gymnasium:CartPole-v1, gymnasium:my_module:MyEnv, pettingzoo:connect_four_v3, showdown:gen9randombattle, "
+            "'command:node my_host.js'.",
             show_default=False,
         ),
     ] = None,

@@ -54,7 +54,10 @@ def taken(data: Mapping[str, Any]) -> tuple[dict[str, Any], int | None]:  # Any:
     if not isinstance(environments, int) or isinstance(environments, bool) or environments < 1:
         raise ConfigError(f"{N_ENVS}: must be a whole number, at least 1, but is {environments!r}")
     if isinstance(fleet, Mapping) and "matches" in fleet:
-        raise ConfigError(f"{N_ENVS}: is fleet.matches of all hosts together, and fleet.matches is set; leave one out")
+        raise ConfigError(
+            f"{N_ENVS}: is fleet.matches of all hosts together, and fleet.matches is set; leave one out, or where a "
+            "preset sets it, use --set fleet.matches=N, for each host"
+        )
     return rest, environments
 
 

@@ -61,7 +61,7 @@ def find(source: str, presets: Mapping[str, Path]) -> Path:
     if path.is_file():
         return path
     if path.suffix in {".yaml", ".yml"} or path.name != source:
-        raise ConfigError(f"{source}: no such file")
+        raise ConfigError(f"{source}: no such file; name one that exists, or a preset (`ludus games` lists them)")
     near = difflib.get_close_matches(source, presets, n=1)
     hint = (
         f"did you mean {near[0]}?"

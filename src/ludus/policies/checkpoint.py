@@ -200,7 +200,10 @@ def find(path: Path) -> Path:
         return path
     latest = Checkpoints(path, 1).latest()
     if latest is None:
-        raise CheckpointError(f"{path} is neither a checkpoint nor a run with one")
+        what = "is neither a checkpoint nor a run with one" if path.exists() else "does not exist"
+        raise CheckpointError(
+            f"{path} {what}; name the folder of a run, as in runs/gen1-20250101-1, or of a checkpoint"
+        )
     return latest
 
 

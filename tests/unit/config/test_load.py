@@ -153,5 +153,5 @@ def test_presets_are_found_by_name_by_game_and_by_path(tmp_path: Path) -> None:
     assert load.find(str(tmp_path / "chess" / "long.yaml"), presets) == tmp_path / "chess" / "long.yaml"
     with pytest.raises(ConfigError, match=r"shrt: no such preset; did you mean short\?"):
         load.find("shrt", presets)
-    with pytest.raises(ConfigError, match=r"mine\.yaml: no such file"):
+    with pytest.raises(ConfigError, match=r"mine\.yaml: no such file; name one that exists, or a preset"):
         load.find("mine.yaml", presets)

@@ -138,8 +138,10 @@ def test_unfinished_folder_is_never_taken_for_a_checkpoint(tmp_path: Path) -> No
 
 
 def test_broken_state_and_missing_checkpoint_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match="neither a checkpoint nor a run"):
+    with pytest.raises(CheckpointError, match=r"neither a checkpoint nor a run with one; name the folder of a run"):
         load_agent(tmp_path)
+    with pytest.raises(CheckpointError, match=r"nowhere does not exist; name the folder of a run"):
+        load_agent(tmp_path / "nowhere")
     path = save(tmp_path, 1)
     (path / "state.json").write_text('{"version": "one"}')
     with pytest.raises(CheckpointError, match=r"cannot read .*state.json"):
