@@ -8,14 +8,12 @@ const FAINTED = '0 fnt';
 
 // Where a move may be aimed, by its target type: [from slot 0, from slot 1], as indices 1..4 of TARGETS.
 const TARGETS = ['', ' +1', ' +2', ' -1', ' -2'];
-const AIMS = {
-	normal: [[1, 2, 4], [1, 2, 3]],
-	any: [[1, 2, 4], [1, 2, 3]],
-	adjacentFoe: [[1, 2], [1, 2]],
-	adjacentAlly: [[4], [3]],
-	adjacentAllyOrSelf: [[3, 4], [3, 4]],
-};
-const NO_AIM = [0]; // everything else, locked moves and Struggle included, takes no target
+const AT_OTHERS = [[1, 2, 4], [1, 2, 3]];
+const AT_FOES = [[1, 2], [1, 2]];
+const AT_ALLY = [[4], [3]];
+const AT_OWN_SIDE = [[3, 4], [3, 4]];
+const NO_AIM = [[0], [0]]; // everything else, locked moves and Struggle included, takes no target
+const PIECE_BITS = 24; // of a row of bits: shifted by up to 7 it is still a small integer
 
 // How each variant is said to the simulator; "mega" stands for whichever of mega, Mega X and ultra burst is offered.
 const SUFFIX = {
@@ -47,8 +45,14 @@ class ActionSet {
 		this.textsMegaX = slotTexts(this, ' megax');
 		this.textsUltra = slotTexts(this, ' ultra');
 		this.previewBySize = Array.from({ length: SWITCHES + 1 }, (_, team) => previewChoices(this, team));
-		this.options = [new Int32Array(this.slotActions), new Int32Array(this.slotActions)]; // scratch of doubles masks
-		this.gimmicks = [new Int8Array(this.slotActions), new Int8Array(this.slotActions)]; // what each uses up; 0 nothing
+		// scratch of doubles masks
+		this.options = [new Int32Array(this.slotActions), new Int32Array(this.slotActions)];
+		this.uses = [new Uint8Array(this.slotActions), new Uint8Array(this.slotActions)]; // what each uses up; 0 nothing
+		this.switchUse = this.variants.length + 1; // of Pokemon 0 as a switch; gimmicks come before
+		this.pieces = Math.ceil(this.slotActions / PIECE_BITS);
+		this.partners = new Int32Array(this.pieces); // options of the second slot as a row of bits
+		this.rivals = new Int32Array((this.switchUse + SWITCHES) * this.pieces); // those of them that use up the same
+		this.rivalCounts = new Uint8Array(this.switchUse + SWITCHES);
 	}
 
 	/** The constants a net needs to take actions apart; part of HELLO's layout. */
@@ -147,34 +151,46 @@ class ActionSet {
 	maskMoves(request, out) {
 		const first = this.listMoves(request, 0);
 		const second = this.listMoves(request, 1);
-		const [left, right] = this.options;
-		const [leftUses, rightUses] = this.gimmicks;
+		this.lineUp(second);
+		const { slotActions, pieces, partners, rivals, rivalCounts } = this;
+		const options = this.options[0];
+		const uses = this.uses[0];
 		let count = 0;
 		for (let i = 0; i < first; i++) {
-			const base = left[i] * this.slotActions;
-			const uses = leftUses[i];
-			if (uses === 0) {
-				for (let j = 0; j < second; j++) {
-					const bit = base + right[j];
-					out[bit >> 3] |= 1 << (bit & 7);
-				}
-				count += second;
-			} else {
-				for (let j = 0; j < second; j++) {
-					if (rightUses[j] === uses) continue; // one terastallisation a turn; nobody switches in twice
-					const bit = base + right[j];
-					out[bit >> 3] |= 1 << (bit & 7);
-					count++;
-				}
+			const bit = options[i] * slotActions;
+			const use = uses[i];
+			count += second - rivalCounts[use];
+			for (let p = 0; p < pieces; p++) {
+				let bits = (partners[p] & ~rivals[use * pieces + p]) << (bit & 7);
+				for (let at = (bit >> 3) + p * PIECE_BITS / 8; bits !== 0; at++, bits >>>= 8) out[at] |= bits;
 			}
 		}
 		return count;
 	}
 
-	/** Fill the slot's options, and for each what it uses up: 1.. a gimmick, -1-i Pokemon i as a switch. */
+	/** Write the second slot's options as rows of bits: one terastallisation a turn; nobody switches in twice. */
+	lineUp(second) {
+		const { pieces, partners, rivals, rivalCounts } = this;
+		const options = this.options[1];
+		const uses = this.uses[1];
+		for (let p = 0; p < pieces; p++) partners[p] = 0;
+		for (let i = 0; i < rivals.length; i++) rivals[i] = 0;
+		for (let i = 0; i < rivalCounts.length; i++) rivalCounts[i] = 0;
+		for (let j = 0; j < second; j++) {
+			const piece = (options[j] / PIECE_BITS) | 0;
+			const bit = 1 << (options[j] - piece * PIECE_BITS);
+			const use = uses[j];
+			partners[piece] |= bit;
+			if (use === 0) continue;
+			rivals[use * pieces + piece] |= bit;
+			rivalCounts[use]++;
+		}
+	}
+
+	/** Fill the slot's options, and for each what it uses up: a gimmick, or a Pokemon that it sends in. */
 	listMoves(request, slot) {
 		const options = this.options[slot];
-		const uses = this.gimmicks[slot];
+		const uses = this.uses[slot];
 		const team = request.side.pokemon;
 		const own = team[slot];
 		const active = request.active[slot];
@@ -194,7 +210,7 @@ class ActionSet {
 		for (let i = 0; i < known; i++) {
 			const target = dynamaxed ? maxMoves[i].target : moves[i].target;
 			if (!moves[i].disabled) {
-				const aims = AIMS[target] === undefined ? NO_AIM : AIMS[target][slot];
+				const aims = aimsOf(target)[slot];
 				for (let a = 0; a < aims.length; a++) {
 					const at = aims[a] * MOVES + i;
 					uses[n] = 0;
@@ -222,7 +238,7 @@ class ActionSet {
 		if (!active.trapped) {
 			for (let i = 2; i < team.length && i < SWITCHES; i++) {
 				if (team[i].condition === FAINTED) continue;
-				uses[n] = -1 - i;
+				uses[n] = this.switchUse + i;
 				options[n++] = this.moveActions + i;
 			}
 		}
@@ -230,9 +246,9 @@ class ActionSet {
 	}
 
 	listAimed(slot, n, variant, target, move) {
-		const aims = AIMS[target] === undefined ? NO_AIM : AIMS[target][slot];
+		const aims = aimsOf(target)[slot];
 		for (let a = 0; a < aims.length; a++) {
-			this.gimmicks[slot][n] = variant;
+			this.uses[slot][n] = variant;
 			this.options[slot][n++] = (variant * TARGETS.length + aims[a]) * MOVES + move;
 		}
 		return n;
@@ -288,6 +304,17 @@ class ActionSet {
 		// The simulator lets a reviver pass when the bench is empty, and then asks again without end: not offered.
 		if (mayPass && !reviving) options[n++] = this.pass;
 		return n;
+	}
+}
+
+function aimsOf(target) {
+	switch (target) {
+	case 'normal':
+	case 'any': return AT_OTHERS;
+	case 'adjacentFoe': return AT_FOES;
+	case 'adjacentAlly': return AT_ALLY;
+	case 'adjacentAllyOrSelf': return AT_OWN_SIDE;
+	default: return NO_AIM;
 	}
 }
 
