@@ -3,8 +3,9 @@
  * Dex#getActiveMove with one object layout for all moves.
  *
  * Stock code copies a move key by key into an empty object. With its fifty keys the copy becomes a hash table, slow to
- * make and slow to read. Here a class with every key that any move of the dex has makes the copies, so that all active
- * moves share one layout; keys that the move lacks are undefined, which nothing in the simulator tells from absent.
+ * make and slow to read. Here a class with every key that any move up to the dex's generation has makes the copies, so
+ * that all active moves share one layout; keys that the move lacks are undefined, which nothing in the simulator tells
+ * from absent.
  */
 
 const {createCopy} = require('./copies');
@@ -29,19 +30,21 @@ module.exports = function patchMoves({replace, ModdedDex, DataMove}) {
 	});
 };
 
-/** Returns a function that copies a move of the dex, or gives null for one with keys the dex's data does not have. */
+/** Returns a function that copies a move of the dex, or gives null for one with keys that no move of the generation has. */
 function createCopier(dex, DataMove) {
 	const keys = new Set(Object.keys(new DataMove({name: 'x', category: 'Physical', basePower: 1})));
-	for (const id in dex.data.Moves) for (const key in dex.data.Moves[id]) keys.add(key);
+	for (const move of dex.moves.all()) if (move.gen <= dex.gen) for (const key in move) keys.add(key);
 	for (const key of RUN_TIME_KEYS) keys.add(key);
 	const ActiveMove = createClass([...keys], DataMove);
+	const blank = new ActiveMove({});
 	const origins = new WeakMap();
 	const isKnown = move =>
 		Object.getPrototypeOf(move) === DataMove.prototype && Object.keys(move).every(key => keys.has(key));
 	return move => {
 		let origin = origins.get(move);
 		if (origin === undefined) {
-			origin = isKnown(move) ? new Origin(new ActiveMove(move), dex) : null;
+			// the constructor must not meet the moves themselves, of which each has a layout of its own
+			origin = isKnown(move) ? new Origin(Object.assign(new ActiveMove(blank), move), dex) : null;
 			origins.set(move, origin);
 		}
 		if (origin === null) return null;
