@@ -39,6 +39,29 @@ test('requests share the entry of an unchanged Pokemon and describe a changed on
 	assert.equal(after[2], before[2]);
 });
 
+test('numbers are cut off after as many bits as asked for', () => {
+	const { trunc } = sim.Dex;
+	for (const number of [0, 0.5, 1, 255.9, 256, 8191, 8192.5, 2 ** 31, 2 ** 32 - 1, 2 ** 40 + 3, -1, -8193]) {
+		assert.equal(trunc(number), number >>> 0);
+		for (let bits = 1; bits <= 32; bits++) assert.equal(trunc(number, bits), (number >>> 0) % 2 ** bits);
+	}
+});
+
+test('a whole spread of stats is what each stat by itself comes to', () => {
+	const battle = startBattle('gen9randombattle', new SplitMix(8));
+	const { baseStats } = battle.sides[0].pokemon[0].species;
+	const stats = Object.keys(baseStats);
+	const spread = (iv, ev) => ({
+		ivs: Object.fromEntries(stats.map((stat, i) => [stat, iv + i])),
+		evs: Object.fromEntries(stats.map(stat => [stat, ev])),
+	});
+	for (const nature of [undefined, '', 'Serious', 'Adamant', 'timid']) {
+		const set = { ...spread(11, 85), level: 83, nature };
+		const alone = stats.map(stat => [stat, battle.statModify(baseStats, set, stat)]);
+		assert.deepEqual(battle.spreadModify(baseStats, set), Object.fromEntries(alone));
+	}
+});
+
 test('a move that is out of PP is refused, one that is not is chosen', () => {
 	const { sides: [side] } = startBattle('gen1randombattle', new SplitMix(2));
 	side.active[0].moveSlots[0].pp = 0;

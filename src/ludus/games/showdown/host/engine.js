@@ -13,7 +13,7 @@ const {createReplace} = require('./engine/replace');
 const VERSION = '0.11.11';
 const PARTS = [
 	'layout', 'events', 'residuals', 'turns', 'speeds', 'moves', 'lookups', 'logs', 'random', 'teams', 'requests',
-	'choices', 'queue', 'types', 'actions', 'faints',
+	'choices', 'queue', 'types', 'stats', 'actions', 'faints',
 ];
 const DONE = Symbol.for('ludus.engine');
 
