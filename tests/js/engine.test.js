@@ -39,6 +39,24 @@ test('requests share the entry of an unchanged Pokemon and describe a changed on
 	assert.equal(after[2], before[2]);
 });
 
+test('an entry that follows another has the same moves and stats in it until these change', () => {
+	const { sides: [side] } = startBattle('gen9randombattle', new SplitMix(5));
+	const [, benched] = side.pokemon;
+	const [, before] = side.getRequestData().pokemon;
+	benched.hp--;
+	const [, hurt] = side.getRequestData().pokemon;
+	assert.notEqual(hurt, before);
+	assert.equal(hurt.moves, before.moves);
+	assert.equal(hurt.stats, before.stats);
+	assert.deepEqual({ ...hurt, condition: before.condition }, before);
+	benched.baseStoredStats = { ...benched.baseStoredStats, spe: 1 };
+	benched.moveSlots = benched.moveSlots.slice(1);
+	const [, changed] = side.getRequestData().pokemon;
+	assert.equal(changed.stats.spe, 1);
+	assert.deepEqual(changed.moves, benched.moveSlots.map(slot => slot.id));
+	assert.notEqual(before.stats.spe, 1);
+});
+
 test('numbers are cut off after as many bits as asked for', () => {
 	const { trunc } = sim.Dex;
 	for (const number of [0, 0.5, 1, 255.9, 256, 8191, 8192.5, 2 ** 31, 2 ** 32 - 1, 2 ** 40 + 3, -1, -8193]) {

@@ -15,6 +15,10 @@ const DESCRIBED_MOVES = new Set(['hiddenpower', 'return', 'frustration']);
 /** An entry and the values it was built from. */
 class Kept {
 	constructor(pokemon, entry) {
+		this.keep(pokemon, entry);
+	}
+
+	keep(pokemon, entry) {
 		this.entry = entry;
 		this.ident = pokemon.fullname;
 		this.pokeball = pokemon.pokeball;
@@ -30,7 +34,7 @@ class Kept {
 		this.timesIn = pokemon.previouslySwitchedIn;
 		this.wasBenched = isBenched(pokemon);
 		this.terastallized = pokemon.terastallized;
-		this.isPlain = !pokemon.moves.some(id => DESCRIBED_MOVES.has(id));
+		this.isPlain = hasPlainMoves(pokemon);
 	}
 
 	/**
@@ -50,18 +54,58 @@ class Kept {
 
 	isCurrentInDetail(pokemon) {
 		const {active, stats, moves, commanding, reviving, teraType} = this.entry;
-		const {baseStoredStats, moveSlots} = pokemon;
 		if (
 			this.wasBenched !== isBenched(pokemon) || active !== isInActiveSlot(pokemon) ||
-			moves.length !== moveSlots.length || teraType !== undefined && teraType !== pokemon.teraType ||
-			stats.atk !== baseStoredStats.atk || stats.def !== baseStoredStats.def || stats.spa !== baseStoredStats.spa ||
-			stats.spd !== baseStoredStats.spd || stats.spe !== baseStoredStats.spe
+			teraType !== undefined && teraType !== pokemon.teraType ||
+			!areStatsOf(stats, pokemon) || !areMovesOf(moves, pokemon)
 		) return false;
-		for (let i = 0; i < moves.length; i++) if (moves[i] !== moveSlots[i].id) return false;
 		if (pokemon.battle.gen < 9) return true;
 		return commanding === (!!pokemon.volatiles['commanding'] && !pokemon.fainted) &&
 			reviving === (pokemon.isActive && !!pokemon.side.slotConditions[pokemon.position]['revivalblessing']);
 	}
+}
+
+function hasPlainMoves({moveSlots}) {
+	for (let i = 0; i < moveSlots.length; i++) if (DESCRIBED_MOVES.has(moveSlots[i].id)) return false;
+	return true;
+}
+
+function areStatsOf(stats, {baseStoredStats}) {
+	return stats.atk === baseStoredStats.atk && stats.def === baseStoredStats.def && stats.spa === baseStoredStats.spa &&
+		stats.spd === baseStoredStats.spd && stats.spe === baseStoredStats.spe;
+}
+
+function areMovesOf(moves, {moveSlots}) {
+	if (moves.length !== moveSlots.length) return false;
+	for (let i = 0; i < moves.length; i++) if (moves[i] !== moveSlots[i].id) return false;
+	return true;
+}
+
+/** The entry after another of the same Pokemon, with the same stats and moves in it; null where these have changed. */
+function nextEntry(pokemon, {stats, moves}) {
+	if (!areStatsOf(stats, pokemon) || !areMovesOf(moves, pokemon)) return null;
+	const {battle} = pokemon;
+	const entry = {
+		ident: pokemon.fullname,
+		details: pokemon.details,
+		condition: pokemon.getHealth().secret,
+		active: isInActiveSlot(pokemon),
+		stats,
+		moves,
+		baseAbility: pokemon.baseAbility,
+		item: pokemon.item,
+		pokeball: pokemon.pokeball,
+	};
+	if (battle.gen > 6) entry.ability = pokemon.ability;
+	if (battle.gen >= 9) {
+		entry.commanding = !!pokemon.volatiles['commanding'] && !pokemon.fainted;
+		entry.reviving = pokemon.isActive && !!pokemon.side.slotConditions[pokemon.position]['revivalblessing'];
+	}
+	if (battle.gen === 9 && !battle.dex.currentMod.startsWith('champions')) {
+		entry.teraType = pokemon.teraType;
+		entry.terastallized = pokemon.terastallized || '';
+	}
+	return entry;
 }
 
 function moveRequest(side) {
@@ -107,10 +151,12 @@ module.exports = function patchRequests({replace, Battle, Pokemon, Side}) {
 	replace(Pokemon.prototype, 'getSwitchRequestData', '03788dfb5fa9', stock => function (forAlly) {
 		if (forAlly) return stock.call(this, forAlly);
 		const kept = this[ENTRY];
-		if (kept && kept.isCurrent(this)) return kept.entry;
-		const entry = stock.call(this, forAlly);
-		this[ENTRY] = new Kept(this, entry);
-		return entry;
+		if (!kept) {
+			this[ENTRY] = new Kept(this, stock.call(this, forAlly));
+		} else if (!kept.isCurrent(this)) {
+			kept.keep(this, nextEntry(this, kept.entry) || stock.call(this, forAlly));
+		}
+		return this[ENTRY].entry;
 	});
 
 	// the stock method lists them to count them
