@@ -80,6 +80,14 @@ test('a whole spread of stats is what each stat by itself comes to', () => {
 	}
 });
 
+test('stand-ins for a move are made once and cannot be written to, other unknown moves are made anew', () => {
+	const { moves } = sim.Dex.mod('gen1');
+	assert.equal(moves.get('fight'), moves.get('fight'));
+	assert.equal(moves.get('fight').exists, false);
+	assert.throws(() => { moves.get('fight').name = 'x'; }, TypeError);
+	assert.notEqual(moves.get('nosuchmove'), moves.get('nosuchmove'));
+});
+
 test('a move that is out of PP is refused, one that is not is chosen', () => {
 	const { sides: [side] } = startBattle('gen1randombattle', new SplitMix(2));
 	side.active[0].moveSlots[0].pp = 0;

@@ -8,6 +8,9 @@
 
 const FOUND = Symbol('ludus.found');
 
+/** Moves of Gen 1 that are in no table: what is chosen asleep, frozen or trapped, and what comes of it. */
+const STAND_INS = new Set(['fight', 'nomove', 'cannotmove']);
+
 module.exports = function patchLookups({
 	replace, Pokemon, DexMoves, DexAbilities, DexItems, DexSpecies, DexTypes, DexNatures, DexConditions, toID,
 }) {
@@ -27,7 +30,7 @@ module.exports = function patchLookups({
 		return false;
 	}
 
-	/** What exists is kept for good by the dex's own cache as well; what does not is asked for again. */
+	/** What exists is kept for good by the dex's own cache as well; of what does not, only stand-ins are kept. */
 	const remember = stock => function (name) {
 		if (typeof name !== 'string') return stock.call(this, name);
 		const found = this[FOUND] ||= new Map();
@@ -35,6 +38,7 @@ module.exports = function patchLookups({
 		if (thing === undefined) {
 			thing = stock.call(this, name);
 			if (thing.exists) found.set(name, thing);
+			else if (STAND_INS.has(name)) found.set(name, this.dex.deepFreeze(thing));
 		}
 		return thing;
 	};
@@ -43,6 +47,17 @@ module.exports = function patchLookups({
 	replace(DexItems.prototype, 'get', 'e0c806ee26b3', remember);
 	replace(DexSpecies.prototype, 'get', '1ae58b7d6616', remember);
 	replace(DexTypes.prototype, 'get', '9c68e0ee6668', remember);
+
+	// asked for the type of every move that hits
+	const typeNames = new WeakMap();
+	replace(DexTypes.prototype, 'isName', '1c40ed401c85', stock => function (name) {
+		let known = typeNames.get(this);
+		if (known === undefined) typeNames.set(this, known = new Set());
+		if (known.has(name)) return true;
+		const isName = stock.call(this, name);
+		if (isName) known.add(name);
+		return isName;
+	});
 
 	replace(DexNatures.prototype, 'get', '9c68e0ee6668', remember);
 	replace(DexConditions.prototype, 'get', '54f6826d39af', remember);
