@@ -44,7 +44,7 @@ module.exports = function createGather({Pokemon, Side, Field}) {
 		let handlers = null;
 		if (target instanceof Pokemon && (target.isActive || source?.isActive)) {
 			const own = pokemonListeners(target);
-			if ((own.bits[index] | slotBits) & ON) fromPokemon(handlers ||= [], battle, target, own, event.on, false);
+			if ((own.bitsOf(index) | slotBits) & ON) fromPokemon(handlers ||= [], battle, target, own, event.on, false);
 			const {side} = target;
 			if (event.isPrefixed) {
 				handlers = fromTeam(handlers, battle, event, slotBits, side, true);
@@ -58,7 +58,7 @@ module.exports = function createGather({Pokemon, Side, Field}) {
 		}
 		if (source && event.isPrefixed) {
 			const own = pokemonListeners(source);
-			if ((own.bits[index] | slotBits) & SOURCE) {
+			if ((own.bitsOf(index) | slotBits) & SOURCE) {
 				fromPokemon(handlers ||= [], battle, source, own, event.source, false);
 			}
 		}
@@ -95,7 +95,7 @@ module.exports = function createGather({Pokemon, Side, Field}) {
 
 	function fromTeammate(handlers, battle, event, slotBits, pokemon, isAlly) {
 		const listeners = pokemonListeners(pokemon);
-		const bits = listeners.bits[event.index] | slotBits;
+		const bits = listeners.bitsOf(event.index) | slotBits;
 		if (!(bits & (ANY | (isAlly ? ALLY : FOE)))) return handlers;
 		handlers ||= [];
 		if (bits & (isAlly ? ALLY : FOE)) {

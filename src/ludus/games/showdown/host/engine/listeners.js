@@ -68,6 +68,9 @@ class Profile {
 			if (key === 'onStart') for (const {index, bit} of readings('onSwitchIn')) events.push(index << 8 | bit);
 		}
 		this.events = Uint32Array.from(events);
+		/** Who listens to an event in what capacity, one byte an event. */
+		this.table = new Uint8Array(MAX_EVENTS);
+		for (const event of events) this.table[event >> 8] |= event & 255;
 		this.words = new Int32Array(WORDS);
 		for (const event of events) this.words[event >> 13] |= 1 << (event >> 8 & 31);
 	}
@@ -114,10 +117,12 @@ let versions = 0;
 class PokemonListeners {
 	constructor(pokemon) {
 		this.words = new Int32Array(WORDS);
-		this.table = new Uint8Array(MAX_EVENTS);
-		this.volatileIDs = [];
-		this.volatileProfiles = [];
+		this.volatileIDs = NOTHING;
+		this.volatileProfiles = NOTHING;
 		this.status = this.ability = this.item = this.species = this.volatiles = null;
+		this.isStale = false;
+		this.version = 0;
+		this.statusProfile = this.abilityProfile = this.itemProfile = this.speciesProfile = null;
 		this.rebuild(pokemon);
 	}
 
@@ -126,14 +131,12 @@ class PokemonListeners {
 		const {status, ability, item, baseSpecies, volatiles} = pokemon;
 		this.isStale = false;
 		this.version = ++versions;
-		this.isTabled = false;
 		if (status !== this.status) this.statusProfile = profileOf(dex.conditions.getByID(this.status = status));
 		if (ability !== this.ability) this.abilityProfile = profileOf(dex.abilities.getByID(this.ability = ability));
 		if (item !== this.item) this.itemProfile = profileOf(dex.items.getByID(this.item = item));
 		if (baseSpecies !== this.species) this.speciesProfile = profileOf(this.species = baseSpecies);
 		this.volatiles = volatiles;
-		this.volatileIDs.length = 0;
-		this.volatileProfiles.length = 0;
+		this.volatileIDs = this.volatileProfiles = NOTHING;
 		const {words} = this;
 		const a = this.statusProfile.words;
 		const b = this.abilityProfile.words;
@@ -141,29 +144,33 @@ class PokemonListeners {
 		const d = this.speciesProfile.words;
 		for (let i = 0; i < WORDS; i++) words[i] = a[i] | b[i] | c[i] | d[i];
 		words[0] |= 1;
-		for (const id in volatiles) {
-			const profile = profileOf(dex.conditions.getByID(id));
-			this.volatileIDs.push(id);
-			this.volatileProfiles.push(profile);
-			addWords(profile.words, words);
-		}
+		for (const id in volatiles) this.addVolatile(id, profileOf(dex.conditions.getByID(id)));
 	}
 
-	/** Who listens to an event in what capacity, one byte an event: asked for only when somebody does. */
-	get bits() {
-		const {table} = this;
-		if (this.isTabled) return table;
-		this.isTabled = true;
-		table.fill(0);
-		table[0] = 255;
-		this.statusProfile.addTo(table);
-		this.abilityProfile.addTo(table);
-		this.itemProfile.addTo(table);
-		this.speciesProfile.addTo(table);
-		for (const profile of this.volatileProfiles) profile.addTo(table);
-		return table;
+	addVolatile(id, profile) {
+		if (this.volatileIDs === NOTHING) {
+			this.volatileIDs = [id];
+			this.volatileProfiles = [profile];
+		} else {
+			this.volatileIDs.push(id);
+			this.volatileProfiles.push(profile);
+		}
+		addWords(profile.words, this.words);
+	}
+
+	/** In what capacities one of its effects listens to the event. */
+	bitsOf(index) {
+		if (index === 0) return 255;
+		let bits = this.statusProfile.table[index] | this.abilityProfile.table[index] | this.itemProfile.table[index] |
+			this.speciesProfile.table[index];
+		const {volatileProfiles} = this;
+		for (let i = 0; i < volatileProfiles.length; i++) bits |= volatileProfiles[i].table[index];
+		return bits;
 	}
 }
+
+/** What a Pokemon without volatiles has, most of the time; never written to. */
+const NOTHING = [];
 
 function addWords(from, to) {
 	for (let i = 0; i < WORDS; i++) to[i] |= from[i];
@@ -212,8 +219,8 @@ class BattleListeners {
 		this.weatherProfile = profileOf(dex.conditions.getByID(field.weather));
 		this.terrainProfile = profileOf(dex.conditions.getByID(field.terrain));
 		this.formatProfile = profileOf(battle.format);
-		this.pseudoWeatherIDs.length = 0;
-		this.pseudoWeatherProfiles.length = 0;
+		this.pseudoWeatherIDs = [];
+		this.pseudoWeatherProfiles = [];
 		bits.fill(0);
 		slotBits.fill(0);
 		bits[0] = slotBits[0] = 255;
@@ -293,17 +300,20 @@ function isHeardOnField(battle, listeners, index) {
 
 function unite(battle, listeners) {
 	const {union, unitedVersions} = listeners;
-	unitedVersions.length = 0;
+	const {sides} = battle;
 	union.set(listeners.words);
-	for (const side of battle.sides) {
-		if (!side) continue;
-		for (const active of side.active) {
-			if (!active) continue;
-			const own = pokemonListeners(active);
-			unitedVersions.push(own.version);
+	let count = 0;
+	for (let i = 0; i < sides.length; i++) {
+		if (!sides[i]) continue;
+		const {active} = sides[i];
+		for (let j = 0; j < active.length; j++) {
+			if (!active[j]) continue;
+			const own = pokemonListeners(active[j]);
+			unitedVersions[count++] = own.version;
 			addWords(own.words, union);
 		}
 	}
+	if (unitedVersions.length > count) unitedVersions.length = count;
 }
 
 /** False only when nobody at all listens, the Pokemon, on the field or not, included. */
