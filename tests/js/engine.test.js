@@ -57,6 +57,14 @@ test('an entry that follows another has the same moves and stats in it until the
 	assert.notEqual(before.stats.spe, 1);
 });
 
+test('a request tells what it has and nothing else', () => {
+	const battle = startBattle('gen1randombattle', new SplitMix(6));
+	const told = request => Object.keys(JSON.parse(JSON.stringify(request)));
+	assert.deepEqual(battle.getRequests('move').map(told), [['active', 'side'], ['active', 'side']]);
+	battle.sides[1].active[0].switchFlag = true;
+	assert.deepEqual(battle.getRequests('switch').map(told), [['wait', 'side'], ['forceSwitch', 'side', 'noCancel']]);
+});
+
 test('numbers are cut off after as many bits as asked for', () => {
 	const { trunc } = sim.Dex;
 	for (const number of [0, 0.5, 1, 255.9, 256, 8191, 8192.5, 2 ** 31, 2 ** 32 - 1, 2 ** 40 + 3, -1, -8193]) {

@@ -12,6 +12,9 @@ const ENTRY = Symbol('ludus.entry');
 /** Their names in a request tell more than the id: a type or a power. */
 const DESCRIBED_MOVES = new Set(['hiddenpower', 'return', 'frustration']);
 
+/** Their target in a request depends on the user, not on the slot alone. */
+const AIMED_BY_USER = new Set(['curse', 'pollenpuff', 'terastarstorm']);
+
 /** An entry and the values it was built from. */
 class Kept {
 	constructor(pokemon, entry) {
@@ -65,6 +68,20 @@ class Kept {
 	}
 }
 
+/** Whether no move's name or target depends on who has it. */
+function hasOrdinaryMoves({moveSlots}) {
+	for (let i = 0; i < moveSlots.length; i++) {
+		if (DESCRIBED_MOVES.has(moveSlots[i].id) || AIMED_BY_USER.has(moveSlots[i].id)) return false;
+	}
+	return true;
+}
+
+function describeMove({move, id, pp, maxpp, target, disabled}, restrictData) {
+	if (pp <= 0) disabled = true;
+	else if (disabled === 'hidden') disabled = !restrictData;
+	return {move, id, pp, maxpp, target, disabled};
+}
+
 function hasPlainMoves({moveSlots}) {
 	for (let i = 0; i < moveSlots.length; i++) if (DESCRIBED_MOVES.has(moveSlots[i].id)) return false;
 	return true;
@@ -108,10 +125,36 @@ function nextEntry(pokemon, {stats, moves}) {
 	return entry;
 }
 
+/** Requests of all kinds with one layout; a key that is undefined is neither told nor serialised. */
+function createRequest(isWait, forceSwitch, active, side) {
+	return {
+		wait: isWait ? true : undefined,
+		teamPreview: undefined,
+		forceSwitch,
+		active,
+		side,
+		noCancel: undefined,
+		update: undefined,
+	};
+}
+
 function moveRequest(side) {
 	const active = new Array(side.active.length);
 	for (let i = 0; i < active.length; i++) active[i] = side.active[i]?.getMoveRequestData();
-	return {active, side: side.getRequestData()};
+	return createRequest(false, undefined, active, side.getRequestData());
+}
+
+function switchRequest(side) {
+	const {active} = side;
+	let isAsked = false;
+	const forced = [];
+	for (let i = 0; i < active.length; i++) {
+		const isForced = !!active[i]?.switchFlag;
+		forced.push(isForced);
+		if (isForced) isAsked = true;
+	}
+	return side.pokemonLeft && isAsked ? createRequest(false, forced, undefined, side.getRequestData()) :
+		createRequest(true, undefined, undefined, side.getRequestData());
 }
 
 function isInActiveSlot(pokemon) {
@@ -125,13 +168,30 @@ function isBenched(pokemon) {
 module.exports = function patchRequests({replace, Battle, Pokemon, Side}) {
 	// a turn between two sides, which is nearly all there is, without the stock method's lists and closures
 	replace(Battle.prototype, 'getRequests', '1b4dc9cc2d37', stock => function (type) {
-		const [first, second] = this.sides;
-		if (type !== 'move' || this.sides.length !== 2 || !first.pokemonLeft || !second.pokemonLeft) {
+		const first = this.sides[0];
+		const second = this.sides[1];
+		if (type !== 'move' && type !== 'switch' || this.sides.length !== 2 || !first.pokemonLeft || !second.pokemonLeft) {
 			return stock.call(this, type);
 		}
-		const requests = [moveRequest(first), moveRequest(second)];
-		if (!this.supportCancel) requests[0].noCancel = requests[1].noCancel = true;
+		const ask = type === 'move' ? moveRequest : switchRequest;
+		const requests = [ask(first), ask(second)];
+		if (!this.supportCancel || requests[0].wait || requests[1].wait) {
+			for (let i = 0; i < 2; i++) if (!requests[i].wait) requests[i].noCancel = true;
+		}
 		return requests;
+	});
+
+	// four moves that are what they are called, with room for four
+	replace(Pokemon.prototype, 'getMoves', 'ee20468bc738', stock => function (lockedMove, restrictData) {
+		const {moveSlots} = this;
+		if (lockedMove || moveSlots.length !== 4 || this.volatiles['dynamax'] || !hasOrdinaryMoves(this)) {
+			return stock.call(this, lockedMove, restrictData);
+		}
+		const moves = [
+			describeMove(moveSlots[0], restrictData), describeMove(moveSlots[1], restrictData),
+			describeMove(moveSlots[2], restrictData), describeMove(moveSlots[3], restrictData),
+		];
+		return moves[0].disabled && moves[1].disabled && moves[2].disabled && moves[3].disabled ? [] : moves;
 	});
 
 	replace(Side.prototype, 'getRequestData', '79c828d2829d', () => function (forAlly) {
@@ -170,3 +230,4 @@ module.exports = function patchRequests({replace, Battle, Pokemon, Side}) {
 };
 
 module.exports.ENTRY = ENTRY;
+module.exports.AIMED_BY_USER = AIMED_BY_USER;
