@@ -65,6 +65,19 @@ test('a request tells what it has and nothing else', () => {
 	assert.deepEqual(battle.getRequests('switch').map(told), [['wait', 'side'], ['forceSwitch', 'side', 'noCancel']]);
 });
 
+test('actions of all kinds have one layout', () => {
+	const battle = startBattle('gen1randombattle', new SplitMix(7));
+	const [{ active: [pokemon], pokemon: [, benched] }] = battle.sides;
+	const { queue } = battle;
+	assert.equal(battle.sides[0].choose('move 1'), true);
+	const kinds = [
+		battle.sides[0].choice.actions[0], { choice: 'switch', pokemon, target: benched }, { choice: 'runSwitch', pokemon },
+		{ choice: 'beforeTurn' }, { choice: 'residual' },
+	];
+	const [first, ...others] = kinds.map(action => Object.keys(queue.resolveAction(action)[0]));
+	for (const keys of others) assert.deepEqual(keys, first);
+});
+
 test('numbers are cut off after as many bits as asked for', () => {
 	const { trunc } = sim.Dex;
 	for (const number of [0, 0.5, 1, 255.9, 256, 8191, 8192.5, 2 ** 31, 2 ** 32 - 1, 2 ** 40 + 3, -1, -8193]) {

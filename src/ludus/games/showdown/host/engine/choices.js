@@ -8,9 +8,9 @@
  */
 
 const {mayBeHeard} = require('./listeners');
+const {createAction} = require('./queue');
+const {AIMED_BY_USER} = require('./requests');
 
-/** Their target in a request depends on the user, not on the slot alone. */
-const AIMED_BY_USER = new Set(['curse', 'pollenpuff', 'terastarstorm']);
 const MAX_MOVES = 4;
 const MAX_TEAM = 6;
 
@@ -41,16 +41,20 @@ module.exports = function patchChoices({replace, Side}) {
 			stock.call(this, moveText, targetLoc, event);
 	});
 
+	// a choice is cleared three times a turn; nobody keeps the last one
 	replace(Side.prototype, 'clearChoice', '06d62abeca15', stock => function () {
 		const {choice, battle} = this;
-		if (battle.requestState === 'switch' || !choice || !isUntouched(choice)) {
+		if (battle.requestState === 'switch' || !choice) {
 			stock.call(this);
 			return;
 		}
 		choice.cantUndo = false;
 		choice.error = '';
+		if (choice.actions.length) choice.actions = [];
 		choice.forcedSwitchesLeft = 0;
 		choice.forcedPassesLeft = 0;
+		if (choice.switchIns.size) choice.switchIns = new Set();
+		choice.zMove = choice.mega = choice.ultra = choice.dynamax = choice.terastallize = false;
 	});
 };
 
@@ -77,19 +81,12 @@ function choosePlainMove(side, index, targetLoc) {
 		pokemon.maybeLocked = false;
 		pokemon.maybeTrapped = false;
 	}
-	choice.actions.push({
-		choice: 'move',
-		pokemon,
-		targetLoc,
-		moveid: moveSlot.id,
-		moveSlot: index,
-		mega: false,
-		megax: false,
-		megay: false,
-		zmove: undefined,
-		maxMove: undefined,
-		terastallize: undefined,
-	});
+	const action = createAction('move', pokemon, undefined);
+	action.targetLoc = targetLoc;
+	action.moveid = moveSlot.id;
+	action.moveSlot = index;
+	action.mega = action.megax = action.megay = false;
+	choice.actions.push(action);
 	if (pokemon.maybeDisabled && (battle.gameType === 'singles' || battle.gen <= 3 && !needsTarget)) {
 		choice.cantUndo = true;
 	}
@@ -103,9 +100,4 @@ function mayBeBound(battle, pokemon) {
 	if (volatiles['dynamax']) return true;
 	for (let i = 0; i < moveSlots.length; i++) if (AIMED_BY_USER.has(moveSlots[i].id)) return true;
 	return mayBeHeard(battle, 'LockMove', pokemon) || mayBeHeard(battle, 'SemiLockMove', pokemon);
-}
-
-function isUntouched(choice) {
-	return choice.actions.length === 0 && choice.switchIns.size === 0 && !choice.zMove && !choice.mega &&
-		!choice.ultra && !choice.dynamax && !choice.terastallize;
 }
