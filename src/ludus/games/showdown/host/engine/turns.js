@@ -15,12 +15,16 @@ module.exports = function patchTurns({replace, Battle}) {
 		this.lastSuccessfulMoveThisTurn = null;
 		endDynamax(this);
 		if (this.gen === 1) endPartialTrapping(this);
+		const {sides} = this;
 		const trappedBySide = [];
 		const stalenessBySide = [];
-		for (const side of this.sides) {
+		for (let i = 0; i < sides.length; i++) {
+			const side = sides[i];
+			const {active} = side;
 			let isTrapped = true;
 			let sideStaleness;
-			for (const pokemon of side.active) {
+			for (let j = 0; j < active.length; j++) {
+				const pokemon = active[j];
 				if (!pokemon) continue;
 				beginNextTurn(this, pokemon);
 				if (pokemon.fainted) continue;
@@ -45,23 +49,43 @@ module.exports = function patchTurns({replace, Battle}) {
 
 	replace(Battle.prototype, 'maybeTriggerEndlessBattleClause', '17d625960bd8', stock => function (trapped, staleness) {
 		// in Gen 1 stock code lists the moves of every Pokemon, twice, to see whether all are out of PP or Transform
-		if (this.gen === 1 && this.turn <= 100 && this.sides.some(canProgress)) return undefined;
+		const [first, second] = this.sides;
+		if (this.gen === 1 && this.turn <= 100 && (canProgress(first) || canProgress(second))) return undefined;
 		return stock.call(this, trapped, staleness);
 	});
 };
 
-function canProgress(side) {
-	return side.pokemon.some(({fainted, status, moveSlots}) => !fainted && status !== 'frz' &&
-		moveSlots.some(({id}) => id !== 'transform') && moveSlots.some(({pp}) => pp !== 0));
+function canProgress({pokemon}) {
+	for (let i = 0; i < pokemon.length; i++) {
+		const {fainted, status, moveSlots} = pokemon[i];
+		if (fainted || status === 'frz') continue;
+		let hasOther = false;
+		let hasPP = false;
+		for (let j = 0; j < moveSlots.length; j++) {
+			if (moveSlots[j].id !== 'transform') hasOther = true;
+			if (moveSlots[j].pp !== 0) hasPP = true;
+		}
+		if (hasOther && hasPP) return true;
+	}
+	return false;
 }
 
 function endDynamax(battle) {
+	if (!isAnyDynamaxed(battle)) return;
 	const ending = battle.getAllActive().filter(pokemon => pokemon.volatiles['dynamax']?.turns === 3);
 	if (ending.length > 1) {
 		battle.updateSpeed();
 		battle.speedSort(ending);
 	}
 	for (const pokemon of ending) pokemon.removeVolatile('dynamax');
+}
+
+function isAnyDynamaxed({sides}) {
+	for (let i = 0; i < sides.length; i++) {
+		const {active} = sides[i];
+		for (let j = 0; j < active.length; j++) if (active[j] && active[j].volatiles['dynamax']) return true;
+	}
+	return false;
 }
 
 /** Gen 1 partial trapping has no duration: it ends when the other end of it is gone. */
@@ -109,12 +133,14 @@ function beginNextTurn(battle, pokemon) {
 function disableMoves(battle, pokemon) {
 	pokemon.maybeDisabled = false;
 	pokemon.maybeLocked = false;
-	for (const moveSlot of pokemon.moveSlots) {
-		moveSlot.disabled = false;
-		moveSlot.disabledSource = '';
+	const {moveSlots} = pokemon;
+	for (let i = 0; i < moveSlots.length; i++) {
+		moveSlots[i].disabled = false;
+		moveSlots[i].disabledSource = '';
 	}
 	battle.runEvent('DisableMove', pokemon);
 	const disabling = disablingMoves(battle.dex);
+	if (disabling.size === 0) return;
 	for (const moveSlot of pokemon.moveSlots) {
 		if (!disabling.has(moveSlot.id)) continue;
 		const move = battle.dex.moves.getByID(moveSlot.id);
