@@ -69,18 +69,10 @@ def main() -> None:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="coarser, in under a minute")
+    parser = contest.Options(__doc__, RESULTS)
     parser.add_argument("--number", type=int, default=32, help="of environments (%(default)s)")
-    parser.add_argument("--repeats", type=int, help="how often each is measured (5; quick: 2)")
-    parser.add_argument("--seconds", type=float, help="of one measurement (6; quick: 1)")
-    parser.add_argument("--warm-up", type=float, help="seconds before the first (6; quick: 1)")
-    parser.add_argument("--save", action="store_true", help=f"append the result to {RESULTS.relative_to(ROOT)}")
-    chosen = parser.parse_args()
-    for name, usual, quick in (("repeats", 5, 2), ("seconds", 6.0, 1.0), ("warm_up", 6.0, 1.0)):
-        if getattr(chosen, name) is None:
-            setattr(chosen, name, quick if chosen.quick else usual)
-    return chosen
+    parser.turns(repeats=(5, 2), seconds=(6.0, 1.0), warm_up=(6.0, 1.0))
+    return parser.chosen()
 
 
 def _contestant(who: str, environment: str, number: int) -> Contestant:

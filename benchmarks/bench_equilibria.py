@@ -30,25 +30,32 @@ RESULTS = ROOT / "benchmarks" / "results" / "equilibria.jsonl"
 PICTURE = RESULTS.with_suffix(".png")
 GOALS = {"kuhn": 0.05, "leduc": 0.6}
 COLOURS = {"ppo": "#D55E00", "ppo_kl": "#0072B2", "rnad": "#009E73"}
-PPO = (
-    "learner.minibatch=512",
-    "learner.epochs=2",
-    "learner.lr=3e-3",
-    "learner.lr_end=1e-4",
-    "learner.gae_lambda=1.0",
-    "learner.value_coef=0.5",
+PPO = ("learner.algorithm=ppo", "learner.epochs=2", "learner.gae_lambda=1.0", "learner.value_coef=0.5")
+HELD = (
+    "learner.algorithm=ppo_kl",
+    "learner.entropy_coef=0",
+    "learner.target_kl=0",
+    "learner.ppo_kl.result_share=0.03",
 )
-ALGORITHMS = {
-    "ppo": (*PPO, "learner.algorithm=ppo"),
-    "ppo_kl": (
-        *PPO,
-        "learner.algorithm=ppo_kl",
-        "learner.entropy_coef=0",
-        "learner.ppo_kl.coef=1.0",
-        "learner.ppo_kl.refresh=10",
-        "learner.target_kl=0",
-    ),
-    "rnad": (),  # as the preset says
+KUHN = (*PPO, "learner.minibatch=512", "learner.lr=3e-3", "learner.lr_end=1e-4")
+LEDUC = (*PPO, "learner.minibatch=2048", "learner.lr=4e-3", "learner.lr_end=1e-4", "learner.max_grad_norm=0.5")
+ALGORITHMS: dict[str, dict[str, tuple[str, ...]]] = {  # what each game's preset is changed by
+    "kuhn": {
+        "ppo": KUHN,
+        "ppo_kl": (*KUHN, *HELD, "learner.ppo_kl.coef=1.0", "learner.ppo_kl.refresh=10"),
+        "rnad": (),  # as the preset says
+    },
+    "leduc": {
+        "ppo": LEDUC,
+        "ppo_kl": (
+            *LEDUC,
+            *HELD,
+            "learner.clip=0.1",
+            "learner.ppo_kl.coef=0.1",
+            "learner.ppo_kl.refresh=100000",  # held near the policy that it begins with, which is nearly uniform
+        ),
+        "rnad": (),
+    },
 }
 POINTS = 40  # in a curve
 
@@ -60,7 +67,7 @@ def main() -> None:
     curves: Curves = {}
     for game in chosen.games:
         for seed in chosen.seeds:
-            for algorithm, sets in ALGORITHMS.items():
+            for algorithm, sets in ALGORITHMS[game].items():
                 curve = _run(game, (*sets, f"seed={seed}"), quick=chosen.quick)
                 curves.setdefault(f"{game}, {algorithm}", []).append(curve)
                 contest.say(f"{game}, {algorithm}, seed {seed}: {curve[-1].nash_conv:.3f} in {curve[-1].cpu_s:.0f} s")
@@ -144,12 +151,12 @@ def draw(curves: Mapping[str, Sequence[Sequence[Point]]], path: Path) -> None:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="a twentieth of the updates: only that it runs")
-    parser.add_argument("--save", action="store_true", help=f"append to {RESULTS.name} and draw {PICTURE.name}")
+    draws = f"append to {RESULTS.name} and draw {PICTURE.name}"
+    quick = "a twentieth of the updates: only that it runs"
+    parser = contest.Options((__doc__ or "").split("\n")[0], RESULTS, quick=quick, save=draws)
     parser.add_argument("--games", nargs="+", choices=tuple(GOALS), default=list(GOALS))
     parser.add_argument("--seeds", nargs="+", type=int, default=[1])
-    return parser.parse_args()
+    return parser.chosen()
 
 
 if __name__ == "__main__":

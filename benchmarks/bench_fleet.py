@@ -9,7 +9,6 @@ wake the host on the writer's own core; medians of interleaved repeats.
 
 from __future__ import annotations
 
-import argparse
 import fcntl
 import json
 import os
@@ -46,9 +45,8 @@ Exchange = Callable[[], float]  # CPU seconds of one frame and its answer
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="fewer frames: coarser")
-    frames = 200 if parser.parse_args().quick else 2000
+    parser = contest.Options((__doc__ or "").split("\n")[0], quick="fewer frames: coarser")
+    frames = 200 if parser.chosen().quick else 2000
     rows: dict[str, dict[str, float]] = {}
     ratios: dict[str, float] = {}
     for count, actions in CASES:

@@ -84,14 +84,13 @@ def main() -> None:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="three sizes, shorter samples: coarser")
+    quick = "three sizes, shorter samples: coarser"
+    parser = contest.Options((__doc__ or "").split("\n")[0], RESULTS, quick=quick)
     parser.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda"))
     parser.add_argument("--nets", default=",".join(CASES), type=lambda text: text.split(","), help="of these, by comma")
     parser.add_argument("--skip", default="", type=lambda text: text.split(","), help="ways to leave out, by comma")
     parser.add_argument("--commit", default="", help="what is measured, where git cannot say it")
-    parser.add_argument("--save", action="store_true", help=f"append the result to {RESULTS.relative_to(ROOT)}")
-    chosen = parser.parse_args()
+    chosen = parser.chosen()
     if chosen.device == "auto":
         chosen.device = "cuda" if torch.cuda.is_available() else "cpu"
     return chosen

@@ -74,16 +74,13 @@ def main() -> None:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="coarser, in under a minute; nothing is compiled")
+    parser = contest.Options(__doc__, RESULTS, quick="coarser, in under a minute; nothing is compiled")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda")
     parser.add_argument("--nets", nargs="*", choices=tuple(TASKS), help="by which settings are compared")
     parser.add_argument("--skip", nargs="*", default=[], choices=tuple(CUDA_WAYS), help="settings to leave out")
-    parser.add_argument("--repeats", type=int, help="updates of each (15; quick: 5)")
+    parser.size("--repeats", 15, 5, "updates of each")
     parser.add_argument("--commit", help="what is measured, where git does not say")
-    parser.add_argument("--save", action="store_true", help=f"append the result to {RESULTS.relative_to(ROOT)}")
-    chosen = parser.parse_args()
-    chosen.repeats = chosen.repeats or (5 if chosen.quick else 15)
+    chosen = parser.chosen()
     if chosen.nets is None:
         chosen.nets = ["mlp"] if chosen.quick else ["mlp", "pointer"]
     if chosen.quick:

@@ -84,19 +84,11 @@ def main() -> None:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="coarser, in under a minute")
+    parser = contest.Options(__doc__, RESULTS)
     parser.add_argument("--games", nargs="+", choices=("toy", "showdown"), default=["toy", "showdown"])
-    parser.add_argument("--repeats", type=int, help="how often each is measured (5; quick: 2)")
-    parser.add_argument("--seconds", type=float, help="of one measurement (10; quick: 3)")
-    parser.add_argument("--warm-up", type=float, help="seconds before the first (10; quick: 2)")
+    parser.turns(repeats=(5, 2), seconds=(10.0, 3.0), warm_up=(10.0, 2.0))
     parser.add_argument("--hosts", type=int, default=contest.machine()["cores"], help="of Showdown (one per core)")
-    parser.add_argument("--save", action="store_true", help=f"append the result to {RESULTS.relative_to(ROOT)}")
-    chosen = parser.parse_args()
-    for name, usual, quick in (("repeats", 5, 2), ("seconds", 10.0, 3.0), ("warm_up", 10.0, 2.0)):
-        if getattr(chosen, name) is None:
-            setattr(chosen, name, quick if chosen.quick else usual)
-    return chosen
+    return parser.chosen()
 
 
 def _command(game: str, mode: str, sets: tuple[str, ...]) -> list[str]:

@@ -14,7 +14,6 @@ The last line on stdout is one JSON object; --save appends it to benchmarks/resu
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections.abc import Callable
@@ -49,11 +48,10 @@ Play = Callable[[float], float]  # for so many CPU seconds -> environment steps 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="1v1 and 3v3, a fifth of a second each: coarser")
-    parser.add_argument("--save", action="store_true", help=f"append the result to {RESULTS.relative_to(ROOT)}")
+    quick = "1v1 and 3v3, a fifth of a second each: coarser"
+    parser = contest.Options((__doc__ or "").split("\n")[0], RESULTS, quick=quick)
     parser.add_argument("--arenas", type=int, default=64, help="of a host")
-    chosen = parser.parse_args()
+    chosen = parser.chosen()
     seconds = 0.2 if chosen.quick else 3.0
     rows: dict[str, dict[str, float]] = {}
     ratios: dict[str, dict[str, float]] = {}

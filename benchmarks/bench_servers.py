@@ -82,20 +82,12 @@ def main() -> None:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = contest.Options(__doc__, RESULTS)
     parser.add_argument("--format", default="gen1randombattle", help="a random-battle format")
     parser.add_argument("--concurrency", type=int, default=16, help="battles at a time (16)")
     parser.add_argument("--stock-server", action="store_true", help="Showdown as it was published, without speed-up")
-    parser.add_argument("--quick", action="store_true", help="coarser, in under a minute")
-    parser.add_argument("--repeats", type=int, help="how often each is measured (7; quick: 2)")
-    parser.add_argument("--seconds", type=float, help="of one measurement (16; quick: 2)")
-    parser.add_argument("--warm-up", type=float, help="seconds before the first (30; quick: 3)")
-    parser.add_argument("--save", action="store_true", help=f"append the result to {RESULTS.relative_to(ROOT)}")
-    chosen = parser.parse_args()
-    for name, usual, quick in (("repeats", 7, 2), ("seconds", 16.0, 2.0), ("warm_up", 30.0, 3.0)):
-        if getattr(chosen, name) is None:
-            setattr(chosen, name, quick if chosen.quick else usual)
-    return chosen
+    parser.turns(repeats=(7, 2), seconds=(16.0, 2.0), warm_up=(30.0, 3.0))
+    return parser.chosen()
 
 
 def _contestants(chosen: argparse.Namespace, port: int) -> dict[str, Contestant]:

@@ -74,20 +74,12 @@ def main() -> None:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = contest.Options(__doc__, RESULTS)
     parser.add_argument("--format", default="gen1randombattle", help="a random-battle format")
-    parser.add_argument("--quick", action="store_true", help="coarser, in under a minute")
-    parser.add_argument("--repeats", type=int, help="how often each is measured (5; quick: 2)")
-    parser.add_argument("--seconds", type=float, help="of one measurement (6; quick: 1)")
-    parser.add_argument("--warm-up", type=float, help="seconds before the first (20; quick: 1.2)")
+    parser.turns(repeats=(5, 2), seconds=(6.0, 1.0), warm_up=(20.0, 1.2))
     parser.add_argument("--hosts", type=int, default=contest.machine()["cores"], help="processes (one per core)")
     parser.add_argument("--matches", type=int, default=FleetConfig().matches, help="per host (%(default)s, as in runs)")
-    parser.add_argument("--save", action="store_true", help=f"append the result to {RESULTS.relative_to(ROOT)}")
-    chosen = parser.parse_args()
-    for name, usual, quick in (("repeats", 5, 2), ("seconds", 6.0, 1.0), ("warm_up", 20.0, 1.2)):
-        if getattr(chosen, name) is None:
-            setattr(chosen, name, quick if chosen.quick else usual)
-    return chosen
+    return parser.chosen()
 
 
 def _contestants(chosen: argparse.Namespace) -> dict[str, Contestant]:

@@ -110,11 +110,9 @@ def _on_vs_off(spent: Mapping[str, Sequence[float]]) -> float:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="fewer frames: coarser")
+    parser = contest.Options((__doc__ or "").split("\n")[0], RESULTS, quick="fewer frames: coarser")
     parser.add_argument("--format", default="gen1randombattle")
-    parser.add_argument("--save", action="store_true", help=f"append the result to {RESULTS.relative_to(ROOT)}")
-    return parser.parse_args()
+    return parser.chosen()
 
 
 @contextmanager

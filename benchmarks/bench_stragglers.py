@@ -73,20 +73,12 @@ def main() -> None:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="coarser, in under a minute")
+    parser = contest.Options(__doc__, RESULTS)
     parser.add_argument("--numbers", type=int, nargs="+", help="of environments (32 64; quick: 16)")
-    parser.add_argument("--repeats", type=int, help="how often each is measured (5; quick: 2)")
-    parser.add_argument("--seconds", type=float, help="of one measurement of collecting (6; quick: 1)")
-    parser.add_argument("--train-seconds", type=float, help="of one measurement of training (12; quick: 2)")
-    parser.add_argument("--warm-up", type=float, help="seconds before the first (6; quick: 1)")
-    parser.add_argument("--save", action="store_true", help=f"append the result to {RESULTS.relative_to(ROOT)}")
-    chosen = parser.parse_args()
-    usual = {"numbers": [32, 64], "repeats": 5, "seconds": 6.0, "train_seconds": 12.0, "warm_up": 6.0}
-    quick = {"numbers": [16], "repeats": 2, "seconds": 1.0, "train_seconds": 2.0, "warm_up": 1.0}
-    for name, value in (quick if chosen.quick else usual).items():
-        if getattr(chosen, name) is None:
-            setattr(chosen, name, value)
+    parser.turns(repeats=(5, 2), seconds=(6.0, 1.0), warm_up=(6.0, 1.0), of="collecting")
+    parser.size("--train-seconds", 12.0, 2.0, "of one measurement of training")
+    chosen = parser.chosen()
+    chosen.numbers = chosen.numbers or ([16] if chosen.quick else [32, 64])
     return chosen
 
 

@@ -106,20 +106,15 @@ def main() -> None:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="coarser, in under two minutes")
-    parser.add_argument("--minutes", type=float, help="of training, each run (3; quick: 0.2)")
-    parser.add_argument("--repeats", type=int, help="runs of each variant (3; quick: 1)")
-    parser.add_argument("--points", type=int, help="checkpoints that are judged, each run (6; quick: 1)")
-    parser.add_argument("--matches", type=int, help="against each opponent and checkpoint (200; quick: 20)")
+    draws = f"append to {RESULTS.relative_to(ROOT)} and draw beside it"
+    parser = contest.Options(__doc__, RESULTS, quick="coarser, in under two minutes", save=draws)
+    parser.size("--minutes", 3.0, 0.2, "of training, each run")
+    parser.size("--repeats", 3, 1, "runs of each variant")
+    parser.size("--points", 6, 1, "checkpoints that are judged, each run")
+    parser.size("--matches", 200, 20, "against each opponent and checkpoint")
     parser.add_argument("--vtrace", action="store_true", help="train a third variant")
     parser.add_argument("--picture", type=Path, help="where to draw without --save")
-    parser.add_argument("--save", action="store_true", help=f"append to {RESULTS.relative_to(ROOT)} and draw beside it")
-    chosen = parser.parse_args()
-    for name, usual, quick in (("minutes", 3.0, 0.2), ("repeats", 3, 1), ("points", 6, 1), ("matches", 200, 20)):
-        if getattr(chosen, name) is None:
-            setattr(chosen, name, quick if chosen.quick else usual)
-    return chosen
+    return parser.chosen()
 
 
 def _train(sets: Sequence[str], seed: int, chosen: argparse.Namespace) -> Trained:

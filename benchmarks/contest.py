@@ -6,6 +6,7 @@ waits for its next request; one that cannot wait (a training run) is stopped wit
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import platform
@@ -27,6 +28,7 @@ import psutil
 from ludus import provenance
 from ludus.hosting.launch import tied
 
+ROOT = Path(__file__).parents[1]
 START_DEADLINE_S = 120.0
 ANSWER_DEADLINE_S = 600.0
 LEAVE_DEADLINE_S = 20.0
@@ -146,6 +148,48 @@ class Contestant:
                 process.send_signal(number)
             except psutil.NoSuchProcess:
                 continue
+
+
+class Options(argparse.ArgumentParser):
+    """The command line of a benchmark: --quick and, where results are kept, --save; a benchmark adds its own."""
+
+    def __init__(
+        self,
+        description: str | None,
+        results: Path | None = None,
+        *,
+        quick: str = "coarser, in under a minute",
+        save: str = "",
+    ) -> None:
+        """`quick` and `save`: what these do, in words."""
+        shown = argparse.RawDescriptionHelpFormatter if "\n" in (description or "") else argparse.HelpFormatter
+        super().__init__(description=description, formatter_class=shown)
+        self._sizes: dict[str, tuple[object, object]] = {}
+        self.add_argument("--quick", action="store_true", help=quick)
+        if results is not None:
+            save = save or f"append the result to {results.relative_to(ROOT)}"
+            self.add_argument("--save", action="store_true", help=save)
+
+    def size(self, flag: str, usual: float, quick: float, meaning: str) -> None:
+        """An option with two defaults: that of a measurement, and that of --quick."""
+        self._sizes[flag.removeprefix("--").replace("-", "_")] = usual, quick
+        self.add_argument(flag, type=type(usual), help=f"{meaning} ({usual:g}; quick: {quick:g})")
+
+    def turns(
+        self, *, repeats: tuple[int, int], seconds: tuple[float, float], warm_up: tuple[float, float], of: str = ""
+    ) -> None:
+        """What `run_interleaved` asks for: each usually, and with --quick. `of`: what is measured for so long."""
+        self.size("--repeats", *repeats, "how often each is measured")
+        self.size("--seconds", *seconds, f"of one measurement{of and f' of {of}'}")
+        self.size("--warm-up", *warm_up, "seconds before the first")
+
+    def chosen(self) -> argparse.Namespace:
+        """What the command line says, with the defaults that go with it."""
+        said = self.parse_args()
+        for name, (usual, quick) in self._sizes.items():
+            if getattr(said, name) is None:
+                setattr(said, name, quick if said.quick else usual)
+        return said
 
 
 def start(contestants: Iterable[Contestant], running: ExitStack) -> None:

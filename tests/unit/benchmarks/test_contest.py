@@ -108,3 +108,42 @@ with Contestant("restless", [[sys.executable, "-c", {OBEDIENT!r}]], pausing=Fals
     parent.communicate()
     gone, _ = psutil.wait_procs([child], timeout=10)
     assert gone == [child]
+
+
+def options() -> contest.Options:
+    parser = contest.Options("What it measures.", contest.ROOT / "benchmarks" / "results" / "it.jsonl")
+    parser.turns(repeats=(5, 2), seconds=(6.0, 1.2), warm_up=(20.0, 1.0))
+    return parser
+
+
+@pytest.mark.parametrize(
+    ("words", "repeats", "seconds", "warm_up", "save"),
+    [
+        ((), 5, 6.0, 20.0, False),
+        (("--quick", "--save"), 2, 1.2, 1.0, True),
+        (("--quick", "--repeats", "9", "--warm-up", "3"), 9, 1.2, 3.0, False),
+        (("--repeats", "0"), 0, 6.0, 20.0, False),
+    ],
+)
+def test_what_is_not_said_is_as_quick_as_asked(
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+    repeats: int,
+    seconds: float,
+    warm_up: float,
+    save: bool,
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["bench_it.py", *words])
+    chosen = options().chosen()
+    assert (chosen.repeats, chosen.seconds, chosen.warm_up, chosen.save) == (repeats, seconds, warm_up, save)
+
+
+def test_help_says_both_defaults_and_where_results_go() -> None:
+    page = " ".join(options().format_help().split())
+    for words in (
+        "how often each is measured (5; quick: 2)",
+        "of one measurement (6; quick: 1.2)",
+        "seconds before the first (20; quick: 1)",
+        "append the result to benchmarks/results/it.jsonl",
+    ):
+        assert words in page
