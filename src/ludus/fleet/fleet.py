@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +20,7 @@ from ludus.config.schema import FleetConfig
 from ludus.cores import cores
 from ludus.errors import FleetError, HostRefused, ProtocolError
 from ludus.fleet import shares
+from ludus.fleet.arrivals import gathered, nothing
 from ludus.fleet.host import Host, Setup
 from ludus.fleet.standing import FleetStanding
 from ludus.fleet.supervisor import Assigned, Event, Failed, Instruction, Phase, Start, Supervisor, Tick
@@ -105,7 +105,7 @@ class HostFleet:
             raise
         self._span = self.matches * self.spec.seats  # rows of one host
         self.rows = self.hosts * self._span
-        self._nothing = _no_arrivals(self.spec)
+        self._nothing = nothing(self.spec)
 
     def recv(self, timeout_s: float, *, wait_all: bool = False) -> Arrivals:
         """What is ready, possibly nothing when the time is up or the schedule is exhausted.
@@ -356,16 +356,7 @@ class HostFleet:
             return replace(self._nothing, endings=tuple(endings))
         row = [body.row + host.index * self._span for host, body in taken]
         match = [host.match_ids(body.match) for host, body in taken]
-        _, _, reward, opens, legal, obs, _ = zip(*(body for _, body in taken), strict=True)
-        return Arrivals(
-            _joined(row),
-            _joined(match),
-            _joined(obs),
-            np.unpackbits(_joined(legal), axis=1, count=self.spec.actions, bitorder="little").view(np.bool_),
-            _joined(reward),
-            _joined(opens).view(np.bool_),
-            tuple(endings),
-        )
+        return gathered(row, match, [body for _, body in taken], endings, self.spec.actions)
 
     def _given_up(self) -> list[Host]:
         return [host for host in self._hosts if self._supervisor.phase(host.index) is Phase.GIVEN_UP]
@@ -423,21 +414,3 @@ def _wait_ms(until_s: float, wake_s: float | None) -> int | None:
         return 0
     wait_s = min(until_s, math.inf if wake_s is None else wake_s) - time.monotonic()
     return None if wait_s == math.inf else max(0, math.ceil(wait_s * 1000))
-
-
-def _no_arrivals(spec: GameSpec) -> Arrivals:
-    return Arrivals(
-        np.empty(0, np.int32),
-        np.empty(0, np.int64),
-        np.empty((0, spec.obs.nbytes), np.uint8),
-        np.empty((0, spec.actions), np.bool_),
-        np.empty(0, np.float32),
-        np.empty(0, np.bool_),
-    )
-
-
-Item = TypeVar("Item", bound=np.generic)
-
-
-def _joined(parts: Sequence[NDArray[Item]]) -> NDArray[Item]:
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
