@@ -54,10 +54,11 @@ test('the rows of one match wait a moment for more while a server works on other
 	assert.equal(sent.length, 1);
 }));
 
-test('a quarter of all rows is sent at once', () => timed(async () => {
-	const { sent } = hostWith(MATCHES / 4);
+test('half of all rows is sent at once, and less is not', () => timed(async () => {
+	const { sent: less } = hostWith(MATCHES / 2 - 1);
+	const { sent } = hostWith(MATCHES / 2);
 	await settled();
-	assert.deepEqual(sent, [[MATCHES / 2, 0]]);
+	assert.deepEqual([less, sent], [[], [[MATCHES, 0]]]);
 }));
 
 test('nothing waits when no server works on a match', () => timed(async () => {

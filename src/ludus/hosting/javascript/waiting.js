@@ -6,8 +6,8 @@ const { FrameReader, KIND, ProtocolError } = require('./frames.js');
 const { leave } = require('./process.js');
 const { SlotHost } = require('./slots.js');
 
-const GATHER_MS = 4; // for which rows wait for more, while other matches are at work
-const GATHERED_SHARE = 1 / 4; // of all rows: these are sent at once
+const GATHER_MS = 8; // for which rows wait for more, while other matches are at work
+const GATHERED_SHARE = 1 / 2; // of all rows: these are sent at once, and the other half keeps those outside at work
 
 /** Matches in `slots` have `owed`: a seat was asked and has not answered; one that owes nobody anything is at work. */
 class WaitingHost extends SlotHost {
