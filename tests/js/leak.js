@@ -153,17 +153,16 @@ class Story {
 }
 
 function forget(seat) {
-	const {observer, bytes} = seat;
+	const {observer, row} = seat;
 	for (const [name, dtype, shape] of observer.leaves()) {
 		const size = {uint8: 1, int8: 1, uint16: 2, float32: 4}[dtype] * shape.reduce((a, b) => a * b, 1);
-		bytes.fill(0x5a, observer.offsets[name], observer.offsets[name] + size); // what is between leaves stays 0
+		row.fill(0x5a, observer.offsets[name], observer.offsets[name] + size); // what is between leaves stays 0
 	}
 	seat.foes.shown.fill(undefined);
-	for (const facing of seat.foes.facing) facing.mon = null, facing.stale = true;
-	seat.matchups.estimated.fill(1);
+	for (const facing of seat.foes.facing) facing.mon = null, facing.stale = true, facing.estimated = 0b111111;
 	seat.matchups.fieldVersion = 0;
 	for (const own of seat.team.known) own.position = -1;
-	seat.team.filled.fill(1);
+	seat.team.filled = 0b111111;
 }
 
 function publicLines(battle) {

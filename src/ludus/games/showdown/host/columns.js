@@ -41,19 +41,9 @@ function fieldColumns(effects, slots, variants) {
 	];
 }
 
-// The arrays' own `fill` and `set` leave compiled code, which takes longer than these few numbers. One function for
-// each type of array: a function that meets several is compiled to look at the type every time.
-
+/** The arrays' own `fill` leaves compiled code, which takes longer than these few numbers. */
 function clearFloats(floats, at, count) {
 	for (let i = 0; i < count; i++) floats[at + i] = 0;
-}
-
-function clearBoosts(boosts, at) {
-	for (let i = 0; i < BOOSTS.length; i++) boosts[at + i] = 0;
-}
-
-function copyBoosts(source, target, at) {
-	for (let i = 0; i < BOOSTS.length; i++) target[at + i] = source[i];
 }
 
 /** Turns since `then` as a column: 8 and more are 1. */
@@ -63,5 +53,5 @@ function lasted(turn, then) {
 }
 
 module.exports = {
-	COLUMN, pokemonColumns, fieldColumns, MOVE_STATE, MATCHUP, DUEL, clearFloats, clearBoosts, copyBoosts, lasted,
+	COLUMN, pokemonColumns, fieldColumns, MOVE_STATE, MATCHUP, DUEL, clearFloats, lasted,
 };

@@ -7,6 +7,8 @@ const {MATCHUP, DUEL} = require('./columns');
 
 const TEAM = 6;
 const MOVES = 4;
+const STRIKE = 2 * MOVES; // place of the hit by a move not seen yet
+const PAIR_HITS = STRIKE + 1;
 const FIRE = 2;
 const WATER = 3;
 const SPEED = 4; // its place among the boosts
@@ -21,53 +23,57 @@ class Matchups {
 		this.seat = seat;
 		this.observer = observer;
 		this.fieldVersion = 0;
-		this.sideVersions = [0, 0];
+		this.ownVersion = 0;
+		this.foeVersion = 0;
+		this.screens = 0; // of gen 1
 		this.around = new Surroundings();
-		// of each pair the four own hits, then the four foe's: side by side, because they are looked at together
-		this.hits = new Float64Array(TEAM * observer.slots * 2 * MOVES);
-		this.strikes = new Float64Array(TEAM * observer.slots); // of a move not seen yet, by the foe
-		this.estimated = new Uint8Array(TEAM * observer.slots);
 		this.tailwind = [false, false]; // by side
 		this.reversed = false; // the slower one moves first
 	}
 
 	/** Brings the leaves `matchup`, `threat` and `duel` up to date. */
 	update() {
-		const {slots} = this.observer;
+		const {team} = this.seat;
 		this.#surroundings();
-		for (let s = 0; s < slots; s++) {
-			const mon = this.seat.foe.active[s];
-			const facing = mon !== null && !mon.fainted;
-			const foe = this.seat.foes.facing[s];
-			const {hp} = foe.fighter;
-			const hurt = facing && foe.matchedHp !== hp;
-			const foeStale = foe.stale || (hurt && foe.followsHp);
-			for (let i = 0; i < TEAM; i++) {
-				const own = this.seat.team.order[i];
-				if (own === null || !facing || own.hp <= 0) {
-					if (this.estimated[i * slots + s]) this.#clearPair(i, s);
-				} else if (foeStale || own.stale || !this.estimated[i * slots + s] || (hurt && own.followsFoesHp) ||
-					(own.hurt && foe.halves)) {
-					this.#pair(own, i, s);
-				} else {
-					if (hurt) this.#hurtFoe(i, s, hp);
-					if (own.hurt) this.#hurtOwn(i, s, own.hp);
-					if (foe.learnt < MOVES) this.#threats(own.fighter, foe.fighter, i, s, foe.learnt);
-				}
-			}
-			foe.stale = false;
-			foe.learnt = MOVES;
-			foe.matchedHp = hp;
+		for (let s = 0; s < this.observer.slots; s++) this.#against(s);
+		team.stale = team.hurt = 0;
+	}
+
+	/** All own Pokemon and the foe in slot `s`; sets of own Pokemon are one bit for each place in the team. */
+	#against(s) {
+		const {foe, foes, team} = this.seat;
+		const mon = foe.active[s];
+		const facing = foes.facing[s];
+		const {hp} = facing.fighter;
+		const hurt = facing.matchedHp !== hp;
+		const pairs = mon !== null && !mon.fainted ? team.alive : 0;
+		let again = pairs;
+		if (!facing.stale && !(hurt && facing.followsHp)) {
+			again &= team.stale | ~facing.estimated | (hurt ? team.halving : 0) | (facing.halves ? team.hurt : 0);
 		}
+		const kept = pairs & ~again;
+		const gone = facing.estimated & ~pairs;
 		for (let i = 0; i < TEAM; i++) {
-			const own = this.seat.team.order[i];
-			if (own !== null) own.stale = own.hurt = false;
+			const bit = 1 << i;
+			if (again & bit) {
+				this.#pair(team.order[i].fighter, facing.fighter, i, s);
+			} else if (kept & bit) {
+				if (hurt) this.#hurtFoe(i, s, hp);
+				if (team.hurt & bit) this.#hurtOwn(i, s, team.order[i].hp);
+				if (facing.learnt < MOVES) this.#threats(team.order[i].fighter, facing.fighter, i, s, facing.learnt);
+			} else if (gone & bit) {
+				this.#clearPair(i, s);
+			}
 		}
+		facing.estimated = pairs;
+		facing.stale = false;
+		facing.learnt = MOVES;
+		facing.matchedHp = hp;
 	}
 
 	#clearPair(i, s) {
-		const {slots, at} = this.observer;
-		const {floats} = this.seat;
+		const {slots} = this.observer;
+		const {at, floats} = this.seat;
 		const width = MATCHUP.length;
 		for (let m = 0; m < MOVES; m++) {
 			putNothing(floats, at.matchup + ((i * MOVES + m) * slots + s) * width);
@@ -75,14 +81,16 @@ class Matchups {
 		}
 		const duel = at.duel + (i * slots + s) * DUEL.length;
 		floats[duel] = floats[duel + 1] = floats[duel + 2] = floats[duel + 3] = 0;
-		this.estimated[i * slots + s] = 0;
 	}
 
-	#pair(own, i, s) {
-		const {slots, damage, data, at} = this.observer;
-		const {floats} = this.seat;
-		const foe = this.seat.foes.facing[s].fighter;
-		const mine = own.fighter;
+	/** Where the hits of a pair are kept: four of one's own, four of the foe's, one that nobody has seen. */
+	#hitsAt(i, s) {
+		return this.seat.at.hits + (i * this.observer.slots + s) * PAIR_HITS;
+	}
+
+	#pair(mine, foe, i, s) {
+		const {slots, damage, data} = this.observer;
+		const {at, doubles, floats} = this.seat;
 		const theirSide = this.seat.foe.index;
 		const mySide = this.seat.mine.index;
 		this.#blows(mine, foe, i, s);
@@ -91,20 +99,19 @@ class Matchups {
 		const best = bestMultiplier(data.effectiveness, foe, mine);
 		const lead = this.#speed(mine, mySide) - this.#speed(foe, theirSide);
 		const strike = damage.unknown(foe, mine, best);
-		this.strikes[i * slots + s] = strike;
+		doubles[this.#hitsAt(i, s) + STRIKE] = strike;
 		floats[duel] = logOf(bestMultiplier(data.effectiveness, mine, foe));
 		floats[duel + 1] = logOf(best);
 		floats[duel + 2] = clipped(this.reversed ? -lead / SPEED_LEAD : lead / SPEED_LEAD);
 		floats[duel + 3] = shareOf(strike / 2, mine.hp);
-		this.estimated[i * slots + s] = 1;
 	}
 
 	/** The moves of one's own on the foe. */
 	#blows(mine, foe, i, s) {
-		const {slots, damage, at} = this.observer;
-		const {words, floats} = this.seat;
-		const {hits, around} = this;
-		const first = (i * slots + s) * 2 * MOVES;
+		const {slots, damage} = this.observer;
+		const {at, words, floats, doubles: hits} = this.seat;
+		const {around} = this;
+		const first = this.#hitsAt(i, s);
 		const step = slots * MATCHUP.length;
 		let pair = at.matchup + i * MOVES * step + s * MATCHUP.length;
 		damage.face(mine, foe, around, this.seat.foe.index);
@@ -123,10 +130,10 @@ class Matchups {
 
 	/** The foe's moves from the one numbered `from` on. */
 	#threats(mine, foe, i, s, from) {
-		const {slots, damage, at} = this.observer;
-		const {words, floats} = this.seat;
-		const {hits, around} = this;
-		const first = ((i * slots + s) * 2 + 1) * MOVES;
+		const {damage} = this.observer;
+		const {at, words, floats, doubles: hits} = this.seat;
+		const {around} = this;
+		const first = this.#hitsAt(i, s) + MOVES;
 		const step = TEAM * MATCHUP.length;
 		let threat = at.threat + (s * MOVES + from) * step + i * MATCHUP.length;
 		damage.face(foe, mine, around, this.seat.mine.index);
@@ -153,32 +160,31 @@ class Matchups {
 
 	/** Only the target's HP has changed: the same hits, held against it. */
 	#hurtFoe(i, s, hp) {
-		const {slots, at} = this.observer;
-		for (let m = 0; m < MOVES; m++) {
-			const pair = (i * MOVES + m) * slots + s;
-			putShare(this.seat.floats, at.matchup + pair * MATCHUP.length, this.hits[(i * slots + s) * 2 * MOVES + m], hp);
-		}
+		const {at, doubles, floats} = this.seat;
+		const hits = this.#hitsAt(i, s);
+		const step = this.observer.slots * MATCHUP.length;
+		const pair = at.matchup + i * MOVES * step + s * MATCHUP.length;
+		for (let m = 0; m < MOVES; m++) putShare(floats, pair + m * step, doubles[hits + m], hp);
 	}
 
 	#hurtOwn(i, s, hp) {
-		const {slots, at} = this.observer;
-		const {floats} = this.seat;
-		for (let m = 0; m < MOVES; m++) {
-			const threat = (s * MOVES + m) * TEAM + i;
-			putShare(floats, at.threat + threat * MATCHUP.length, this.hits[((i * slots + s) * 2 + 1) * MOVES + m], hp);
-		}
-		floats[at.duel + (i * slots + s) * DUEL.length + 3] = shareOf(this.strikes[i * slots + s] / 2, hp);
+		const {at, doubles, floats} = this.seat;
+		const hits = this.#hitsAt(i, s);
+		const step = TEAM * MATCHUP.length;
+		const threat = at.threat + s * MOVES * step + i * MATCHUP.length;
+		for (let m = 0; m < MOVES; m++) putShare(floats, threat + m * step, doubles[hits + MOVES + m], hp);
+		floats[at.duel + (i * this.observer.slots + s) * DUEL.length + 3] = shareOf(doubles[hits + STRIKE] / 2, hp);
 	}
 
 	#surroundings() {
 		const {around} = this;
 		const {tracker, mine, foe} = this.seat;
 		if (this.observer.gen === 1) return this.#gen1Screens();
-		const sidesAreKnown = this.sideVersions[0] === mine.version && this.sideVersions[1] === foe.version;
+		const sidesAreKnown = this.ownVersion === mine.version && this.foeVersion === foe.version;
 		if (sidesAreKnown && this.fieldVersion === tracker.fieldVersion) return;
 		this.fieldVersion = tracker.fieldVersion;
-		this.sideVersions[0] = mine.version;
-		this.sideVersions[1] = foe.version;
+		this.ownVersion = mine.version;
+		this.foeVersion = foe.version;
 		const {effects, gen, slots} = this.observer;
 		const weather = effects.weathers[tracker.weather];
 		const sun = weather === 'sunnyday' || weather === 'desolateland';
@@ -204,16 +210,22 @@ class Matchups {
 	/** Gen 1's screens stand on the Pokemon, double a defense, and are all that surrounds it. */
 	#gen1Screens() {
 		const {reflect, lightscreen} = this.observer.effects.volatile;
-		const {physical, special} = this.around;
-		for (const side of this.seat.tracker.sides) {
-			const mon = side.active[0];
-			const onPhysical = mon !== null && mon.volatiles[reflect] > 0 ? 0.5 : 1;
-			const onSpecial = mon !== null && mon.volatiles[lightscreen] > 0 ? 0.5 : 1;
-			if (onPhysical === physical[side.index] && onSpecial === special[side.index]) continue;
-			physical[side.index] = onPhysical;
-			special[side.index] = onSpecial;
-			this.seat.foes.facing[0].stale = true;
+		const {sides} = this.seat.tracker;
+		let screens = 0;
+		for (let i = 0; i < 2; i++) {
+			const mon = sides[i].active[0];
+			if (mon === null) continue;
+			if (mon.volatiles[reflect] > 0) screens |= 1 << i;
+			if (mon.volatiles[lightscreen] > 0) screens |= 4 << i;
 		}
+		if (screens === this.screens) return;
+		this.screens = screens;
+		const {physical, special} = this.around;
+		for (let i = 0; i < 2; i++) {
+			physical[i] = screens & 1 << i ? 0.5 : 1;
+			special[i] = screens & 4 << i ? 0.5 : 1;
+		}
+		this.seat.foes.facing[0].stale = true;
 	}
 }
 
@@ -268,4 +280,4 @@ function bestMultiplier(table, from, to) {
 	return best;
 }
 
-module.exports = {Matchups};
+module.exports = {Matchups, PAIR_HITS, TEAM};

@@ -9,6 +9,7 @@
 const {Effects} = require('./effects');
 const {Rules, Tracker} = require('./tracker');
 const {Seat} = require('./seat');
+const {Places, Shelf} = require('./seat/shelf');
 const {Damage} = require('./damage');
 const {tablesOf, columns, BOOSTS} = require('./tables');
 const {pokemonColumns, fieldColumns, MOVE_STATE, MATCHUP, DUEL} = require('./columns');
@@ -35,17 +36,16 @@ class Observer {
 		this.dynamaxedAt = this.pokemonColumns.indexOf('dynamaxed'); // -1 where there is none
 		this.terastallizedAt = this.pokemonColumns.indexOf('terastallized');
 		this.offsets = {};
-		this.at = {}; // the same in items of the leaf's type
 		this.nbytes = 0;
 		for (const [name, dtype, shape] of this.leaves()) {
 			const item = BYTES[dtype];
 			this.nbytes = Math.ceil(this.nbytes / item) * item;
 			this.offsets[name] = this.nbytes;
-			this.at[name] = this.nbytes / item;
 			this.nbytes += item * shape.reduce((a, b) => a * b, 1);
 		}
-		this.fieldAt = indexOf(this.fieldColumns, this.at.field);
 		this.nbytes = Math.ceil(this.nbytes / ROW_ALIGNMENT) * ROW_ALIGNMENT;
+		this.at = new Places(this.offsets, this.nbytes, this.fieldColumns, 0); // in a row by itself
+		this.shelf = new Shelf(this);
 		this.rules = new Rules(this.data);
 	}
 
@@ -127,7 +127,7 @@ class View {
 	encode(seat, request, out, offset) {
 		const own = this.seats[seat];
 		own.update(request);
-		out.set(own.bytes, offset);
+		out.set(own.row, offset);
 	}
 
 	/** Shaping potential in [-1, 1]: half HP, half alive, meaned over the team, own less foe; the public state alone. */
@@ -144,23 +144,6 @@ function standing(side) {
 		else sum -= (1 - mon.hp) / 2;
 	}
 	return Math.max(0, sum) / side.size;
-}
-
-/** Where the columns of a leaf that begins at `start` are, and where groups of them begin. */
-function indexOf(names, start) {
-	const at = {};
-	names.forEach((name, i) => { at[name] = i; });
-	const first = prefix => names.findIndex(name => name.startsWith(prefix));
-	at.weather = first('weather_');
-	at.terrain = first('terrain_');
-	at.rooms = names.indexOf('trickroom');
-	at.own = names.indexOf('own_spikes') < 0 ? -1 : first('own_');
-	at.foe = first('foe_');
-	at.force = first('force_');
-	at.can = first('can_');
-	at.spent = first('foe_spent_');
-	for (const name of Object.keys(at)) at[name] += start;
-	return at;
 }
 
 module.exports = {Observer, View, standing};

@@ -10,8 +10,8 @@ const {Team} = require('./seat/team');
 const {TYPE_COUNT} = require('./tables');
 
 /**
- * One seat's row, kept from decision to decision: only what changed is written again. `observer.at` says where each
- * leaf begins in the view of its type.
+ * One seat's row, kept from decision to decision: only what changed is written again. `at` says where each leaf begins
+ * in the array of its type.
  */
 class Seat {
 	constructor(observer, tracker, index) {
@@ -19,11 +19,13 @@ class Seat {
 		this.tracker = tracker;
 		this.mine = tracker.sides[index];
 		this.foe = tracker.sides[1 - index];
-		const buffer = new ArrayBuffer(observer.nbytes);
-		this.bytes = new Uint8Array(buffer);
-		this.signed = new Int8Array(buffer);
-		this.words = new Uint16Array(buffer);
-		this.floats = new Float32Array(buffer);
+		const {arrays, at} = observer.shelf.take();
+		this.at = at;
+		this.bytes = arrays.bytes;
+		this.words = arrays.words;
+		this.floats = arrays.floats;
+		this.doubles = arrays.doubles;
+		this.row = arrays.bytes.subarray(at.row, at.row + observer.nbytes);
 		this.team = new Team(this);
 		this.foes = new Foes(this);
 		this.field = new Field(this);
@@ -48,15 +50,15 @@ class Seat {
 		fighter.type2 = retyped ? 0 : type2;
 		fighter.addedType = retyped ? 0 : added;
 		fighter.tera = terastallized ? tera : 0;
-		const at = this.observer.at.types + i * 3;
+		const at = this.at.types + i * 3;
 		this.bytes[at] = fighter.type1;
 		this.bytes[at + 1] = fighter.type2 || fighter.addedType;
 		this.bytes[at + 2] = tera;
 	}
 
 	clearMon(i) {
-		const {bytes, words} = this;
-		const {at, pokemonColumns} = this.observer;
+		const {at, bytes, words} = this;
+		const {pokemonColumns} = this.observer;
 		words[at.species + i] = words[at.ability + i] = words[at.item + i] = 0;
 		for (let t = 0; t < 3; t++) bytes[at.types + i * 3 + t] = 0;
 		for (let m = 0; m < MOVES; m++) words[at.moves + i * MOVES + m] = 0;

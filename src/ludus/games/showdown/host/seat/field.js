@@ -2,7 +2,7 @@
 /** The active slots' boosts and volatiles, the field, and what the request asks. */
 
 const {BOOSTS} = require('../tables');
-const {clearBoosts, clearFloats, copyBoosts, lasted} = require('../columns');
+const {clearFloats, lasted} = require('../columns');
 const {FAINTED} = require('./own');
 const {TEAM} = require('./team');
 
@@ -19,19 +19,20 @@ class Field {
 
 	#slots() {
 		const {seat} = this;
-		const {slots, effects, at} = this.observer;
+		const {at, bytes} = seat;
+		const {slots, effects} = this.observer;
 		const width = effects.volatiles.length;
 		for (let s = 0; s < 2 * slots; s++) {
 			const mon = s < slots ? seat.mine.active[s] : seat.foe.active[s - slots];
 			const boosts = at.boosts + s * BOOSTS.length;
 			const volatiles = at.volatiles + s * width;
 			if (mon === null) {
-				clearBoosts(seat.signed, boosts);
-				seat.bytes.fill(0, volatiles, volatiles + width);
+				bytes.fill(0, boosts, boosts + BOOSTS.length);
+				bytes.fill(0, volatiles, volatiles + width);
 				continue;
 			}
-			copyBoosts(mon.boosts, seat.signed, boosts);
-			for (let i = 0; i < width; i++) seat.bytes[volatiles + i] = mon.volatiles[i];
+			for (let i = 0; i < BOOSTS.length; i++) bytes[boosts + i] = mon.boosts[i]; // the leaf reads them as signed
+			for (let i = 0; i < width; i++) bytes[volatiles + i] = mon.volatiles[i];
 		}
 	}
 
@@ -40,28 +41,28 @@ class Field {
 		const {tracker, mine, foe} = seat;
 		const {slots, variants} = observer;
 		const out = seat.floats;
-		const at = observer.fieldAt;
+		const at = seat.at.columns;
 		const {turn} = tracker;
-		clearFloats(out, observer.at.field, observer.fieldColumns.length);
+		clearFloats(out, seat.at.field, observer.fieldColumns.length);
 		if (tracker.weather >= 0) {
 			out[at.weather + tracker.weather] = 1;
-			out[at.weather_turns] = lasted(turn, tracker.weatherSince);
+			out[at.weatherTurns] = lasted(turn, tracker.weatherSince);
 		}
 		if (tracker.terrain >= 0) {
 			out[at.terrain + tracker.terrain] = 1;
-			out[at.terrain_turns] = lasted(turn, tracker.terrainSince);
+			out[at.terrainTurns] = lasted(turn, tracker.terrainSince);
 		}
 		for (let i = 0; i < tracker.rooms.length; i++) {
 			if (tracker.rooms[i] > 0) {
 				out[at.rooms + i] = 1;
-				if (i === 0) out[at.trickroom_turns] = lasted(turn, tracker.roomSince[i]);
+				if (i === 0) out[at.trickRoomTurns] = lasted(turn, tracker.roomSince[i]);
 			}
 		}
 		this.#side(mine, at.own);
 		this.#side(foe, at.foe);
 		out[at.turn] = Math.min(turn, 500) / 100;
-		const kind = request.teamPreview ? at.request_preview : request.forceSwitch ? at.request_switch :
-			request.active ? at.request_move : -1;
+		const kind = request.teamPreview ? at.requestPreview : request.forceSwitch ? at.requestSwitch :
+			request.active ? at.requestMove : -1;
 		if (kind >= 0) out[kind] = 1;
 		for (let s = 0; s < slots; s++) {
 			if (request.forceSwitch && request.forceSwitch[s]) out[at.force + s] = 1;
@@ -75,9 +76,9 @@ class Field {
 		let alive = 0;
 		const {pokemon} = request.side;
 		for (let i = 0; i < pokemon.length; i++) if (pokemon[i].condition !== FAINTED) alive++;
-		out[at.foe_unrevealed] = seat.foes.unseen / TEAM;
-		out[at.own_alive] = alive / TEAM;
-		out[at.foe_alive] = (foe.size - foe.fainted) / TEAM;
+		out[at.foeUnrevealed] = seat.foes.unseen / TEAM;
+		out[at.ownAlive] = alive / TEAM;
+		out[at.foeAlive] = (foe.size - foe.fainted) / TEAM;
 	}
 
 	#side(side, at) {

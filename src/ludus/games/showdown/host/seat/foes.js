@@ -18,6 +18,7 @@ class Facing {
 		this.followsHp = false; // has a move like Eruption, or Multiscale
 		this.halves = false; // has a move like Super Fang
 		this.matchedHp = 0; // what the match-ups in the row were held against
+		this.estimated = 0; // one bit for each own Pokemon whose match-ups are in the row
 		this.fighter = new Fighter();
 	}
 }
@@ -65,8 +66,7 @@ class Foes {
 		this.versions[i] = version;
 		this.seat.clearMon(TEAM + i);
 		const {observer} = this;
-		const {at} = observer;
-		const {words, floats: out} = this.seat;
+		const {at, words, floats: out} = this.seat;
 		const row = at.pokemon + (TEAM + i) * observer.pokemonColumns.length;
 		if (mon === null) {
 			if (hidden) out[row + COLUMN.hp] = out[row + COLUMN.alive] = out[row + COLUMN.present] = 1;

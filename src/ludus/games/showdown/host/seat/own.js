@@ -26,14 +26,11 @@ class Own {
 		this.slot = -1; // >= 0 while active
 		this.shown = null; // how everybody sees it
 		this.shownVersion = 0;
-		this.hp = 1;
-		this.hurt = false; // only its HP has changed
-		this.stale = true; // its match-ups must be estimated again
-		this.followsFoesHp = false; // has a move like Super Fang
 		this.ident = ident;
 		this.name = ident.slice(4);
 		this.details = '';
 		this.condition = '';
+		this.hp = 1;
 		this.itemId = null;
 		this.item = 0;
 		this.teraType = null;

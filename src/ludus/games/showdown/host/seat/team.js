@@ -15,8 +15,13 @@ class Team {
 		this.observer = seat.observer;
 		this.known = [];
 		this.order = new Array(TEAM).fill(null);
-		this.filled = new Uint8Array(TEAM); // rows that hold something
 		this.twins = false; // two of them have one name
+		// one bit for each place in the team, so that most decisions need not look at who is on the bench
+		this.filled = 0; // its row holds something
+		this.alive = 0;
+		this.hurt = 0; // only its HP has changed
+		this.stale = 0; // its match-ups must be estimated again
+		this.halving = 0; // has a move like Super Fang
 	}
 
 	update(request) {
@@ -41,8 +46,9 @@ class Team {
 			this.#write(own, entry, i, slot >= 0 && request.active ? request.active[slot] : null);
 		}
 		for (let i = count; i < TEAM; i++) {
-			if (!this.filled[i]) continue;
-			this.filled[i] = 0;
+			if ((this.filled & 1 << i) === 0) continue;
+			this.filled &= ~(1 << i);
+			this.alive &= ~(1 << i);
 			this.order[i] = null;
 			this.seat.clearMon(i);
 		}
@@ -76,7 +82,10 @@ class Team {
 
 	#place(own, i) {
 		const before = this.order.indexOf(own);
-		if (before >= 0) this.order[before] = null;
+		if (before >= 0) {
+			this.order[before] = null;
+			this.alive &= ~(1 << before);
+		}
 		this.order[i] = own;
 		own.position = -1;
 		return own;
@@ -116,9 +125,8 @@ class Team {
 		const looks = slot >= 0 && shown !== null && (shown.transformed || shown.shown !== shown.species);
 		const species = looks ? shown.shown : own.species;
 		const terastallized = !!entry.terastallized;
-		this.filled[i] = 1;
-		const {at} = observer;
-		const {words, floats: out} = this.seat;
+		this.filled |= 1 << i;
+		const {at, words, floats: out} = this.seat;
 		const ability = this.#ability(own, shown);
 		words[at.species + i] = species;
 		words[at.ability + i] = ability;
@@ -133,6 +141,8 @@ class Team {
 		const row = at.pokemon + i * observer.pokemonColumns.length;
 		clearFloats(out, row, observer.pokemonColumns.length);
 		const alive = own.hp > 0;
+		if (alive) this.alive |= 1 << i;
+		else this.alive &= ~(1 << i);
 		out[row + COLUMN.hp] = own.hp;
 		out[row + COLUMN.alive] = alive ? 1 : 0;
 		out[row + COLUMN.present] = 1;
@@ -195,8 +205,8 @@ class Team {
 			own.matchedTera === fighter.tera && own.matchedMaxhp === fighter.maxhp) {
 			if (own.matchedHp === own.hp) return;
 			own.matchedHp = own.hp;
-			own.hurt = true;
-			if (own.followsOwnHp) own.stale = true;
+			this.hurt |= 1 << i;
+			if (own.followsOwnHp) this.stale |= 1 << i;
 			return;
 		}
 		own.matchedAt = i;
@@ -210,13 +220,13 @@ class Team {
 		own.matchedTera = fighter.tera;
 		own.matchedMaxhp = fighter.maxhp;
 		own.matchedHp = own.hp;
-		own.stale = true;
+		this.stale |= 1 << i;
+		this.halving &= ~(1 << i);
 		const {damage} = this.observer;
-		own.followsFoesHp = false;
 		own.followsOwnHp = damage.scaled[fighter.ability] > 0;
 		for (let m = 0; m < MOVES; m++) {
-			const move = this.seat.words[this.observer.at.moves + i * MOVES + m];
-			if (damage.followsTargetsHp(move)) own.followsFoesHp = true;
+			const move = this.seat.words[this.seat.at.moves + i * MOVES + m];
+			if (damage.followsTargetsHp(move)) this.halving |= 1 << i;
 			if (damage.followsUsersHp(move)) own.followsOwnHp = true;
 		}
 	}
@@ -230,7 +240,7 @@ class Team {
 
 	/** Writes the moves and returns whether they are others than before. */
 	#moves(own, entry, i, active) {
-		const {data, at} = this.observer;
+		const {data} = this.observer;
 		const {moves} = entry;
 		for (let m = 0; m < MOVES; m++) {
 			const id = m < moves.length ? moves[m] : '';
@@ -239,7 +249,7 @@ class Team {
 			own.setMove(m, id === '' ? 0 : data.moves.row(id));
 		}
 		const {shown} = own;
-		const {words, floats} = this.seat;
+		const {at, words, floats} = this.seat;
 		const width = MOVE_STATE.length;
 		const last = own.slot >= 0 && shown !== null ? shown.lastMove : 0;
 		const offered = active !== null ? active.moves : null;

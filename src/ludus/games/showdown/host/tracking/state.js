@@ -2,7 +2,6 @@
 /** The nouns of the tracker, and the changes that several kinds of lines make to them. */
 
 const {STATUSES, NONE} = require('../tables');
-const {clearBoosts} = require('../columns');
 
 const STATUS_INDEX = new Map(STATUSES.map((status, i) => [status, i + 1]));
 
@@ -107,8 +106,8 @@ function resetLooks(tracker, mon) {
 }
 
 function leaveField(tracker, mon) {
-	clearBoosts(mon.boosts, 0);
-	const {volatiles} = mon;
+	const {boosts, volatiles} = mon;
+	for (let i = 0; i < boosts.length; i++) boosts[i] = 0;
 	for (let i = 0; i < volatiles.length; i++) volatiles[i] = 0;
 	mon.dynamaxed = false;
 	mon.lastMove = 0;
