@@ -26,6 +26,7 @@ class Own {
 		this.slot = -1; // >= 0 while active
 		this.shown = null; // how everybody sees it
 		this.shownVersion = 0;
+		this.namesThen = 0; // how often anybody on its side was given a name, when it was looked for
 		this.ident = ident;
 		this.name = ident.slice(4);
 		this.details = '';
@@ -97,12 +98,14 @@ class Own {
 		this.moves[m * MOVE_CELLS + PP] = -1;
 	}
 
+	/** Keeps what a request tells of move `m`, and returns what share of its PP is left. */
 	seePp(m, {pp, maxpp}) {
 		const {moves} = this;
 		const at = m * MOVE_CELLS;
 		moves[at + PP] = pp;
 		moves[at + MAX_PP] = maxpp;
 		moves[at + USES_THEN] = publicUses(this.shown, moves[at + ROW]);
+		return pp / maxpp;
 	}
 
 	ppLeft(m, data) {

@@ -31,9 +31,10 @@ class Team {
 		for (let i = 0; i < count; i++) {
 			const entry = entries[i];
 			let own = this.order[i];
-			if (own !== null && own.entry === entry && own.slot < 0 && own.position === i && isUpToDate(own)) continue;
+			if (own !== null && own.entry === entry && own.slot < 0 && own.position === i && this.#isUpToDate(own)) continue;
 			if (own === null || own.ident !== entry.ident || this.#ambiguous(own, entry)) own = this.#find(entry, i);
 			own.entry = entry;
+			own.namesThen = this.seat.mine.names;
 			const slot = entry.active && !preview ? i : -1;
 			const shown = slot >= 0 ? this.seat.mine.active[slot] : own.shown ?? this.#named(own.name);
 			if (own.position === i && slot < 0 && own.slot < 0 && own.condition === entry.condition &&
@@ -52,6 +53,12 @@ class Team {
 			this.order[i] = null;
 			this.seat.clearMon(i);
 		}
+	}
+
+	/** Whether a Pokemon on the bench, told of by the very entry as before, looks as it did to everybody. */
+	#isUpToDate({entry, shown, shownVersion, namesThen}) {
+		if (entry.active) return false;
+		return shown !== null ? shownVersion === shown.version : namesThen === this.seat.mine.names;
 	}
 
 	/** Two Pokemon of one name: tell them apart by their stats. */
@@ -258,6 +265,7 @@ class Team {
 			let row = own.move(m);
 			let index = m;
 			let disabled = 0;
+			let left = -1;
 			if (offered !== null) {
 				if (m >= offered.length) {
 					row = 0;
@@ -266,7 +274,7 @@ class Team {
 					index = own.moveIndex(move.id, m);
 					row = index >= 0 ? own.move(index) : data.moves.row(move.id);
 					if (move.disabled) disabled = 1;
-					if (index >= 0 && move.maxpp > 0) own.seePp(index, move);
+					if (index >= 0 && move.maxpp > 0) left = own.seePp(index, move);
 				}
 			}
 			const place = at.moves + i * MOVES + m;
@@ -276,17 +284,12 @@ class Team {
 				movesChanged = true;
 			}
 			floats[state] = row > 0 ? 1 : 0;
-			floats[state + 1] = row > 0 && index >= 0 ? own.ppLeft(index, data) : row > 0 ? 1 : 0;
+			floats[state + 1] = row === 0 ? 0 : left >= 0 ? left : index >= 0 ? own.ppLeft(index, data) : 1;
 			floats[state + 2] = disabled;
 			floats[state + 3] = row > 0 && row === last ? 1 : 0;
 		}
 		return movesChanged;
 	}
-}
-
-/** Whether a Pokemon on the bench, told of by the very entry as before, looks as it did to everybody. */
-function isUpToDate({entry, shown, shownVersion}) {
-	return !entry.active && shown !== null && shownVersion === shown.version;
 }
 
 function statsKey(entry) {

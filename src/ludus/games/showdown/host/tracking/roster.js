@@ -61,7 +61,7 @@ function sendOut(tracker, passing) {
 	if (tracker.gen >= 5) mon.snapshot = snapshot(mon);
 	if (mon.fainted) mon.fainted = false; // an illusion fainted in its name
 	mon.seen = true;
-	mon.name = name;
+	if (mon.name !== name) rename(mon, name);
 	if (mon.details !== bare || !known) readDetails(tracker, mon, bare);
 	mon.terastallized = false; // the line says so if it is; an illusion is not
 	if (tera >= 0) terastallize(tracker, mon, details.slice(tera + 7));
@@ -71,6 +71,11 @@ function sendOut(tracker, passing) {
 	if (mon.status === TOXIC) mon.statusTurns = 0;
 	resetLooks(tracker, mon);
 	readCondition(tracker, mon, 2);
+}
+
+function rename(mon, name) {
+	mon.name = name;
+	mon.side.names++;
 }
 
 function identify(tracker, side, name, details, slot) {
@@ -175,7 +180,7 @@ function unmask(tracker) {
 	const before = mask.snapshot ?? snapshot(mask);
 	const real = identify(tracker, side, tracker.field(0).slice(5), tracker.field(1), slot);
 	if (real === mask) return;
-	real.name = tracker.field(0).slice(5);
+	rename(real, tracker.field(0).slice(5));
 	readDetails(tracker, real, tracker.field(1));
 	resetLooks(tracker, real);
 	real.seen = true;
@@ -190,6 +195,7 @@ function unmask(tracker) {
 	}
 	side.active[slot] = real;
 	for (const key of OF_THE_MASK) mask[key] = before[key];
+	side.names++;
 	mask.uses.set(before.uses);
 	for (let i = mask.moveCount; i < 4; i++) mask.moves[i] = mask.uses[i] = 0;
 	mask.boosts.fill(0);

@@ -52,6 +52,7 @@ class Side {
 	constructor(index, slots, effects) {
 		this.index = index;
 		this.mons = []; // in order of reveal; team preview counts as one
+		this.names = 0; // grows when one of them gets a name
 		this.active = new Array(slots).fill(null);
 		this.size = 6;
 		this.fainted = 0;
