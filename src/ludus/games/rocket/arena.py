@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from operator import attrgetter
 from typing import Any
 
@@ -13,20 +14,16 @@ OCTANE = 0
 BLUE, ORANGE = 0, 1
 BOOST_PER_S = 33.3  # as in RLGym; RocketSim has a third of 100
 
-FLAGS = (  # of a car's state, beside what get_gym_state gives
+SWITCHES = (  # of a car's state, beside what get_gym_state gives
     "last_controls.jump",
-    "handbrake_val",
     "has_jumped",
     "is_jumping",
     "has_flipped",
-    "flip_time",
     "has_double_jumped",
-    "air_time_since_jump",
-    "demo_respawn_timer",
-    "time_spent_boosting",
     "is_supersonic",
 )
-read_flags = attrgetter(*FLAGS)
+AMOUNTS = ("handbrake_val", "flip_time", "air_time_since_jump", "demo_respawn_timer", "time_spent_boosting")
+read_flags = attrgetter(*SWITCHES, *AMOUNTS)
 
 
 class Pitch:
@@ -43,6 +40,7 @@ class Pitch:
         self.cars: list[Any] = []
         self.pads: list[Any] = self.arena.get_boost_pads()
         self._rest = simulator.CarControls()
+        self._state_of = simulator.Car.get_state
         self._seat: dict[int, int] = {}  # by a car's id
         self.touches: list[int] = []  # the seat of each tick in contact with the ball since they were last read
         self.scored: int | None = None  # the team that did
@@ -70,6 +68,10 @@ class Pitch:
             car.set_controls(wanted)
         if ticks > late:
             self.arena.step(ticks - late)
+
+    def flags(self) -> Iterator[bool | float]:
+        """Of each car its switches, then its amounts."""
+        return chain.from_iterable(map(read_flags, map(self._state_of, self.cars)))
 
     def _set(self, start: Start) -> None:
         simulator = self._simulator

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
+from operator import attrgetter
 from struct import Struct
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ludus.games.rocket import field
-from ludus.games.rocket.arena import FLAGS, Pitch, read_flags
+from ludus.games.rocket.arena import AMOUNTS, SWITCHES, Pitch
 
 Floats = NDArray[np.float32]
 Where = NDArray[np.intp] | slice
 
 _HALF_TICK_S = 0.5 / field.TICKS_PER_S  # more than countdowns are off by rounding
-_COOLDOWN = bytes(4 * field.PADS)  # room for it
+_STATE = np.dtype([("switches", np.bool_, len(SWITCHES)), ("amounts", np.float32, len(AMOUNTS))], align=True)
+_PACKED = f"{len(SWITCHES)}?{len(AMOUNTS)}f"  # the same for struct, which takes ten times as long to make truths floats
+_as_it_lies = attrgetter("T")  # in memory: what RocketSim gives goes column by column
 
 # columns of a body, of a car where two are given
 BALL, CAR = 25, 36  # numbers of a body in get_gym_state
@@ -25,7 +27,7 @@ BALL_POSITION, BALL_VELOCITY, BALL_SPIN = slice(0, 3), slice(7, 10), slice(10, 1
 GOALS, SAVES, SHOTS, DEMOS, PICKUPS, DEMOLISHED, ON_GROUND = 2, 3, 4, 5, 6, 7, 8
 BOOST, POSITION, VELOCITY, SPIN = 10, slice(11, 14), slice(18, 21), slice(21, 24)
 FORWARD, RIGHT, UP = slice(24, 27), slice(27, 30), slice(30, 33)
-FLAG = {name: index for index, name in enumerate(FLAGS)}
+FLAG = {name: index for index, name in enumerate((*SWITCHES, *AMOUNTS))}
 
 
 class Columns:
@@ -36,7 +38,7 @@ class Columns:
         self.pads = slice(0, 2 * field.PADS)  # whether they can be taken
         self.ball = slice(self.pads.stop, self.pads.stop + 2 * BALL)
         self.bodies = slice(self.ball.stop, self.ball.stop + 2 * CAR * cars)
-        self.flags = slice(self.bodies.stop, self.bodies.stop + len(FLAGS) * cars)
+        self.flags = slice(self.bodies.stop, self.bodies.stop + len(FLAG) * cars)
         self.cooldown = slice(self.flags.stop, self.flags.stop + field.PADS)
         self.width = self.cooldown.stop
 
@@ -48,7 +50,7 @@ class Scene:
     numbers: Floats  # [n, width] of Columns; those below are views of it
     ball: Floats  # [n, 25, 2]
     cars: Floats  # [n, C, 36, 2]
-    flags: Floats  # [n, C, F] by arena.FLAGS
+    flags: Floats  # [n, C, F] by FLAG
     cooldown: Floats  # [n, 34] seconds until a boost pad can be taken again
     touches: NDArray[np.int64]  # [n, C] ticks of contact with the ball during the step
     scored: NDArray[np.int64]  # [n] team that scored during the step, else -1
@@ -60,7 +62,7 @@ class Scene:
             numbers,
             numbers[:, at.ball].reshape(n, BALL, 2),
             numbers[:, at.bodies].reshape(n, at.cars, CAR, 2),
-            numbers[:, at.flags].reshape(n, at.cars, len(FLAGS)),
+            numbers[:, at.flags].reshape(n, at.cars, len(FLAG)),
             numbers[:, at.cooldown],
             touches,
             scored,
@@ -74,7 +76,8 @@ class SceneReader:
 
     def __init__(self, arenas: int, cars: int) -> None:
         self._at = Columns(cars)
-        self._pack = Struct(f"{cars * len(FLAGS)}f").pack
+        self._pack = Struct(_PACKED * cars).pack
+        self._room = bytes(4 * (self._at.width - self._at.flags.start))  # for flags and cooldowns, in a row
         self._cooldown = np.zeros((arenas, field.PADS), np.float32)
         self._clear()
 
@@ -86,14 +89,14 @@ class SceneReader:
 
         Its numbers become bytes at once: what RocketSim makes for them is freed, and its memory is still near when the
         next arena asks for as much."""
-        bodies = pitch.arena.get_gym_state()
-        flags = chain.from_iterable([read_flags(car.get_state()) for car in pitch.cars])
-        row = b"".join([*[each.T for each in bodies[1:]], self._pack(*flags), _COOLDOWN])  # .T: as they lie in memory
+        states = self._pack(*pitch.flags())
+        row = b"".join([*map(_as_it_lies, pitch.arena.get_gym_state()[1:]), self._room])
         if pitch.touches:
             self._touches[len(self._rows)], pitch.touches = pitch.touches, []
         if pitch.scored is not None:
             self._scored[len(self._rows)] = pitch.scored
         self._rows.append(row)
+        self._states.append(states)
         self._slots.append(slot)
         self._pitches.append(pitch)
 
@@ -108,6 +111,8 @@ class SceneReader:
         for place, team in self._scored.items():
             scored[place] = team
         seen = Scene.of(numbers, at, touches, scored)
+        states = np.frombuffer(b"".join(self._states), _STATE).reshape(n, at.cars)
+        seen.flags[:, :, : len(SWITCHES)], seen.flags[:, :, len(SWITCHES) :] = states["switches"], states["amounts"]
         self._cool(numbers[:, at.pads][:, ::2] != 0, seen.cooldown, passed_s)
         self._clear()
         return seen
@@ -115,6 +120,7 @@ class SceneReader:
     def _clear(self) -> None:
         self._slots: list[int] = []
         self._rows: list[bytes] = []
+        self._states: list[bytes] = []
         self._touches: dict[int, list[int]] = {}
         self._scored: dict[int, int] = {}
         self._pitches: list[Pitch] = []
