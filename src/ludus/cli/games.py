@@ -39,17 +39,18 @@ def _page(game: Game) -> RenderableType:
     presets, options = Table.grid(padding=(0, 2)), Table.grid(padding=(0, 2))
     for table in (presets, options):
         table.add_column(style="cyan", no_wrap=True)
+    options.add_column(overflow="fold")
     for path in sorted(game.presets.glob("*.yaml")):
         presets.add_row(path.stem, Text(_first_comment(path)))
     for option, default, allowed in _options(game):
-        options.add_row(f"options.{option}", default, Text(allowed, style="dim"))
+        options.add_row(f"options.{option}", Text(default), Text(allowed, style="dim"))
+    formats = () if game.formats is None else game.formats()
     parts: list[tuple[str, RenderableType]] = [
-        ("presets", presets),
-        ("opponents", Text(", ".join(game.scripted))),
+        *([("presets", presets)] if presets.row_count else []),
+        *([("opponents", Text(", ".join(game.scripted)))] if game.scripted else []),
         ("options, their defaults and what they may be", options),
+        *([("formats", Text(", ".join(formats)))] if formats else []),
     ]
-    if game.formats is not None:
-        parts.append(("formats", Text(", ".join(game.formats()))))
     lines: list[RenderableType] = [Text.assemble((game.name, "bold cyan"), f"  {game.summary}")]
     for title, part in parts:
         lines += [Padding(Text(title, style="bold"), (0, 0, 0, 2)), Padding(part, (0, 0, 0, 4))]
@@ -67,7 +68,12 @@ def _options(game: Game) -> list[tuple[str, str, str]]:
     info = inspect.type_info(game.options)
     assert isinstance(info, inspect.StructType)
     defaults = msgspec.to_builtins(game.options())
-    rendered = {name: render({"value": value}).removeprefix("value:").strip() for name, value in defaults.items()}
+    rendered = {
+        name: f"[{', '.join(map(str, value))}]"
+        if isinstance(value, list | tuple)
+        else render({"value": value}).removeprefix("value:").strip()
+        for name, value in defaults.items()
+    }
     return [(field.encode_name, rendered[field.encode_name], describe(field.type)) for field in info.fields]
 
 

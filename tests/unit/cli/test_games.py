@@ -27,6 +27,20 @@ def test_one_game_can_be_asked_for() -> None:
     assert "showdown" not in result.output
 
 
+def test_what_a_game_does_not_have_is_left_out() -> None:
+    alone = CliRunner().invoke(app, ["games", "gymnasium"]).output
+    assert "presets" in alone
+    assert "opponents" not in alone
+    command = CliRunner().invoke(app, ["games", "command"]).output
+    assert "opponents" in command
+    assert "presets" not in command
+
+
+def test_a_list_is_shown_as_it_would_be_written() -> None:
+    page = CliRunner().invoke(app, ["games", "showdown-server"], terminal_width=140).output
+    assert "[ws://127.0.0.1:8000/" in page
+
+
 def test_an_unknown_game_is_refused_with_the_nearest() -> None:
     result = CliRunner().invoke(app, ["games", "shodown"])
     assert isinstance(result.exception, ConfigError)
