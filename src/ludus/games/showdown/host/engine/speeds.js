@@ -15,7 +15,8 @@ module.exports = function patchSpeeds({replace, Battle, Pokemon}) {
 	replace(Battle.prototype, 'eachEvent', '0b3e65ebf167', () => function (eventid, effect, relayVar) {
 		const actives = this.getAllActive();
 		if (!effect && this.effect) effect = this.effect;
-		this.speedSort(actives, compareSpeeds);
+		this.speedSort(actives, compareSpeeds); // also where nobody listens: a tie draws from the generator
+		if (isQuiet(this, eventid, actives)) return;
 		for (let i = 0; i < actives.length; i++) this.runEvent(eventid, actives[i], null, effect, relayVar);
 		if (eventid === 'Weather' && this.gen >= 7) this.eachEvent('Update');
 	});
@@ -70,6 +71,12 @@ module.exports = function patchSpeeds({replace, Battle, Pokemon}) {
 		return statName === 'spe' && stat > 10000 && !battle.format.battle?.trunc ? 10000 : stat;
 	});
 };
+
+/** Whether running the event on each of the active Pokemon would do nothing at all. */
+function isQuiet(battle, eventid, actives) {
+	if (eventid === 'Weather' || battle.debugMode || battle.eventDepth >= 8 || actives.length === 0) return false;
+	return !mayBeHeard(battle, eventid, actives[0]);
+}
 
 function compareSpeeds(a, b) {
 	return b.speed - a.speed;
