@@ -29,6 +29,18 @@ module.exports = function patchFaints({replace, Battle, toID}) {
 		this.runEvent('AfterFaint', last.target, last.source, last.effect, length);
 		return false;
 	});
+
+	replace(Battle.prototype, 'checkFainted', '14fa60ff94cf', () => function () {
+		const {sides} = this;
+		for (let i = 0; i < sides.length; i++) {
+			const {active} = sides[i];
+			for (let j = 0; j < active.length; j++) {
+				if (!active[j].fainted) continue;
+				active[j].status = 'fnt';
+				active[j].switchFlag = true;
+			}
+		}
+	});
 };
 
 function faint(battle, {target: pokemon, source, effect}, toID) {

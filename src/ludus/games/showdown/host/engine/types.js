@@ -6,8 +6,11 @@ module.exports = function patchTypes({replace, ModdedDex}) {
 		const sourceType = typeof source !== 'string' ? source.type : source;
 		if (typeof target === 'string') return !isImmune(this, sourceType, target);
 		const typing = target.getTypes?.() || target.types || target;
-		if (!areNames(typing)) return stock.call(this, sourceType, typing);
-		for (let i = 0; i < typing.length; i++) if (isImmune(this, sourceType, typing[i])) return false;
+		if (!Array.isArray(typing)) return stock.call(this, sourceType, typing);
+		for (let i = 0; i < typing.length; i++) {
+			if (typeof typing[i] !== 'string') return stock.call(this, sourceType, typing);
+			if (isImmune(this, sourceType, typing[i])) return false;
+		}
 		return true;
 	});
 
@@ -15,9 +18,12 @@ module.exports = function patchTypes({replace, ModdedDex}) {
 		const sourceType = typeof source !== 'string' ? source.type : source;
 		if (typeof target === 'string') return effectiveness(this, sourceType, target);
 		const typing = target.getTypes?.() || target.types || target;
-		if (!areNames(typing)) return stock.call(this, sourceType, typing);
+		if (!Array.isArray(typing)) return stock.call(this, sourceType, typing);
 		let total = 0;
-		for (let i = 0; i < typing.length; i++) total += effectiveness(this, sourceType, typing[i]);
+		for (let i = 0; i < typing.length; i++) {
+			if (typeof typing[i] !== 'string') return stock.call(this, sourceType, typing);
+			total += effectiveness(this, sourceType, typing[i]);
+		}
 		return total;
 	});
 };
@@ -30,10 +36,4 @@ function effectiveness(dex, sourceType, name) {
 
 function isImmune(dex, sourceType, name) {
 	return dex.types.get(name)?.damageTaken[sourceType] === 3;
-}
-
-function areNames(typing) {
-	if (!Array.isArray(typing)) return false;
-	for (let i = 0; i < typing.length; i++) if (typeof typing[i] !== 'string') return false;
-	return true;
 }
