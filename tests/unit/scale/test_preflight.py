@@ -13,11 +13,11 @@ from ludus.scale import preflight
 from ludus.spec import GameSpec, ObsSpec
 
 
-@pytest.mark.parametrize("preset", ["nim-stages", "gen1-stages", "rocket-stages"])
+@pytest.mark.parametrize("preset", ["nim-stages", "gen1-stages", "rocket", "rocket-stages"])
 def test_presets_with_stages_can_be_done(preset: str) -> None:
     config = load.load(prepare.presets()[preset], options_of=prepare.options_of)
     stages = preflight.stages(config, registry.load(config.game))
-    assert len(stages) == len(config.curriculum) > 2
+    assert len(stages) == len(config.curriculum) > 1
 
 
 @pytest.mark.parametrize(
