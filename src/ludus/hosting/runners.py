@@ -9,7 +9,7 @@ import threading
 import time
 import traceback
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol, cast
 
 from ludus.hosting.loops import punctual_loop
@@ -35,8 +35,8 @@ Tell = Callable[[Outcome], None]  # from any thread
 class Runner(Protocol):
     def begin(self, tell: Tell) -> None: ...
 
-    def play(self, job: Job) -> None:
-        """Begin it and return; the outcome is told when it is there."""
+    def play(self, jobs: Sequence[Job]) -> None:
+        """Begin them and return; an outcome is told when it is there."""
         ...
 
     def give_up(self, slot: int) -> None:
@@ -60,8 +60,9 @@ class ThreadRunner:
         self._tell = tell
         self._workers = [self._worker(slot) for slot in range(self._slots)]
 
-    def play(self, job: Job) -> None:
-        self._workers[job.slot][1].put(job)
+    def play(self, jobs: Sequence[Job]) -> None:
+        for job in jobs:
+            self._workers[job.slot][1].put(job)
 
     def give_up(self, slot: int) -> None:
         self._workers[slot][1].put(None)
@@ -110,11 +111,11 @@ class LoopRunner:
         self._tell = tell
         self._thread.start()
 
-    def play(self, job: Job) -> None:
-        self._order(job)
+    def play(self, jobs: Sequence[Job]) -> None:
+        self._order(jobs)
 
     def give_up(self, slot: int) -> None:
-        self._order(slot)
+        self._order((slot,))
 
     def close(self, grace_s: float) -> None:
         stopping = asyncio.run_coroutine_threadsafe(self._stop(grace_s), self._loop)
@@ -122,9 +123,9 @@ class LoopRunner:
         if not self._thread.is_alive():
             stopping.result()
 
-    def _order(self, order: Job | int) -> None:
-        self._orders.append(order)
-        if len(self._orders) == 1:  # else the loop has been woken for the ones before
+    def _order(self, orders: Sequence[Job | int]) -> None:
+        self._orders.extend(orders)
+        if len(self._orders) <= len(orders):  # else the loop has been woken for the ones before
             self._loop.call_soon_threadsafe(self._take)
 
     def _run(self) -> None:

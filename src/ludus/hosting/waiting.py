@@ -33,6 +33,7 @@ class WaitingMatches:
         self._events: queue.SimpleQueue[Frame | Outcome | Exception | None] = queue.SimpleQueue()
         self._tickets = count()
         self._working: dict[int, tuple[int, float]] = {}  # slot -> ticket, when its time is up; the oldest first
+        self._jobs: list[Job] = []  # that the runner has not got yet
         self._given_up = 0
         self._owed = 1  # answers: the opening is one
         self._gathering_since: float | None = None
@@ -47,6 +48,7 @@ class WaitingMatches:
         self._settle(time.monotonic())
         threading.Thread(target=self._read, args=(channel,), name="frames", daemon=True).start()
         while self._take_events():
+            self._let_play()
             now_s = time.monotonic()
             self._give_up_late_ones(now_s)
             self._settle(now_s)
@@ -107,7 +109,13 @@ class WaitingMatches:
     def _play(self, slot: Slot, actions: Mapping[int, int] | None) -> None:
         ticket = next(self._tickets)
         self._working[slot.index] = ticket, time.monotonic() + self._game.deadline_s
-        self._runner.play(Job(slot.index, ticket, slot.seed, actions))
+        self._jobs.append(Job(slot.index, ticket, slot.seed, actions))
+
+    def _let_play(self) -> None:
+        """All at once: a runner that was woken for the first would take turns with this thread for the others."""
+        if self._jobs:
+            jobs, self._jobs = self._jobs, []
+            self._runner.play(jobs)
 
     def _became(self, outcome: Outcome) -> None:
         """A match has come to its next turn, or failed. One that was given up meanwhile does not count any more."""
@@ -135,6 +143,7 @@ class WaitingMatches:
     def _settle(self, now_s: float) -> None:
         """Send what is ready, when enough has come together or it has waited long enough."""
         while True:
+            self._let_play()
             kept = 1 if self._working else 0
             if not self._table.ready and self._owed == kept:
                 self._gathering_since = None
