@@ -28,6 +28,7 @@ from benchmarks import contest
 
 from ludus.games.rocket.arena import Pitch, controls_of
 from ludus.games.rocket.controls import ACTIONS
+from ludus.games.rocket.field import TICKS_PER_S
 from ludus.games.rocket.host import make_game
 from ludus.games.rocket.matches import RocketMatches, spec_of
 from ludus.games.rocket.options import RocketOptions
@@ -109,16 +110,17 @@ def _rated(step: Callable[[], int]) -> Play:
 
 
 def _raw(options: RocketOptions, arenas: int) -> Play:
-    """Goals are not looked for: a ball in the net stays there, so that arenas begin again after a while."""
+    """Goals are not looked for: a ball in the net stays there, so that arenas begin again after a while. It is the time
+    after which random play ends in the others, since a step costs half as much again as at the kickoff by then."""
     simulator = rocketsim(options.meshes)
     pitches = [Pitch(simulator, options.team_size) for _ in range(arenas)]
     starts, controls = Starts(options.starts, options.team_size), controls_of(simulator)
     generator = np.random.default_rng(SEED)
-    rounds = 0
+    rounds, at_most = 0, round(options.no_touch_s * TICKS_PER_S / TICK_SKIP)
 
     def step() -> int:
         nonlocal rounds
-        if rounds % 300 == 0:
+        if rounds % at_most == 0:
             for seed, pitch in enumerate(pitches):
                 pitch.place(starts.draw(rounds + seed))
         rounds += 1
