@@ -138,12 +138,15 @@ class View {
 
 /** What is left of a side: half its HP, half who is alive, from 0 to 1. */
 function standing(side) {
+	if (!side.hurt) return side.standing;
 	let sum = side.size;
 	for (const mon of side.mons) {
 		if (mon.fainted) sum--;
 		else sum -= (1 - mon.hp) / 2;
 	}
-	return Math.max(0, sum) / side.size;
+	side.hurt = false;
+	side.standing = Math.max(0, sum) / side.size;
+	return side.standing;
 }
 
 module.exports = {Observer, View, standing};

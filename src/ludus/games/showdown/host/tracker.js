@@ -12,6 +12,7 @@ const {Side} = require('./tracking/state');
 const BAR = 124; // '|'
 const COLON = 58;
 const LETTER_A = 97;
+const DIGIT_0 = 48;
 const DIGIT_1 = 49;
 const MAX_FIELDS = 32;
 const LOCKING = ['outrage', 'petaldance', 'thrash', 'ragingfury'];
@@ -48,6 +49,7 @@ class Tracker {
 		this.roomSince = new Uint16Array(effects.rooms.length);
 		this.fieldVersion = 1;
 		this.mover = null;
+		this.guarded = false; // somebody may have what passes with the turn, or has stalled
 		this.text = '';
 		this.bars = rules.bars;
 		this.fields = 0;
@@ -83,6 +85,13 @@ class Tracker {
 	/** Field `i` of the line after its name, '' if there are fewer. */
 	field(i) {
 		return i < this.fields ? this.text.slice(this.bars[i] + 1, this.bars[i + 1]) : '';
+	}
+
+	/** Field `i`, which is digits, as a number. */
+	count(i) {
+		let count = 0;
+		for (let at = this.bars[i] + 1; at < this.bars[i + 1]; at++) count = 10 * count + this.text.charCodeAt(at) - DIGIT_0;
+		return count;
 	}
 
 	/** The value of `[key]` at the end of the line, '' if it has none. */

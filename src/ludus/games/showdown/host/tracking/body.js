@@ -42,6 +42,7 @@ function hp(tracker) {
 		if (!damage && mon.fainted && mon.hp > 0) {
 			mon.fainted = false;
 			mon.side.fainted--;
+			mon.side.hurt = true;
 		}
 	} else if (tracker.gen === 1 && tracker.mover !== null && tracker.mover !== mon &&
 		tracker.binding.has(tracker.mover.lastMove) && mon.hp > 0) {

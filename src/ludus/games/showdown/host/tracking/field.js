@@ -7,7 +7,7 @@ const {endOfTurn} = require('./volatiles');
 const handlers = {
 	'turn': tracker => {
 		endOfTurn(tracker);
-		tracker.turn = +tracker.field(0);
+		tracker.turn = tracker.count(0);
 	},
 	'upkeep': endOfTurn,
 	'start': tracker => { tracker.started = true; },

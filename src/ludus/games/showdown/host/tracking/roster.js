@@ -17,7 +17,11 @@ const handlers = {
 	'faint': faint,
 	'poke': preview,
 	'clearpoke': tracker => { for (const side of tracker.sides) side.mons.length = 0; },
-	'teamsize': tracker => { tracker.sides[tracker.field(0).charCodeAt(1) - 49].size = +tracker.field(1); },
+	'teamsize': tracker => {
+		const side = tracker.sides[tracker.field(0).charCodeAt(1) - 49];
+		side.size = +tracker.field(1);
+		side.hurt = true;
+	},
 	'detailschange': detailsChange,
 	'-formechange': formeChange,
 	'-transform': transform,
@@ -59,7 +63,10 @@ function sendOut(tracker, passing) {
 	}
 	const known = mon.seen;
 	if (tracker.gen >= 5) mon.snapshot = snapshot(mon);
-	if (mon.fainted) mon.fainted = false; // an illusion fainted in its name
+	if (mon.fainted) { // an illusion fainted in its name
+		mon.fainted = false;
+		side.hurt = true;
+	}
 	mon.seen = true;
 	if (mon.name !== name) rename(mon, name);
 	if (mon.details !== bare || !known) readDetails(tracker, mon, bare);
@@ -134,7 +141,11 @@ function readCondition(tracker, mon, i) {
 	if (code === 47) {
 		for (at++; at < end && (code = text.charCodeAt(at)) >= 48 && code <= 57; at++) max = max * 10 + code - 48;
 	}
-	mon.hp = max > 0 ? hp / max : 0;
+	const share = max > 0 ? hp / max : 0;
+	if (share !== mon.hp) {
+		mon.hp = share;
+		mon.side.hurt = true;
+	}
 	while (at < end && text.charCodeAt(at) !== 32) at++; // gen 5's colour letter
 	const status = at + 4 <= end && max > 0 ? STATUS_INDEX.get(text.slice(at + 1, at + 4)) ?? 0 : 0;
 	if (status !== mon.status) setStatus(mon, status);
@@ -196,6 +207,7 @@ function unmask(tracker) {
 	side.active[slot] = real;
 	for (const key of OF_THE_MASK) mask[key] = before[key];
 	side.names++;
+	side.hurt = true;
 	mask.uses.set(before.uses);
 	for (let i = mask.moveCount; i < 4; i++) mask.moves[i] = mask.uses[i] = 0;
 	mask.boosts.fill(0);
@@ -212,6 +224,7 @@ function faint(tracker) {
 	const mon = tracker.mon(0);
 	if (mon === null) return;
 	mon.side.fainted++;
+	mon.side.hurt = true;
 	mon.fainted = true;
 	mon.hp = 0;
 	mon.status = 0;

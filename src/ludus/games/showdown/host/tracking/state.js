@@ -56,6 +56,8 @@ class Side {
 		this.active = new Array(slots).fill(null);
 		this.size = 6;
 		this.fainted = 0;
+		this.standing = 1; // what is left of it, from 0 to 1
+		this.hurt = true; // the standing must be worked out again
 		this.conditions = new Uint8Array(effects.sideConditions.length);
 		this.since = new Uint16Array(effects.sideConditions.length);
 		this.spent = {mega: false, zmove: false, dynamax: false, tera: false};

@@ -25,6 +25,7 @@ const handlers = {
 		const mon = tracker.mon(0);
 		if (mon === null) return;
 		volatile(mon, tracker.ids[tracker.effects.id(tracker.field(1))], 1);
+		tracker.guarded = true;
 		mon.version++;
 	},
 	'-activate': activate,
@@ -81,6 +82,7 @@ function start(tracker) {
 		break;
 	}
 	const index = effects.volatile[id];
+	tracker.guarded = true;
 	if (index >= 0) mon.volatiles[index] = 1;
 	else if (index === undefined) startCounted(tracker, mon, id);
 }
@@ -158,6 +160,7 @@ function singleTurn(tracker) {
 	if (mon === null) return;
 	const id = tracker.effects.id(tracker.field(1));
 	mon.version++;
+	tracker.guarded = true;
 	const name = SINGLE_TURN.get(id);
 	if (name !== undefined) volatile(mon, tracker.ids[name], 1);
 	if (STALLING.has(id)) {
@@ -169,14 +172,23 @@ function singleTurn(tracker) {
 
 function endOfTurn(tracker) {
 	for (const side of tracker.sides) {
+		for (const mon of side.active) if (mon !== null) mon.version++;
+	}
+	if (tracker.guarded) dropGuards(tracker);
+}
+
+function dropGuards(tracker) {
+	const {ids} = tracker;
+	tracker.guarded = false;
+	for (const side of tracker.sides) {
 		for (const mon of side.active) {
 			if (mon === null) continue;
-			mon.version++;
-			volatile(mon, tracker.ids.protect, 0);
-			volatile(mon, tracker.ids.endure, 0);
-			volatile(mon, tracker.ids.followme, 0);
-			volatile(mon, tracker.ids.helpinghand, 0);
-			if (mon.stallTurn !== tracker.turn) volatile(mon, tracker.ids.stall, 0);
+			volatile(mon, ids.protect, 0);
+			volatile(mon, ids.endure, 0);
+			volatile(mon, ids.followme, 0);
+			volatile(mon, ids.helpinghand, 0);
+			if (mon.stallTurn !== tracker.turn) volatile(mon, ids.stall, 0);
+			else tracker.guarded = true;
 		}
 	}
 }
