@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
+import pytest
 from tests.running import small_run
 
 from ludus.config.schema import FleetConfig, LearnerConfig, RolloutConfig
@@ -17,16 +19,16 @@ from ludus.scale.actor import Actor
 from ludus.types import SegmentBatch
 
 MATCHES, SEGMENT = 6, 4
+IDENTITY = ToyOptions(game="identity", rounds=5)
 
 
-def new_actor(folder: Path) -> Actor:
-    options = ToyOptions(game="identity", rounds=5)
+def new_actor(folder: Path, options: ToyOptions = IDENTITY, algorithm: Literal["ppo", "rnad"] = "ppo") -> Actor:
     spec = spec_of(options)
     config = small_run(
         1,
         fleet=FleetConfig(hosts=1, matches=MATCHES),
         rollout=RolloutConfig(segment=SEGMENT),
-        learner=LearnerConfig(decisions=MATCHES // 2 * SEGMENT, minibatch=SEGMENT),
+        learner=LearnerConfig(algorithm=algorithm, decisions=MATCHES // 2 * SEGMENT, minibatch=SEGMENT),
     )
     fleet = InProcessFleet(spec, lambda: new_match(options, spec), MATCHES)
     return Actor(fleet, config, prefers="mlp", scripted=game.scripted, pool=Pool(folder, 4))
@@ -67,8 +69,23 @@ def test_rows_in_step_are_played_on_with_until_their_segments_are_complete(tmp_p
         found.append(batch)
         interrupted.play_on(idle)
     for (batch, _), other in zip(expected, found, strict=True):
-        for name in SegmentBatch.__slots__:
-            np.testing.assert_array_equal(getattr(batch, name), getattr(other, name), err_msg=name)
+        assert_equal(batch, other)
+
+
+def assert_equal(batch: SegmentBatch, other: SegmentBatch) -> None:
+    for name in SegmentBatch.__slots__:
+        np.testing.assert_array_equal(getattr(batch, name), getattr(other, name), err_msg=name)
+
+
+@pytest.mark.parametrize("algorithm", ["ppo", "rnad"])
+def test_batches_are_the_same_when_there_is_not_always_one_to_fill(
+    tmp_path: Path, algorithm: Literal["ppo", "rnad"]
+) -> None:
+    """Two seats in turn, matches of several lengths: rows are not in step."""
+    steady, interrupted = (new_actor(tmp_path, ToyOptions(game="nim"), algorithm) for _ in range(2))
+    for at in range(40):
+        interrupted.play_on(Rounds(at % 7))
+        assert_equal(filled(steady)[0], filled(interrupted)[0])
 
 
 def test_what_waits_for_a_batch_has_its_limit(tmp_path: Path) -> None:
