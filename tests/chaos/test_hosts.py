@@ -151,6 +151,27 @@ def test_scheduled_matches_of_a_host_given_up_are_played_by_the_others(tmp_path:
         assert (fleet.health.given_up, fleet.health.alive, fleet.health.exhausted) == (1, 2, True)
 
 
+TAKES_OVER_IN_VAIN = """
+if [ "$LUDUS_HOST" != 0 ] && [ -e began.$LUDUS_HOST ]; then
+    mkdir doomed 2>/dev/null && echo $LUDUS_HOST > doomed/host
+    [ "$(cat doomed/host)" = "$LUDUS_HOST" ] && exit 3
+fi
+touch began.$LUDUS_HOST
+"""
+
+
+def test_matches_move_on_when_the_host_that_took_them_over_is_given_up_too(tmp_path: Path) -> None:
+    config = FleetConfig(hosts=3, matches=2, backoff_s=0.01, failures_in_a_row=2)
+    schedule = [(100 + number, number) for number in range(21)]
+    shell, option, script = first_host_dies(greets=False).argv
+    hosts = HostCommand((shell, option, TAKES_OVER_IN_VAIN + script), cwd=tmp_path)
+    with toy_fleet(tmp_path, config, schedule=schedule, hosts=hosts) as fleet:
+        played = play(fleet, lambda played: len(played.finished) == len(schedule))
+        assert sorted((ending.match, ending.seed) for ending in played.finished) == schedule
+        assert fleet.health.moved == tuple(number for number, _ in schedule[::3])
+        assert (fleet.health.given_up, fleet.health.alive) == (2, 1)
+
+
 def test_scheduled_matches_that_no_host_is_left_for_are_counted(tmp_path: Path) -> None:
     config = FleetConfig(hosts=2, matches=2, backoff_s=0.01, failures_in_a_row=1)
     schedule = [(number, 7) for number in range(20)]
