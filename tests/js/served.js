@@ -1,7 +1,7 @@
 'use strict';
 /**
- * Plays battles on a real server and replays each from its input log on the embedded host's engine, or on the stock one:
- * every line that a player was told must come again, in order, and with it the result.
+ * Plays battles on a real server and replays each from its input log on the embedded host's engine, or on the stock
+ * one: every line that a player was told must come again, in order, and with it the result.
  *
  * usage: node served.js SIMULATOR ADDRESS FORMAT[:TEAM_FOLDER] BATTLES [stock]; prints one JSON object.
  */
