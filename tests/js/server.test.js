@@ -13,6 +13,7 @@ const { Connection, inventName, parseMessage, userId } = require(path.join(HOST,
 const { listedFormats, whyUnlisted } = require(path.join(HOST, 'server', 'formats.js'));
 const { ServerMatch } = require(path.join(HOST, 'server', 'match.js'));
 const { Pair } = require(path.join(HOST, 'server', 'pair.js'));
+const { RequestReader } = require(path.join(HOST, 'server', 'requests.js'));
 
 const setup = setUp(process.env.LUDUS_TEST_SIMULATOR, { feature_set: 'raw', format: 'gen1randombattle' }, false, {
 	engine: 'server', options: {},
@@ -147,6 +148,38 @@ test('a format that is not in the list is refused with the nearest, unless it is
 	assert.equal(whyUnlisted({ ...shown, id: 'gen9ou' }, LISTED), null);
 	assert.equal(whyUnlisted({ id: 'gen1hidden', searchShow: false }, LISTED), null);
 	assert.equal(whyUnlisted(shown, '|formats'), null);
+});
+
+// -- requests
+
+test('Pokemon that are as they were are the same objects again, also when they have changed places', () => {
+	const mon = (name, condition) => ({ ident: `p1: ${name}`, condition, stats: { atk: 1 }, moves: ['surf'] });
+	const asked = (rqid, pokemon) => JSON.stringify({ active: [{}], side: { name: 'x', id: 'p1', pokemon }, rqid });
+	const reader = new RequestReader();
+	const first = reader.read(asked(2, [mon('Mew', '10/10'), mon('Muk', '20/20'), mon('Onix', '30/30')]));
+	const text = asked(4, [mon('Onix', '30/30'), mon('Muk', '11/20'), mon('Mew', '10/10')]);
+	const second = reader.read(text);
+	assert.deepEqual(second, JSON.parse(text));
+	const [mew, muk, onix] = first.side.pokemon;
+	assert.equal(second.side.pokemon[0], onix);
+	assert.notEqual(second.side.pokemon[1], muk);
+	assert.equal(second.side.pokemon[2], mew);
+	assert.equal(reader.read(asked(6, [])).side.pokemon.length, 0);
+});
+
+test('requests are read whatever names are in them and however they are written', () => {
+	const names = ['a}]b', 'a}]}b', '},{"ident":', '"pokemon":[{"ident":', '\\', 'é☆', ']', ','];
+	const reader = new RequestReader();
+	for (const name of [...names, ...names]) {
+		const pokemon = [name, 'Mew', name].map(each => ({ ident: `p2: ${each}`, condition: '1/1', moves: [] }));
+		const request = { wait: true, side: { id: 'p2', name, pokemon }, rqid: 3 };
+		const turned = { rqid: 3, side: { pokemon, id: 'p2' }, noCancel: true };
+		for (const said of [request, turned]) {
+			for (const text of [JSON.stringify(said), JSON.stringify(said, null, 1)]) assert.deepEqual(reader.read(text), said);
+		}
+	}
+	const ally = { side: { id: 'p1', pokemon: [{ ident: 'p1: x' }] }, ally: { pokemon: [{ ident: 'p3: y' }] }, rqid: 1 };
+	assert.deepEqual(reader.read(JSON.stringify(ally)), ally);
 });
 
 // -- one battle, one player

@@ -3,6 +3,7 @@
 
 const { HostError } = require('../../../../hosting/javascript/frames.js');
 const { mayBeMeant } = require('./lines.js');
+const { RequestReader } = require('./requests.js');
 
 /**
  * Servers send a turn's lines and then the request that follows them; older ones the other way round. Every stop of the
@@ -14,6 +15,7 @@ class ServedBattle {
 		this.actionSet = actionSet;
 		this.log = [];
 		this.view = new View(observer, this);
+		this.requests = new RequestReader();
 		this.turn = 0;
 		this.request = before ? before.request : null;
 		this.refusals = before ? before.refusals : 0;
@@ -52,7 +54,7 @@ class ServedBattle {
 
 	#ask(text) {
 		if (text === '' || text === 'null') return;
-		const request = read(text);
+		const request = this.requests.read(text);
 		if (this.request !== null && request.rqid <= this.request.rqid) { // said again to somebody who joined
 			if (!this.following) this.told = false;
 			return;
@@ -100,20 +102,6 @@ class ServedBattle {
 	command(action) {
 		return `/choose ${this.actionSet.choice(this.request, action)}|${this.request.rqid}`;
 	}
-}
-
-/** Throws HostError when it is no request, or of another version of the protocol. */
-function read(text) {
-	let request = null;
-	try {
-		request = JSON.parse(text);
-	} catch {
-		// told below
-	}
-	if (!/^p[1-4]$/.test(request?.side?.id) || !Array.isArray(request.side.pokemon) || !Number.isInteger(request.rqid)) {
-		throw new HostError('match', `the server asked in a way that is not understood: ${text.slice(0, 100)}`, text);
-	}
-	return request;
 }
 
 module.exports = { ServedBattle };
