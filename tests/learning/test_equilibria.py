@@ -48,7 +48,8 @@ def test_a_run_by_rnad_on_real_hosts_results_in_its_target_net(tmp_path: Path, m
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize(("game", "algorithm"), [("kuhn", "rnad"), ("kuhn", "ppo_kl"), ("leduc", "rnad"), ("leduc", "ppo_kl")])
+@pytest.mark.parametrize("game", GOALS)
+@pytest.mark.parametrize("algorithm", ["rnad", "ppo_kl"])
 def test_poker_comes_near_its_equilibrium(game: str, algorithm: str) -> None:
     config = preset(game, *ALGORITHMS[game][algorithm])
     *_, end = learn(config, every=config.budget.updates)
