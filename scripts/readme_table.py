@@ -76,18 +76,18 @@ def strength(lines: Sequence[str]) -> str:
         runs[run["run"]] = run
     if not runs:
         return "No run kept yet: `python scripts/keep_run.py RUN NAME`."
-    opponents = tuple(dict.fromkeys(name for run in runs.values() for name in run["scores"]))
-    rows = [f"| run | {' | '.join(opponents)} |", f"| --- |{' ---: |' * len(opponents)}"]
+    tables: dict[tuple[str, ...], list[str]] = {}  # by the opponents, for games have their own
     for name, run in runs.items():
-        cells = [_won(run["scores"].get(opponent)) for opponent in opponents]
+        opponents = tuple(run["scores"])
+        heading = [f"| run | {' | '.join(opponents)} |", f"| --- |{' ---: |' * len(opponents)}"]
         took = f"{run['minutes']:.0f} min, {run['machine']['cores']} cores, {run['decisions'] / 1e6:.1f} M decisions"
-        rows.append(f"| [{name}](benchmarks/results/{name}.md): {took} | {' | '.join(cells)} |")
-    return "\n".join(rows)
+        cells = [_won(score) for score in run["scores"].values()]
+        row = f"| [{name}](benchmarks/results/{name}.md): {took} | {' | '.join(cells)} |"
+        tables.setdefault(opponents, heading).append(row)
+    return "\n\n".join("\n".join(rows) for rows in tables.values())
 
 
-def _won(score: Mapping[str, Any] | None) -> str:  # Any: part of a line of JSON
-    if score is None:
-        return ""
+def _won(score: Mapping[str, Any]) -> str:  # Any: part of a line of JSON
     low, high = score["interval"]
     return f"{score['wins'] / score['matches']:.1%} ({low:.0%} to {high:.0%})"
 
