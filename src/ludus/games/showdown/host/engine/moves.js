@@ -30,7 +30,7 @@ module.exports = function patchMoves({replace, ModdedDex, DataMove}) {
 	});
 };
 
-/** Returns a function that copies a move of the dex, or gives null for one with keys that no move of the generation has. */
+/** Returns a function that copies a move of the dex; null for one with keys that no move of the generation has. */
 function createCopier(dex, DataMove) {
 	const keys = new Set(Object.keys(new DataMove({name: 'x', category: 'Physical', basePower: 1})));
 	for (const move of dex.moves.all()) if (move.gen <= dex.gen) for (const key in move) keys.add(key);
