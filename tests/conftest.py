@@ -20,6 +20,17 @@ LEAVE_S = 5.0  # for a process that was told to go
 LASTING = ("multiprocessing.resource_tracker", "multiprocessing.forkserver")  # one for the whole session, by design
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What is marked `cuda` is skipped where there is no such device."""
+    marked = [item for item in items if item.get_closest_marker("cuda")]
+    if marked:
+        import torch
+
+        if not torch.cuda.is_available():
+            for item in marked:
+                item.add_marker(pytest.mark.skip(reason="there is no CUDA device here"))
+
+
 @pytest.fixture(autouse=True)
 def _no_process_outlives_its_test() -> Iterator[None]:
     before = set(psutil.Process().children(recursive=True))

@@ -6,17 +6,13 @@ from pathlib import Path
 
 import msgspec
 import pytest
-import torch
 from tests.running import NEVER, Watch, assert_equal_weights, small_run
 
 from ludus.config.schema import EvaluationConfig, LearnerConfig, MemoryConfig, OpponentsConfig, PolicyConfig, RunConfig
 from ludus.metrics import names
 from ludus.run import train
 
-pytestmark = [
-    pytest.mark.cuda,
-    pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device here"),
-]
+pytestmark = pytest.mark.cuda
 
 
 def config(mode: str, updates: int, **policy: object) -> RunConfig:

@@ -18,10 +18,7 @@ from ludus.rollout.segments import SegmentLayout
 from ludus.spec import GameSpec
 from ludus.types import SegmentBatch
 
-pytestmark = [
-    pytest.mark.cuda,
-    pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device here"),
-]
+pytestmark = pytest.mark.cuda
 
 NETS = {
     "mlp": (rewarded.SPEC, PolicyConfig(width=8)),

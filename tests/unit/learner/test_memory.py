@@ -123,7 +123,6 @@ def test_loss_and_gradient_are_those_of_matches_learned_decision_by_decision(
 
 
 @pytest.mark.cuda
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device here")
 @pytest.mark.parametrize("kind", ["lstm", "gru"])
 def test_a_cuda_device_finds_the_same_loss_and_gradient(kind: str) -> None:
     memory = memory_of(kind, 4, 2)

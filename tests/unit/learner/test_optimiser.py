@@ -168,11 +168,7 @@ def test_compiled_loss_takes_the_steps_of_the_eager_one(caplog: pytest.LogCaptur
     assert torch.allclose(vector(fit), vector(eager), atol=1e-5)
 
 
-without_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device here")
-
-
 @pytest.mark.cuda
-@without_cuda
 def test_fp16_scales_losses_and_leaves_out_minibatches_for_which_the_scale_is_too_large() -> None:
     fit = Fit(LearnerConfig(compute=ComputeConfig(precision="fp16")), torch.device("cuda"))
     before = vector(fit)
@@ -193,7 +189,6 @@ def test_fp16_scales_losses_and_leaves_out_minibatches_for_which_the_scale_is_to
 
 
 @pytest.mark.cuda
-@without_cuda
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("graphs", [False, True])
 def test_compiled_steps_on_cuda_are_those_of_the_eager_ones(graphs: bool, caplog: pytest.LogCaptureFixture) -> None:

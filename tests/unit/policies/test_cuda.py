@@ -23,10 +23,7 @@ from ludus.policies.network import NetPolicy
 from ludus.spec import GameSpec, ObsSpec
 from ludus.types import Arrivals, Choices
 
-pytestmark = [
-    pytest.mark.cuda,
-    pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device here"),
-]
+pytestmark = pytest.mark.cuda
 
 LEAVES = {"id": ("uint16", (3,)), "flag": ("uint8", (2, 2)), "delta": ("int8", (4,)), "x": ("float32", (50,))}
 SPEC = GameSpec("fake", 2, 6, ObsSpec.pack({name: (dtype, shape) for name, (dtype, shape) in LEAVES.items()}), 1)
