@@ -231,15 +231,15 @@ def test_a_served_battle_comes_again_from_its_input_log_on_the_embedded_engine(
     showdown: Installation, server: str, game_format: str
 ) -> None:
     spec = game_format if "random" in game_format else f"{game_format}:{TEAMS / game_format}"
-    replay(showdown, server, spec)
+    assert_it_comes_again(showdown, server, spec)
 
 
 def test_a_battle_on_a_server_that_is_sped_up_comes_again_on_the_published_engine(showdown: Installation) -> None:
     with serve(showdown, "0", stock=False) as port:
-        replay(showdown, address(port), "gen9randombattle", "stock")
+        assert_it_comes_again(showdown, address(port), "gen9randombattle", "stock")
 
 
-def replay(showdown: Installation, server: str, spec: str, *engine: str) -> None:
+def assert_it_comes_again(showdown: Installation, server: str, spec: str, *engine: str) -> None:
     script = Path(__file__).parents[1] / "js" / "served.js"
     command = [str(part) for part in (showdown.node, script, showdown.root, server, spec, 1, *engine)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
