@@ -44,7 +44,7 @@ def make(before: Plan | None, asked: Asked) -> Plan:
     _check_sets(asked.sets)
     policy = asked.policy or (before.policy if before else "random")
     base = _base(before, asked.game, policy)
-    config = load.build(load.override(base, asked.sets), options_of=prepare.options_of)
+    config = load.assembled(base, asked.sets, None, lambda data: load.build(data, options_of=prepare.options_of))
     fleet = {key: value for key, value in msgspec.to_builtins(config.fleet).items() if key not in ("hosts", "matches")}
     plan = Plan(
         game=config.game,

@@ -120,14 +120,14 @@ def _train(asked: Asked) -> None:
     folder = _to_resume(asked.run_dir, asked.config) if asked.resume else asked.run_dir
     purpose = None if asked.preset is None else sizes.purpose_of(asked.preset, resume=asked.resume)
     source = _source(asked, folder)
-    chosen = load.build(load.override(source.data, asked.sets), options_of=prepare.options_of)
+    chosen = load.assembled(source.data, asked.sets, source.path, _fit)
     if not asked.resume and folder is not None and has_checkpoint(folder):
         raise ConfigError(f"{folder} already holds a run; add --resume to go on with it, or choose another --run-dir")
     learning = run.learning(chosen)  # refuses what cannot be done on the device
     prepare.install(registry.load(chosen.game), chosen.options, console)
     if purpose is not None:
         sized = sizes.choose(purpose, chosen, sizes.given(source.data, asked.sets, shipped=source.shipped))
-        chosen = load.build(sizes.under(source.data, sized, asked.sets), options_of=prepare.options_of)
+        chosen = _fit(sizes.under(source.data, sized, asked.sets))
         console.print(sizes.table(purpose, sized))
     folder = folder or new_run_dir(RUNS, source.name, date.today())
     result = _run(chosen, folder, asked.resume, learning, console)
@@ -145,6 +145,7 @@ class Source:
     """Where the settings of a run come from, before --set."""
 
     name: str  # of the run's folder
+    path: str | None  # of the file they stand in, if any
     data: Mapping[str, Any]  # Any: plain data, not yet checked
     shipped: bool  # with a game
 
@@ -155,10 +156,22 @@ def _source(asked: Asked, folder: Path | None) -> Source:
 
     if asked.game is not None:
         _refuse_beside_game(asked.config, asked.resume)
-        return Source(file_name(asked.game), {"game": asked.game}, False)
+        return Source(file_name(asked.game), None, {"game": asked.game}, False)
     known = prepare.presets()
     path = folder / CONFIG if asked.resume and folder else load.find(asked.config or DEFAULT, known)
-    return Source(path.stem, load.read(path), path in known.values())
+    return Source(path.stem, str(path), load.read(path), path in known.values())
+
+
+def _fit(data: Mapping[str, Any]) -> RunConfig:  # Any: plain data, not yet checked
+    """The configuration of a run that can begin, as far as that can be told without a host."""
+    from ludus.cli import prepare
+    from ludus.config import load
+    from ludus.games import registry
+    from ludus.scale import preflight
+
+    config = load.build(data, options_of=prepare.options_of)
+    preflight.stages(config, registry.load(config.game))
+    return config
 
 
 def _run(chosen: RunConfig, folder: Path, resume: bool, learning: Sequence[str], console: Console) -> RunResult:

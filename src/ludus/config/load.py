@@ -23,7 +23,23 @@ OptionsOf = Callable[[str], type[msgspec.Struct]]
 
 def load(path: Path, sets: Sequence[str] = (), *, options_of: OptionsOf) -> RunConfig:
     """The configuration in a file, changed by `sets` ("learner.lr=1e-3"), with every option of its game filled in."""
-    return build(override(read(path), sets), options_of=options_of)
+    return assembled(read(path), sets, str(path), lambda data: build(data, options_of=options_of))
+
+
+def assembled(data: Mapping[str, Any], sets: Sequence[str], origin: str | None, build: stages.Build) -> RunConfig:
+    """What `build` makes of data from `origin`, a file, changed by `sets`. What it refuses is refused with the file or
+    the `--set` that brought it in; data without an origin is not named."""
+    changed = override(data, sets)
+    try:
+        return build(changed)
+    except ConfigError as error:
+        culprit = _culprit(str(error), data, sets, build)
+        if culprit is not None:
+            path = culprit.partition("=")[0].strip()
+            raise ConfigError(f"--set {culprit}: {str(error).removeprefix(f'{path}: ')}") from error
+        if origin is not None:
+            raise ConfigError(f"{origin}: {error}") from error
+        raise
 
 
 def build(data: Mapping[str, object], *, options_of: OptionsOf) -> RunConfig:
@@ -110,6 +126,17 @@ def override(data: Mapping[str, Any], sets: Sequence[str]) -> dict[str, Any]:
                 raise ConfigError(f"--set {text}: {'.'.join(keys[:depth])} is {section!r}, not a section with keys")
         section[keys[-1]] = document.parse(value, f"--set {text}")
     return changed
+
+
+def _culprit(message: str, data: Mapping[str, Any], sets: Sequence[str], build: stages.Build) -> str | None:
+    """The first of `sets` with which `build` refuses so; None where the data is refused so without any of them."""
+    for count in range(len(sets)):
+        try:
+            build(override(data, sets[:count]))
+        except ConfigError as error:
+            if str(error) == message:
+                return sets[count - 1] if count else None
+    return sets[-1] if sets else None
 
 
 def _copy(data: Mapping[str, Any]) -> dict[str, Any]:

@@ -39,7 +39,7 @@ def test_a_known_error_is_one_line_and_its_traceback_is_in_the_log(
 ) -> None:
     assert ended(monkeypatch, tmp_path, "train", "gen1", "--set", "learner.clipp=1") == 2
     seen = capsys.readouterr()
-    assert seen.err == "ludus: learner.clipp: unknown key; did you mean learner.clip?\n"
+    assert seen.err == "ludus: --set learner.clipp=1: unknown key; did you mean learner.clip?\n"
     assert seen.out == ""
     log = (tmp_path / "ludus.log").read_text()
     assert "Traceback" in log

@@ -56,5 +56,20 @@ def test_resume_takes_the_latest_run_of_the_named_preset(tmp_path: Path, monkeyp
 
 def test_a_bad_configuration_leaves_no_folder_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert refused("nim", "--set", "options.pil=3") == "options.pil: unknown key; did you mean options.pile?"
+    assert refused("nim", "--set", "options.pil=3") == "--set options.pil=3: unknown key; did you mean options.pile?"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_says_what_cannot_be_is_named_with_the_place_in_it(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    for line, message in (
+        ("learner: {clipp: 0.2}", "learner.clipp: unknown key; did you mean learner.clip?"),
+        ("learner: {epochs: many}", "learner.epochs: must be a whole number, at least 1, but is 'many'"),
+        ("learner: {gamma: 1.5}", "learner.gamma: must be a number, from 0 to 1, but is 1.5"),
+        (
+            "opponents: {scripted_names: [perfct]}",
+            "opponents.scripted_names: this game has no scripted policy 'perfct'; did",
+        ),
+    ):
+        path.write_text(f"game: toy\n{line}\n")
+        assert refused(str(path), "--set", "seed=3").startswith(f"{path}: {message}")

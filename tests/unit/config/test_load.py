@@ -94,6 +94,33 @@ def test_a_malformed_set_is_refused(text: str, message: str) -> None:
         built({}, text)
 
 
+@pytest.mark.parametrize(
+    ("sets", "message"),
+    [
+        ((), "FILE: learner.clip: must be a number, above 0, but is -1"),
+        (("seed=3",), "FILE: learner.clip: must be a number, above 0, but is -1"),
+        (("seed=3", "learner.clip=0"), "--set learner.clip=0: must be a number, above 0, but is 0"),
+        (
+            ("learner.clip=1", "fleet.lr=0.1", "seed=3"),
+            "--set fleet.lr=0.1: unknown key; did you mean learner.lr?",
+        ),
+        (
+            ("learner.clip=1", "fleet.matches=3", "n_envs=4"),
+            "--set n_envs=4: is fleet.matches of all hosts together, and fleet.matches is set",
+        ),
+        (("learner.clip=1", "learner={clip: -2}"), "--set learner={clip: -2}: learner.clip: must be a number"),
+    ],
+)
+def test_what_is_refused_names_the_file_or_the_set_it_comes_from(
+    tmp_path: Path, sets: tuple[str, ...], message: str
+) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("game: chess\nlearner: {clip: -1}\n")
+    with pytest.raises(ConfigError) as caught:
+        load.load(path, sets, options_of=options_of)
+    assert str(caught.value).startswith(message.replace("FILE", str(path)))
+
+
 def test_sets_leave_the_data_they_are_given_alone() -> None:
     data = {"learner": {"lr": 1}}
     load.override(data, ["learner.lr=2"])
