@@ -60,10 +60,9 @@ def main() -> None:
             contestants.values(), repeats=chosen.repeats, warm_up_s=chosen.warm_up, seconds=chosen.seconds
         )
         memory.samples.append(memory.measure(chosen.seconds))
-        encoding_us = _encoding(contestants["ceiling"], chosen)
     rows = {name: _row(each) for name, each in contestants.items()}
     rows["host_rss_mib"] = contest.summary([memory.last["host_rss_mib"]], matches=MEMORY_MATCHES)
-    rows["mask_and_observation_us"] = contest.summary(encoding_us)
+    rows["mask_and_observation_us"] = contest.summary([each["encoding_us"] for each in contestants["ceiling"].answers])
     rows["ceiling_minus_bare_us"] = contest.summary(_difference_us(contestants, chosen.hosts))
     ratios = {name: contest.ratio(contestants[a].samples, contestants[b].samples) for name, (a, b) in RATIOS.items()}
     contest.show(rows, ratios)
@@ -114,13 +113,6 @@ def _row(contestant: Contestant) -> dict[str, float]:
         **{fact: contestant.last[fact] for fact in FACTS if fact in contestant.last},
     }
     return {**contest.summary(contestant.samples), **{name: round(value, 2) for name, value in more.items()}}
-
-
-def _encoding(ceiling: Contestant, chosen: argparse.Namespace) -> list[float]:
-    """Microseconds a decision in masks and observations, clocked inside Node, one sample a process and repeat."""
-    request = {"seconds": chosen.seconds / 2, "encoding": True}
-    ceiling.ask(request)  # the clocked code warms up
-    return [answer["us"] for _ in range(chosen.repeats) for answer in ceiling.ask(request)]
 
 
 def _difference_us(contestants: dict[str, Contestant], hosts: int) -> list[float]:

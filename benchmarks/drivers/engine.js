@@ -11,7 +11,6 @@ const { parseArgs } = require('node:util');
 const { randomChoice } = require('./choices.js');
 
 const SEATS = ['p1', 'p2'];
-const CLOCKED_CALLS = 100_000; // to see what a clock costs
 
 const fourNumbers = () => Array.from({ length: 4 }, () => Math.floor(Math.random() * 0x10000)).join(',');
 
@@ -71,7 +70,8 @@ class Ceiling {
     const host = new Host(simRoot, () => {});
     const configure = { protocol: 2, matches: 1, options: { format }, seed: 1, schedule: [], keep_log: false };
     host.configure(Buffer.from(JSON.stringify(configure)));
-    this.Match = Match;
+    this.encoding = { ms: 0 };
+    this.Match = clocked(Match, this.encoding);
     this.setup = host.setup;
     const { actionSet, observer } = this.setup;
     this.stage = new ArrivalStage(matches * SEATS.length, actionSet.maskBytes, observer.nbytes);
@@ -127,6 +127,20 @@ class Ceiling {
   }
 }
 
+/**
+ * Matches that add up how long it takes from the log of a battle that has run to its staged rows, masks and rewards
+ * included. One pair of clocks for all of it: around each call, they would cost about as much as a mask.
+ */
+function clocked(Match, encoding) {
+  return class extends Match {
+    collect(stage) {
+      const begin = performance.now();
+      super.collect(stage);
+      encoding.ms += performance.now() - begin;
+    }
+  };
+}
+
 function noText() {
   return '';
 }
@@ -146,50 +160,15 @@ function randomBit(mask) {
   }
 }
 
-/**
- * Microseconds a decision spent in masks and observations, without what the clocks themselves cost. These stay, so
- * nothing else can be measured after.
- */
-function measureEncoding(player, seconds) {
-  player.clock ??= clockEncoding(player.setup);
-  const { ns, calls } = player.clock;
-  const { decisions } = measure(player, seconds);
-  const spent = player.clock.ns - ns - (player.clock.calls - calls) * nsOfClock();
-  return { us: spent / 1000 / decisions };
-}
-
-function clockEncoding({ actionSet, View }) {
-  const clock = { ns: 0, calls: 0 };
-  for (const [owner, name] of [[actionSet, 'mask'], [View.prototype, 'read'], [View.prototype, 'encode']]) {
-    owner[name] = clocked(owner[name], clock);
-  }
-  return clock;
-}
-
-function clocked(plain, clock) {
-  return function (...given) {
-    const begin = process.hrtime.bigint();
-    const result = plain.apply(this, given);
-    clock.ns += Number(process.hrtime.bigint() - begin);
-    clock.calls++;
-    return result;
-  };
-}
-
-/** What a clocked call of nothing takes by its own clock. */
-function nsOfClock() {
-  const clock = { ns: 0, calls: 0 };
-  const nothing = clocked(noText, clock);
-  for (let i = 0; i < CLOCKED_CALLS; i++) nothing(i, clock);
-  return clock.ns / clock.calls;
-}
-
 function measure(player, seconds) {
-  const [decisions, finished] = [player.decisions, player.finished];
+  const { decisions, finished } = player;
+  const encodingMs = player.encoding?.ms;
   const begin = performance.now();
   while (performance.now() - begin < 1000 * seconds) player.advance();
   const took = (performance.now() - begin) / 1000;
-  return { decisions: player.decisions - decisions, battles: player.finished - finished, seconds: took };
+  const answer = { decisions: player.decisions - decisions, battles: player.finished - finished, seconds: took };
+  if (player.encoding) answer.encoding_us = 1000 * (player.encoding.ms - encodingMs) / answer.decisions;
+  return answer;
 }
 
 function main() {
@@ -204,9 +183,7 @@ function main() {
     new Ceiling(sim, host, format, matches) : new Bare(require(sim), format, matches, mode === 'bare');
   console.log(JSON.stringify({ ready: true }));
   readline.createInterface({ input: process.stdin }).on('line', line => {
-    const request = JSON.parse(line);
-    const measured = request.encoding ? measureEncoding : measure;
-    console.log(JSON.stringify(measured(player, request.seconds)));
+    console.log(JSON.stringify(measure(player, JSON.parse(line).seconds)));
   });
 }
 
