@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import shlex
+import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -17,7 +18,7 @@ import typer
 
 from ludus.config import familiar
 from ludus.config.schema import RunConfig
-from ludus.errors import ConfigError, EvaluationError
+from ludus.errors import CheckpointError, ConfigError, EvaluationError, HostRefused, SetupError
 from ludus.metrics.observer import Observers, RunObserver
 
 if TYPE_CHECKING:
@@ -178,13 +179,32 @@ def _run(chosen: RunConfig, folder: Path, resume: bool, learning: Sequence[str],
     from ludus import provenance, run
     from ludus.config import load
 
-    folder.mkdir(parents=True, exist_ok=True)
-    load.save(chosen, folder / CONFIG)
-    provenance.note(folder)
-    if console.is_terminal:  # elsewhere they are lines of the log
-        console.print("\n".join(learning), highlight=False, markup=False)
-    with _observed(folder, _title(chosen, folder), console) as observer:
-        return run.train(chosen, folder, resume=resume, observer=observer)
+    with as_found_when_refused(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        load.save(chosen, folder / CONFIG)
+        provenance.note(folder)
+        if console.is_terminal:  # elsewhere they are lines of the log
+            console.print("\n".join(learning), highlight=False, markup=False)
+        with _observed(folder, _title(chosen, folder), console) as observer:
+            return run.train(chosen, folder, resume=resume, observer=observer)
+
+
+@contextmanager
+def as_found_when_refused(folder: Path) -> Iterator[None]:
+    """A run that is refused before its first checkpoint leaves no folder, unless the error names a log in it; one that
+    was to be resumed keeps the configuration it had. The error's traceback is in ludus.log all the same."""
+    found = folder.is_dir() and any(folder.iterdir())
+    config = (folder / CONFIG).read_bytes() if (folder / CONFIG).exists() else None
+    checkpoint = _latest(folder)
+    try:
+        yield
+    except (CheckpointError, ConfigError, HostRefused, SetupError) as error:
+        if _latest(folder) == checkpoint:
+            if not found and str(folder / "logs") not in str(error):
+                shutil.rmtree(folder, ignore_errors=True)
+            elif config is not None:
+                (folder / CONFIG).write_bytes(config)
+        raise
 
 
 def new_run_dir(runs: Path, name: str, day: date) -> Path:
@@ -206,9 +226,13 @@ def file_name(game: str) -> str:
 
 def has_checkpoint(folder: Path) -> bool:
     """A run that failed before its first checkpoint holds nothing worth keeping: its folder may be used again."""
+    return _latest(folder) is not None
+
+
+def _latest(folder: Path) -> Path | None:
     from ludus.policies.checkpoint import Checkpoints
 
-    return Checkpoints(folder, 1).latest() is not None
+    return Checkpoints(folder, 1).latest()
 
 
 def _refuse_beside_game(config: str | None, resume: bool) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from datetime import date
 from pathlib import Path
 
@@ -8,8 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from ludus.cli.main import app
-from ludus.cli.train import new_run_dir
-from ludus.errors import ConfigError
+from ludus.cli.train import as_found_when_refused, new_run_dir
+from ludus.errors import ConfigError, FleetError, HostRefused, LudusError
 
 
 def refused(*words: str) -> str:
@@ -73,3 +74,54 @@ def test_a_file_that_says_what_cannot_be_is_named_with_the_place_in_it(tmp_path:
     ):
         path.write_text(f"game: toy\n{line}\n")
         assert refused(str(path), "--set", "seed=3").startswith(f"{path}: {message}")
+
+
+@pytest.mark.parametrize("made", [False, True])
+def test_a_run_that_its_host_refuses_leaves_no_folder_and_says_why(tmp_path: Path, made: bool) -> None:
+    folder = tmp_path / "run"
+    if made:
+        folder.mkdir()
+    words = ("--game", "gymnasium:no_such_module:Env", "--set", "mode=serial", "--set", "fleet.hosts=1")
+    result = CliRunner().invoke(app, ["train", *words, "--run-dir", str(folder)])
+    assert isinstance(result.exception, HostRefused)
+    assert "there is no module no_such_module" in str(result.exception)
+    assert "gymnasium no_such_module:Env" in result.output
+    assert not folder.exists()
+
+
+def refuse(folder: Path, error: LudusError, *, learned: bool = False) -> None:
+    """What is left of a run that begins in the folder and ends with the error."""
+    with suppress(type(error)), as_found_when_refused(folder):
+        folder.mkdir(exist_ok=True)
+        (folder / "config.yaml").write_text("game: other\n")
+        (folder / "run.log").write_text("it began\n")
+        if learned:
+            (folder / "checkpoints" / "u00000002").mkdir(parents=True)
+            (folder / "checkpoints" / "u00000002" / "state.json").write_text("{}")
+        raise error
+
+
+def test_a_refused_resume_keeps_the_configuration_of_the_run(tmp_path: Path) -> None:
+    folder = run_in(tmp_path / "old")
+    refuse(folder, HostRefused("no such format"))
+    assert (folder / "config.yaml").read_text() == "game: old\n"
+    assert (folder / "checkpoints" / "u00000001" / "state.json").exists()
+
+
+def test_what_a_run_has_learned_stays_with_its_configuration_when_a_host_refuses_later(tmp_path: Path) -> None:
+    for folder in (tmp_path / "fresh", run_in(tmp_path / "old")):
+        refuse(folder, HostRefused("the server is gone"), learned=True)
+        assert (folder / "config.yaml").read_text() == "game: other\n"
+        assert (folder / "checkpoints" / "u00000002").is_dir()
+
+
+def test_a_folder_stays_that_held_something_or_whose_logs_tell_more(tmp_path: Path) -> None:
+    mine, told, lost = tmp_path / "mine", tmp_path / "told", tmp_path / "lost"
+    mine.mkdir()
+    (mine / "notes.txt").write_text("mine")
+    refuse(mine, HostRefused("no such format"))
+    refuse(told, ConfigError(f"no host plays with these options; its log ({told}/logs/asked/host-0.log) says: ..."))
+    refuse(lost, FleetError("no host is left"))
+    for folder in (mine, told, lost):
+        assert (folder / "run.log").exists()
+    assert (mine / "notes.txt").read_text() == "mine"
