@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import logging
 import math
-import os
-import select
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -22,6 +20,7 @@ from ludus.errors import FleetError, HostRefused, ProtocolError
 from ludus.fleet import shares
 from ludus.fleet.arrivals import gathered, nothing
 from ludus.fleet.host import Host, Setup
+from ludus.fleet.pipes import Pipes
 from ludus.fleet.standing import FleetStanding
 from ludus.fleet.supervisor import Assigned, Event, Failed, Instruction, Phase, Start, Supervisor, Tick
 from ludus.hosting.command import HostCommand
@@ -94,9 +93,7 @@ class HostFleet:
         self._supervisor = Supervisor(config, count)
         self._stumbled: set[int] = set()  # hosts that failed before they first said HELLO
         self._moved: set[int] = set()  # numbers of scheduled matches
-        self._poll = select.poll()
-        self._readers: dict[int, Host] = {}
-        self._writers: dict[int, Host] = {}
+        self._pipes = Pipes()
         self._closed = False
         try:
             self.spec: GameSpec = self._meet()
@@ -152,7 +149,7 @@ class HostFleet:
             if host.ledger is not None and host.process is not None and host.answering:
                 host.ledger.actions(nobody.astype(np.intp))
                 host.process.write(encode_actions(nobody, nobody))
-                self._watch_writer(host)
+                self._pipes.watch_writer(host)
 
     def standing(self) -> FleetStanding:
         """Where all matches stand, once the hosts have answered what they were sent; `recv` returns the same as without
@@ -203,9 +200,9 @@ class HostFleet:
             for host in self._hosts:
                 if host.process is not None:
                     host.process.write(encode_stop())
-                    self._forget_writer(host)
+                    self._pipes.forget_writer(host)
                     host.process.close_stdin()
-            self._drain(time.monotonic() + GRACE_S)
+            self._pipes.drain(time.monotonic() + GRACE_S, READ_BYTES)
         finally:
             for host in reversed(self._hosts):
                 if host.process is not None:
@@ -249,11 +246,12 @@ class HostFleet:
         """Wait until something happens, at most until then; read, write and supervise. Silence is judged last: a host
         whose answer waits in its pipe is not silent, however long the caller was away."""
         wake_s = self._supervisor.wake_s
-        for fd, _ in self._poll.poll(_wait_ms(until_s, wake_s)):
-            if fd in self._readers:
-                self._read(self._readers[fd])
-            elif fd in self._writers:
-                self._flush(self._writers[fd])
+        pipes = self._pipes
+        for fd, _ in pipes.poll(_wait_ms(until_s, wake_s)):
+            if fd in pipes.readers:
+                self._read(pipes.readers[fd])
+            elif fd in pipes.writers:
+                pipes.flush(pipes.writers[fd])
         if wake_s is not None and (now_s := time.monotonic()) >= wake_s:
             self._carry_out(self._supervisor.on(Tick(), now_s))
 
@@ -264,13 +262,11 @@ class HostFleet:
         for instruction in instructions:
             host = self._hosts[instruction.host]
             if isinstance(instruction, Start):
-                process = host.start(instruction.incarnation)
-                self._readers[process.read_fd] = host
-                self._poll.register(process.read_fd, select.POLLIN)
-                self._watch_writer(host)
+                host.start(instruction.incarnation)
+                self._pipes.watch(host)
                 continue
             described = self._describe(host)
-            self._forget(host)
+            self._pipes.forget(host)
             host.stop(instruction.reason)
             if host.spec is None:
                 self._stumble(host, f"{described} {instruction.detail}")
@@ -292,7 +288,7 @@ class HostFleet:
             for kind, body in frames:
                 for event in host.take(kind, body):
                     self._tell(event)
-                self._watch_writer(host)  # a replay answers by itself
+                self._pipes.watch_writer(host)  # a replay answers by itself
                 if host.process is None:
                     return
             if came and host.owes:
@@ -303,7 +299,7 @@ class HostFleet:
         except HostRefused as refusal:
             raise HostRefused(f"{self._describe(host)} refused its configuration: {refusal}") from None
         if ended:
-            self._forget(host)
+            self._pipes.forget(host)
             half = process.half_frame()
             detail = f"{process.reap()}{f' ({half})' if half else ''}"
             self._tell(Failed(host.index, "died", detail))
@@ -312,30 +308,7 @@ class HostFleet:
     def _send(self, host: Host, row: NDArray[np.int32], action: NDArray[np.int32]) -> None:
         if host.send(row, action):
             self._tell(host.owing)
-            self._watch_writer(host)
-
-    def _watch_writer(self, host: Host) -> None:
-        process = host.process
-        if process is not None and process.unsent and process.write_fd not in self._writers:
-            self._writers[process.write_fd] = host
-            self._poll.register(process.write_fd, select.POLLOUT)
-
-    def _flush(self, host: Host) -> None:
-        assert host.process is not None
-        host.process.flush()
-        if not host.process.unsent:
-            self._forget_writer(host)
-
-    def _forget_writer(self, host: Host) -> None:
-        if host.process is not None and host.process.write_fd in self._writers:
-            del self._writers[host.process.write_fd]
-            self._poll.unregister(host.process.write_fd)
-
-    def _forget(self, host: Host) -> None:
-        self._forget_writer(host)
-        if host.process is not None and host.process.read_fd in self._readers:
-            del self._readers[host.process.read_fd]
-            self._poll.unregister(host.process.read_fd)
+            self._pipes.watch_writer(host)
 
     def _ready(self, wait_all: bool) -> bool:
         if wait_all and any(host.owes for host in self._hosts):
@@ -389,13 +362,6 @@ class HostFleet:
         for host in lost:
             host.share = [match for match in host.share if match not in moved]
         self._moved |= {number for number, _ in moved}
-
-    def _drain(self, end_s: float) -> None:
-        """Let hosts that are writing finish, so that they come to read STOP; what they say is not wanted any more."""
-        while self._readers and (wait_s := end_s - time.monotonic()) > 0:
-            for fd, _ in self._poll.poll(math.ceil(wait_s * 1000)):
-                if not os.read(fd, READ_BYTES):
-                    self._forget(self._readers[fd])
 
     def _describe(self, host: Host) -> str:
         if host.process is None:

@@ -143,7 +143,7 @@ class Host:
     def match_ids(self, number: NDArray[np.uint32]) -> NDArray[np.int64]:
         return np.add(number, self._lineage(), dtype=np.int64)
 
-    def start(self, incarnation: int) -> HostProcess:
+    def start(self, incarnation: int) -> None:
         standing = self._standing
         self._incarnation = incarnation = self._earlier + incarnation if standing is None else standing.incarnation
         self._seed = derive(derive(self._setup.seed, self.index), incarnation)
@@ -162,7 +162,6 @@ class Host:
             self._setup.parts,
         )
         self.process.write(encode_configure(configure))
-        return self.process
 
     def take(self, kind: Kind, body: memoryview) -> list[Event]:
         """One frame. Raises ProtocolError, or HostRefused with the host's words."""
