@@ -36,11 +36,13 @@ def _page(game: Game) -> RenderableType:
     from rich.table import Table
     from rich.text import Text
 
+    from ludus.config import load
+
     presets, options = Table.grid(padding=(0, 2)), Table.grid(padding=(0, 2))
     for table in (presets, options):
         table.add_column(style="cyan", no_wrap=True)
     options.add_column(overflow="fold")
-    for path in sorted(game.presets.glob("*.yaml")):
+    for path in load.preset_files(game.presets):
         presets.add_row(path.stem, Text(_first_comment(path)))
     for option, default, allowed in _options(game):
         options.add_row(f"options.{option}", Text(default), Text(allowed, style="dim"))

@@ -91,10 +91,15 @@ def presets_in(folders: Mapping[str, Path]) -> dict[str, Path]:
     """Preset name to file, for folders of presets by game. A name that two games use is also known as game/name."""
     found: dict[str, Path] = {}
     for game, folder in folders.items():
-        for path in sorted(folder.glob("*.yaml")):
+        for path in preset_files(folder):
             found.setdefault(path.stem, path)
             found[f"{game}/{path.stem}"] = path
     return found
+
+
+def preset_files(folder: Path) -> list[Path]:
+    """By name, a preset before its variants: nim, nim-stages."""
+    return sorted(folder.glob("*.yaml"), key=lambda path: path.stem)
 
 
 def read(path: Path) -> dict[str, Any]:

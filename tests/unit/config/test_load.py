@@ -182,3 +182,9 @@ def test_presets_are_found_by_name_by_game_and_by_path(tmp_path: Path) -> None:
         load.find("shrt", presets)
     with pytest.raises(ConfigError, match=r"mine\.yaml: no such file; name one that exists, or a preset"):
         load.find("mine.yaml", presets)
+
+
+def test_a_preset_stands_before_its_variants(tmp_path: Path) -> None:
+    for preset in ("nim-stages", "nim", "kuhn"):
+        (tmp_path / f"{preset}.yaml").write_text("")
+    assert [path.stem for path in load.preset_files(tmp_path)] == ["kuhn", "nim", "nim-stages"]
