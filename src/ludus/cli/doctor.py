@@ -17,7 +17,7 @@ def doctor(
     Example: [bold]ludus doctor --fix[/bold]
     """
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
     from rich.text import Text
 
     from ludus.cli import prepare
@@ -33,7 +33,7 @@ def doctor(
         except SetupError as error:  # the lines below say the same, among everything else
             console.print(f"could not install: {error}", style="red", highlight=False, soft_wrap=True)
     findings = examine()
-    table = Table.grid(padding=(0, 2))
+    table = Table.grid("state", "name", Column("words", overflow="fold"), padding=(0, 2))  # fold: paths stay whole
     styles = {"ok": "green", "note": "yellow", "missing": "bold red"}
 
     def words(finding: Finding) -> Text:

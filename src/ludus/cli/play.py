@@ -42,7 +42,12 @@ def play(
         ),
     ] = None,
     login_server: Annotated[
-        str, typer.Option(metavar="https://...", help="Where the password goes, and nowhere else.")
+        str,
+        typer.Option(
+            metavar="https://...",
+            help="Where the password goes, and nowhere else. Default: that of play.pokemonshowdown.com.",
+            show_default=False,
+        ),
     ] = "https://play.pokemonshowdown.com/action.php",
     team_folder: Annotated[
         Path | None,

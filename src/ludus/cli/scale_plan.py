@@ -126,10 +126,8 @@ def _named(policy: str, game_name: str) -> str:
     if policy in scripted:
         return policy
     if not Path(policy).exists():
-        raise ConfigError(
-            f"--policy: {policy!r} is no checkpoint, and {game_name} has no policy of that name; there are "
-            f"{', '.join(scripted)}"
-        )
+        known = f"there are {', '.join(scripted)}" if scripted else "it has none at all: name a run's folder"
+        raise ConfigError(f"--policy: {policy!r} is no checkpoint, and {game_name} has no policy of that name; {known}")
     from ludus.policies import checkpoint
 
     return str(checkpoint.find(Path(policy)))

@@ -66,6 +66,7 @@ def test_a_resumed_plan_is_the_one_before_unless_something_else_is_asked_for() -
     [
         (Asked(game="toi"), "did you mean 'toy'"),
         (Asked(game="toy", policy="randm"), "'randm' is no checkpoint, and toy has no policy of that name"),
+        (Asked(game="gymnasium"), "gymnasium has no policy of that name; it has none at all: name a run's folder"),
         (Asked(game="toy", sets=["fleet.hosts=3"]), "say it with --hosts"),
         (Asked(game="toy", sets=["learner.lr=1"]), "nothing is learned here"),
         (Asked(game="toy", sets=["options.gam=nim"]), "did you mean options.game"),
