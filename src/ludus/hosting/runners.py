@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol, cast
 
 from ludus.hosting.loops import punctual_loop
 from ludus.hosting.match import AsyncMatch, Match, MatchGroup, Turn
+from ludus.hosting.onecore import OneCore
 
 
 class Job(NamedTuple):
@@ -55,10 +56,12 @@ class ThreadRunner:
     def __init__(self, make: Callable[[], Match | AsyncMatch], slots: int) -> None:
         self._make = cast(Callable[[], Match], make)
         self._slots = slots
+        self._core = OneCore()
 
     def begin(self, tell: Tell) -> None:
         self._tell = tell
         self._workers = [self._worker(slot) for slot in range(self._slots)]
+        self._core.begin()
 
     def play(self, jobs: Sequence[Job]) -> None:
         for job in jobs:
@@ -70,6 +73,7 @@ class ThreadRunner:
 
     def close(self, grace_s: float) -> None:
         end_s = time.monotonic() + grace_s
+        self._core.close()
         for _, inbox in self._workers:
             inbox.put(None)
         for thread, _ in self._workers:
