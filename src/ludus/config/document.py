@@ -7,7 +7,7 @@ text), a date or `1:30` is text, and a key given twice is refused.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import yaml
@@ -27,6 +27,17 @@ def render(data: Mapping[str, object]) -> str:
     """YAML that `parse` reads back as the same data, keys in the order given."""
     text: str = yaml.dump(data, Dumper=_Dumper, sort_keys=False)
     return text
+
+
+def section(data: dict[str, Any], keys: Sequence[str], where: str) -> dict[str, Any]:  # Any: plain data
+    """What stands in `data` below these keys, one in the other; made where it is missing. `where` names in the error
+    who asks for it."""
+    found = data
+    for depth, key in enumerate(keys, 1):
+        found = found.setdefault(key, {})
+        if not isinstance(found, dict):
+            raise ConfigError(f"{where}: {'.'.join(keys[:depth])} is {found!r}, not a section with keys")
+    return found
 
 
 def _resolvers() -> dict[str | None, list[tuple[str, re.Pattern[str]]]]:

@@ -124,11 +124,7 @@ def override(data: Mapping[str, Any], sets: Sequence[str]) -> dict[str, Any]:
         keys = [key.strip() for key in path.split(".")]
         if not equals or not all(keys):
             raise ConfigError(f"--set {text}: must look like a.b=value, as in --set learner.lr=1e-3")
-        section = changed
-        for depth, key in enumerate(keys[:-1], 1):
-            section = section.setdefault(key, {})
-            if not isinstance(section, dict):
-                raise ConfigError(f"--set {text}: {'.'.join(keys[:depth])} is {section!r}, not a section with keys")
+        section = document.section(changed, keys[:-1], f"--set {text}")
         section[keys[-1]] = document.parse(value, f"--set {text}")
     return changed
 

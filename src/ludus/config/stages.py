@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from ludus.config import document
 from ludus.config.schema import FallBackConfig, PromoteConfig, RunConfig, StageConfig
 from ludus.errors import ConfigError
 
@@ -78,11 +79,7 @@ def _put(data: dict[str, Any], path: str, value: object, place: str) -> None:  #
         reason = WHOLE_RUN.get(".".join(keys[:depth]))
         if reason:
             raise ConfigError(f"{place}.{path}: cannot change from stage to stage: {reason}")
-    section = data
-    for depth, key in enumerate(keys[:-1], 1):
-        section = section.setdefault(key, {})
-        if not isinstance(section, dict):
-            raise ConfigError(f"{place}.{path}: {'.'.join(keys[:depth])} is {section!r}, not a section with keys")
+    section = document.section(data, keys[:-1], f"{place}.{path}")
     if path == "options" or (keys[0] != "options" and isinstance(section.get(keys[-1]), dict)):
         raise ConfigError(f"{place}.{path}: is a section; name the settings in it, as in {path}.NAME")
     section[keys[-1]] = value
