@@ -28,11 +28,6 @@ class Delta(msgspec.Struct, frozen=True):
     means: dict[str, tuple[float, float]] = {}  # sum of value * weight, sum of weight
     times: Times = msgspec.field(default_factory=Times)
 
-    def to_dict(self) -> dict[str, object]:
-        """Plain numbers, strings and dicts: fit for a pipe or a JSON file."""
-        plain: dict[str, object] = msgspec.to_builtins(self, str_keys=True)
-        return plain
-
 
 class Metrics:
     """One process's numbers. Not for several threads.
@@ -116,16 +111,15 @@ class Metrics:
         self._counters, self._gauges, self._sums, self._weights = {}, {}, {}, {}
         return delta
 
-    def merge(self, delta: Delta | Mapping[str, object]) -> None:
+    def merge(self, delta: Delta) -> None:
         """Take in what another process drained: counters and means add up, gauges replace."""
-        seen = delta if isinstance(delta, Delta) else msgspec.convert(delta, Delta, str_keys=True)
-        for name, value in seen.counters.items():
+        for name, value in delta.counters.items():
             self.add(name, value)
-        self._gauges.update(seen.gauges)
-        for name, (total, weight) in seen.means.items():
+        self._gauges.update(delta.gauges)
+        for name, (total, weight) in delta.means.items():
             self._sums[name] = self._sums.get(name, 0.0) + total
             self._weights[name] = self._weights.get(name, 0.0) + weight
-        self.merge_times(seen.times)
+        self.merge_times(delta.times)
 
     def merge_times(self, times: Times) -> None:
         """Take in where the time of other processes went."""
