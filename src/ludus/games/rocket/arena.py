@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import chain
-from operator import attrgetter
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ludus.games.rocket import controls
@@ -23,7 +21,6 @@ SWITCHES = (  # of a car's state, beside what get_gym_state gives
     "is_supersonic",
 )
 AMOUNTS = ("handbrake_val", "flip_time", "air_time_since_jump", "demo_respawn_timer", "time_spent_boosting")
-read_flags = attrgetter(*SWITCHES, *AMOUNTS)
 
 
 class Pitch:
@@ -32,6 +29,7 @@ class Pitch:
     def __init__(self, simulator: Any, team: int) -> None:
         self._simulator = simulator
         self.arena: Any = simulator.Arena(simulator.GameMode.SOCCAR)
+        self.read: Callable[[], tuple[Any, ...]] = self.arena.get_gym_state
         rules = self.arena.get_mutator_config()
         rules.boost_used_per_second = BOOST_PER_S
         self.arena.set_mutator_config(rules)
@@ -40,7 +38,6 @@ class Pitch:
         self.cars: list[Any] = []
         self.pads: list[Any] = self.arena.get_boost_pads()
         self._rest = simulator.CarControls()
-        self._state_of = simulator.Car.get_state
         self._seat: dict[int, int] = {}  # by a car's id
         self.touches: list[int] = []  # the seat of each tick in contact with the ball since they were last read
         self.scored: int | None = None  # the team that did
@@ -68,10 +65,6 @@ class Pitch:
             car.set_controls(wanted)
         if ticks > late:
             self.arena.step(ticks - late)
-
-    def flags(self) -> Iterator[bool | float]:
-        """Of each car its switches, then its amounts."""
-        return chain.from_iterable(map(read_flags, map(self._state_of, self.cars)))
 
     def _set(self, start: Start) -> None:
         simulator = self._simulator

@@ -70,12 +70,10 @@ class RocketMatches:
                 pitch.place(self._starts.draw(seed))
                 self._pitches[slot] = pitch
                 self._reader.begin(slot)
-                self._reader.note(slot, pitch)
             except Exception as error:  # of the simulator: the match is lost, and its arena is made anew
                 lost[place] = error
-        kept = [place for place in range(len(slots)) if place not in lost]
+        kept, seen = self._read(slots, lost, 0.0)
         where = scene.places([slots[place] for place in kept])
-        seen = self._reader.scene(0.0)
         self._before.note(where, seen)
         for array in (self._ticks, self._touched, self._touches, self._terms):
             array[where] = 0
@@ -85,10 +83,9 @@ class RocketMatches:
 
     def advance(self, slots: Sequence[int], actions: NDArray[np.int32]) -> GroupTurn:
         lost = self._step(slots, actions)
-        kept = [place for place in range(len(slots)) if place not in lost]
+        kept, seen = self._read(slots, lost, self._passed_s)
         played = [slots[place] for place in kept]
         where = scene.places(played)
-        seen = self._reader.scene(self._passed_s)
         earned = self._rewards.earned(self._before.of(where), seen, self._passed_s)
         self._before.note(where, seen)
         self._count(where, seen, earned)
@@ -105,10 +102,30 @@ class RocketMatches:
                 pitch = self._pitches[slot]
                 assert pitch is not None
                 pitch.step([table[each] for each in chosen], ticks, late)
-                self._reader.note(slot, pitch)
             except Exception as error:  # as above
                 lost[place], self._pitches[slot] = error, None
         return lost
+
+    def _read(self, slots: Sequence[int], lost: dict[int, BaseException], passed_s: float) -> tuple[list[int], Scene]:
+        """The places that are not lost, and what is seen there. Those that cannot be read are lost, too."""
+        try:
+            return self._seen(slots, lost, passed_s)
+        except Exception:  # of which of them is asked one by one
+            for place, slot in enumerate(slots):
+                try:
+                    if (pitch := self._pitches[slot]) is not None:
+                        pitch.read()
+                except Exception as error:  # as above
+                    lost[place], self._pitches[slot] = error, None
+            return self._seen(slots, lost, passed_s)
+
+    def _seen(
+        self, slots: Sequence[int], lost: Mapping[int, BaseException], passed_s: float
+    ) -> tuple[list[int], Scene]:
+        kept = [place for place in range(len(slots)) if place not in lost]
+        played = [slots[place] for place in kept]
+        pitches = [pitch for slot in played if (pitch := self._pitches[slot]) is not None]
+        return kept, self._reader.scene(played, pitches, passed_s)
 
     def _count(self, where: Where, seen: Scene, earned: Floats) -> None:
         self._ticks[where] += self._options.tick_skip

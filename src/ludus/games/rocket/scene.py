@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
+from itertools import chain
+from operator import attrgetter, itemgetter, methodcaller
 from struct import Struct
 
 import numpy as np
@@ -19,6 +20,11 @@ Where = NDArray[np.intp] | slice
 _HALF_TICK_S = 0.5 / field.TICKS_PER_S  # more than countdowns are off by rounding
 _STATE = np.dtype([("switches", np.bool_, len(SWITCHES)), ("amounts", np.float32, len(AMOUNTS))], align=True)
 _PACKED = f"{len(SWITCHES)}?{len(AMOUNTS)}f"  # the same for struct, which takes ten times as long to make truths floats
+_flat, _cars = chain.from_iterable, attrgetter("cars")
+_state = methodcaller("get_state")
+_flags = attrgetter(*SWITCHES, *AMOUNTS)
+_gym_state = methodcaller("read")
+_arrays = itemgetter(slice(1, None))  # those of pads, ball and cars
 _as_it_lies = attrgetter("T")  # in memory: what RocketSim gives goes column by column
 
 # columns of a body, of a car where two are given
@@ -70,69 +76,55 @@ class Scene:
 
 
 class SceneReader:
-    """Reads arenas after a step: each is noted while what it did is still in the processor's cache, then all become one
-    scene. Boost pads say only whether they can be taken: how long one takes is asked when it was taken, and counted
-    down from there."""
+    """Reads arenas after all of them have made a step: passes over all arenas or cars within C, since Python's own code
+    would have to be brought back into the processor's cache after each arena. Boost pads say only whether they can be
+    taken: how long one takes is asked when it was taken, and counted down from there."""
 
     def __init__(self, arenas: int, cars: int) -> None:
         self._at = Columns(cars)
-        self._pack = Struct(_PACKED * cars).pack
-        self._room = bytes(4 * (self._at.width - self._at.flags.start))  # for flags and cooldowns, in a row
         self._cooldown = np.zeros((arenas, field.PADS), np.float32)
-        self._clear()
+        self._numbers = np.zeros((arenas, self._at.width), np.float32)
+        self._packs: dict[int, Callable[..., bytes]] = {}  # by arenas
 
     def begin(self, slot: int) -> None:
         self._cooldown[slot] = 0.0
 
-    def note(self, slot: int, pitch: Pitch) -> None:
-        """In order: places in the scene are given as arenas are noted. One that raises here is not noted.
-
-        Its numbers become bytes at once: what RocketSim makes for them is freed, and its memory is still near when the
-        next arena asks for as much."""
-        states = self._pack(*pitch.flags())
-        row = b"".join([*map(_as_it_lies, pitch.arena.get_gym_state()[1:]), self._room])
-        if pitch.touches:
-            self._touches[len(self._rows)], pitch.touches = pitch.touches, []
-        if pitch.scored is not None:
-            self._scored[len(self._rows)] = pitch.scored
-        self._rows.append(row)
-        self._states.append(states)
-        self._slots.append(slot)
-        self._pitches.append(pitch)
-
-    def scene(self, passed_s: float) -> Scene:
-        """Of all that were noted, `passed_s` of simulated time after they were before."""
-        n, at = len(self._rows), self._at
-        numbers = np.frombuffer(bytearray().join(self._rows), np.float32).reshape(n, at.width)
-        touches = np.zeros((n, at.cars), np.int64)
-        for place, seats in self._touches.items():
-            touches[place] = np.bincount(seats, minlength=at.cars)
-        scored = np.full(n, -1, np.int64)
-        for place, team in self._scored.items():
-            scored[place] = team
+    def scene(self, slots: Sequence[int], pitches: Sequence[Pitch], passed_s: float) -> Scene:
+        """Of these arenas, `passed_s` of simulated time after they were before; to be used before the next is asked
+        for. Raises what the simulator does, and has changed nothing then."""
+        n, at = len(slots), self._at
+        states = self._states(pitches)
+        bodies = b"".join(map(_as_it_lies, _flat(map(_arrays, map(_gym_state, pitches)))))
+        numbers = self._numbers[:n]
+        numbers[:, : at.bodies.stop] = np.frombuffer(bodies, np.float32).reshape(n, at.bodies.stop)
+        touches, scored = np.zeros((n, at.cars), np.int64), np.full(n, -1, np.int64)
+        for place, pitch in enumerate(pitches):
+            if pitch.touches:
+                touches[place], pitch.touches = np.bincount(pitch.touches, minlength=at.cars), []
+            if pitch.scored is not None:
+                scored[place] = pitch.scored
         seen = Scene.of(numbers, at, touches, scored)
-        states = np.frombuffer(b"".join(self._states), _STATE).reshape(n, at.cars)
         seen.flags[:, :, : len(SWITCHES)], seen.flags[:, :, len(SWITCHES) :] = states["switches"], states["amounts"]
-        self._cool(numbers[:, at.pads][:, ::2] != 0, seen.cooldown, passed_s)
-        self._clear()
+        self._cool(slots, pitches, seen, passed_s)
         return seen
 
-    def _clear(self) -> None:
-        self._slots: list[int] = []
-        self._rows: list[bytes] = []
-        self._states: list[bytes] = []
-        self._touches: dict[int, list[int]] = {}
-        self._scored: dict[int, int] = {}
-        self._pitches: list[Pitch] = []
+    def _states(self, pitches: Sequence[Pitch]) -> NDArray[np.void]:
+        """[n, C]"""
+        n, C = len(pitches), self._at.cars
+        if n not in self._packs:
+            self._packs[n] = Struct(_PACKED * (n * C)).pack
+        packed = self._packs[n](*_flat(map(_flags, map(_state, _flat(map(_cars, pitches))))))
+        return np.frombuffer(packed, _STATE).reshape(n, C)
 
-    def _cool(self, full: NDArray[np.bool_], left: Floats, passed_s: float) -> None:
-        where = places(self._slots)
+    def _cool(self, slots: Sequence[int], pitches: Sequence[Pitch], seen: Scene, passed_s: float) -> None:
+        where, left = places(slots), seen.cooldown
+        full = seen.numbers[:, self._at.pads][:, ::2] != 0
         np.subtract(self._cooldown[where], np.float32(passed_s), out=left)
         np.copyto(left, 0.0, where=full)
         taken = ~full & (left < _HALF_TICK_S)  # since, perhaps once more
         if taken.any():
             for at, pad in np.argwhere(taken).tolist():
-                left[at, pad] = self._pitches[at].pads[pad].get_state().cooldown
+                left[at, pad] = pitches[at].pads[pad].get_state().cooldown
         self._cooldown[where] = left
 
 

@@ -171,8 +171,7 @@ def test_a_pad_that_is_taken_again_as_soon_as_it_is_full_starts_anew_whatever_ro
     pitch.pads[7].set_state(taken)
     for rounding in (-1e-6, 1e-6):
         reader._cooldown[0, 7] = passed_s + rounding
-        reader.note(0, pitch)
-        assert reader.scene(passed_s).cooldown[0, 7] == pytest.approx(3.99)
+        assert reader.scene([0], [pitch], passed_s).cooldown[0, 7] == pytest.approx(3.99)
 
 
 def test_tick_skip_is_how_long_a_decision_holds() -> None:
@@ -191,14 +190,15 @@ def test_tick_skip_is_how_long_a_decision_holds() -> None:
         assert before.arena.tick_count - ticks == skip
 
 
-def test_an_arena_that_raises_loses_its_match_and_the_others_go_on() -> None:
+@pytest.mark.parametrize("call", ["step", "read"])
+def test_an_arena_that_raises_loses_its_match_and_the_others_go_on(call: str) -> None:
     played = matches(endless(), slots=3)
     played.start([0, 1, 2], [1, 2, 3])
     whole = matches(endless(), slots=3)
     whole.start([0, 1, 2], [1, 2, 3])
     broken = played._pitches[1]
     assert broken is not None
-    broken.step = _fail  # type: ignore[method-assign, assignment]
+    setattr(broken, call, _fail)
     actions = np.full((3, 2), GAS, np.int32)
     turn, expected = played.advance([0, 1, 2], actions), whole.advance([0, 1, 2], actions)
     assert {place: str(error) for place, error in turn.lost.items()} == {1: "the arena is broken"}
