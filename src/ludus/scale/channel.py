@@ -104,7 +104,7 @@ class Stop(Message, frozen=True):
     """Learner to actor, last."""
 
 
-Any = Begin | Hello | Attach | Filled | Release | PastSelves | Save | Saved | Report | Note | Failed | Stop
+AnyMessage = Begin | Hello | Attach | Filled | Release | PastSelves | Save | Saved | Report | Note | Failed | Stop
 
 
 class ClosedError(Exception):
@@ -116,10 +116,10 @@ class Channel:
 
     def __init__(self, connection: socket.socket) -> None:
         self._socket = connection
-        self._decoder = msgspec.msgpack.Decoder(Any)
+        self._decoder = msgspec.msgpack.Decoder(AnyMessage)
         self._received = bytearray()
 
-    def send(self, message: Any) -> None:
+    def send(self, message: AnyMessage) -> None:
         """Raises ClosedError."""
         body = msgspec.msgpack.encode(message)
         try:
@@ -127,7 +127,7 @@ class Channel:
         except OSError as error:
             raise ClosedError from error
 
-    def receive(self, timeout_s: float) -> Any | None:
+    def receive(self, timeout_s: float) -> AnyMessage | None:
         """The next message, None when none came in time. Raises ClosedError when there will be no more."""
         while True:
             message = self._next()
@@ -146,7 +146,7 @@ class Channel:
     def close(self) -> None:
         self._socket.close()
 
-    def _next(self) -> Any | None:
+    def _next(self) -> AnyMessage | None:
         if len(self._received) < LENGTH.size:
             return None
         (size,) = LENGTH.unpack_from(self._received)
@@ -154,7 +154,7 @@ class Channel:
         if len(self._received) < end:
             return None
         try:
-            message: Any = self._decoder.decode(memoryview(self._received)[LENGTH.size : end])
+            message: AnyMessage = self._decoder.decode(memoryview(self._received)[LENGTH.size : end])
         except msgspec.MsgspecError as error:
             raise TrainingError(f"a control message between learner and actor does not decode: {error}") from error
         del self._received[:end]

@@ -28,7 +28,7 @@ from ludus.policies.checkpoint import note_game
 from ludus.scale import notes, underway
 from ludus.scale.actor import Actor, open_actor
 from ludus.scale.channel import (
-    Any,
+    AnyMessage,
     Attach,
     Begin,
     Channel,
@@ -149,7 +149,7 @@ class Shift:
             if newest is not None:
                 self._actor.adopt(*newest)
 
-    def _take_in(self, message: Any) -> None:
+    def _take_in(self, message: AnyMessage) -> None:
         if isinstance(message, Release):
             self._handed.remove(message.slab)
             self._free.append(message.slab)

@@ -27,7 +27,7 @@ from ludus.policies.checkpoint import rebuild_game
 from ludus.scale import notes
 from ludus.scale.actor import Actor, layout_of
 from ludus.scale.channel import (
-    Any,
+    AnyMessage,
     Attach,
     Begin,
     Channel,
@@ -224,7 +224,7 @@ class OverlappedSource:
                 self._take_in(message)
         return False
 
-    def _take_in(self, message: Any) -> None:
+    def _take_in(self, message: AnyMessage) -> None:
         if isinstance(message, Filled):
             self._queue.append(message)
         elif isinstance(message, Report):
@@ -242,7 +242,7 @@ class OverlappedSource:
             f"the actor did not get its hosts to play within {deadline_s:.0f} s; its log is {self._log}"
         )
 
-    def _receive(self, timeout_s: float) -> Any | None:
+    def _receive(self, timeout_s: float) -> AnyMessage | None:
         try:
             message = self._control.receive(timeout_s)
             while isinstance(message, Note):
@@ -254,7 +254,7 @@ class OverlappedSource:
             raise self._failure(message)
         return message
 
-    def _send(self, message: Any) -> None:
+    def _send(self, message: AnyMessage) -> None:
         try:
             self._control.send(message)
         except ClosedError:
