@@ -83,6 +83,7 @@ def _evaluate(asked: Asked) -> None:
     from ludus.config.schema import FleetConfig
     from ludus.cores import cores
     from ludus.evaluation import arena
+    from ludus.evaluation.schedule import evenly
     from ludus.metrics.core import Metrics
     from ludus.metrics.times import ACTOR, RunTimes
     from ludus.policies import checkpoint
@@ -115,7 +116,7 @@ def _evaluate(asked: Asked) -> None:
             policies,
             agent=AGENT,
             opponents=names if state.game.seats > 1 else (),
-            matches=arena.evenly(asked.matches, teams),
+            matches=evenly(asked.matches, teams),
             seed=asked.seed,
             teams=teams,
             log_dir=folder,

@@ -20,6 +20,7 @@ from ludus.config.schema import FleetConfig
 from ludus.errors import ConfigError, EvaluationError
 from ludus.evaluation.intervals import normal, wilson
 from ludus.evaluation.recording import Recorder
+from ludus.evaluation.schedule import Schedule
 from ludus.fleet.fleet import FleetHealth, HostFleet
 from ludus.games.registry import Game
 from ludus.metrics import names, observer
@@ -67,66 +68,6 @@ class Progress:
     ended: int
     scheduled: int
     opponent: str  # of the match that ended last
-
-
-@dataclass(frozen=True, slots=True)
-class Schedule:
-    """Every opponent x every seed x the agent in every team; a match's number says which of them it is."""
-
-    opponents: tuple[str, ...]
-    seeds: tuple[int, ...]  # the same for every opponent
-    teams: tuple[int, ...]  # of each seat
-
-    @classmethod
-    def of(cls, opponents: Sequence[str], matches: int, seed: int, teams: Sequence[int] = (0, 1)) -> Schedule:
-        """`matches` against each opponent, who sits in all other seats, or alone in one, on seeds drawn from `seed`."""
-        teams = tuple(teams) if opponents else (0,)
-        sides = len(set(teams))
-        if matches < sides or matches % sides:
-            raise ConfigError(f"matches: {matches} cannot be split over {sides} sides; take a multiple of {sides}")
-        if len(set(opponents)) != len(opponents):
-            raise ConfigError(f"opponents: each may be named once; got {', '.join(opponents)}")
-        drawn = np.random.default_rng(seed).integers(0, 2**53, matches // sides)
-        return cls(tuple(opponents) or (ALONE,), tuple(int(one) for one in drawn), teams)
-
-    @property
-    def seats(self) -> int:
-        return len(self.teams)
-
-    @property
-    def sides(self) -> int:
-        return len(set(self.teams))
-
-    def __len__(self) -> int:
-        return len(self.opponents) * len(self.seeds) * self.sides
-
-    def matches(self) -> list[tuple[int, int]]:
-        """[number, seed] of every match, in the order of their numbers."""
-        return [(number, self.seeds[number // self.sides % len(self.seeds)]) for number in range(len(self))]
-
-    def opponent(self, number: NDArray[np.int64]) -> NDArray[np.int64]:
-        return number // (len(self.seeds) * self.sides)
-
-    def agents(self, row: NDArray[np.int32], number: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which of these rows of these matches the agent plays."""
-        own: NDArray[np.bool_] = np.array(self.teams)[row % self.seats] == number % self.sides
-        return own
-
-    def place(self, number: int) -> tuple[int, list[int]]:
-        """Which opponent that match is against, and the agent's seats in it."""
-        seats = [seat for seat, team in enumerate(self.teams) if team == number % self.sides]
-        return number // (len(self.seeds) * self.sides), seats
-
-    def names(self, number: int, agent: str) -> list[str]:
-        """Who sits where."""
-        opponent, seats = self.place(number)
-        return [agent if seat in seats else self.opponents[opponent] for seat in range(self.seats)]
-
-    def sample(self, count: int) -> list[int]:
-        """At most `count` numbers, as many of each opponent, chosen before anything is played."""
-        each = len(self.seeds) * self.sides
-        order = [opponent * each + index for index in range(each) for opponent in range(len(self.opponents))]
-        return order[:count]
 
 
 def play(
@@ -197,12 +138,6 @@ def play(
         metrics.merge_times(running.take_times())
         metrics.report()  # the time so far, before the hosts are ended
         return results
-
-
-def evenly(matches: int, teams: Sequence[int]) -> int:
-    """At least so many matches that every seed is played once from every side."""
-    sides = len(set(teams))
-    return -(-matches // sides) * sides
 
 
 def contest(

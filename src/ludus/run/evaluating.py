@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from ludus.evaluation import arena
 from ludus.evaluation.arena import MatchupResult
+from ludus.evaluation.schedule import evenly
 from ludus.metrics import names
 from ludus.policies import nets
 from ludus.policies.lanes import open_lane
@@ -45,7 +46,7 @@ class Evaluator:
         opponents = () if alone else config.opponents or tuple(parts.game.scripted)
         if not opponents and not alone:
             return ()
-        matches = arena.evenly(config.matches if final else config.quick_matches, parts.spec.teams)
+        matches = evenly(config.matches if final else config.quick_matches, parts.spec.teams)
         metrics.set(names.PHASE, "evaluating")
         self._note(arena.Progress(0, matches * max(len(opponents), 1), opponents[0] if opponents else arena.ALONE))
         self._teller.tell(now=True)

@@ -14,7 +14,7 @@ from tests.playing import first_host_dies
 from ludus.config.schema import FleetConfig
 from ludus.errors import ConfigError, EvaluationError, FleetError
 from ludus.evaluation import arena
-from ludus.evaluation.arena import Schedule
+from ludus.evaluation.schedule import Schedule, evenly
 from ludus.games import registry
 from ludus.games.registry import Game
 from ludus.games.toy.options import ToyOptions
@@ -52,7 +52,7 @@ def compete(
 
 
 def test_with_more_seats_the_agent_takes_each_once_and_the_opponent_all_others() -> None:
-    schedule = Schedule.of(("a", "b"), arena.evenly(7, range(3)), seed=1, teams=range(3))
+    schedule = Schedule.of(("a", "b"), evenly(7, range(3)), seed=1, teams=range(3))
     assert len(schedule) == 18
     assert [schedule.names(number, "me") for number in range(3)] == [
         ["me", "a", "a"],
@@ -64,7 +64,7 @@ def test_with_more_seats_the_agent_takes_each_once_and_the_opponent_all_others()
 
 
 def test_the_agent_takes_all_seats_of_a_team_and_earns_what_one_of_them_did() -> None:
-    schedule = Schedule.of(("a",), arena.evenly(3, (0, 0, 1, 1)), seed=1, teams=(0, 0, 1, 1))
+    schedule = Schedule.of(("a",), evenly(3, (0, 0, 1, 1)), seed=1, teams=(0, 0, 1, 1))
     assert [schedule.names(number, "me") for number in range(4)] == [
         ["me", "me", "a", "a"],
         ["a", "a", "me", "me"],
