@@ -80,7 +80,6 @@ def _evaluate(asked: Asked) -> None:
     from ludus import logs
     from ludus.cli import prepare
     from ludus.config.check import check
-    from ludus.config.schema import FleetConfig
     from ludus.cores import cores
     from ludus.evaluation import arena
     from ludus.evaluation.schedule import evenly
@@ -99,12 +98,6 @@ def _evaluate(asked: Asked) -> None:
     teams = teams_in(state.game.layout, state.game.seats)
     prepare.install(game, options, console)
     metrics = Metrics(ACTOR)
-
-    def policies(spec: GameSpec) -> Mapping[str, Policy]:
-        scripted = {name: game.scripted[name](spec, asked.seed) for name in names}
-        rows = (asked.hosts or cores()) * FleetConfig().matches
-        return {AGENT: checkpoint.load_agent(chosen, spec, rows=rows), **scripted}
-
     with (
         logs.passing("ludus-eval-") as folder,
         game.served(options, _servers(chosen, asked.servers), folder) as served,
@@ -113,7 +106,7 @@ def _evaluate(asked: Asked) -> None:
         results = arena.play(
             game,
             served.options,
-            policies,
+            lambda spec: _policies(asked, chosen, game, names, spec),
             agent=AGENT,
             opponents=names if state.game.seats > 1 else (),
             matches=evenly(asked.matches, teams),
@@ -130,6 +123,17 @@ def _evaluate(asked: Asked) -> None:
         typer.echo(_json(chosen, game, results, asked.seed, spent))
     else:
         _say(console, chosen, results, spent, asked.save_replays)
+
+
+def _policies(asked: Asked, chosen: Path, game: Game, names: Sequence[str], spec: GameSpec) -> Mapping[str, Policy]:
+    """The agent and its opponents, for the game as its hosts describe it."""
+    from ludus.config.schema import FleetConfig
+    from ludus.cores import cores
+    from ludus.policies import checkpoint
+
+    scripted = {name: game.scripted[name](spec, asked.seed) for name in names}
+    rows = (asked.hosts or cores()) * FleetConfig().matches
+    return {AGENT: checkpoint.load_agent(chosen, spec, rows=rows), **scripted}
 
 
 def game_of(chosen: Path, spec_name: str) -> Game:

@@ -91,11 +91,10 @@ def play(
 ) -> list[MatchupResult]:
     """Play `matches` against each opponent on hosts of its own; results in the order of the opponents.
 
-    No opponents: a game with one seat, in which the agent plays alone. The opponent takes all
-    seats but those of the agent's team. With `save_replays`, the first few matches
-    (`replays` in all) are written there for `ludus replay`. `metrics`, of the process "actor", learn where the time
-    went once the hosts were up. Raises EvaluationError when not all end in time, FleetError when no host is left to
-    play them on.
+    No opponents: a game with one seat, in which the agent plays alone. The opponent takes all seats but those of the
+    agent's team. With `save_replays`, a few matches (`replays` in all) are written there for `ludus replay`. `metrics`,
+    of the process "actor", learn where the time went once the hosts were up. Raises EvaluationError when not all end in
+    time, FleetError when no host is left to play them on.
     """
     metrics = metrics or Metrics(ACTOR)
     config = fleet or FleetConfig()
@@ -113,15 +112,7 @@ def play(
     ) as running:
         recorder = None
         if save_replays is not None:
-            recorder = Recorder(
-                save_replays,
-                schedule.sample(replays),
-                seats=schedule.seats,
-                game=game.name,
-                schema=running.spec.schema,
-                options={name: value for name, value in built.items() if name not in game.local},
-                policies=lambda number: schedule.names(number, agent),
-            )
+            recorder = _recorder(save_replays, replays, schedule, agent, game, running.spec.schema, built)
         made = policies(running.spec) if callable(policies) else policies
         metrics.begin()
         results = contest(
@@ -138,6 +129,27 @@ def play(
         metrics.merge_times(running.take_times())
         metrics.report()  # the time so far, before the hosts are ended
         return results
+
+
+def _recorder(
+    folder: Path,
+    replays: int,
+    schedule: Schedule,
+    agent: str,
+    game: Game,
+    schema: int,
+    options: Mapping[str, object],
+) -> Recorder:
+    """Of a few matches, with the options that mean the same on another machine."""
+    return Recorder(
+        folder,
+        schedule.sample(replays),
+        seats=schedule.seats,
+        game=game.name,
+        schema=schema,
+        options={name: value for name, value in options.items() if name not in game.local},
+        policies=lambda number: schedule.names(number, agent),
+    )
 
 
 def contest(
