@@ -7,9 +7,11 @@ from typing import Any
 
 from ludus.games.rocket import controls
 from ludus.games.rocket.starts import Body, Start, aloft
+from ludus.wire.seeds import derive
 
 OCTANE = 0
 BLUE, ORANGE = 0, 1
+MAX_SEED = 2**31 - 1  # of RocketSim
 BOOST_PER_S = 33.3  # as in RLGym; RocketSim has a third of 100
 
 SWITCHES = (  # of a car's state, beside what get_gym_state gives
@@ -41,14 +43,17 @@ class Pitch:
         self._seat: dict[int, int] = {}  # by a car's id
         self.touches: list[int] = []  # the seat of each tick in contact with the ball since they were last read
         self.scored: int | None = None  # the team that did
+        self.returning = False  # whether a demolished car is back within the next step
+        self._seed, self._returned = 0, 0
         self.arena.set_ball_touch_callback(self._touched)
         self.arena.set_goal_score_callback(self._goal)
         self.place(aloft(team))
         self.arena.step(1)  # the first one takes milliseconds
 
-    def place(self, start: Start) -> None:
-        """Begin a match there. Cars are new ones, since wheels and suspension remember what was before in ways that
-        cannot be set: so the same start and the same actions lead to the same bits, in any arena."""
+    def place(self, start: Start, seed: int = 0) -> None:
+        """Begin a match there; the seed decides where demolished cars return. Cars are new ones, since wheels and
+        suspension remember what was before in ways that cannot be set: so the same start, seed and actions lead to the
+        same bits, in any arena."""
         for car in reversed(self.cars):  # places in the simulator's lists are given out again last in, first out
             self.arena.remove_car(car)
         self.cars = [self.arena.add_car(side, self._octane) for side in (BLUE, ORANGE) for _ in range(self._team)]
@@ -56,15 +61,30 @@ class Pitch:
         self._set(start)
         self.touches = []
         self.scored = None
+        self.returning = False
+        self._seed, self._returned = seed, 0
 
     def step(self, chosen: Sequence[Any], ticks: int, late: int) -> None:
         """Simulate so many ticks, the first `late` of them with the controls of the step before."""
+        simulate = self._bring_back if self.returning else self.arena.step
         if late:
-            self.arena.step(late)
+            simulate(late)
         for car, wanted in zip(self.cars, chosen, strict=True):
             car.set_controls(wanted)
         if ticks > late:
-            self.arena.step(ticks - late)
+            simulate(ticks - late)
+        self.returning = False
+
+    def _bring_back(self, ticks: int) -> None:
+        """Simulate tick by tick. A car that would return in the next one is put there before it: RocketSim would draw
+        one of its four places with a generator that it seeds by the clock."""
+        for _ in range(ticks):
+            for car in self.cars:
+                state = car.get_state()
+                if state.is_demoed and state.demo_respawn_timer <= self.arena.tick_time:
+                    car.respawn(derive(self._seed, self._returned) & MAX_SEED)
+                    self._returned += 1
+            self.arena.step(1)
 
     def _set(self, start: Start) -> None:
         simulator = self._simulator

@@ -67,7 +67,7 @@ class RocketMatches:
             try:
                 pitch = self._pitches[slot] or self._made()
                 self._pitches[slot] = None
-                pitch.place(self._starts.draw(seed))
+                pitch.place(self._starts.draw(seed), seed)
                 self._pitches[slot] = pitch
                 self._reader.begin(slot)
             except Exception as error:  # of the simulator: the match is lost, and its arena is made anew

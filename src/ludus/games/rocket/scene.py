@@ -91,7 +91,8 @@ class SceneReader:
 
     def scene(self, slots: Sequence[int], pitches: Sequence[Pitch], passed_s: float) -> Scene:
         """Of these arenas, `passed_s` of simulated time after they were before; to be used before the next is asked
-        for. Raises what the simulator does, and has changed nothing then."""
+        for. Arenas in which a car returns within as much time are told. Raises what the simulator does, and has changed
+        nothing then."""
         n, at = len(slots), self._at
         states = self._states(pitches)
         bodies = b"".join(map(_as_it_lies, _flat(map(_arrays, map(_gym_state, pitches)))))
@@ -106,6 +107,11 @@ class SceneReader:
         seen = Scene.of(numbers, at, touches, scored)
         seen.flags[:, :, : len(SWITCHES)], seen.flags[:, :, len(SWITCHES) :] = states["switches"], states["amounts"]
         self._cool(slots, pitches, seen, passed_s)
+        timers = seen.flags[:, :, FLAG["demo_respawn_timer"]]
+        if timers.any():
+            back = (timers > 0) & (timers < passed_s + _HALF_TICK_S)
+            for place in np.flatnonzero(back.any(axis=1)).tolist():
+                pitches[place].returning = True
         return seen
 
     def _states(self, pitches: Sequence[Pitch]) -> NDArray[np.void]:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from tests.unit.games.rocket.playing import matches
 
 from ludus.games.rocket.options import RocketOptions
 from ludus.games.rocket.scripted import drive, seen
 from ludus.games.rocket.starts import Body, Start, Starts
+from ludus.spec import GameSpec
 
 STARTS = {"kickoff": 1.0, "random": 1.0, "ground": 1.0}
+TIMER = 16  # of a car's numbers: seconds until it is back
 HOLD = 3  # decisions for which an action is held: more happens than by drawing each
 
 
@@ -62,7 +65,8 @@ def rlgym(team: int, place: _Place, *, late: int, padding: int | None) -> Any:
 
 def furthest_apart(team: int, steps: int, *, late: int = 1, room: int = 3, seed: int = 0) -> tuple[float, int, int]:
     """The largest difference between an observation of ours and of RLGym's, over so many steps in matches of random
-    play and of chasers, how many of these ended by a goal, and touches. Raises where only one of the two has them."""
+    play and of chasers, how many of these ended by a goal, and touches. Raises where only one of the two has them. A
+    match goes no further than until a demolished car returns: in RLGym, the clock decides where."""
     place = _Place()
     peer = rlgym(team, place, late=late, padding=room if room > team else None)
     options = RocketOptions(
@@ -91,7 +95,14 @@ def furthest_apart(team: int, steps: int, *, late: int = 1, room: int = 3, seed:
         assert np.array_equal(reward, np.array([*touched.values()]) > 0)
         goals, touches = goals + over, touches + int(reward.sum())
         worst = max(worst, _apart(turn.obs[0], theirs))
+        over = over or _returns(ours._spec, turn.obs[0])
     return worst, goals, touches
+
+
+def _returns(spec: GameSpec, rows: NDArray[np.uint8]) -> bool:
+    """Whether a car comes back within the next decision, or nearly."""
+    timers = spec.obs.leaf(rows, "car").astype(np.float32)[:, TIMER]
+    return bool(((timers > 0) & (timers < 9 / 120)).any())
 
 
 def _apart(rows: Any, theirs: Any) -> float:

@@ -137,6 +137,24 @@ def test_a_shot_that_the_other_team_stops_is_a_shot_and_a_save() -> None:
     assert earned.tolist() == [1.0, 1.0]
 
 
+def test_where_a_demolished_car_returns_is_decided_by_the_seed_of_the_match() -> None:
+    into = placed(ball(3000, 3000), car(0, -2000, velocity=(0, 2290, 0)), car(0, -500), boost=100.0)
+    places = set()
+    for seed in range(8):
+        paths = []
+        for _ in range(2):
+            played = matches(endless(), into)
+            played.start([0], [seed])
+            rows = [act(played, BOOST if decision < 15 else REST, REST).obs for decision in range(60)]
+            paths.append(np.stack(rows))
+        assert np.array_equal(paths[0], paths[1])
+        timers = [float(view(played, row[0], "car")[1, 16]) for row in paths[0]]
+        assert max(timers) > 2.0
+        assert timers[-1] == 0.0
+        places.add(round(float(view(played, paths[0][-1][0], "car")[1, 0]) * 2300))
+    assert len(places) > 1
+
+
 def test_boost_is_used_up_and_a_pad_gives_some_and_is_empty_for_its_time() -> None:
     to_pad = placed(ball(3000, 3000), car(0, -3600), car(-3000, 3000), boost=5.0)
     played = matches(
