@@ -25,7 +25,7 @@ from ludus.learner.reference import Reference
 from ludus.learner.regularisation import moment, neurd_loss, post_process
 from ludus.learner.twoplayer import two_player_vtrace
 from ludus.metrics import names
-from ludus.policies.distributions import Categorical
+from ludus.policies.distributions import Categorical, Distribution
 from ludus.policies.nets import evaluate
 from ludus.policies.network import Staging
 from ludus.spec import GameSpec
@@ -107,16 +107,16 @@ class Rnad:
     def _loss(self, part: Minibatch, told: Told) -> Measured:
         config = self._config
         said, value = part.judged(self.net)
-        assert isinstance(said, Categorical)
+        log_probs = _log_probs(said)
         with torch.no_grad():
-            pi = torch.where(part.legal, said.log_probs.exp(), 0.0)
-            log_ratio = torch.where(part.legal, said.log_probs - told.regularising[part.at], 0.0)
+            pi = torch.where(part.legal, log_probs.exp(), 0.0)
+            log_ratio = torch.where(part.legal, log_probs - told.regularising[part.at], 0.0)
             distance = (pi * log_ratio).sum(1)
             target, gain = self._targets(part, told, pi, log_ratio)
             taken = torch.zeros_like(pi).scatter(1, part.action[:, None], (gain * (-part.logp).exp())[:, None])
             worth = taken - config.rnad.eta * log_ratio  # of each action, up to a number a row
             advantage = worth - (pi * worth).sum(1, keepdim=True)
-        neurd = neurd_loss(said.log_probs, part.legal, advantage, beta=config.rnad.beta, clip=config.rnad.force_clip)
+        neurd = neurd_loss(log_probs, part.legal, advantage, beta=config.rnad.beta, clip=config.rnad.force_clip)
         learns = told.learns[part.at]
         policy_loss = (neurd * learns).mean()
         value_loss = ((value - target).square() * learns).mean()
@@ -135,9 +135,8 @@ class Rnad:
         with torch.no_grad():
             for part in data.in_order(self._config.minibatch):
                 for reference, weight in weighted:
-                    said = part.judged(reference.net)[0] if weight else None
-                    if isinstance(said, Categorical):
-                        found[part.at] += weight * said.log_probs
+                    if weight:
+                        found[part.at] += weight * _log_probs(part.judged(reference.net)[0])
         return found
 
     def _targets(self, part: Minibatch, told: Told, pi: Tensor, log_ratio: Tensor) -> tuple[Tensor, Tensor]:
@@ -163,6 +162,13 @@ class Rnad:
             c_bar=settings.c_bar,
         )
         return targets.value.flatten(), targets.gain.flatten()
+
+
+def _log_probs(said: Distribution) -> Tensor:
+    """Of every action. `refuse_unfit` asked the net that learns; a net may still say another thing of other rows."""
+    if not isinstance(said, Categorical):
+        raise TypeError(f"rnad needs the probability of every action, but the net said {type(said).__name__}")
+    return said.log_probs
 
 
 class Told(NamedTuple):

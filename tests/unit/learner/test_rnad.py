@@ -7,6 +7,7 @@ import torch
 from ludus.config.schema import LearnerConfig, PolicyConfig, RnadConfig, RolloutConfig
 from ludus.errors import CheckpointError, ConfigError
 from ludus.learner import algorithms
+from ludus.learner.batch import Minibatch
 from ludus.learner.ppo import Ppo
 from ludus.learner.rnad import Rnad
 from ludus.metrics import names
@@ -178,3 +179,13 @@ def test_nets_without_the_probability_of_every_action_are_refused() -> None:
     spec = GameSpec("doubles", 2, 4, SPEC.obs, 1)
     with pytest.raises(ConfigError, match="in doubles the net chooses joint actions slot by slot; use ppo_kl"):
         Rnad(Joint(), spec, CONFIG, torch.Generator(), torch.device("cpu"))
+
+
+def test_a_reference_that_gives_no_probabilities_is_an_error_and_not_taken_for_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    zeros = torch.zeros(1, 2)
+    pairs = Pairs(zeros, lambda first, may: zeros, torch.ones(1, 4, dtype=torch.bool), zeros == 0)
+    monkeypatch.setattr(Minibatch, "judged", lambda part, net: (pairs, zeros[:, 0]))
+    with pytest.raises(TypeError, match="needs the probability of every action, but the net said Pairs"):
+        rnad().update(batch(), 1e-3)
