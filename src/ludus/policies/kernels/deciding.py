@@ -120,10 +120,7 @@ def _logits_kernel(
     GREEDY: tl.constexpr,
     ILLEGAL: tl.constexpr,
 ):
-    row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
-    column = tl.arange(0, ACTIONS)
-    there, known = row < rows, column < actions
-    at, inside = row[:, None] * actions + column[None, :], there[:, None] & known[None, :]
+    row, _column, there, known, at, inside = _places(rows, actions, ROWS, ACTIONS)
     logits = tl.load(logits_at + at, inside, 0.0).to(tl.float32)
     legal = tl.load(legal_at + at, inside, 0) != 0
     uniform = tl.load(uniform_at + row, there, 0.0)
@@ -156,11 +153,8 @@ def _heads_kernel(
     GREEDY: tl.constexpr,
     ILLEGAL: tl.constexpr,
 ):
-    row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
-    column = tl.arange(0, ACTIONS)
-    there, known = row < rows, column < actions
+    row, column, there, known, at, inside = _places(rows, actions, ROWS, ACTIONS)
     # what is needed last is asked for first: each wait for memory takes as long as all products
-    at, inside = row[:, None] * actions + column[None, :], there[:, None] & known[None, :]
     legal = tl.load(legal_at + at, inside, 0) != 0
     uniform = tl.load(uniform_at + row, there, 0.0)
     policy_bias = tl.load(policy_bias_at + column, known, 0.0).to(tl.float32)
@@ -186,6 +180,15 @@ def _heads_kernel(
     action, logp = _chosen(logits, legal, known, uniform, ROWS, ACTIONS, GREEDY, ILLEGAL)
     tl.store(action_to + row, action, there)
     tl.store(logp_to + row, logp, there)
+
+
+@triton.jit
+def _places(rows, actions, ROWS: tl.constexpr, ACTIONS: tl.constexpr):
+    """The rows and actions of this program, which of them there are, and where they stand in [rows, actions]."""
+    row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    column = tl.arange(0, ACTIONS)
+    there, known = row < rows, column < actions
+    return row, column, there, known, row[:, None] * actions + column[None, :], there[:, None] & known[None, :]
 
 
 @triton.jit
