@@ -19,6 +19,7 @@ const {Pair} = require(path.join(HOST, 'server', 'pair.js'));
 const DEADLINE_MS = 60_000;
 const OF_THE_ROOM = new RegExp('^\\|(init|title|j|l|n|c|c:|:|t:|raw|html|uhtml|uhtmlchange|' +
 	'inactive|inactiveoff|deinit|debug|-message)\\|');
+const CONSENT = '/allowexportinputlog '; // asked of the other player where teams were brought, and only valid then
 const INPUT_LOG = /^\|html\|<div class="chat"><code[^>]*>(.*)<\/code><\/div>$/;
 
 /** One match after the other between two accounts. */
@@ -50,19 +51,16 @@ class Game {
 	#hear(match, seat, lines) {
 		const exported = lines.map(line => INPUT_LOG.exec(line)).find(found => found);
 		if (exported) this.#export(unescape(exported[1]).split('\n'));
+		if (seat === 1 && lines.some(line => line.includes(CONSENT))) {
+			this.pair.say(match, 1, `${CONSENT}${this.pair.accounts[0].id}`);
+		}
 		if (match.ending) return;
 		match.hear(seat, lines, this.stage, 0);
 		if (match.fault) this.#lose(match.fault);
 		const rows = Array.from({length: this.stage.count}, (_, i) => [this.stage.row[i], this.#pick(this.stage.masks[i])]);
 		this.stage.count = 0;
 		for (const [row, action] of rows) this.pair.say(match, row, match.act(row, action, this.stage, 0));
-		if (match.ending) this.#ask(match);
-	}
-
-	/** Where players brought their teams, both must agree. */
-	#ask(match) {
-		this.pair.say(match, 0, '/exportinputlog');
-		if (this.setup.teams) this.pair.say(match, 1, `/allowexportinputlog ${this.pair.accounts[0].id}`);
+		if (match.ending) this.pair.say(match, 0, '/exportinputlog');
 	}
 
 	#pick(mask) {
