@@ -13,35 +13,48 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 TESTED = {"train_toy.py", "evaluate.py", "scripted_policy.py"}
 
 
-def output(name: str, folder: Path, *words: str) -> str:
+def completed(name: str, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Every module that it imports is a line of its stderr."""
     said = subprocess.run(
-        [sys.executable, "-W", "error", str(EXAMPLES / name), *words],
+        [sys.executable, "-W", "error", "-X", "importtime", str(EXAMPLES / name), *words],
         cwd=folder,
         capture_output=True,
         text=True,
         timeout=150,
     )
-    assert said.returncode == 0, said.stderr
-    return said.stdout
+    assert said.returncode == 0, said.stderr[-4000:]
+    return said
+
+
+def output(name: str, folder: Path, *words: str) -> str:
+    return completed(name, folder, *words).stdout
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
     folder = tmp_path_factory.mktemp("example")
-    return folder, output("train_toy.py", folder, "run")
+    return folder, completed("train_toy.py", folder, "run")
 
 
 def test_every_example_is_tested() -> None:
     assert {path.name for path in EXAMPLES.glob("*.py")} == TESTED
 
 
-def test_nim_is_trained_from_python(trained: tuple[Path, str]) -> None:
+def test_nim_is_trained_from_python(trained: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
     folder, said = trained
-    assert "20 updates; the weights are in" in said
+    assert "20 updates; the weights are in" in said.stdout
     assert (folder / "run" / "config.yaml").exists()
 
 
-def test_a_trained_agent_is_evaluated_from_python(trained: tuple[Path, str]) -> None:
+def test_a_run_that_compiles_nothing_never_loads_the_compiler(
+    trained: tuple[Path, subprocess.CompletedProcess[str]],
+) -> None:
+    imported = set(re.findall(r"^import time: .*\| +(\S+)$", trained[1].stderr, re.MULTILINE))
+    assert "torch" in imported
+    assert not imported & {"torch._dynamo", "torch._inductor", "sympy"}
+
+
+def test_a_trained_agent_is_evaluated_from_python(trained: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
     folder, _ = trained
     rates = {
         name: float(rate) for name, rate in re.findall(r"(\w+): ([\d.]+)% won", output("evaluate.py", folder, "run"))

@@ -21,6 +21,7 @@ from ludus.learner.compute import plan
 from ludus.policies.nets import core_of
 from ludus.policies.weights import FlatWeights
 
+BETAS = (0.9, 0.999)  # of Adam
 MOMENTS = ("exp_avg", "exp_avg_sq")
 SCALE, GROWN = "loss_scale", "loss_scale_grown"
 
@@ -56,6 +57,14 @@ class Before(NamedTuple):
     moments: dict[str, Tensor]
 
 
+class Scaling(NamedTuple):
+    """Of losses. What scales them steps through torch's own Adam, which is not made without need: it brings torch's
+    compiler along, seconds of a run's start."""
+
+    scaler: torch.amp.GradScaler
+    adam: torch.optim.Adam
+
+
 class Optimiser:
     """Owns the net that learns; the net's parameters become views of `weights`."""
 
@@ -66,16 +75,25 @@ class Optimiser:
         self.plan = plan(config, device, remembers=core_of(net) is not None)
         self._config = config
         self._compiler = Compiler(graphs=self.plan.graphs) if self.plan.compiled else None
-        self._scaler = torch.amp.GradScaler(device.type) if self.plan.scaled else None
         self._norms: list[Tensor] = []  # since `remember`
         self._parameter = nn.Parameter(self.weights.vector)
         self._parameter.grad = self.weights.gradient
-        self._adam = torch.optim.Adam([self._parameter], lr=config.lr, eps=config.adam_eps, fused=self.plan.fused)
-        self._adam.step()  # with a gradient of zero: creates the moments, changes nothing
-        self._moments["step"].zero_()
+        self._lr = config.lr
+        self._moments = {name: torch.zeros_like(self.weights.vector) for name in MOMENTS}
+        self._moments["step"] = torch.zeros((), device=device if self.plan.fused else "cpu")  # where torch wants it
+        self._scaling = self._scaled() if self.plan.scaled else None
+
+    def _scaled(self) -> Scaling:
+        adam = torch.optim.Adam(
+            [self._parameter], lr=self._lr, betas=BETAS, eps=self._config.adam_eps, fused=self.plan.fused
+        )
+        adam.state[self._parameter] = self._moments
+        return Scaling(torch.amp.GradScaler(self.device.type), adam)
 
     def set_lr(self, lr: float) -> None:
-        self._adam.param_groups[0]["lr"] = lr
+        self._lr = lr
+        if self._scaling is not None:
+            self._scaling.adam.param_groups[0]["lr"] = lr
 
     def step(self, parts: Sequence[Part], loss: Callable[[Part, *Given], Measured], *given: *Given) -> Tensor:
         """One step down `loss(part, *given)`, the mean over the decisions of all parts, of which each may be split.
@@ -86,16 +104,16 @@ class Optimiser:
         if self.plan.accumulate > 1:
             parts = [piece for part in parts for piece in part.split(self.plan.accumulate)]
         numbers = self._backward(parts, loss, *given)
-        if self._scaler is not None:
-            self._scaler.unscale_(self._adam)
+        if self._scaling is not None:
+            self._scaling.scaler.unscale_(self._scaling.adam)
         norm = self.weights.gradient.norm()
         self._norms.append(norm)
         self.weights.gradient.mul_((self._config.max_grad_norm / (norm + 1e-6)).clamp(max=1.0))
-        if self._scaler is None:
+        if self._scaling is None:
             self._descend()
         else:
-            self._scaler.step(self._adam)
-            self._scaler.update()
+            self._scaling.scaler.step(self._scaling.adam)
+            self._scaling.scaler.update()
             norm = torch.where(norm.isfinite(), norm, 0.0)
         return torch.cat((numbers.detach(), norm[None]))
 
@@ -104,8 +122,8 @@ class Optimiser:
         return float((~torch.stack(self._norms).isfinite()).sum()) if self._norms else 0.0
 
     def _descend(self) -> None:
-        """What `self._adam.step()` does, in less than half of its time for a small net."""
-        group, moments = self._adam.param_groups[0], self._moments
+        """What a step of `torch.optim.Adam` does, in less than half of its time for a small net."""
+        moments = self._moments
         with torch.no_grad():
             adam(
                 [self._parameter],
@@ -117,11 +135,11 @@ class Optimiser:
                 foreach=False,
                 fused=self.plan.fused,
                 amsgrad=False,
-                beta1=group["betas"][0],
-                beta2=group["betas"][1],
-                lr=group["lr"],
+                beta1=BETAS[0],
+                beta2=BETAS[1],
+                lr=self._lr,
                 weight_decay=0.0,
-                eps=group["eps"],
+                eps=self._config.adam_eps,
                 maximize=False,
             )
 
@@ -146,8 +164,8 @@ class Optimiser:
             if len(parts) > 1:
                 share = part.decisions / decisions
                 total, said = total * share, said * share
-            if self._scaler is not None:
-                total = self._scaler.scale(total)
+            if self._scaling is not None:
+                total = self._scaling.scaler.scale(total)
             total.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
             numbers.append(said)
         return numbers[0] if len(numbers) == 1 else torch.stack(numbers).sum(0)
@@ -169,8 +187,8 @@ class Optimiser:
         for moment in MOMENTS:
             for name, part in self.weights.split(self._moments[moment]).items():
                 state[f"{moment}.{name}"] = part
-        if self._scaler is not None:
-            scaling = self._scaler.state_dict()
+        if self._scaling is not None:
+            scaling = self._scaling.scaler.state_dict()
             state[SCALE], state[GROWN] = torch.tensor(scaling["scale"]), torch.tensor(scaling["_growth_tracker"])
         return state
 
@@ -188,11 +206,7 @@ class Optimiser:
                 prefix = f"{moment}."
                 parts = {name.removeprefix(prefix): part for name, part in state.items() if name.startswith(prefix)}
                 self._moments[moment].copy_(self.weights.join(parts))
-        if self._scaler is not None and SCALE in state:
-            scaling = {**self._scaler.state_dict(), "scale": float(state[SCALE]), "_growth_tracker": int(state[GROWN])}
-            self._scaler.load_state_dict(scaling)
-
-    @property
-    def _moments(self) -> dict[str, Tensor]:
-        moments: dict[str, Tensor] = self._adam.state[self._parameter]
-        return moments
+        if self._scaling is not None and SCALE in state:
+            scaler = self._scaling.scaler
+            scaling = {**scaler.state_dict(), "scale": float(state[SCALE]), "_growth_tracker": int(state[GROWN])}
+            scaler.load_state_dict(scaling)
