@@ -21,10 +21,19 @@ def test_there_are_javascript_tests() -> None:
 
 @pytest.mark.parametrize("name", FILES)
 def test_javascript_tests_pass(name: str, showdown: Installation) -> None:
+    passes(name, showdown)
+
+
+@pytest.mark.slow
+def test_the_mask_is_right_in_many_battles(showdown: Installation) -> None:
+    passes("mask.test.js", showdown, LUDUS_TEST_TIMES="6")
+
+
+def passes(name: str, showdown: Installation, **environment: str) -> None:
     file = FOLDER / name
     run = subprocess.run(
         [str(showdown.node), "--test", "--test-reporter=tap", str(file)],
-        env={**os.environ, "LUDUS_TEST_SIMULATOR": str(showdown.root)},
+        env={**os.environ, "LUDUS_TEST_SIMULATOR": str(showdown.root), **environment},
         capture_output=True,
         text=True,
         timeout=170,
