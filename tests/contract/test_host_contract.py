@@ -9,9 +9,15 @@ import pytest
 
 from ludus.games import registry
 from ludus.games.showdown.install import Installation
+from ludus.hosting import check
 from ludus.hosting.check import Report, findings
 
 OF_THE_GAME = 10  # the first rules; the others do not depend on what a host plays, so one game of each kind does
+
+
+@pytest.fixture(autouse=True)
+def _speed_is_measured_coarsely(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check, "SPEED_S", 0.1)
 
 
 def report(name: str, options: dict[str, object], rules: int | None, decisions: int = 400) -> Report:
@@ -35,10 +41,15 @@ def test_openspiel_host_keeps_the_protocol(name: str) -> None:
     assert found.ok, str(found)
 
 
-SLOWER = pytest.param("gen9randomdoublesbattle", OF_THE_GAME, marks=pytest.mark.slow)
+SLOWER = [
+    pytest.param(format_, rules, 600, marks=pytest.mark.slow)
+    for format_, rules in (("gen1randombattle", None), ("gen9randomdoublesbattle", OF_THE_GAME))
+]
 
 
-@pytest.mark.parametrize(("format_", "rules"), [("gen1randombattle", 13), SLOWER])
-def test_showdown_host_keeps_the_protocol(showdown: Installation, format_: str, rules: int | None) -> None:
-    found = report("showdown", {"format": format_}, rules, decisions=600)
+@pytest.mark.parametrize(("format_", "rules", "decisions"), [("gen9randombattle", 13, 200), *SLOWER])
+def test_showdown_host_keeps_the_protocol(
+    showdown: Installation, format_: str, rules: int | None, decisions: int
+) -> None:
+    found = report("showdown", {"format": format_}, rules, decisions)
     assert found.ok, str(found)
