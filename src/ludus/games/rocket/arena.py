@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
+from itertools import starmap
 from typing import Any
 
 from ludus.games.rocket import controls
@@ -10,7 +12,7 @@ from ludus.games.rocket.starts import Body, Start, aloft
 from ludus.wire.seeds import derive
 
 OCTANE = 0
-BLUE, ORANGE = 0, 1
+BLUE, ORANGE, NOBODY = 0, 1, -1
 MAX_SEED = 2**31 - 1  # of RocketSim
 BOOST_PER_S = 33.3  # as in RLGym; RocketSim has a third of 100
 
@@ -35,6 +37,7 @@ class Pitch:
         rules = self.arena.get_mutator_config()
         rules.boost_used_per_second = BOOST_PER_S
         self.arena.set_mutator_config(rules)
+        self._steer: Callable[[Any, Any], None] = simulator.Car.set_controls
         self._octane = simulator.CarConfig(OCTANE)
         self._team = team
         self.cars: list[Any] = []
@@ -42,7 +45,7 @@ class Pitch:
         self._rest = simulator.CarControls()
         self._seat: dict[int, int] = {}  # by a car's id
         self.touches: list[int] = []  # the seat of each tick in contact with the ball since they were last read
-        self.scored: int | None = None  # the team that did
+        self.scored = NOBODY  # the team that did
         self.returning = False  # whether a demolished car is back within the next step
         self._seed, self._returned = 0, 0
         self.arena.set_ball_touch_callback(self._touched)
@@ -60,7 +63,7 @@ class Pitch:
         self._seat = {car.id: seat for seat, car in enumerate(self.cars)}
         self._set(start)
         self.touches = []
-        self.scored = None
+        self.scored = NOBODY
         self.returning = False
         self._seed, self._returned = seed, 0
 
@@ -69,8 +72,7 @@ class Pitch:
         simulate = self._bring_back if self.returning else self.arena.step
         if late:
             simulate(late)
-        for car, wanted in zip(self.cars, chosen, strict=True):
-            car.set_controls(wanted)
+        deque(starmap(self._steer, zip(self.cars, chosen, strict=True)), maxlen=0)
         if ticks > late:
             simulate(ticks - late)
         self.returning = False

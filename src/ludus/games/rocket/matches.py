@@ -44,7 +44,7 @@ class RocketMatches:
     def __init__(self, options: RocketOptions, spec: GameSpec, slots: int) -> None:
         self._options, self._spec = options, spec
         self._simulator = rocketsim(options.meshes)
-        self._table, self._controls = controls.table(), controls_of(self._simulator)
+        self._table, self._controls = controls.table(), np.array(controls_of(self._simulator), np.object_)
         self._observer = Observer(options.feature_set, options.team_size, options.cars_room)
         self._starts = Starts(options.starts, options.team_size)
         self._rewards = rewards_of(options)
@@ -96,12 +96,12 @@ class RocketMatches:
 
     def _step(self, slots: Sequence[int], actions: NDArray[np.int32]) -> dict[int, BaseException]:
         lost: dict[int, BaseException] = {}
-        ticks, late, table = self._options.tick_skip, self._options.late_ticks, self._controls
-        for place, (slot, chosen) in enumerate(zip(slots, actions.tolist(), strict=True)):
+        ticks, late = self._options.tick_skip, self._options.late_ticks
+        for place, (slot, chosen) in enumerate(zip(slots, self._controls[actions].tolist(), strict=True)):
             try:
                 pitch = self._pitches[slot]
                 assert pitch is not None
-                pitch.step([table[each] for each in chosen], ticks, late)
+                pitch.step(chosen, ticks, late)
             except Exception as error:  # as above
                 lost[place], self._pitches[slot] = error, None
         return lost

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, starmap
 from operator import attrgetter, itemgetter, methodcaller
 from struct import Struct
 
@@ -19,13 +19,14 @@ Where = NDArray[np.intp] | slice
 
 _HALF_TICK_S = 0.5 / field.TICKS_PER_S  # more than countdowns are off by rounding
 _STATE = np.dtype([("switches", np.bool_, len(SWITCHES)), ("amounts", np.float32, len(AMOUNTS))], align=True)
-_PACKED = f"{len(SWITCHES)}?{len(AMOUNTS)}f"  # the same for struct, which takes ten times as long to make truths floats
+_pack = Struct(f"{len(SWITCHES)}?{len(AMOUNTS)}f").pack  # the same: it takes ten times as long to make truths floats
 _flat, _cars = chain.from_iterable, attrgetter("cars")
 _state = methodcaller("get_state")
 _flags = attrgetter(*SWITCHES, *AMOUNTS)
 _gym_state = methodcaller("read")
 _arrays = itemgetter(slice(1, None))  # those of pads, ball and cars
-_as_it_lies = attrgetter("T")  # in memory: what RocketSim gives goes column by column
+_columns = methodcaller("tobytes", "F")  # as RocketSim's arrays lie in memory, so that it is one copy
+_scored = attrgetter("scored")
 
 # columns of a body, of a car where two are given
 BALL, CAR = 25, 36  # numbers of a body in get_gym_state
@@ -84,7 +85,6 @@ class SceneReader:
         self._at = Columns(cars)
         self._cooldown = np.zeros((arenas, field.PADS), np.float32)
         self._numbers = np.zeros((arenas, self._at.width), np.float32)
-        self._packs: dict[int, Callable[..., bytes]] = {}  # by arenas
 
     def begin(self, slot: int) -> None:
         self._cooldown[slot] = 0.0
@@ -95,16 +95,10 @@ class SceneReader:
         nothing then."""
         n, at = len(slots), self._at
         states = self._states(pitches)
-        bodies = b"".join(map(_as_it_lies, _flat(map(_arrays, map(_gym_state, pitches)))))
+        bodies = b"".join(map(_columns, _flat(map(_arrays, map(_gym_state, pitches)))))
         numbers = self._numbers[:n]
         numbers[:, : at.bodies.stop] = np.frombuffer(bodies, np.float32).reshape(n, at.bodies.stop)
-        touches, scored = np.zeros((n, at.cars), np.int64), np.full(n, -1, np.int64)
-        for place, pitch in enumerate(pitches):
-            if pitch.touches:
-                touches[place], pitch.touches = np.bincount(pitch.touches, minlength=at.cars), []
-            if pitch.scored is not None:
-                scored[place] = pitch.scored
-        seen = Scene.of(numbers, at, touches, scored)
+        seen = Scene.of(numbers, at, self._touches(pitches), np.fromiter(map(_scored, pitches), np.int64, n))
         seen.flags[:, :, : len(SWITCHES)], seen.flags[:, :, len(SWITCHES) :] = states["switches"], states["amounts"]
         self._cool(slots, pitches, seen, passed_s)
         timers = seen.flags[:, :, FLAG["demo_respawn_timer"]]
@@ -116,11 +110,18 @@ class SceneReader:
 
     def _states(self, pitches: Sequence[Pitch]) -> NDArray[np.void]:
         """[n, C]"""
+        packed = b"".join(starmap(_pack, map(_flags, map(_state, _flat(map(_cars, pitches))))))
+        return np.frombuffer(packed, _STATE).reshape(len(pitches), self._at.cars)
+
+    def _touches(self, pitches: Sequence[Pitch]) -> NDArray[np.int64]:
+        """[n, C]"""
         n, C = len(pitches), self._at.cars
-        if n not in self._packs:
-            self._packs[n] = Struct(_PACKED * (n * C)).pack
-        packed = self._packs[n](*_flat(map(_flags, map(_state, _flat(map(_cars, pitches))))))
-        return np.frombuffer(packed, _STATE).reshape(n, C)
+        cars: list[int] = []
+        for place, pitch in enumerate(pitches):
+            if pitch.touches:
+                cars += [place * C + seat for seat in pitch.touches]
+                pitch.touches = []
+        return np.bincount(np.array(cars, np.int64), minlength=n * C).reshape(n, C)
 
     def _cool(self, slots: Sequence[int], pitches: Sequence[Pitch], seen: Scene, passed_s: float) -> None:
         where, left = places(slots), seen.cooldown
