@@ -17,6 +17,7 @@ from ludus.config import load
 from ludus.config.schema import EvaluationConfig, FleetConfig, LearnerConfig, OpponentsConfig
 from ludus.games import registry
 from ludus.games.showdown import node
+from ludus.hosting import check
 from ludus.hosting.check import Mark, Report, Trial, findings
 from ludus.hosting.command import HostCommand
 from ludus.run import train
@@ -32,6 +33,11 @@ NEVER = 1_000_000_000
 
 needs_java = pytest.mark.skipif(shutil.which("javac") is None, reason="no JDK on this machine")
 LANGUAGES = ["python", "javascript", pytest.param("java", marks=needs_java)]
+
+
+@pytest.fixture(autouse=True)
+def _speed_is_measured_coarsely(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check, "SPEED_S", 0.1)
 
 
 @pytest.fixture(scope="module")
