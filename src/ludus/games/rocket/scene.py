@@ -43,6 +43,7 @@ class Columns:
     def __init__(self, cars: int) -> None:
         self.cars = cars
         self.pads = slice(0, 2 * field.PADS)  # whether they can be taken
+        self.blue_pads = slice(0, self.pads.stop, 2)  # the same in blue's view alone
         self.ball = slice(self.pads.stop, self.pads.stop + 2 * BALL)
         self.bodies = slice(self.ball.stop, self.ball.stop + 2 * CAR * cars)
         self.flags = slice(self.bodies.stop, self.bodies.stop + len(FLAG) * cars)
@@ -125,13 +126,13 @@ class SceneReader:
 
     def _cool(self, slots: Sequence[int], pitches: Sequence[Pitch], seen: Scene, passed_s: float) -> None:
         where, left = places(slots), seen.cooldown
-        full = seen.numbers[:, self._at.pads][:, ::2] != 0
+        full = seen.numbers[:, self._at.blue_pads] != 0
         np.subtract(self._cooldown[where], np.float32(passed_s), out=left)
+        passed = left < _HALF_TICK_S
         np.copyto(left, 0.0, where=full)
-        taken = ~full & (left < _HALF_TICK_S)  # since, perhaps once more
-        if taken.any():
-            for at, pad in np.argwhere(taken).tolist():
-                left[at, pad] = pitches[at].pads[pad].get_state().cooldown
+        taken = passed > full  # since, perhaps once more
+        for at, pad in zip(*(axis.tolist() for axis in taken.nonzero()), strict=True):
+            left[at, pad] = pitches[at].pads[pad].get_state().cooldown
         self._cooldown[where] = left
 
 
