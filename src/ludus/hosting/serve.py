@@ -13,7 +13,7 @@ from typing import cast
 from ludus.errors import ConfigError, ProtocolError
 from ludus.hosting.inturn import MatchesInTurn
 from ludus.hosting.match import AsyncMatch, HostedGame, MakeGame, Match
-from ludus.hosting.runners import LoopRunner, ThreadRunner
+from ludus.hosting.runners import ThreadRunner
 from ludus.hosting.table import Table, rows_at_most
 from ludus.hosting.together import MatchesTogether
 from ludus.hosting.waiting import WaitingMatches
@@ -82,6 +82,8 @@ def _playing(game: HostedGame, configure: Configure) -> MatchesInTurn | MatchesT
         return WaitingMatches(game, ThreadRunner(game.match, configure.matches))
     first = game.match()
     if inspect.iscoroutinefunction(first.start):
+        from ludus.hosting.looped import LoopRunner
+
         return WaitingMatches(game, LoopRunner(game.match, configure.matches, cast(AsyncMatch, first)))
     others = (cast(Match, game.match()) for _ in range(configure.matches - 1))
     return MatchesInTurn([cast(Match, first), *others], configure)

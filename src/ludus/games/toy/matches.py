@@ -10,7 +10,6 @@ recall    one seat; a cue is shown at the first decision and asked for at the la
 
 from __future__ import annotations
 
-import asyncio
 import random
 import time
 from collections.abc import Callable, Mapping
@@ -73,6 +72,8 @@ class WaitingMatch:
         return self._match.start(seed)
 
     async def advance(self, actions: Mapping[int, int]) -> Turn:
+        import asyncio  # most hosts start without
+
         await asyncio.sleep(self._wait_s)
         return self._match.advance(actions)
 
