@@ -20,8 +20,9 @@ def preset(name: str, *sets: str) -> RunConfig:
 
 def test_cartpole_is_on_its_way_after_twenty_thousand_steps(tmp_path: Path) -> None:
     watch = Watch()
-    sets = ("mode=serial", "budget.decisions=20000", "learner.lr_schedule=constant", "evaluation.matches=20")
-    small = preset("cartpole", *sets)
+    # two hosts on whatever machine: by itself their number is that of cores, and seeds go by it
+    sets = ("mode=serial", "fleet.hosts=2", "budget.decisions=20000", "learner.lr_schedule=constant")
+    small = preset("cartpole", *sets, "evaluation.matches=20")
     run.train(small, tmp_path / "run", observer=watch)
     assert float(watch.numbers[names.RETURN("none")]) >= 100  # random play balances for 22 steps
 
