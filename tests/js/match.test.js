@@ -9,7 +9,7 @@ const { ArrivalStage } = require(path.join(HOSTING, 'frames.js'));
 const { Match } = require(path.join(HOST, 'matches.js'));
 const { setUp } = require(path.join(HOST, 'setup.js'));
 
-const MATCHES = 3;
+const MATCHES = Number(process.env.LUDUS_TEST_MATCHES ?? 2); // of each format; by hand, some hundreds
 
 /** Plays one match with random legal actions; `look(match, stage)` is called whenever seats were asked. */
 function play(setup, seed, look) {
@@ -40,7 +40,12 @@ function staged({ count, row, reward, obs, obsBytes, legal, maskBytes }) {
 	]);
 }
 
-for (const format of ['gen1randombattle', 'gen9randomdoublesbattle']) {
+const FORMATS = [
+	'gen1randombattle', 'gen2randombattle', 'gen3randombattle', 'gen4randombattle', 'gen5randombattle', 'gen6randombattle',
+	'gen7randombattle', 'gen8randombattle', 'gen9randombattle', 'gen9randomdoublesbattle',
+];
+
+for (const format of FORMATS) {
 	test(`${format}: a match that nobody records keeps no lines and shows the rows of one that is recorded`, () => {
 		const recorded = setUp(process.env.LUDUS_TEST_SIMULATOR, { format }, true);
 		const forgetful = setUp(process.env.LUDUS_TEST_SIMULATOR, { format }, false);

@@ -63,14 +63,19 @@ class ActionSet {
 		};
 	}
 
-	/** Write the legal actions of a request as bits into `out` [maskBytes] and return how many there are. */
-	mask(request, out) {
+	/**
+	 * Write the legal actions of a request as bits into `out` [maskBytes] and return how many there are. Whoever knows
+	 * who of the team is `alive` saves a look at each.
+	 */
+	mask(request, out, alive = aliveIn(request)) {
 		if (this.slots === 1) for (let i = 0; i < out.length; i++) out[i] = 0; // so few that a call takes longer
 		else out.fill(0);
 		if (request.wait) return 0;
 		if (request.teamPreview) return this.maskPreview(request, out);
-		if (this.slots === 1) return request.forceSwitch ? this.maskSwitch(request, out) : this.maskMove(request, out);
-		return request.forceSwitch ? this.maskSwitches(request, out) : this.maskMoves(request, out);
+		if (this.slots === 1) {
+			return request.forceSwitch ? this.maskSwitch(request, alive, out) : this.maskMove(request, alive, out);
+		}
+		return request.forceSwitch ? this.maskSwitches(request, alive, out) : this.maskMoves(request, alive, out);
 	}
 
 	/** What to say to `side.choose` for an action that the request's mask allows. */
@@ -104,7 +109,7 @@ class ActionSet {
 
 	// -- singles
 
-	maskMove(request, out) {
+	maskMove(request, alive, out) {
 		const active = request.active[0];
 		const moves = active.moves;
 		const known = moves.length < MOVES ? moves.length : MOVES;
@@ -128,29 +133,26 @@ class ActionSet {
 			}
 		}
 		if (!active.trapped) {
-			const team = request.side.pokemon;
-			for (let i = 1; i < team.length && i < SWITCHES; i++) {
-				if (team[i].condition !== FAINTED) count += set(out, this.moveActions + i);
-			}
+			for (let i = 1; i < SWITCHES; i++) if (alive & 1 << i) count += set(out, this.moveActions + i);
 		}
 		return count;
 	}
 
-	maskSwitch(request, out) {
+	maskSwitch(request, alive, out) {
 		const team = request.side.pokemon;
 		const reviving = !!team[0].reviving;
 		let count = 0;
 		for (let i = reviving ? 0 : 1; i < team.length && i < SWITCHES; i++) {
-			if ((team[i].condition === FAINTED) === reviving) count += set(out, this.moveActions + i);
+			if (((alive & 1 << i) === 0) === reviving) count += set(out, this.moveActions + i);
 		}
 		return count;
 	}
 
 	// -- doubles: a list of options for each slot, then the pairs of them that go together
 
-	maskMoves(request, out) {
-		const first = this.listMoves(request, 0);
-		const second = this.listMoves(request, 1);
+	maskMoves(request, alive, out) {
+		const first = this.listMoves(request, alive, 0);
+		const second = this.listMoves(request, alive, 1);
 		this.lineUp(second);
 		const { slotActions, pieces, partners, rivals, rivalCounts } = this;
 		const options = this.options[0];
@@ -188,14 +190,14 @@ class ActionSet {
 	}
 
 	/** Fill the slot's options, and for each what it uses up: a gimmick, or a Pokemon that it sends in. */
-	listMoves(request, slot) {
+	listMoves(request, alive, slot) {
 		const options = this.options[slot];
 		const uses = this.uses[slot];
 		const team = request.side.pokemon;
 		const own = team[slot];
 		const active = request.active[slot];
 		let n = 0;
-		if (!own || !active || own.condition === FAINTED || own.commanding) {
+		if (!own || !active || !(alive & 1 << slot) || own.commanding) {
 			options[0] = this.pass;
 			uses[0] = 0;
 			return 1;
@@ -237,7 +239,7 @@ class ActionSet {
 		}
 		if (!active.trapped) {
 			for (let i = 2; i < team.length && i < SWITCHES; i++) {
-				if (team[i].condition === FAINTED) continue;
+				if (!(alive & 1 << i)) continue;
 				uses[n] = this.switchUse + i;
 				options[n++] = this.moveActions + i;
 			}
@@ -255,16 +257,16 @@ class ActionSet {
 	}
 
 	/** Follows the simulator's count of how many must still switch and how many may pass for want of a replacement. */
-	maskSwitches(request, out) {
+	maskSwitches(request, alive, out) {
 		const team = request.side.pokemon;
 		const forced = request.forceSwitch;
 		let leaving = 0;
 		let healthy = 0;
 		for (let slot = 0; slot < 2; slot++) if (forced[slot]) leaving++;
-		for (let i = 2; i < team.length; i++) if (team[i].condition !== FAINTED) healthy++;
+		for (let i = 2; i < SWITCHES; i++) if (alive & 1 << i) healthy++;
 		const switches = leaving < healthy ? leaving : healthy;
-		const first = this.listSwitches(request, 0, leaving - switches > 0);
-		const second = this.listSwitches(request, 1, leaving - switches > 0);
+		const first = this.listSwitches(request, alive, 0, leaving - switches > 0);
+		const second = this.listSwitches(request, alive, 1, leaving - switches > 0);
 		let count = 0;
 		for (let i = 0; i < first; i++) {
 			const a = this.options[0][i];
@@ -289,7 +291,7 @@ class ActionSet {
 		return count;
 	}
 
-	listSwitches(request, slot, mayPass) {
+	listSwitches(request, alive, slot, mayPass) {
 		const options = this.options[slot];
 		if (!request.forceSwitch[slot]) {
 			options[0] = this.pass;
@@ -299,12 +301,20 @@ class ActionSet {
 		const reviving = !!team[slot].reviving;
 		let n = 0;
 		for (let i = reviving ? 0 : 2; i < team.length && i < SWITCHES; i++) {
-			if ((team[i].condition === FAINTED) === reviving) options[n++] = this.moveActions + i;
+			if (((alive & 1 << i) === 0) === reviving) options[n++] = this.moveActions + i;
 		}
 		// The simulator lets a reviver pass when the bench is empty, and then asks again without end: not offered.
 		if (mayPass && !reviving) options[n++] = this.pass;
 		return n;
 	}
+}
+
+/** One bit for each place in the team whose Pokemon has not fainted. */
+function aliveIn(request) {
+	const {pokemon} = request.side;
+	let alive = 0;
+	for (let i = 0; i < pokemon.length; i++) if (pokemon[i].condition !== FAINTED) alive |= 1 << i;
+	return alive;
 }
 
 function aimsOf(target) {

@@ -4,6 +4,7 @@
 const { ENCODE, SIMULATE } = require('../../../hosting/javascript/clock.js');
 const { HostError, ProtocolError } = require('../../../hosting/javascript/frames.js');
 const { SplitMix } = require('../../../hosting/javascript/seeds.js');
+const { tellParts } = require('./engine/logs.js');
 const { SEATS, Seated } = require('./seated.js');
 
 const NONE = -1;
@@ -33,7 +34,7 @@ class Match extends Seated {
 	}
 
 	encode(seat, request, out, offset) {
-		this.view.encode(seat, request, out, offset);
+		return this.view.encode(seat, request, out, offset);
 	}
 
 	standingOf(seat) {
@@ -50,6 +51,7 @@ class Match extends Seated {
 		const seed = random.nextBattleSeed();
 		const battle = new Battle({ format, formatid: format.id, seed, send: ignore, strictChoices: false });
 		this.battle = battle;
+		if (!this.setup.keepLog) tellParts(battle);
 		for (const [seat, id] of ['p1', 'p2'].entries()) {
 			const teamSeed = random.nextBattleSeed();
 			const team = teams ? teams[random.nextBelow(teams.length)] : undefined;

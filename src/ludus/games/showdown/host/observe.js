@@ -115,19 +115,24 @@ class View {
 		const {tracker} = this;
 		let at = this.cursor;
 		for (; at < log.length; at++) {
-			const line = log[at];
-			if (line.length === SPLIT_LENGTH && line.startsWith('|split|')) tracker.line(log[at += 2]);
-			else tracker.line(line);
+			let line = log[at];
+			if (typeof line === 'string' && line.length === SPLIT_LENGTH && line.startsWith('|split|')) line = log[at += 2];
+			if (typeof line === 'string') tracker.line(line);
+			else tracker.told(line.parts);
 		}
 		this.cursor = log.length;
 		this.lead = standing(tracker.sides[0]) - standing(tracker.sides[1]);
 	}
 
-	/** Writes the seat's row into `out` at `offset`, from its own request and the lines read so far. */
+	/**
+	 * Writes the seat's row into `out` at `offset`, from its own request and the lines read so far. Returns who of its
+	 * team is alive by the request, one bit for each place.
+	 */
 	encode(seat, request, out, offset) {
 		const own = this.seats[seat];
 		own.update(request);
 		out.set(own.row, offset);
+		return own.team.alive;
 	}
 
 	/** Shaping potential in [-1, 1]: half HP, half alive, meaned over the team, own less foe; the public state alone. */

@@ -7,8 +7,8 @@ const { HostError } = require('../../../hosting/javascript/frames.js');
 const SEATS = 2;
 
 /**
- * Whoever plays the battle extends it with `requestOf(seat)`, `encode(seat, request, out, offset)`, `standingOf(seat)`
- * (the shaping potential), `turn` and `record()` (the battle's log).
+ * Whoever plays the battle extends it with `requestOf(seat)`, `encode(seat, request, out, offset)` as of a View,
+ * `standingOf(seat)` (the shaping potential), `turn` and `record()` (the battle's log).
  */
 class Seated {
 	/** `setup`: {format, actionSet, observer, teams, options, keepLog, clock}, shared by all matches of a host. */
@@ -37,12 +37,12 @@ class Seated {
 	ask(seat, stage) {
 		const { actionSet, clock } = this.setup;
 		const request = this.requestOf(seat);
-		if (actionSet.mask(request, stage.nextMask()) === 0) {
+		const alive = this.encode(seat, request, stage.obs, stage.nextObsOffset());
+		clock.lap(ENCODE);
+		if (actionSet.mask(request, stage.nextMask(), alive) === 0) {
 			throw new HostError('match', 'a request allows no action', JSON.stringify(request));
 		}
 		clock.lap(MASK);
-		this.encode(seat, request, stage.obs, stage.nextObsOffset());
-		clock.lap(ENCODE);
 		const opens = !this.met[seat];
 		const earned = this.earned(seat);
 		stage.add(this.slot * SEATS + seat, this.number, opens ? 0 : earned, opens);

@@ -3,22 +3,24 @@
  * The public state of a battle, from protocol lines alone.
  *
  * Feed it the lines a spectator sees, in order, once; or, for one player, the lines the server sends to that player:
- * they differ in the HP of the player's own Pokemon only, which observations take from the request.
+ * they differ in the HP of the player's own Pokemon only, which observations take from the request. A line is a text,
+ * or already in its parts, as a simulator in this process tells it.
  */
 
 const {Effects} = require('./effects');
 const {Side} = require('./tracking/state');
 
 const BAR = 124; // '|'
+const BRACKET = 91; // '['
 const COLON = 58;
 const LETTER_A = 97;
+const LETTER_P = 112;
 const DIGIT_0 = 48;
 const DIGIT_1 = 49;
-const MAX_FIELDS = 32;
 const LOCKING = ['outrage', 'petaldance', 'thrash', 'ragingfury'];
 const BINDING = ['bind', 'wrap', 'clamp', 'firespin'];
 
-/** What all battles of a format share: the rows of moves and abilities that the tracker treats apart, and a scratch. */
+/** What all battles of a format share: the rows of moves and abilities that the tracker treats apart. */
 class Rules {
 	constructor({moves, abilities}) {
 		this.locking = new Set(LOCKING.map(id => moves.row(id)));
@@ -26,7 +28,6 @@ class Rules {
 		this.pressure = abilities.row('pressure');
 		this.asOne = new Set(['asoneglastrier', 'asonespectrier'].map(id => abilities.byId.get(id)));
 		this.struggle = moves.row('struggle');
-		this.bars = new Int32Array(MAX_FIELDS + 1); // where the fields of the line in hand begin
 	}
 }
 
@@ -50,9 +51,8 @@ class Tracker {
 		this.fieldVersion = 1;
 		this.mover = null;
 		this.guarded = false; // somebody may have what passes with the turn, or has stalled
-		this.text = '';
-		this.bars = rules.bars;
-		this.fields = 0;
+		this.parts = []; // of the line in hand
+		this.first = 0; // where its fields begin among them, after its name
 		this.locking = rules.locking;
 		this.binding = rules.binding;
 		this.pressure = rules.pressure;
@@ -64,79 +64,104 @@ class Tracker {
 	line(text) {
 		const {length} = text;
 		if (length < 4) return;
-		const {bars} = this;
 		let hash = 0;
-		let at = 1;
-		for (let code; at < length && (code = text.charCodeAt(at)) !== BAR; at++) hash = Math.imul(hash, 31) + code | 0;
-		const handle = HANDLERS.get(hash);
-		if (handle === undefined) return;
-		let fields = 0;
-		while (at < length && fields < MAX_FIELDS) {
-			bars[fields++] = at;
-			at = text.indexOf('|', at + 1);
-			if (at < 0) break;
+		for (let at = 1; at < length && text.charCodeAt(at) !== BAR; at++) {
+			hash = Math.imul(hash, 31) + text.charCodeAt(at) | 0;
 		}
-		bars[fields] = length;
-		this.fields = fields;
-		this.text = text;
+		const handle = BY_HASH.get(hash);
+		if (handle === undefined) return;
+		this.parts = text.split('|');
+		this.first = 2; // after the name and what stands before the first bar
 		handle(this);
+	}
+
+	/** Takes one line in its parts, the name of the line first. */
+	told(parts) {
+		const handle = HANDLERS.get(parts[0]);
+		if (handle === undefined) return;
+		this.parts = parts;
+		this.first = 1;
+		handle(this);
+	}
+
+	/** How many fields the line has after its name. */
+	get fields() {
+		return this.parts.length - this.first;
 	}
 
 	/** Field `i` of the line after its name, '' if there are fewer. */
 	field(i) {
-		return i < this.fields ? this.text.slice(this.bars[i] + 1, this.bars[i + 1]) : '';
+		const at = this.first + i;
+		return at < this.parts.length ? this.parts[at] : '';
 	}
 
 	/** Field `i`, which is digits, as a number. */
 	count(i) {
+		const text = this.field(i);
 		let count = 0;
-		for (let at = this.bars[i] + 1; at < this.bars[i + 1]; at++) count = 10 * count + this.text.charCodeAt(at) - DIGIT_0;
+		for (let at = 0; at < text.length; at++) count = 10 * count + text.charCodeAt(at) - DIGIT_0;
 		return count;
 	}
 
 	/** The value of `[key]` at the end of the line, '' if it has none. */
 	keyword(key) {
-		const at = this.text.indexOf(key);
-		if (at < 0) return '';
-		const end = this.text.indexOf('|', at + key.length);
-		return this.text.slice(at + key.length, end < 0 ? undefined : end).trim();
+		const {parts} = this;
+		for (let at = this.first; at < parts.length; at++) {
+			if (parts[at].startsWith(key)) return parts[at].slice(key.length).trim();
+		}
+		return '';
 	}
 
 	from() {
-		return this.keyword('|[from]');
+		return this.keyword('[from]');
 	}
 
 	of() {
-		const at = this.text.indexOf('|[of] ');
-		return at < 0 ? null : this.monAt(at + 6);
+		const ident = this.keyword('[of] ');
+		return ident === '' ? null : this.named(ident);
 	}
 
+	/** Whether a field begins with this. */
 	has(text) {
-		return this.text.indexOf(text) >= 0;
+		const {parts} = this;
+		for (let at = this.first; at < parts.length; at++) if (parts[at].startsWith(text)) return true;
+		return false;
+	}
+
+	/** Whether the line ends with a keyword, such as `[from] item: Leftovers`. */
+	get hasKeyword() {
+		return this.parts[this.parts.length - 1].charCodeAt(0) === BRACKET;
 	}
 
 	/** The Pokemon that field `i` names, or null. */
 	mon(i) {
-		return i < this.fields ? this.monAt(this.bars[i] + 1) : null;
+		const at = this.first + i;
+		return at < this.parts.length ? this.named(this.parts[at]) : null;
 	}
 
-	monAt(at) {
-		const {text} = this;
-		if (text.charCodeAt(at) !== 112) return null;
-		const side = this.sides[text.charCodeAt(at + 1) - DIGIT_1];
+	/** The Pokemon that lines call `p1a: Pikachu`, or `p1: Pikachu` on the bench; or null. */
+	named(ident) {
+		if (ident.charCodeAt(0) !== LETTER_P) return null;
+		const side = this.sides[ident.charCodeAt(1) - DIGIT_1];
 		if (side === undefined) return null;
-		const position = text.charCodeAt(at + 2);
+		const position = ident.charCodeAt(2);
 		if (position !== COLON) return side.active[position - LETTER_A] ?? null;
-		const end = text.indexOf('|', at);
-		return named(side, text.slice(at + 4, end < 0 ? undefined : end));
+		side.bench++; // whoever is called by a line may change by it
+		return benched(side, ident.slice(4));
 	}
 
+	/** The side that field `i` names, or whose Pokemon it names. */
 	sideOf(i) {
-		return this.sides[this.text.charCodeAt(this.bars[i] + 2) - DIGIT_1];
+		return this.sides[this.field(i).charCodeAt(1) - DIGIT_1];
+	}
+
+	/** The place on the field that field `i` names, `b` of `p1b: Pikachu` being 1. */
+	slotOf(i) {
+		return this.field(i).charCodeAt(2) - LETTER_A;
 	}
 }
 
-function named(side, name) {
+function benched(side, name) {
 	for (const mon of side.mons) if (mon.name === name) return mon;
 	return null;
 }
@@ -147,9 +172,9 @@ function hashOf(name) {
 	return hash;
 }
 
-// A line's name is looked up by hash, so that no string is made for the many lines nobody needs.
 const PARTS = ['roster', 'moves', 'volatiles', 'belongings', 'body', 'field'];
-const HANDLERS = new Map(PARTS.flatMap(part =>
-	Object.entries(require(`./tracking/${part}`).handlers).map(([name, handle]) => [hashOf(name), handle])));
+const HANDLERS = new Map(PARTS.flatMap(part => Object.entries(require(`./tracking/${part}`).handlers)));
+// A text's name is looked up by hash, so that no string is made for the many lines nobody needs.
+const BY_HASH = new Map([...HANDLERS].map(([name, handle]) => [hashOf(name), handle]));
 
 module.exports = {Rules, Tracker};

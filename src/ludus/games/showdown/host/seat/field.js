@@ -3,7 +3,6 @@
 
 const {BOOSTS} = require('../tables');
 const {clearFloats, lasted} = require('../columns');
-const {FAINTED} = require('./own');
 const {TEAM} = require('./team');
 
 class Field {
@@ -73,11 +72,8 @@ class Field {
 			}
 		}
 		for (let v = 1; v < variants.length; v++) if (foe.spent[variants[v]]) out[at.spent + v - 1] = 1;
-		let alive = 0;
-		const {pokemon} = request.side;
-		for (let i = 0; i < pokemon.length; i++) if (pokemon[i].condition !== FAINTED) alive++;
 		out[at.foeUnrevealed] = seat.foes.unseen / TEAM;
-		out[at.ownAlive] = alive / TEAM;
+		out[at.ownAlive] = bitsIn(seat.team.alive) / TEAM;
 		out[at.foeAlive] = (foe.size - foe.fainted) / TEAM;
 	}
 
@@ -92,6 +88,12 @@ class Field {
 			if (sideTimed[i]) this.seat.floats[column + 1] = lasted(this.seat.tracker.turn, side.since[i]);
 		}
 	}
+}
+
+function bitsIn(set) {
+	let count = 0;
+	for (; set > 0; set &= set - 1) count++;
+	return count;
 }
 
 function canUse(active, variant) {

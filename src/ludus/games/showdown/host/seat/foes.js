@@ -2,6 +2,7 @@
 /** The rows of the foe's Pokemon: what everybody sees, with stats estimated from it. */
 
 const {Fighter} = require('../damage');
+const {standsIn} = require('../tracking/state');
 const {COLUMN, MOVE_STATE, lasted} = require('../columns');
 const {MOVES} = require('./own');
 const {estimateHp, estimateStats} = require('./stats');
@@ -30,6 +31,7 @@ class Foes {
 		this.shown = new Array(TEAM).fill(undefined); // whom each row shows now
 		this.versions = new Array(TEAM).fill(0);
 		this.unseen = TEAM;
+		this.benchThen = 0; // the foe's count of changes on the bench when all rows were looked at
 		this.facing = Array.from({length: seat.observer.slots}, () => new Facing());
 	}
 
@@ -38,6 +40,8 @@ class Foes {
 		const {tracker, foe} = seat;
 		let i = 0;
 		if (tracker.started) for (; i < observer.slots; i++) this.#row(i, foe.active[i], false);
+		if (this.benchThen === foe.bench) return;
+		this.benchThen = foe.bench;
 		let unseen = foe.size;
 		for (const mon of foe.mons) {
 			if (mon.seen) unseen--;
@@ -155,10 +159,5 @@ class Foes {
 }
 
 const scratch = new Fighter();
-
-function standsIn(side, mon) {
-	const {active} = side;
-	return active[0] === mon || (active.length > 1 && active[1] === mon);
-}
 
 module.exports = {Foes};

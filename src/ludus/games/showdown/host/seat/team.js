@@ -4,6 +4,7 @@
 const {NO_BOOSTS} = require('../damage');
 const {NONE} = require('../tables');
 const {COLUMN, MOVE_STATE, clearFloats, lasted} = require('../columns');
+const {standsIn} = require('../tracking/state');
 const {MOVES, Own} = require('./own');
 const {estimateStats} = require('./stats');
 
@@ -16,6 +17,10 @@ class Team {
 		this.known = [];
 		this.order = new Array(TEAM).fill(null);
 		this.twins = false; // two of them have one name
+		// entries of those on the bench whose rows are up to date while nothing changes there: to look at every Pokemon
+		// would fetch all of them from memory
+		this.resting = new Array(TEAM).fill(null);
+		this.benchThen = 0; // the side's count of changes on the bench at the last update
 		// one bit for each place in the team, so that most decisions need not look at who is on the bench
 		this.filled = 0; // its row holds something
 		this.alive = 0;
@@ -27,32 +32,47 @@ class Team {
 	update(request) {
 		const entries = request.side.pokemon;
 		const count = Math.min(entries.length, TEAM);
-		const preview = request.teamPreview === true;
+		const {bench} = this.seat.mine;
+		const isBenchAsBefore = this.benchThen === bench;
+		this.benchThen = bench;
 		for (let i = 0; i < count; i++) {
-			const entry = entries[i];
-			let own = this.order[i];
-			if (own !== null && own.entry === entry && own.slot < 0 && own.position === i && this.#isUpToDate(own)) continue;
-			if (own === null || own.ident !== entry.ident || this.#ambiguous(own, entry)) own = this.#find(entry, i);
-			own.entry = entry;
-			own.namesThen = this.seat.mine.names;
-			const slot = entry.active && !preview ? i : -1;
-			const shown = slot >= 0 ? this.seat.mine.active[slot] : own.shown ?? this.#named(own.name);
-			if (own.position === i && slot < 0 && own.slot < 0 && own.condition === entry.condition &&
-				own.itemId === entry.item && own.abilityId === (entry.ability ?? entry.baseAbility) &&
-				own.details === entry.details && own.shown === shown &&
-				(shown === null || own.shownVersion === shown.version)) continue;
-			own.position = i;
-			own.slot = slot;
-			own.shown = shown ?? this.#named(own.name);
-			this.#write(own, entry, i, slot >= 0 && request.active ? request.active[slot] : null);
+			if (isBenchAsBefore && this.resting[i] === entries[i]) continue;
+			const own = this.#see(entries[i], i, request);
+			this.resting[i] = this.#rests(own) ? entries[i] : null;
 		}
 		for (let i = count; i < TEAM; i++) {
 			if ((this.filled & 1 << i) === 0) continue;
 			this.filled &= ~(1 << i);
 			this.alive &= ~(1 << i);
-			this.order[i] = null;
+			this.order[i] = this.resting[i] = null;
 			this.seat.clearMon(i);
 		}
+	}
+
+	/** Brings row `i` up to date and returns whom it shows. */
+	#see(entry, i, request) {
+		const {mine} = this.seat;
+		let own = this.order[i];
+		if (own !== null && own.entry === entry && own.slot < 0 && own.position === i && this.#isUpToDate(own)) return own;
+		if (own === null || own.ident !== entry.ident || this.#ambiguous(own, entry)) own = this.#find(entry, i);
+		own.entry = entry;
+		own.namesThen = mine.names;
+		const slot = entry.active && request.teamPreview !== true ? i : -1;
+		const shown = slot >= 0 ? mine.active[slot] : own.shown ?? this.#named(own.name);
+		if (own.position === i && slot < 0 && own.slot < 0 && own.condition === entry.condition &&
+			own.itemId === entry.item && own.abilityId === (entry.ability ?? entry.baseAbility) &&
+			own.details === entry.details && own.shown === shown &&
+			(shown === null || own.shownVersion === shown.version)) return own;
+		own.position = i;
+		own.slot = slot;
+		own.shown = shown ?? this.#named(own.name);
+		this.#write(own, entry, i, slot >= 0 && request.active ? request.active[slot] : null);
+		return own;
+	}
+
+	/** Whether nothing but a change on the bench can change what is known of it: an Illusion fights in another's name. */
+	#rests({entry, slot, shown}) {
+		return slot < 0 && !entry.active && (shown === null || !standsIn(this.seat.mine, shown));
 	}
 
 	/** Whether a Pokemon on the bench, told of by the very entry as before, looks as it did to everybody. */
@@ -90,7 +110,7 @@ class Team {
 	#place(own, i) {
 		const before = this.order.indexOf(own);
 		if (before >= 0) {
-			this.order[before] = null;
+			this.order[before] = this.resting[before] = null;
 			this.alive &= ~(1 << before);
 		}
 		this.order[i] = own;

@@ -95,7 +95,7 @@ class ServedBattle {
 	}
 
 	encode(out, offset) {
-		this.view.encode(this.seat, this.request, out, offset);
+		return this.view.encode(this.seat, this.request, out, offset);
 	}
 
 	/** What to say in the battle's room to choose that action. */

@@ -28,7 +28,7 @@ class ServedMatch extends Seated {
 	}
 
 	encode(seat, request, out, offset) {
-		this.battles[seat].encode(out, offset);
+		return this.battles[seat].encode(out, offset);
 	}
 
 	/** As the first player was told it. */

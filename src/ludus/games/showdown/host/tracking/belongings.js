@@ -47,7 +47,7 @@ function reveal(tracker, mon, name) {
 
 /** `[from] ability: X` and `[from] item: X` at the end of a line about `mon`. */
 function revealFrom(tracker, mon, itemIsOfs = false) {
-	if (tracker.text.charCodeAt(tracker.bars[tracker.fields - 1] + 1) !== 91) return; // no keyword ends the line
+	if (!tracker.hasKeyword) return;
 	const from = tracker.from();
 	if (from.startsWith('ability: ')) {
 		const id = tracker.effects.id(from);
@@ -65,7 +65,7 @@ function revealFrom(tracker, mon, itemIsOfs = false) {
 
 function ability(tracker) {
 	const mon = tracker.mon(0);
-	if (mon === null || tracker.has('|[silent]')) return; // gen 3 tells Pressure to its owner alone
+	if (mon === null || tracker.has('[silent]')) return; // gen 3 tells Pressure to its owner alone
 	const row = tracker.tables.abilities.row(tracker.field(1));
 	const from = tracker.from();
 	changed(mon);

@@ -12,9 +12,9 @@ const SLEEP = STATUS_INDEX.get('slp');
 const TOXIC = STATUS_INDEX.get('tox');
 
 const handlers = {
-	'-damage': hp,
-	'-heal': hp,
-	'-sethp': hp,
+	'-damage': tracker => hp(tracker, true),
+	'-heal': tracker => hp(tracker, false),
+	'-sethp': tracker => hp(tracker, false),
 	'-status': status,
 	'-curestatus': cureStatus,
 	'-cureteam': cureTeam,
@@ -30,15 +30,14 @@ const handlers = {
 	'-copyboost': copyBoosts,
 };
 
-function hp(tracker) {
+function hp(tracker, damage) {
 	const mon = tracker.mon(0);
 	if (mon === null) return;
 	readCondition(tracker, mon, 1);
 	if (tracker.fields > 2) {
-		const damage = tracker.text.charCodeAt(2) === 100;
 		revealFrom(tracker, mon, damage);
-		if (damage && tracker.has('|[from] confusion')) loseGrip(tracker, mon);
-		if (damage && mon.status === TOXIC && tracker.has('|[from] psn')) mon.statusTurns++;
+		if (damage && tracker.has('[from] confusion')) loseGrip(tracker, mon);
+		if (damage && mon.status === TOXIC && tracker.has('[from] psn')) mon.statusTurns++;
 		if (!damage && mon.fainted && mon.hp > 0) {
 			mon.fainted = false;
 			mon.side.fainted--;
@@ -66,6 +65,7 @@ function cureStatus(tracker) {
 function cureTeam(tracker) {
 	const mon = tracker.mon(0);
 	if (mon === null) return;
+	mon.side.bench++;
 	for (const each of mon.side.mons) if (each.status) setStatus(each, 0);
 }
 

@@ -10,7 +10,10 @@ const handlers = {
 		tracker.turn = tracker.count(0);
 	},
 	'upkeep': endOfTurn,
-	'start': tracker => { tracker.started = true; },
+	'start': tracker => {
+		tracker.started = true;
+		for (const side of tracker.sides) side.bench++;
+	},
 	'-weather': weather,
 	'-fieldstart': tracker => fieldCondition(tracker, true),
 	'-fieldend': tracker => fieldCondition(tracker, false),
@@ -26,7 +29,7 @@ function weather(tracker) {
 		tracker.weather = index;
 		tracker.fieldVersion++;
 	}
-	if (tracker.has('|[upkeep]')) return;
+	if (tracker.has('[upkeep]')) return;
 	tracker.weatherSince = tracker.turn;
 	const holder = tracker.of();
 	const from = tracker.from();

@@ -36,7 +36,7 @@ function move(tracker) {
 	} else if (source === 'sleeptalk') {
 		useMove(tracker, mon, row, 0);
 	}
-	volatile(mon, tracker.ids.lockedmove, tracker.locking.has(row) && !tracker.has('|[notarget]') ? 1 : 0);
+	volatile(mon, tracker.ids.lockedmove, tracker.locking.has(row) && !tracker.has('[notarget]') ? 1 : 0);
 	if (tracker.gen === 1) {
 		if (!tracker.binding.has(row)) releaseGen1(tracker, mon);
 		volatile(mon, tracker.ids.partiallytrapped, 0); // whoever acts is free

@@ -1,13 +1,15 @@
 'use strict';
 /** Who is there: team preview, switches, illusions, faints, and what each looks like. */
 
-const {STATUS_INDEX, Mon, changed, keepMoves, leaveField, resetLooks, setStatus, terastallize} = require('./state');
+const {
+	STATUS_INDEX, Mon, changed, keepMoves, leaveField, resetLooks, setStatus, standsIn, terastallize,
+} = require('./state');
 const {revealFrom} = require('./belongings');
 const {useMove} = require('./moves');
 
 const TOXIC = STATUS_INDEX.get('tox');
 const OF_THE_MASK = ['seen', 'hp', 'status', 'statusTurns', 'fainted', 'item', 'baseAbility', 'moveCount', 'name',
-	'tera', 'terastallized']; // what an unmasked Illusion gives back to the one it looked like
+	'called', 'tera', 'terastallized']; // what an unmasked Illusion gives back to the one it looked like
 
 const handlers = {
 	'switch': tracker => sendOut(tracker, tracker.fields > 3 ? tracker.effects.id(tracker.from()) : ''),
@@ -16,10 +18,16 @@ const handlers = {
 	'swap': swapSlots,
 	'faint': faint,
 	'poke': preview,
-	'clearpoke': tracker => { for (const side of tracker.sides) side.mons.length = 0; },
+	'clearpoke': tracker => {
+		for (const side of tracker.sides) {
+			side.mons.length = 0;
+			side.bench++;
+		}
+	},
 	'teamsize': tracker => {
-		const side = tracker.sides[tracker.field(0).charCodeAt(1) - 49];
+		const side = tracker.sideOf(0);
 		side.size = +tracker.field(1);
+		side.bench++;
 		side.hurt = true;
 	},
 	'detailschange': detailsChange,
@@ -45,14 +53,13 @@ const handlers = {
 };
 
 function sendOut(tracker, passing) {
-	const at = tracker.bars[0] + 1;
-	const side = tracker.sides[tracker.text.charCodeAt(at + 1) - 49];
-	const slot = tracker.text.charCodeAt(at + 2) - 97;
-	const name = tracker.text.slice(at + 5, tracker.bars[1]);
+	const side = tracker.sideOf(0);
+	const slot = tracker.slotOf(0);
+	const ident = tracker.field(0);
 	const details = tracker.field(1);
 	const tera = tracker.gen < 9 ? -1 : details.indexOf(', tera:');
 	const bare = tera < 0 ? details : details.slice(0, tera);
-	const mon = identify(tracker, side, name, bare, slot);
+	const mon = recalled(side, ident, bare) ?? identify(tracker, side, ident.slice(5), bare, slot);
 	const previous = side.active[slot];
 	if (previous !== null && previous !== mon) {
 		if (passing === 'batonpass') handOver(tracker, previous, mon, false);
@@ -68,11 +75,12 @@ function sendOut(tracker, passing) {
 		side.hurt = true;
 	}
 	mon.seen = true;
-	if (mon.name !== name) rename(mon, name);
+	if (mon.called !== ident) rename(mon, ident);
 	if (mon.details !== bare || !known) readDetails(tracker, mon, bare);
 	mon.terastallized = false; // the line says so if it is; an illusion is not
 	if (tera >= 0) terastallize(tracker, mon, details.slice(tera + 7));
 	side.active[slot] = mon;
+	side.bench++;
 	mon.enteredTurn = tracker.turn;
 	mon.lastMove = 0;
 	if (mon.status === TOXIC) mon.statusTurns = 0;
@@ -80,9 +88,18 @@ function sendOut(tracker, passing) {
 	readCondition(tracker, mon, 2);
 }
 
-function rename(mon, name) {
-	mon.name = name;
+function rename(mon, ident) {
+	mon.called = ident;
+	mon.name = ident.slice(5);
 	mon.side.names++;
+}
+
+/** Whoever was sent out before by the same call and is not on the field, or null. */
+function recalled(side, ident, details) {
+	for (const mon of side.mons) {
+		if (mon.called === ident && mon.details === details && !standsIn(side, mon)) return mon;
+	}
+	return null;
 }
 
 function identify(tracker, side, name, details, slot) {
@@ -131,9 +148,9 @@ function readDetails(tracker, mon, details) {
 
 /** Reads `87/100 par` or `0 fnt` in field `i`. */
 function readCondition(tracker, mon, i) {
-	const {text} = tracker;
-	let at = tracker.bars[i] + 1;
-	const end = tracker.bars[i + 1];
+	const text = tracker.field(i);
+	const end = text.length;
+	let at = 0;
 	let hp = 0;
 	let max = 0;
 	let code = 0;
@@ -175,7 +192,7 @@ function snapshot(mon) {
 	const {uses} = mon;
 	return {
 		seen: mon.seen, hp: mon.hp, status: mon.status, statusTurns: mon.statusTurns, fainted: mon.fainted,
-		item: mon.item, baseAbility: mon.baseAbility, moveCount: mon.moveCount, name: mon.name,
+		item: mon.item, baseAbility: mon.baseAbility, moveCount: mon.moveCount, name: mon.name, called: mon.called,
 		uses: [uses[0], uses[1], uses[2], uses[3]], // slicing a typed array takes longer than all the rest
 		tera: mon.tera, terastallized: mon.terastallized,
 	};
@@ -183,15 +200,14 @@ function snapshot(mon) {
 
 /** `|replace|`: the Pokemon in that slot has been another one since it came in. */
 function unmask(tracker) {
-	const at = tracker.bars[0] + 1;
-	const side = tracker.sides[tracker.text.charCodeAt(at + 1) - 49];
-	const slot = tracker.text.charCodeAt(at + 2) - 97;
+	const side = tracker.sideOf(0);
+	const slot = tracker.slotOf(0);
 	const mask = side.active[slot];
 	if (mask === null) return;
 	const before = mask.snapshot ?? snapshot(mask);
 	const real = identify(tracker, side, tracker.field(0).slice(5), tracker.field(1), slot);
 	if (real === mask) return;
-	rename(real, tracker.field(0).slice(5));
+	rename(real, tracker.field(0));
 	readDetails(tracker, real, tracker.field(1));
 	resetLooks(tracker, real);
 	real.seen = true;
@@ -205,6 +221,7 @@ function unmask(tracker) {
 		if (uses > 0 || i >= before.moveCount) useMove(tracker, real, mask.moves[i], uses);
 	}
 	side.active[slot] = real;
+	side.bench++;
 	for (const key of OF_THE_MASK) mask[key] = before[key];
 	side.names++;
 	side.hurt = true;
@@ -241,16 +258,18 @@ function swapSlots(tracker) {
 	if (!(to >= 0 && to < active.length)) return;
 	active[from] = active[to];
 	active[to] = mon;
+	mon.side.bench++;
 	for (const each of active) if (each !== null) changed(each);
 }
 
 function preview(tracker) {
-	const side = tracker.sides[tracker.field(0).charCodeAt(1) - 49];
+	const side = tracker.sideOf(0);
 	const mon = new Mon(side, tracker.tables, tracker.effects);
 	mon.previewed = true;
 	readDetails(tracker, mon, tracker.field(1));
 	resetLooks(tracker, mon);
 	side.mons.push(mon);
+	side.bench++;
 }
 
 function detailsChange(tracker) {

@@ -15,6 +15,7 @@ class Mon {
 		this.fainted = false;
 		this.hp = 1;
 		this.name = ''; // '' until it has been sent out (known from team preview alone)
+		this.called = ''; // as the line called it that sent it out last: `p1a: Pikachu`
 		this.side = side;
 		this.details = '';
 		this.species = 0; // of its lasting forme
@@ -53,6 +54,7 @@ class Side {
 		this.index = index;
 		this.mons = []; // in order of reveal; team preview counts as one
 		this.names = 0; // grows when one of them gets a name
+		this.bench = 1; // grows when one that is not on the field may have changed, and when others are
 		this.active = new Array(slots).fill(null);
 		this.size = 6;
 		this.fainted = 0;
@@ -63,6 +65,11 @@ class Side {
 		this.spent = {mega: false, zmove: false, dynamax: false, tera: false};
 		this.version = 1; // grows when its conditions change
 	}
+}
+
+/** Whether that Pokemon is on the field. */
+function standsIn({active}, mon) {
+	return active[0] === mon || (active.length > 1 && active[1] === mon);
 }
 
 function changed(mon) {
@@ -145,5 +152,6 @@ function keepMoves(mon) {
 }
 
 module.exports = {
-	Mon, Side, STATUS_INDEX, changed, keepMoves, leaveField, releaseGen1, resetLooks, setStatus, terastallize, volatile,
+	Mon, Side, STATUS_INDEX, changed, keepMoves, leaveField, releaseGen1, resetLooks, setStatus, standsIn, terastallize,
+	volatile,
 };

@@ -31,7 +31,7 @@ const handlers = {
 	'-activate': activate,
 	'-prepare': tracker => {
 		const mon = tracker.mon(0);
-		if (mon === null || tracker.has('|[premajor]')) return;
+		if (mon === null || tracker.has('[premajor]')) return;
 		volatile(mon, tracker.ids.twoturnmove, 1);
 		mon.version++;
 	},
@@ -104,7 +104,7 @@ function end(tracker) {
 	const {effects} = tracker;
 	mon.version++;
 	const id = effects.id(tracker.field(1));
-	if (tracker.has('|[partiallytrapped]')) {
+	if (tracker.has('[partiallytrapped]')) {
 		return volatile(mon, id === 'octolock' ? tracker.ids.octolock : tracker.ids.partiallytrapped, 0);
 	}
 	switch (id) {
@@ -203,7 +203,7 @@ function activate(tracker) {
 	if (effect.startsWith('ability: ')) return activateAbility(tracker, mon, id, effect.slice(9));
 	if (effect.startsWith('item: ')) {
 		mon.combat++;
-		if (!tracker.has('|[consumed]') && mon.item !== NONE) mon.item = tables.items.row(effect.slice(6));
+		if (!tracker.has('[consumed]') && mon.item !== NONE) mon.item = tables.items.row(effect.slice(6));
 		return;
 	}
 	switch (id) {
@@ -240,7 +240,7 @@ function activateAbility(tracker, mon, id, name) {
 		const target = tracker.mon(2);
 		reveal(tracker, mon, name);
 		if (target === null) return;
-		const old = tracker.tables.abilities.row(tracker.keyword('|[ability]'));
+		const old = tracker.tables.abilities.row(tracker.keyword('[ability]'));
 		if (old > 0) target.baseAbility = target.ability === target.baseAbility ? old : target.baseAbility;
 		target.ability = tracker.tables.abilities.row(name);
 		changed(target);
