@@ -75,7 +75,7 @@ def main() -> None:
 def _arguments() -> argparse.Namespace:
     parser = contest.Options(__doc__, RESULTS)
     parser.add_argument("--format", default="gen1randombattle", help="a random-battle format")
-    parser.turns(repeats=(5, 2), seconds=(6.0, 1.0), warm_up=(20.0, 1.2))
+    parser.turns(repeats=(15, 2), seconds=(2.0, 1.0), warm_up=(20.0, 1.2))
     parser.add_argument("--hosts", type=int, default=contest.machine()["cores"], help="processes (one per core)")
     parser.add_argument("--matches", type=int, default=FleetConfig().matches, help="per host (%(default)s, as in runs)")
     return parser.chosen()

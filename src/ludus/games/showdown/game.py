@@ -18,8 +18,8 @@ HERE = Path(__file__).parent
 # An idle Node throws compiled code away and has to warm up again (docs/games/showdown.md, "Memory and flags").
 NODE_FLAGS = (
     *("--no-flush-bytecode", "--no-memory-reducer"),
-    *("--single-threaded-gc", "--no-incremental-marking", "--heap-growing-percent=100"),
-    *("--max-semi-space-size=32", "--max-old-space-size=1024"),
+    *("--single-threaded-gc", "--no-incremental-marking"),
+    *("--max-semi-space-size=48", "--max-old-space-size=1024"),
 )
 
 # What the pinned simulator has; a test compares. Formats without "random" in their name need a folder of teams.
