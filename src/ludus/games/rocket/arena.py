@@ -56,7 +56,7 @@ class Pitch:
     def place(self, start: Start, seed: int = 0) -> None:
         """Begin a match there; the seed decides where demolished cars return. Cars are new ones, since wheels and
         suspension remember what was before in ways that cannot be set: so the same start, seed and actions lead to the
-        same bits, in any arena."""
+        same bits, in any arena; with more than two cars not always (docs/games/rocket.md)."""
         for car in reversed(self.cars):  # places in the simulator's lists are given out again last in, first out
             self.arena.remove_car(car)
         self.cars = [self.arena.add_car(side, self._octane) for side in (BLUE, ORANGE) for _ in range(self._team)]
