@@ -8,6 +8,7 @@ In one run, turn by turn, in decisions a second (one decision: one request that 
     stock     the untouched engine inside Node, random choices, no encoding
     bare      the same with the patched engine
     ceiling   the host's own matches inside Node: masks and observations encoded, no frames, no Python
+    small     the ceiling with 16 battles a host, the number that memory and microseconds are promised for
     random    ours: hosts, fleet and the random policy
     policy    ours: hosts, fleet and the default net
     train     ours: a whole training run
@@ -47,13 +48,13 @@ FACTS = ("concurrency", "server_processes", "rows", "host_rss_mib")  # that driv
 PEER = ("8,16,32", "0,1")  # what its driver tries: battles at a time, kinds of servers
 QUICK_PEER = ("16", "0")
 QUIET = 0.9  # share of the cores that the bare engine gets on a machine with nothing else to do
-MEMORY_MATCHES = 16  # the number that the host's memory is promised for
+PROMISED_MATCHES = 16  # the number that a host's memory and its microseconds for a decision are promised for
 
 
 def main() -> None:
     chosen = _arguments()
     contestants = _contestants(chosen)
-    memory = Contestant("memory", [_python("fleet", "random", chosen.format, 1, MEMORY_MATCHES)])
+    memory = Contestant("memory", [_python("fleet", "random", chosen.format, 1, PROMISED_MATCHES)])
     with ExitStack() as running:
         contest.start([*contestants.values(), memory], running)
         contest.run_interleaved(
@@ -61,8 +62,10 @@ def main() -> None:
         )
         memory.samples.append(memory.measure(chosen.seconds))
     rows = {name: _row(each) for name, each in contestants.items()}
-    rows["host_rss_mib"] = contest.summary([memory.last["host_rss_mib"]], matches=MEMORY_MATCHES)
-    rows["mask_and_observation_us"] = contest.summary([each["encoding_us"] for each in contestants["ceiling"].answers])
+    rows["host_rss_mib"] = contest.summary([memory.last["host_rss_mib"]], matches=PROMISED_MATCHES)
+    for name, matches in (("small", PROMISED_MATCHES), ("ceiling", chosen.matches)):
+        clocked = [each["encoding_us"] for each in contestants[name].answers]
+        rows[f"mask_and_observation_us, {matches} battles"] = contest.summary(clocked, matches=matches)
     rows["ceiling_minus_bare_us"] = contest.summary(_difference_us(contestants, chosen.hosts))
     ratios = {name: contest.ratio(contestants[a].samples, contestants[b].samples) for name, (a, b) in RATIOS.items()}
     contest.show(rows, ratios)
@@ -85,16 +88,17 @@ def _contestants(chosen: argparse.Namespace) -> dict[str, Contestant]:
     found = install.ensure()
     size = (chosen.hosts, chosen.matches)
 
-    def engine(mode: str) -> Contestant:
-        options = ["--sim", found.root, "--host", HERE / "host", "--format", chosen.format, "--matches", chosen.matches]
+    def engine(mode: str, name: str = "", matches: int = chosen.matches) -> Contestant:
+        options = ["--sim", found.root, "--host", HERE / "host", "--format", chosen.format, "--matches", matches]
         command = [str(part) for part in (found.node, *NODE_FLAGS, DRIVERS / "engine.js", mode, *options)]
-        return Contestant(mode, [command] * chosen.hosts)
+        return Contestant(name or mode, [command] * chosen.hosts)
 
     return {
         "peer": Contestant("peer", [_python("peer", chosen.format, *(QUICK_PEER if chosen.quick else PEER))]),
         "stock": engine("stock"),
         "bare": engine("bare"),
         "ceiling": engine("ceiling"),
+        "small": engine("ceiling", "small", PROMISED_MATCHES),
         "random": Contestant("random", [_python("fleet", "random", chosen.format, *size)]),
         "policy": Contestant("policy", [_python("fleet", "net", chosen.format, *size)]),
         "train": Contestant("train", [_python("train", chosen.format, *size)], pausing=False),
