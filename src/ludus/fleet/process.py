@@ -12,7 +12,7 @@ from pathlib import Path
 from ludus.errors import ProtocolError
 from ludus.hosting.command import HostCommand
 from ludus.hosting.launch import tied
-from ludus.wire.frames import FrameReader
+from ludus.wire.stream import FrameReader
 
 PIPE_BYTES = 1 << 20  # what Linux grants without privileges; a frame that fits is read in one go
 REAP_S = 5.0

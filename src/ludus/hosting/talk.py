@@ -25,7 +25,6 @@ from ludus.wire.frames import (
     Configure,
     EndingHead,
     ErrorBody,
-    FrameReader,
     Kind,
     Resumption,
     TimesBody,
@@ -37,6 +36,7 @@ from ludus.wire.frames import (
 )
 from ludus.wire.ledger import Ledger
 from ludus.wire.seeds import derive
+from ludus.wire.stream import FrameReader
 
 READ_BYTES = 1 << 20
 REAP_S = 5.0

@@ -8,7 +8,8 @@ import sys
 from typing import Protocol
 
 from ludus.errors import ProtocolError
-from ludus.wire.frames import FrameReader, Kind
+from ludus.wire.frames import Kind
+from ludus.wire.stream import FrameReader
 
 
 class Channel(Protocol):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from enum import IntEnum
 from typing import Any, Literal, NamedTuple, TypeVar
 
@@ -23,12 +23,10 @@ from ludus.spec import GameSpec, ObsSpec
 MAGIC = 0x554C  # "LU"
 VERSION = 2
 MAX_BODY = 64 << 20  # bytes
-CHUNK_BYTES, CHUNK_BYTES_MOST = 1 << 16, 2 << 20  # taken from a stream at once: twice its largest frame, within these
 HEADER = struct.Struct("<HBBI")
 HEADER_BYTES = HEADER.size
 _COUNT = struct.Struct("<IB3x")
 HOST_STAGES = frozenset({"wait", "simulate", "encode", "mask", "send"})  # that TIMES may name
-_TEXT = bytes(range(32, 127)) + b"\r\n\t"
 _I4, _U4, _F4, _U1 = np.dtype("<i4"), np.dtype("<u4"), np.dtype("<f4"), np.dtype("u1")
 
 Bytes = bytes | bytearray | memoryview
@@ -43,9 +41,6 @@ class Kind(IntEnum):
     ERROR = 6
     STOP = 7
     TIMES = 8
-
-
-_NAMES = {int(kind): kind for kind in Kind}
 
 
 class Resumption(msgspec.Struct, frozen=True):
@@ -297,98 +292,6 @@ def encode_stop() -> bytes:
     return _frame(Kind.STOP)
 
 
-class FrameReader:
-    """Cuts a stream into frames. Fill `space()` straight from a descriptor and say how much came with `filled`, or
-    `feed` bytes; then iterate over the frames that are complete. Bodies are 8-byte aligned and not written to again.
-
-    Bytes are taken in large chunks, so that one read brings all that a host has written, and not copied.
-    """
-
-    def __init__(self, max_body: int = MAX_BODY) -> None:
-        self._max_body = max_body
-        self._chunk = memoryview(b"")
-        self._start = 0  # of the current frame, in the chunk
-        self._end = 0  # of what has come
-        self._kind: Kind | None = None  # of the current frame; None: its header is incomplete
-        self._size = HEADER_BYTES  # of the current frame, as far as it is known
-        self._usual = CHUNK_BYTES
-        self._frames: list[tuple[Kind, memoryview]] = []
-
-    @property
-    def partial(self) -> bool:
-        """Whether a frame has begun and is not complete."""
-        return self._end > self._start
-
-    def space(self) -> memoryview:
-        """Where the next bytes belong: room for the rest of the current frame, and mostly for more."""
-        if self._start + self._size > len(self._chunk) or self._start == self._end:
-            self._begin_chunk()
-        return self._chunk[self._end :]
-
-    def filled(self, count: int) -> None:
-        """`count` bytes were written into `space()`. Raises ProtocolError on a bad header."""
-        self._end += count
-        while self._end - self._start >= self._size:
-            if self._kind is None:
-                self._read_header()
-                continue
-            body = self._chunk[self._start + HEADER_BYTES : self._start + self._size]
-            if self._start % 8:
-                body = memoryview(bytearray(body))
-            self._frames.append((self._kind, body))
-            self._start += self._size
-            self._kind, self._size = None, HEADER_BYTES
-
-    def feed(self, data: Bytes) -> None:
-        data = memoryview(data)
-        while data:
-            space = self.space()
-            count = min(len(space), len(data))
-            space[:count] = data[:count]
-            self.filled(count)
-            data = data[count:]
-
-    def __iter__(self) -> Iterator[tuple[Kind, memoryview]]:
-        """Complete frames, oldest first; each comes out once."""
-        while self._frames:
-            yield self._frames.pop(0)
-
-    def close(self) -> None:
-        """The stream has ended. Raises ProtocolError when it did so within a frame."""
-        have = self._end - self._start
-        if self._kind is not None:
-            seen = f"{have - HEADER_BYTES} of {self._size - HEADER_BYTES} bytes of a {self._kind.name} body"
-            raise ProtocolError(f"stream ended within a frame, after {seen}")
-        if have:
-            hint = _text_hint(bytes(self._chunk[self._start : self._end]))
-            raise ProtocolError(f"stream ended within a frame, after {have} of {HEADER_BYTES} header bytes{hint}")
-
-    def _begin_chunk(self) -> None:
-        """Leave the chunk to the bodies that were cut from it, and take what has come of the current frame along."""
-        begun = self._chunk[self._start : self._end]
-        # np.empty, unlike bytearray, does not touch the memory
-        self._chunk = np.empty(max(self._usual, HEADER_BYTES + self._size), np.uint8).data
-        self._start, self._end = HEADER_BYTES, HEADER_BYTES + len(begun)  # the body begins at 16
-        self._chunk[self._start : self._end] = begun
-
-    def _read_header(self) -> None:
-        magic, version, kind, size = HEADER.unpack_from(self._chunk, self._start)
-        if magic != MAGIC:
-            seen = bytes(self._chunk[self._start : self._start + HEADER_BYTES])
-            raise ProtocolError(
-                f"frame begins with {seen!r}, expected {MAGIC.to_bytes(2, 'little')!r}{_text_hint(seen)}"
-            )
-        if version != VERSION:
-            raise ProtocolError(f"frame has version {version}, expected {VERSION}")
-        if kind not in _NAMES:
-            raise ProtocolError(f"frame has unknown kind {kind}")
-        if size > self._max_body:
-            raise ProtocolError(f"{_NAMES[kind].name} frame announces {size} bytes, allowed are {self._max_body}")
-        self._kind, self._size = _NAMES[kind], HEADER_BYTES + size
-        if 2 * size > self._usual:
-            self._usual = min(2 * size, CHUNK_BYTES_MOST)
-
-
 T = TypeVar("T")
 
 
@@ -397,10 +300,6 @@ def _json(body: Bytes, type_: type[T], name: str) -> T:
         return msgspec.json.decode(body, type=type_)
     except msgspec.DecodeError as error:
         raise ProtocolError(f"{name} is not what it should be: {error}") from error
-
-
-def _text_hint(seen: bytes) -> str:
-    return f"; {seen!r} is text, and belongs on stderr" if all(byte in _TEXT for byte in seen) else ""
 
 
 def _table(name: str, table: Table) -> NDArray[np.float32]:

@@ -11,7 +11,8 @@ from ludus.durations import Durations
 from ludus.errors import ProtocolError
 from ludus.spec import GameSpec, ObsSpec
 from ludus.wire import frames
-from ludus.wire.frames import HEADER_BYTES, MAX_BODY, FrameReader
+from ludus.wire.frames import HEADER_BYTES, MAX_BODY
+from ludus.wire.stream import FrameReader
 
 SPEC = GameSpec(
     "chess",

@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from ludus.spec import ObsSpec
-from ludus.wire.frames import FrameReader, Kind, decode_actions, decode_arrivals
+from ludus.wire.frames import Kind, decode_actions, decode_arrivals
 from ludus.wire.seeds import derive
+from ludus.wire.stream import FrameReader
 
 PAGE = (Path(__file__).parents[3] / "docs" / "host-protocol.md").read_text()
 

@@ -1,0 +1,110 @@
+"""Cuts the stream of a pipe or socket into frames. Pure: bytes in, frames out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ludus.errors import ProtocolError
+from ludus.wire.frames import HEADER, HEADER_BYTES, MAGIC, MAX_BODY, VERSION, Bytes, Kind
+
+CHUNK_BYTES, CHUNK_BYTES_MOST = 1 << 16, 2 << 20  # taken from a stream at once: twice its largest frame, within these
+_NAMES = {int(kind): kind for kind in Kind}
+_TEXT = bytes(range(32, 127)) + b"\r\n\t"
+
+
+class FrameReader:
+    """Cuts a stream into frames. Fill `space()` straight from a descriptor and say how much came with `filled`, or
+    `feed` bytes; then iterate over the frames that are complete. Bodies are 8-byte aligned and not written to again.
+
+    Bytes are taken in large chunks, so that one read brings all that a host has written, and not copied.
+    """
+
+    def __init__(self, max_body: int = MAX_BODY) -> None:
+        self._max_body = max_body
+        self._chunk = memoryview(b"")
+        self._start = 0  # of the current frame, in the chunk
+        self._end = 0  # of what has come
+        self._kind: Kind | None = None  # of the current frame; None: its header is incomplete
+        self._size = HEADER_BYTES  # of the current frame, as far as it is known
+        self._usual = CHUNK_BYTES
+        self._frames: list[tuple[Kind, memoryview]] = []
+
+    @property
+    def partial(self) -> bool:
+        """Whether a frame has begun and is not complete."""
+        return self._end > self._start
+
+    def space(self) -> memoryview:
+        """Where the next bytes belong: room for the rest of the current frame, and mostly for more."""
+        if self._start + self._size > len(self._chunk) or self._start == self._end:
+            self._begin_chunk()
+        return self._chunk[self._end :]
+
+    def filled(self, count: int) -> None:
+        """`count` bytes were written into `space()`. Raises ProtocolError on a bad header."""
+        self._end += count
+        while self._end - self._start >= self._size:
+            if self._kind is None:
+                self._read_header()
+                continue
+            body = self._chunk[self._start + HEADER_BYTES : self._start + self._size]
+            if self._start % 8:
+                body = memoryview(bytearray(body))
+            self._frames.append((self._kind, body))
+            self._start += self._size
+            self._kind, self._size = None, HEADER_BYTES
+
+    def feed(self, data: Bytes) -> None:
+        data = memoryview(data)
+        while data:
+            space = self.space()
+            count = min(len(space), len(data))
+            space[:count] = data[:count]
+            self.filled(count)
+            data = data[count:]
+
+    def __iter__(self) -> Iterator[tuple[Kind, memoryview]]:
+        """Complete frames, oldest first; each comes out once."""
+        while self._frames:
+            yield self._frames.pop(0)
+
+    def close(self) -> None:
+        """The stream has ended. Raises ProtocolError when it did so within a frame."""
+        have = self._end - self._start
+        if self._kind is not None:
+            seen = f"{have - HEADER_BYTES} of {self._size - HEADER_BYTES} bytes of a {self._kind.name} body"
+            raise ProtocolError(f"stream ended within a frame, after {seen}")
+        if have:
+            hint = _text_hint(bytes(self._chunk[self._start : self._end]))
+            raise ProtocolError(f"stream ended within a frame, after {have} of {HEADER_BYTES} header bytes{hint}")
+
+    def _begin_chunk(self) -> None:
+        """Leave the chunk to the bodies that were cut from it, and take what has come of the current frame along."""
+        begun = self._chunk[self._start : self._end]
+        # np.empty, unlike bytearray, does not touch the memory
+        self._chunk = np.empty(max(self._usual, HEADER_BYTES + self._size), np.uint8).data
+        self._start, self._end = HEADER_BYTES, HEADER_BYTES + len(begun)  # the body begins at 16
+        self._chunk[self._start : self._end] = begun
+
+    def _read_header(self) -> None:
+        magic, version, kind, size = HEADER.unpack_from(self._chunk, self._start)
+        if magic != MAGIC:
+            seen = bytes(self._chunk[self._start : self._start + HEADER_BYTES])
+            raise ProtocolError(
+                f"frame begins with {seen!r}, expected {MAGIC.to_bytes(2, 'little')!r}{_text_hint(seen)}"
+            )
+        if version != VERSION:
+            raise ProtocolError(f"frame has version {version}, expected {VERSION}")
+        if kind not in _NAMES:
+            raise ProtocolError(f"frame has unknown kind {kind}")
+        if size > self._max_body:
+            raise ProtocolError(f"{_NAMES[kind].name} frame announces {size} bytes, allowed are {self._max_body}")
+        self._kind, self._size = _NAMES[kind], HEADER_BYTES + size
+        if 2 * size > self._usual:
+            self._usual = min(2 * size, CHUNK_BYTES_MOST)
+
+
+def _text_hint(seen: bytes) -> str:
+    return f"; {seen!r} is text, and belongs on stderr" if all(byte in _TEXT for byte in seen) else ""
