@@ -37,8 +37,9 @@ class Host extends battleHost(SlotHost) {
 	}
 
 	/**
-	 * Answer ACTIONS with what they lead to. Several battles run before their rows are made: each kind of work has more
-	 * code than the processor's near caches hold, and going to and fro for every battle costs a tenth of the time, and every 16 battles half of that.
+	 * Answer ACTIONS with what they lead to. Many battles run before their rows are made: each kind of work has more code
+	 * than the processor's near caches hold. Going to and fro for every battle costs a tenth of the time, for every 16 of
+	 * them still some percent.
 	 */
 	act(body) {
 		const { rows, actions } = this.choices(body);
