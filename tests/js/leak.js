@@ -159,6 +159,8 @@ function forget(seat) {
 		row.fill(0x5a, observer.offsets[name], observer.offsets[name] + size); // what is between leaves stays 0
 	}
 	seat.foes.shown.fill(undefined);
+	seat.foes.benchThen = seat.team.benchThen = 0;
+	seat.team.resting.fill(null);
 	for (const facing of seat.foes.facing) facing.mon = null, facing.stale = true, facing.estimated = 0b111111;
 	seat.matchups.fieldVersion = 0;
 	for (const own of seat.team.known) own.position = -1;
