@@ -73,6 +73,7 @@ class Proof {
 			views.forEach(view => view.read());
 			if (publicLines(battles[0]) !== publicLines(battles[1])) return;
 			const requests = battles.map(battle => battle.sides[0].activeRequest);
+			if (JSON.stringify(requests[0]) !== JSON.stringify(requests[1])) return; // its own exact HP, which it may know
 			if (battles[0].sides[1].activeRequest?.forceSwitch) return;
 			if (requests[0] && !requests[0].wait) {
 				const [one, other] = this.buffers;
