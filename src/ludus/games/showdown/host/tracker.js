@@ -50,6 +50,8 @@ class Tracker {
 		this.roomSince = new Uint16Array(effects.rooms.length);
 		this.fieldVersion = 1;
 		this.mover = null;
+		this.spender = null; // who used up an item since the last move, and which
+		this.spent = 0;
 		this.guarded = false; // somebody may have what passes with the turn, or has stalled
 		this.parts = []; // of the line in hand
 		this.first = 0; // where its fields begin among them, after its name

@@ -7,6 +7,7 @@ const {changed, volatile} = require('./state');
 // Lines in which [of] is not whose ability it is.
 const OF_IS_ANOTHER = new Set(['waterabsorb', 'voltabsorb', 'dryskin', 'eartheater', 'pickpocket', 'magician', 'trace',
 	'costar', 'wanderingspirit', 'receiver', 'powerofalchemy', 'cheekpouch', 'colorchange', 'sapsipper']);
+const SWAPPING = new Set(['move: Trick', 'move: Switcheroo']);
 // Whose [of] loses the item.
 const TAKING = new Set(['thief', 'covet', 'magician', 'pickpocket', 'bestow']);
 
@@ -88,7 +89,9 @@ function ability(tracker) {
 function item(tracker) {
 	const mon = tracker.mon(0);
 	if (mon === null) return;
-	mon.item = tracker.tables.items.row(tracker.field(1));
+	const given = tracker.tables.items.row(tracker.field(1));
+	// Trick says whom it gave what after a White Herb that it gave has worked
+	mon.item = mon === tracker.spender && given === tracker.spent && SWAPPING.has(tracker.from()) ? NONE : given;
 	changed(mon);
 	const from = tracker.from();
 	if (from === '') return;
@@ -108,6 +111,8 @@ function item(tracker) {
 function endItem(tracker) {
 	const mon = tracker.mon(0);
 	if (mon === null) return;
+	tracker.spender = mon;
+	tracker.spent = tracker.tables.items.row(tracker.field(1));
 	mon.item = NONE;
 	changed(mon);
 }

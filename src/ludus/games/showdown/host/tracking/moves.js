@@ -19,6 +19,7 @@ function move(tracker) {
 	const from = tracker.fields > 3 ? tracker.from() : '';
 	const source = from === '' ? '' : effects.id(from);
 	tracker.mover = mon;
+	tracker.spender = null;
 	mon.version++;
 	volatile(mon, tracker.ids.twoturnmove, 0);
 	clearUntilMove(tracker, mon);
