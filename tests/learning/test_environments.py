@@ -18,13 +18,13 @@ def preset(name: str, *sets: str) -> RunConfig:
     return load.load(presets()[name], ["device=cpu", "evaluation.every_updates=1000000", *sets], options_of=options_of)
 
 
-def test_cartpole_is_on_its_way_after_twenty_thousand_steps(tmp_path: Path) -> None:
+def test_cartpole_is_on_its_way_after_forty_thousand_steps(tmp_path: Path) -> None:
     watch = Watch()
     # two hosts on whatever machine: by itself their number is that of cores, and seeds go by it
-    sets = ("mode=serial", "fleet.hosts=2", "budget.decisions=20000", "learner.lr_schedule=constant")
+    sets = ("mode=serial", "fleet.hosts=2", "budget.decisions=40000", "learner.lr_schedule=constant")
     small = preset("cartpole", *sets, "evaluation.matches=20")
     run.train(small, tmp_path / "run", observer=watch)
-    assert float(watch.numbers[names.RETURN("none")]) >= 100  # random play balances for 22 steps
+    assert float(watch.numbers[names.RETURN("none")]) >= 100  # random play: 22; seeds 0 to 5 had 157 to 242
 
 
 @pytest.mark.slow
