@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -106,6 +107,43 @@ def test_second_call_changes_nothing(showdown: Installation) -> None:
         ),
     )
     assert run.returncode == 0, run.stderr
+
+
+LEARNSETS = r"""
+const play = (sim, formatid) => {
+  const battle = new sim.Battle({formatid});
+  for (const id of ['p1', 'p2']) battle.setPlayer(id, {name: id});
+  while (!battle.ended && battle.turn < 50) battle.makeChoices();
+};
+const files = () => Object.keys(require.cache).filter(file => file.startsWith(root) && file.endsWith('learnsets.js'));
+const tables = sim => Object.fromEntries(mods.map(mod => {
+  const text = JSON.stringify(sim.Dex.mod(mod).data.Learnsets);
+  return [mod, require('node:crypto').createHash('sha256').update(text).digest('hex')];
+}));
+"""
+
+
+def test_learnsets_are_loaded_when_somebody_reads_them_and_are_those_of_stock(showdown: Installation) -> None:
+    mods = ["gen1", "gen2", "gen4", "gen7letsgo", "gen8dlc1", "gen9", "gen9dlc1", "champions", "afd"]
+    begin = f"const mods = {json.dumps(mods)}; {LEARNSETS}"
+    stock = _told(showdown, f"{begin} console.log(JSON.stringify(tables(require(root))))")
+    played = (
+        f"{begin} engine.speedUp(root); const sim = require(root);"
+        "for (const format of ['gen1randombattle', 'gen4randombattle', 'gen9randomdoublesbattle']) play(sim, format);"
+        "console.log(JSON.stringify({before: files(), tables: tables(sim), after: files().length}))"
+    )
+    patched = _told(showdown, played)
+    assert patched["before"] == []
+    assert patched["tables"] == stock
+    assert len(set(stock.values())) > 3  # mods have tables of their own
+    assert patched["after"] > 1
+
+
+def _told(showdown: Installation, body: str) -> dict[str, Any]:  # Any: a JSON value
+    run = _node(showdown, "-e", _script(showdown, body))
+    assert run.returncode == 0, run.stderr
+    told: dict[str, Any] = json.loads(run.stdout)
+    return told
 
 
 def _refusal(showdown: Installation, body: str) -> str:

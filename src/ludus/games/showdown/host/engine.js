@@ -12,8 +12,8 @@ const {createReplace} = require('./engine/replace');
 
 const VERSION = '0.11.11';
 const PARTS = [
-	'layout', 'events', 'residuals', 'turns', 'speeds', 'moves', 'lookups', 'logs', 'random', 'teams', 'requests',
-	'choices', 'queue', 'types', 'stats', 'actions', 'faints',
+	'learnsets', 'layout', 'events', 'residuals', 'turns', 'speeds', 'moves', 'lookups', 'logs', 'random', 'teams',
+	'requests', 'choices', 'queue', 'types', 'stats', 'actions', 'faints',
 ];
 const DONE = Symbol.for('ludus.engine');
 

@@ -1,0 +1,73 @@
+'use strict';
+/**
+ * Which Pokemon can learn which moves, loaded when somebody asks for it.
+ *
+ * The tables are 25 MB of objects, a quarter of a second of every host's start, and half of what the garbage collector
+ * has to look through. Only the checks of team files read them.
+ */
+
+const LEARNSETS = 'Learnsets';
+
+module.exports = function patchLearnsets({replace, Dex}) {
+	const prototype = Object.getPrototypeOf(Dex);
+	const loadDataFile = prototype.loadDataFile;
+	let isLeftOut = false; // while the tables of a dex are loaded that will load this one later
+
+	replace(prototype, 'loadDataFile', 'de3f7528f5a1', stock => function (basePath, dataType) {
+		return isLeftOut && dataType === LEARNSETS ? undefined : stock.call(this, basePath, dataType);
+	});
+
+	replace(prototype, 'loadData', 'af25c2ae4e10', stock => function () {
+		if (this.dataCache) return this.dataCache;
+		const {init} = fileOf(this, 'Scripts') || {};
+		const outer = isLeftOut;
+		const isLater = isLeftOut = !init || !init.toString().includes(LEARNSETS); // some mods change it at once
+		try {
+			stock.call(this);
+		} finally {
+			isLeftOut = outer;
+		}
+		if (isLater) loadLater(this, !!init);
+		return this.dataCache;
+	});
+
+	function fileOf(dex, dataType) {
+		return loadDataFile.call(dex, `${dex.dataDir}/`, dataType);
+	}
+
+	/** The dex's table of learnsets comes into being when it is first read; a child that is being loaded does not count. */
+	function loadLater(dex, isChanged) {
+		const {dataCache} = dex;
+		const property = {configurable: true, enumerable: true};
+		Object.defineProperty(dataCache, LEARNSETS, {
+			...property,
+			get() {
+				if (isLeftOut) return undefined;
+				const value = learnsetsOf(dex, isChanged);
+				Object.defineProperty(dataCache, LEARNSETS, {...property, value, writable: true});
+				return value;
+			},
+			set(value) {
+				Object.defineProperty(dataCache, LEARNSETS, {...property, value, writable: true});
+			},
+		});
+	}
+
+	/** As the stock method puts a table together: the dex's own entries, and its parent's where it has none. */
+	function learnsetsOf(dex, isChanged) {
+		const own = fileOf(dex, LEARNSETS);
+		if (!dex.parentMod) return own;
+		const inherited = Dex.dexes[dex.parentMod].data[LEARNSETS];
+		if (!own && !isChanged) return inherited;
+		const table = own || {};
+		for (const id in inherited) {
+			if (table[id] === null) delete table[id];
+			else if (!(id in table)) table[id] = inherited[id];
+			else if (table[id]?.inherit) {
+				delete table[id].inherit;
+				table[id] = {...inherited[id], ...table[id]};
+			}
+		}
+		return table;
+	}
+};
