@@ -52,6 +52,10 @@ class HostProcess:
         if hasattr(fcntl, "F_SETPIPE_SZ"):
             with suppress(OSError):  # over the user's limit: smaller pipes work too
                 fcntl.fcntl(self.read_fd, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+        if hasattr(os, "SCHED_BATCH"):
+            with suppress(OSError):  # it has ended already, or this is not allowed here
+                # a host that is sent actions must not take the core from the caller, whom others may be waiting for
+                os.sched_setscheduler(self.pid, os.SCHED_BATCH, os.sched_param(0))
 
     @property
     def unsent(self) -> bool:

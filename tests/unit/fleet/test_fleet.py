@@ -66,6 +66,13 @@ def test_different_seeds_and_hosts_play_different_matches(tmp_path: Path) -> Non
     assert len(set(openings)) == 4
 
 
+@pytest.mark.skipif(not hasattr(os, "SCHED_BATCH"), reason="only Linux has a policy for those who compute")
+def test_hosts_do_not_take_the_core_from_whoever_wakes_them(tmp_path: Path) -> None:
+    with toy_fleet(tmp_path, FleetConfig(hosts=2, matches=4)) as fleet:
+        assert [os.sched_getscheduler(pid) for pid in fleet.pids] == [os.SCHED_BATCH] * 2
+        assert os.sched_getscheduler(0) == os.SCHED_OTHER
+
+
 def test_hosts_say_where_their_time_went_unless_nobody_asks(tmp_path: Path) -> None:
     with toy_fleet(tmp_path, FleetConfig(hosts=2, matches=4), times_s=0.05) as fleet:
         began_s = time.monotonic()
