@@ -35,7 +35,7 @@ module.exports = function patchLearnsets({replace, Dex}) {
 		return loadDataFile.call(dex, `${dex.dataDir}/`, dataType);
 	}
 
-	/** The dex's table of learnsets comes into being when it is first read; a child that is being loaded does not count. */
+	/** The dex's learnsets come into being when somebody reads them, other than a child that is being loaded. */
 	function loadLater(dex, isChanged) {
 		const {dataCache} = dex;
 		const property = {configurable: true, enumerable: true};
