@@ -2,8 +2,8 @@
 /**
  * Which Pokemon can learn which moves, loaded when somebody asks for it.
  *
- * The tables are 25 MB of objects, a quarter of a second of every host's start, and half of what the garbage collector
- * has to look through. Only the checks of team files read them.
+ * The tables are 25 MB of objects, an eighth of a second of a host's start, and a third of what the garbage collector
+ * has to look through. Checks of team files read them, and formats that draw from all that a Pokemon can learn.
  */
 
 const LEARNSETS = 'Learnsets';
@@ -38,17 +38,14 @@ module.exports = function patchLearnsets({replace, Dex}) {
 	/** The dex's learnsets come into being when somebody reads them, other than a child that is being loaded. */
 	function loadLater(dex, isChanged) {
 		const {dataCache} = dex;
-		const property = {configurable: true, enumerable: true};
 		Object.defineProperty(dataCache, LEARNSETS, {
-			...property,
+			configurable: true,
+			enumerable: true,
 			get() {
 				if (isLeftOut) return undefined;
 				const value = learnsetsOf(dex, isChanged);
-				Object.defineProperty(dataCache, LEARNSETS, {...property, value, writable: true});
+				Object.defineProperty(dataCache, LEARNSETS, {value, writable: true}); // in place of this getter
 				return value;
-			},
-			set(value) {
-				Object.defineProperty(dataCache, LEARNSETS, {...property, value, writable: true});
 			},
 		});
 	}
