@@ -50,8 +50,8 @@ class Case:
         obs = np.zeros((size, self.spec.obs.nbytes), np.uint8)
         for leaf in self.spec.obs.leaves:
             shape = (size, *leaf.shape)
-            values = random.random(shape) if leaf.dtype == "float32" else random.integers(1, 19, shape)
-            self.spec.obs.leaf(obs, leaf.name)[:] = values.astype(leaf.dtype)
+            values = random.random(shape) / leaf.unit if leaf.is_real else random.integers(1, 19, shape)
+            self.spec.obs.leaf(obs, leaf.name)[:] = values.astype(leaf.stored)
         legal = random.random((size, self.spec.actions)) < 0.7
         legal[:, 0] = True
         zeros = np.zeros(size, np.int64)
@@ -68,14 +68,14 @@ def _showdown() -> GameSpec:
         "item": ("uint16", (12,)),
         "types": ("uint8", (12, 3)),
         "moves": ("uint16", (12, 4)),
-        "pokemon": ("float32", (12, 20)),
-        "move_state": ("float32", (12, 4, 4)),
+        "pokemon": ("fixed16", (12, 20)),
+        "move_state": ("fixed8", (12, 4, 4)),
         "boosts": ("int8", (2, 7)),
         "volatiles": ("uint8", (2, 30)),
-        "field": ("float32", (40,)),
-        "matchup": ("float32", (6, 4, 1, 6)),
-        "threat": ("float32", (1, 4, 6, 6)),
-        "duel": ("float32", (6, 1, 4)),
+        "field": ("fixed16", (40,)),
+        "matchup": ("fixed8", (6, 4, 1, 6)),
+        "threat": ("fixed8", (1, 4, 6, 6)),
+        "duel": ("fixed8", (6, 1, 4)),
     }
     random = np.random.default_rng(0)
     sizes = {"move": (165, 60), "species": (160, 30), "item": (20, 8), "ability": (20, 8), "effectiveness": (20, 20)}

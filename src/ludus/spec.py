@@ -9,11 +9,13 @@ from functools import cached_property
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ludus.errors import ProtocolError
 
-DTYPES = ("uint8", "int8", "uint16", "int16", "int32", "float32")
+DTYPES = ("uint8", "int8", "uint16", "int16", "int32", "fixed8", "fixed16", "float32")
+# what stands for 1 in measures of fewer bytes than a float: an int8 says -2 to below 2, an int16 -8 to below 8
+FIXED_ONE = {"fixed8": 64, "fixed16": 4096}
 ROW_ALIGNMENT = 8  # rows start at multiples of this, so that every leaf of every row is an aligned view
 
 
@@ -27,8 +29,23 @@ class Leaf:
     offset: int
 
     @property
+    def stored(self) -> np.dtype[np.generic]:
+        """What its items are in a row."""
+        return _stored(self.dtype)
+
+    @property
     def nbytes(self) -> int:
-        return prod(self.shape) * np.dtype(self.dtype).itemsize
+        return prod(self.shape) * self.stored.itemsize
+
+    @property
+    def is_real(self) -> bool:
+        """Whether it holds measures, which nets take as they are; else ids, flags and counts."""
+        return self.dtype == "float32" or self.dtype in FIXED_ONE
+
+    @property
+    def unit(self) -> float:
+        """By what its items are multiplied to be what they say."""
+        return 1 / FIXED_ONE.get(self.dtype, 1)
 
 
 @dataclass(frozen=True)
@@ -45,21 +62,43 @@ class ObsSpec:
         for name, (dtype, shape) in leaves.items():
             if dtype not in DTYPES:
                 raise ProtocolError(f"leaf {name!r} has dtype {dtype!r}; known are {', '.join(DTYPES)}")
-            item = np.dtype(dtype).itemsize
+            item = _stored(dtype).itemsize
             offset = _aligned(offset, item)
             packed.append(Leaf(name, dtype, tuple(shape), offset))
             offset += packed[-1].nbytes
         return cls(tuple(packed), max(_aligned(offset, ROW_ALIGNMENT), ROW_ALIGNMENT))
 
     def view(self, rows: NDArray[np.uint8]) -> dict[str, NDArray[np.generic]]:
-        """The leaves of packed rows [..., nbytes] as arrays [..., *shape], without a copy."""
+        """The leaves of packed rows [..., nbytes] as arrays [..., *shape], without a copy, as it is stored."""
         if rows.shape[-1] != self.nbytes:
             raise ValueError(f"rows have {rows.shape[-1]} bytes, this spec says {self.nbytes}")
         return {leaf.name: self._leaf(rows, leaf) for leaf in self.leaves}
 
     def leaf(self, rows: NDArray[np.uint8], name: str) -> NDArray[np.generic]:
-        """One leaf of packed rows, without a copy."""
+        """One leaf of packed rows, without a copy, as it is stored."""
         return self._leaf(rows, self._by_name[name])
+
+    def reals(self, rows: NDArray[np.uint8], name: str) -> NDArray[np.float32]:
+        """What a leaf of packed rows says, as floats."""
+        leaf = self._by_name[name]
+        said: NDArray[np.float32] = self._leaf(rows, leaf).astype(np.float32)
+        if leaf.unit != 1:
+            said *= np.float32(leaf.unit)
+        return said
+
+    def write(self, rows: NDArray[np.uint8], name: str, values: ArrayLike) -> None:
+        """Make a leaf of packed rows [..., nbytes] say these values; raises ValueError where its dtype cannot."""
+        leaf = self._by_name[name]
+        stored = self._leaf(rows, leaf)
+        if leaf.dtype not in FIXED_ONE:
+            stored[...] = values
+            return
+        wanted = np.rint(np.asarray(values, np.float64) / leaf.unit)
+        limit = 1 << 8 * leaf.stored.itemsize - 1
+        if not ((wanted >= -limit) & (wanted < limit)).all():  # as for what is not finite
+            known = f"{-limit * leaf.unit:g} to {(limit - 1) * leaf.unit:.4g}"
+            raise ValueError(f"leaf {name!r} of {leaf.dtype} can say {known}, not {values!r}")
+        stored[...] = wanted
 
     @cached_property
     def _by_name(self) -> dict[str, Leaf]:
@@ -67,7 +106,7 @@ class ObsSpec:
 
     @staticmethod
     def _leaf(rows: NDArray[np.uint8], leaf: Leaf) -> NDArray[np.generic]:
-        flat = rows[..., leaf.offset : leaf.offset + leaf.nbytes].view(leaf.dtype)
+        flat = rows[..., leaf.offset : leaf.offset + leaf.nbytes].view(leaf.stored)
         return flat.reshape(*rows.shape[:-1], *leaf.shape)
 
 
@@ -113,6 +152,10 @@ def teams_in(layout: Mapping[str, object], seats: int) -> tuple[int, ...]:
     if not isinstance(named, list | tuple) or len(named) != seats or sorted(set(named)) != [*range(len(set(named)))]:
         raise ProtocolError(f"layout.teams is {named!r}, expected a team for each of {seats} seats, counted from 0")
     return tuple(named)
+
+
+def _stored(dtype: str) -> np.dtype[np.generic]:
+    return np.dtype(dtype.replace("fixed", "int"))
 
 
 def _aligned(offset: int, to: int) -> int:

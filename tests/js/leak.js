@@ -156,7 +156,7 @@ class Story {
 function forget(seat) {
 	const {observer, row} = seat;
 	for (const [name, dtype, shape] of observer.leaves()) {
-		const size = {uint8: 1, int8: 1, uint16: 2, float32: 4}[dtype] * shape.reduce((a, b) => a * b, 1);
+		const size = {uint8: 1, int8: 1, uint16: 2, fixed8: 1, fixed16: 2}[dtype] * shape.reduce((a, b) => a * b, 1);
 		row.fill(0x5a, observer.offsets[name], observer.offsets[name] + size); // what is between leaves stays 0
 	}
 	seat.foes.shown.fill(undefined);

@@ -177,6 +177,12 @@ test('rows are packed as the protocol says', () => {
 		[1, 1, 258, 0.5, -2],
 	);
 	assert.equal(view.getInt8(16), -1);
+	const measures = new Layout([['m', 'fixed8', [3]], ['n', 'fixed16', [2]]]);
+	measures.pack({ m: [0.5, -2, 1.98], n: [-8, 1.0001] }, out, 0);
+	const stored = new DataView(out.buffer);
+	assert.deepEqual([0, 1, 2].map(i => stored.getInt8(i)), [32, -128, 127]);
+	assert.deepEqual([4, 6].map(i => stored.getInt16(i, true)), [-32768, 4096]);
+	assert.throws(() => measures.pack({ m: [0, 2, 0], n: [0, 0] }, out, 0), /leaf m holds 2, it can say -2 to 1.98/);
 	assert.throws(() => new Layout([['x', 'float64', [1]]]), /dtype float64/);
 });
 

@@ -101,8 +101,7 @@ MakeGame = Callable[[Mapping[str, Any]], HostedGame]  # Any: options as they cam
 def packed(spec: GameSpec, rows: Sequence[Mapping[str, ArrayLike]]) -> NDArray[np.uint8]:
     """[m, nbytes] from the leaves of m observations by name; leaves that are left out are zeros."""
     out = np.zeros((len(rows), spec.obs.nbytes), np.uint8)
-    leaves = spec.obs.view(out)
     for index, row in enumerate(rows):
         for name, values in row.items():
-            leaves[name][index] = values
+            spec.obs.write(out[index], name, values)
     return out

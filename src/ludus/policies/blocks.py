@@ -20,6 +20,8 @@ DTYPES = {
     "int8": torch.int8,
     "uint16": torch.uint16,
     "int16": torch.int16,
+    "fixed8": torch.int8,
+    "fixed16": torch.int16,
     "int32": torch.int32,
     "int64": torch.int64,
     "float32": torch.float32,

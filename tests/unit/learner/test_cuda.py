@@ -39,7 +39,8 @@ def batch(spec: GameSpec, seed: int) -> SegmentBatch:
     random = np.random.default_rng(seed)
     made = SegmentLayout(spec, 6, 16).allocate()
     for leaf in spec.obs.leaves:
-        spec.obs.leaf(made.obs, leaf.name)[:] = random.integers(0, 4, (6, 16, *leaf.shape)).astype(leaf.dtype)
+        values = random.integers(0, 2 if leaf.unit < 1 else 4, (6, 16, *leaf.shape)) / leaf.unit
+        spec.obs.leaf(made.obs, leaf.name)[:] = values.astype(leaf.stored)
     made.legal[:] = True
     made.action[:] = random.integers(0, spec.actions, made.action.shape)
     made.logp[:] = -np.log(spec.actions)

@@ -78,7 +78,8 @@ def arrivals(spec: GameSpec, n: int, seed: int) -> Arrivals:
     else:
         obs = np.zeros((n, spec.obs.nbytes), np.uint8)
         for leaf in spec.obs.leaves:
-            spec.obs.leaf(obs, leaf.name)[:] = (random.random((n, *leaf.shape)) * 8).astype(leaf.dtype)
+            values = random.random((n, *leaf.shape)) * (8 if leaf.unit == 1 else 1 / leaf.unit)
+            spec.obs.leaf(obs, leaf.name)[:] = values.astype(leaf.stored)
         legal = random.random((n, spec.actions)) < 0.6
         legal[:, 1] = True
     rows = np.sort(random.permutation(2 * n)[:n]).astype(np.int32)

@@ -70,5 +70,5 @@ game = Game(
     local=frozenset({"node"}),
     page=page,
     prepare=prepare,
-    memory=HostMemory(145.0, 3.7, 7168),  # host_rss_mib of 16 and 64 battles in showdown.jsonl; the rows of doubles
+    memory=HostMemory(145.0, 3.7, 4352),  # host_rss_mib of 16 and 64 battles in showdown.jsonl; the rows of doubles
 )

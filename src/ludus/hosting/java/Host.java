@@ -60,14 +60,23 @@ public final class Host {
         Turn advance(Map<Integer, Integer> actions) throws Exception;
     }
 
-    /** An array of an observation: dtype is uint8, int8, uint16, int16, int32 or float32. */
+    /** An array of an observation: dtype is uint8, int8, uint16, int16, int32, fixed8, fixed16 or float32. */
     public record Leaf(String name, String dtype, int... shape) {
         int item() {
             return switch (dtype) {
-                case "uint8", "int8" -> 1;
-                case "uint16", "int16" -> 2;
+                case "uint8", "int8", "fixed8" -> 1;
+                case "uint16", "int16", "fixed16" -> 2;
                 case "int32", "float32" -> 4;
                 default -> throw new IllegalArgumentException("leaf " + name + " has dtype " + dtype);
+            };
+        }
+
+        /** What stands for 1 in a measure of fewer bytes than a float. */
+        int one() {
+            return switch (dtype) {
+                case "fixed8" -> 64;
+                case "fixed16" -> 4096;
+                default -> 1;
             };
         }
 
@@ -282,8 +291,10 @@ public final class Host {
                 int seen = given == null ? 0 : given.length;
                 require(seen == leaf.length(), "leaf %s has %d values, expected %d", leaf.name(), seen, leaf.length());
                 row.position(offsets[i]);
-                for (double value : given) {
-                    require(Double.isFinite(value), "leaf %s holds %f", leaf.name(), value);
+                double limit = leaf.one() == 1 ? Double.POSITIVE_INFINITY : 1 << 8 * leaf.item() - 1;
+                for (double measure : given) {
+                    double value = leaf.one() == 1 ? measure : Math.rint(measure * leaf.one());
+                    require(Double.isFinite(value) && value >= -limit && value < limit, "leaf %s holds %f", leaf.name(), measure);
                     if (leaf.dtype().equals("float32")) row.putFloat((float) value);
                     else if (leaf.item() == 4) row.putInt((int) value);
                     else if (leaf.item() == 2) row.putShort((short) (int) value);

@@ -5,8 +5,9 @@ const { HostError } = require('./frames.js');
 
 const ITEMS = {
 	uint8: [1, 'setUint8'], int8: [1, 'setInt8'], uint16: [2, 'setUint16'], int16: [2, 'setInt16'],
-	int32: [4, 'setInt32'], float32: [4, 'setFloat32'],
+	int32: [4, 'setInt32'], fixed8: [1, 'setInt8'], fixed16: [2, 'setInt16'], float32: [4, 'setFloat32'],
 };
+const FIXED_ONE = { fixed8: 64, fixed16: 4096 }; // what stands for 1: docs/host-protocol.md
 
 class Layout {
 	/** `leaves` are [name, dtype, shape], as in HELLO. */
@@ -18,7 +19,7 @@ class Layout {
 			const offset = Math.ceil(at / item) * item;
 			const length = shape.reduce((product, size) => product * size, 1);
 			at = offset + item * length;
-			return { name, offset, length, item, setter };
+			return { name, dtype, offset, length, item, setter };
 		});
 		this.bytes = Math.max(8, Math.ceil(at / 8) * 8);
 	}
@@ -26,7 +27,8 @@ class Layout {
 	/** Write one observation, {leaf: flat values}, at an offset of `out`; throws HostError where it does not fit. */
 	pack(values, out, at) {
 		const view = new DataView(out.buffer, out.byteOffset + at, this.bytes);
-		for (const { name, offset, length, item, setter } of this.leaves) {
+		for (const { name, dtype, offset, length, item, setter } of this.leaves) {
+			const one = FIXED_ONE[dtype];
 			const given = values[name];
 			if (given?.length !== length) {
 				throw new HostError('match', `leaf ${name} has ${given?.length} values, expected ${length}`);
@@ -34,10 +36,20 @@ class Layout {
 			for (let i = 0; i < length; i++) {
 				const value = Number(given[i]);
 				if (!Number.isFinite(value)) throw new HostError('match', `leaf ${name} holds ${given[i]} at ${i}`);
-				view[setter](offset + item * i, value, true);
+				view[setter](offset + item * i, one ? fixed(name, value, one, item) : value, true);
 			}
 		}
 	}
+}
+
+/** A measure as it is stored in `item` bytes, where `one` stands for 1. */
+function fixed(name, value, one, item) {
+	const stored = Math.round(value * one);
+	const limit = 2 ** (8 * item - 1);
+	if (stored < -limit || stored >= limit) {
+		throw new HostError('match', `leaf ${name} holds ${value}, it can say ${-limit / one} to ${(limit - 1) / one}`);
+	}
+	return stored;
 }
 
 /** A table of HELLO. */

@@ -26,6 +26,7 @@ from ludus.spec import GameSpec
 if TYPE_CHECKING:
     from ludus.policies.nets.pointer import PointerNet
 
+SIDES = ("own", "foe", "own_active", "foe_active")  # features of Pokemon, as `parted` has their weights
 SCORED = 16  # columns: as a move, as a switch, what it says about the other slot; fewer than 16 take thrice the time
 
 
@@ -199,8 +200,8 @@ class _Weights:
         S, H, D = net.slots, net.hidden, net.width
         self.names, moves = net.names.tables()
         self.moves = moves.numpy()
-        parts = zip(parted(net.pokemon_in.weight, net.columns), reading.scale.values(), strict=True)
-        own, foe, own_active, foe_active = ((weight * scale).t() for weight, scale in parts)
+        parts = zip(parted(net.pokemon_in.weight, net.columns), SIDES, strict=True)
+        own, foe, own_active, foe_active = ((weight * reading.scale[name]).t() for weight, name in parts)
         self.own, self.foe = torch.cat((own, self.names[-2:-1])), torch.cat((foe, self.names[-1:]))  # with their side's
         self.own_active, self.foe_active = own_active.contiguous(), foe_active.contiguous()
         self.pokemon, self.pokemon_bias = _transposed(net.pokemon_out)
@@ -209,13 +210,14 @@ class _Weights:
         for side in range(2):  # what is seen of the bench is a sum where the net has a mean
             begin = (side * (S + 2) + S) * D
             self.context_in[begin : begin + D] /= SIDE - S
+        self.context_in[2 * (S + 2) * D :] *= reading.scale["field"]
         self.context_out, self.context_out_bias = _transposed(net.context_out)
         heads, self.heads_bias = _transposed(net.heads)
         self.heads = torch.cat((*[heads[:, :H]] * S, heads[:, H:]), dim=1)  # for each slot's user, switches, value
         self.heads_bias = torch.cat((*[self.heads_bias[:H]] * S, self.heads_bias[H:]))
         self.value, self.value_bias = net.value_out.weight[0].clone(), np.float32(net.value_out.bias.item())
 
-        self.state = net.move_state.weight.t().contiguous()
+        self.state = (net.move_state.weight * reading.scale["state"]).t().contiguous()
         self.actor, self.target = _by_slot(net.move_actor, S), _by_slot(net.move_target, S)
         self.switch = net.switch_in.weight.t().contiguous()
         self.variant = net.variant.detach().numpy().copy()
@@ -226,7 +228,9 @@ class _Weights:
                 net.no_target[0, 0].detach().numpy().copy(),
                 net.stay[0, 0].detach().numpy().copy(),
             )
-            self.hit = net.move_hit.weight.t().contiguous() if net.move_hit is not None else None
+            self.hit = None
+            if net.move_hit is not None:
+                self.hit = net.move_hit.weight.t().contiguous() * reading.scale["matchup"]
             self.variants = np.concatenate((self.variant, np.zeros((1, H), np.float32)))
             by_slot = [_scores(net, pair) for pair in (net.pair_left, net.pair_right)]
             self.scores, self.scores_bias = [weight for weight, _ in by_slot], [bias for _, bias in by_slot]

@@ -7,10 +7,14 @@ Here they are done once, on the places of the numbers instead of the numbers.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import groupby
 from math import prod
 
 import torch
 from torch import Tensor, nn
+
+from ludus.policies.nets.reals import reals
+from ludus.spec import Leaf
 
 SIDE = 6  # Pokemon a side
 MOVES = 4  # of a Pokemon
@@ -32,11 +36,13 @@ class Columns(nn.Module):
     foe_active: Tensor
     state: Tensor
 
-    def __init__(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
+    def __init__(self, leaves: Mapping[str, Leaf]) -> None:
         super().__init__()
+        shapes = {name: leaf.shape for name, leaf in leaves.items()}
         self.slots = S = shapes["boosts"][0] // 2
         full = "matchup" in shapes
         self.leaves = ["pokemon", "move_state", *(("matchup", "threat", "duel") if full else ())]
+        self.alike = [[*names] for _, names in groupby(self.leaves, lambda name: leaves[name].dtype)]
         total, at = 0, {}
         for name in (*self.leaves, "boosts", "volatiles"):
             size = prod(shapes[name])
@@ -74,8 +80,8 @@ class Columns(nn.Module):
 
     def forward(self, obs: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """own, foe [B, 6, ...], own_active, foe_active [B, S, ...], state [B, S, 4, ...]"""
-        leaves = [obs[name].flatten(1) for name in self.leaves]
-        said = torch.cat((*leaves, obs["boosts"].flatten(1) * (1 / 6), obs["volatiles"].flatten(1).float()), dim=1)
+        measures = [reals(torch.cat([obs[name].flatten(1) for name in names], dim=1)) for names in self.alike]
+        said = torch.cat((*measures, obs["boosts"].flatten(1) * (1 / 6), obs["volatiles"].flatten(1).float()), dim=1)
         by_move = _taken(said, self.by_move)
         said = torch.cat((said, by_move.amax(1), by_move.mean(1)), dim=1)
         return {name: _taken(said, self.get_buffer(name)) for name in FEATURES}

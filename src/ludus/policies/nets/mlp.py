@@ -14,6 +14,7 @@ from ludus.policies.distributions import Categorical
 from ludus.policies.nets.heads import Heads
 from ludus.policies.nets.layers import linear
 from ludus.policies.nets.plain import MlpChooser
+from ludus.policies.nets.reals import reals
 from ludus.policies.nets.recurrence import Recall, build_core, recalled
 from ludus.spec import GameSpec
 
@@ -23,8 +24,8 @@ class MlpNet(nn.Module):
 
     def __init__(self, spec: GameSpec, config: PolicyConfig) -> None:
         super().__init__()
-        self.floats = tuple(leaf.name for leaf in spec.obs.leaves if leaf.dtype == "float32")
-        self.integers = tuple(leaf.name for leaf in spec.obs.leaves if leaf.dtype != "float32")
+        self.floats = tuple(leaf.name for leaf in spec.obs.leaves if leaf.is_real)
+        self.integers = tuple(leaf.name for leaf in spec.obs.leaves if not leaf.is_real)
         inputs = sum(prod(leaf.shape) for leaf in spec.obs.leaves)
         hidden = 4 * config.width
         sizes = [inputs] + [hidden] * config.layers
@@ -37,7 +38,7 @@ class MlpNet(nn.Module):
         return self.judge(self.prepare(obs, legal), legal)
 
     def prepare(self, obs: Mapping[str, Tensor], legal: Tensor) -> dict[str, Tensor]:
-        leaves = [obs[name].flatten(1) for name in self.floats]
+        leaves = [reals(obs[name]).flatten(1) for name in self.floats]
         if self.integers:
             whole = torch.cat([obs[name].to(torch.float32).flatten(1) for name in self.integers], dim=1)
             leaves.append(whole.abs().log1p() * whole.sign())

@@ -89,21 +89,22 @@ class _Reading:
     def __init__(self, net: MlpNet, obs: ObsSpec) -> None:
         self._obs = obs
         self._floats, self._integers = net.floats, net.integers
-        floats = [leaf for leaf in obs.leaves if leaf.dtype == "float32"]
+        floats = [leaf for leaf in obs.leaves if leaf.is_real]
         self._width = sum(prod(leaf.shape) for leaf in floats)
         adjoining = all(a.offset + a.nbytes == b.offset for a, b in pairwise(floats))
-        self._at = floats[0].offset if floats and adjoining else None
+        as_they_are = all(leaf.dtype == "float32" for leaf in floats)
+        self._at = floats[0].offset if floats and adjoining and as_they_are else None
         self._alone = not self._integers
 
     def __call__(self, rows: NDArray[np.uint8]) -> Floats:
         if self._at is not None and self._alone:
             end = self._at + 4 * self._width
             return np.ascontiguousarray(rows[:, self._at : end]).view(np.float32)
-        leaves = self._obs.view(np.ascontiguousarray(rows))
-        read = [leaves[name].reshape(len(rows), -1) for name in self._floats]
+        rows = np.ascontiguousarray(rows)
+        read = [self._obs.reals(rows, name).reshape(len(rows), -1) for name in self._floats]
         if self._integers:
             whole = np.concatenate(
-                [leaves[name].reshape(len(rows), -1).astype(np.float32) for name in self._integers], axis=1
+                [self._obs.reals(rows, name).reshape(len(rows), -1) for name in self._integers], axis=1
             )
             read.append(np.log1p(np.abs(whole)) * np.sign(whole))
         return np.concatenate(read, axis=1, dtype=np.float32)

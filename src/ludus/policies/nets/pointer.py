@@ -23,6 +23,7 @@ from ludus.policies.nets.choosing import PointerChooser
 from ludus.policies.nets.columns import MOVES, SIDE, Columns
 from ludus.policies.nets.encoding import encode
 from ludus.policies.nets.layers import linear, stacked
+from ludus.policies.nets.reals import reals
 from ludus.policies.nets.recurrence import Recall, build_core, recalled
 from ludus.policies.nets.ways import Ways
 from ludus.spec import GameSpec
@@ -40,6 +41,7 @@ LEAVES = (
     "volatiles",
     "field",
 )
+MEASURES = ("pokemon", "move_state", "field", "matchup", "threat", "duel")
 
 
 class PointerNet(nn.Module):
@@ -50,12 +52,16 @@ class PointerNet(nn.Module):
 
     def __init__(self, spec: GameSpec, config: PolicyConfig) -> None:
         super().__init__()
-        shapes = {leaf.name: leaf.shape for leaf in spec.obs.leaves}
+        leaves = {leaf.name: leaf for leaf in spec.obs.leaves}
+        shapes = {name: leaf.shape for name, leaf in leaves.items()}
         missing = [name for name in LEAVES if name not in shapes]
         if missing:
             raise ConfigError(
                 f"policy.net: pointer needs the leaves {', '.join(missing)}, which {spec.name} does not have"
             )
+        counted = [name for name in MEASURES if name in leaves and not leaves[name].is_real]
+        if counted:
+            raise ConfigError(f"policy.net: pointer needs measures in {', '.join(counted)}, not whole numbers")
         D, H, C = config.width, config.width // 2, config.context
         self.width, self.hidden = D, H
         self.slots = S = shapes["boosts"][0] // 2
@@ -66,7 +72,7 @@ class PointerNet(nn.Module):
         )
         self.names = Names(spec, D, H)
 
-        self.columns = Columns(shapes)
+        self.columns = Columns(leaves)
         self.pokemon_in = linear(self.columns.own.shape[1] + self.columns.foe_active.shape[1], D, bias=False)
         self.pokemon_out = linear(D, D)
 
@@ -103,11 +109,11 @@ class PointerNet(nn.Module):
 
     def prepare(self, obs: Mapping[str, Tensor], legal: Tensor) -> dict[str, Tensor]:
         """What the net reads, none of which depends on weights. The first axis of all is the rows'."""
-        inputs: dict[str, Tensor] = {**self.columns(obs), "names": self.names.ids(obs), "field": obs["field"]}
+        inputs: dict[str, Tensor] = {**self.columns(obs), "names": self.names.ids(obs), "field": reals(obs["field"])}
         if self.joint:
             inputs["may"] = Pairs.first_choices(legal, self.slot_actions)
         if self.joint and self.full:
-            hit = obs["matchup"][:, : self.slots].transpose(2, 3)  # [B, S, foe slots, 4, columns]
+            hit = reals(obs["matchup"][:, : self.slots]).transpose(2, 3)  # [B, S, foe slots, 4, columns]
             spread = hit.mean(2, keepdim=True)  # a move without a chosen target may strike both
             struck = torch.cat((spread, hit, torch.zeros_like(hit)), dim=2).flatten(1, 3)  # [B, S * T * 4, columns]
             inputs["hit"] = functional.pad(struck, (0, 0, 0, 1))  # and one that strikes nobody

@@ -1,13 +1,14 @@
-"""The pointer net's features of a few packed rows, read where they lie.
+"""The pointer net's features of a few packed rows.
 
-`Columns` says the same of leaves and is what learning uses. Here a row's bytes are copied once, what has to be worked
-out stands behind them in the same row, and features are taken by their places in it. Means over moves are left as sums
-and boosts as they are: `scale` says by how much, for whoever makes weights ready. Axes as in `columns`.
+`Columns` says the same of leaves and is what learning uses. Here a row's measures are copied once, as floats and in the
+order in which they are stored; what has to be worked out stands behind them, and features are taken by their places.
+Measures and boosts are left in the units they are stored in and means over moves as sums: `scale` says by how much, for
+whoever makes weights ready. Axes as in `columns`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any, cast
 
@@ -16,12 +17,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ludus.policies.nets.columns import MOVES, SIDE, Columns
+from ludus.policies.nets.columns import FEATURES, MOVES, SIDE, Columns
 from ludus.policies.nets.memory import Memory, Twin
-from ludus.spec import GameSpec
+from ludus.spec import GameSpec, Leaf
 
 KINDS = ("moves", "species", "item", "ability", "types")  # in the order of the names
-SCALED = ("own", "foe", "own_active", "foe_active")
 NAMES = MOVES + 6  # of a Pokemon: moves, species, item, ability, three types
 Places = NDArray[np.intp]
 
@@ -32,29 +32,42 @@ class Reading:
     def __init__(self, columns: Columns, spec: GameSpec, first_names: NDArray[np.int32]) -> None:
         self.spec, self.slots = spec, columns.slots
         self.names = first_names  # the row of the names' table that id 0 of each kind has [NAMES]
-        self.floats = spec.obs.nbytes // 4
-        shapes = {leaf.name: leaf for leaf in spec.obs.leaves}
-        assert all(shapes[name].dtype == "float32" for name in (*columns.leaves, "field"))
-        self.live = [(name, prod(shapes[name].shape)) for name in ("boosts", "volatiles")]
+        leaves = {leaf.name: leaf for leaf in spec.obs.leaves}
+        at = self._place([leaf for leaf in spec.obs.leaves if leaf.name in (*columns.leaves, "field")])
+        self.live = [(name, prod(leaves[name].shape)) for name in ("boosts", "volatiles")]
         self.pooled = columns.by_move.shape[1]
-        said = [
-            np.arange(shapes[name].nbytes // 4) + shapes[name].offset // 4 for name in columns.leaves
-        ]  # the column in a row of each place in what `Columns` looks at
+        said = [np.arange(at[name].start, at[name].stop) for name in columns.leaves]
         behind = sum(size for _, size in self.live) + 2 * self.pooled + 1  # the last is always 1
-        column = np.concatenate((*said, np.arange(behind) + self.floats))
-        self.width, self.one = self.floats + behind, self.floats + behind - 1
-        scale = np.ones(len(column), np.float32)
-        boosts = sum(map(len, said))
-        scale[boosts : boosts + self.live[0][1]] = 1 / 6
-        scale[-1 - self.pooled : -1] = 1 / MOVES
+        # the column in a row of each place in what `Columns` looks at
+        column = np.concatenate((*said, np.arange(behind) + self.measures))
+        self.width, self.one = self.measures + behind, self.measures + behind - 1
+        units = np.concatenate([np.full(prod(leaves[name].shape), leaves[name].unit) for name in columns.leaves])
+        pooled = units[columns.by_move[0].numpy()]
+        boosts, volatiles = (size for _, size in self.live)
+        scale = np.concatenate((units, np.full(boosts, 1 / 6), np.ones(volatiles), pooled, pooled / MOVES, (1,)))
         self.by_move = column[columns.by_move.numpy()]
         self.state = column[columns.state.numpy()]
         self.own, self.foe = (self._with_one(column[places.numpy()]) for places in (columns.own, columns.foe))
         self.own_active, self.foe_active = column[columns.own_active.numpy()], column[columns.foe_active.numpy()]
-        self.scale = {name: torch.from_numpy(scale[columns.get_buffer(name)[0].numpy()]) for name in SCALED}
-        field = shapes["field"]
-        self.field = slice(field.offset // 4, (field.offset + field.nbytes) // 4)
-        self.hit = self._hits(shapes["matchup"].offset // 4, shapes["matchup"].shape) if "matchup" in shapes else None
+        self.scale = {name: _one_row(scale[columns.get_buffer(name).numpy()]) for name in FEATURES}
+        self.scale |= {name: torch.tensor(leaves[name].unit) for name in ("field", "matchup") if name in leaves}
+        self.field = at["field"]
+        self.hit = self._hits(at["matchup"].start, leaves["matchup"].shape) if "matchup" in leaves else None
+
+    def _place(self, leaves: Sequence[Leaf]) -> dict[str, slice]:
+        """Where each leaf of measures stands in a row of floats. `runs` joins neighbours: fewer copies."""
+        at: dict[str, slice] = {}
+        self.measures = 0  # floats
+        self.runs: list[tuple[np.dtype[np.generic], slice, slice]] = []  # bytes of a packed row, where they go
+        for leaf in leaves:
+            begin, self.measures = self.measures, self.measures + prod(leaf.shape)
+            at[leaf.name] = slice(begin, self.measures)
+            source = slice(leaf.offset, leaf.offset + leaf.nbytes)
+            if self.runs and self.runs[-1][0] == leaf.stored and self.runs[-1][1].stop == leaf.offset:
+                _, stored, to = self.runs.pop()
+                source, begin = slice(stored.start, source.stop), to.start
+            self.runs.append((leaf.stored, source, slice(begin, self.measures)))
+        return at
 
     def _with_one(self, places: Places) -> Places:
         """A last column that is always 1, for the vector of a side."""
@@ -66,6 +79,13 @@ class Reading:
         return np.concatenate((hit[:, :1], hit), axis=1)
 
 
+def _one_row(scale: NDArray[np.float64]) -> Tensor:
+    """Of features [..., columns] whose columns have the same scale in all rows."""
+    rows = scale.reshape(-1, scale.shape[-1])
+    assert (rows == rows[0]).all()
+    return torch.from_numpy(rows[0].astype(np.float32))
+
+
 class Features:
     """Of n rows: views that every `read` fills anew."""
 
@@ -74,12 +94,14 @@ class Features:
         n, S, pooled = rows, reading.slots, reading.pooled
         row = self._row = memory.of("row", n, n, reading.width).array
         row[:, reading.one] = 1
-        self._bytes = row.view(np.uint8)[:, : reading.spec.obs.nbytes]
+        self._bytes = np.zeros((n, reading.spec.obs.nbytes), np.uint8)
         leaves = reading.spec.obs.view(self._bytes)
-        at = reading.floats
-        self._live = []
+        self._copied: list[tuple[NDArray[np.float32], NDArray[Any]]] = [  # Any: leaves of several types
+            (row[:, to], self._bytes[:, source].view(stored)) for stored, source, to in reading.runs
+        ]
+        at = reading.measures
         for name, size in reading.live:
-            self._live.append((row[:, at : at + size], leaves[name].reshape(n, size)))
+            self._copied.append((row[:, at : at + size], leaves[name].reshape(n, size)))
             at += size
         self._best, self._sum = row[:, at : at + pooled], row[:, at + pooled : at + 2 * pooled]
         self._by_move = memory.of("by_move", n, n, MOVES, pooled).array
@@ -117,8 +139,8 @@ class Features:
 
     def read(self, obs: NDArray[np.uint8]) -> None:
         np.copyto(self._bytes, obs)
-        for target, leaf in self._live:
-            np.copyto(target, leaf)
+        for target, stored in self._copied:
+            np.copyto(target, stored)
         row, by_move, best, total = self._row, self._by_move, self._best, self._sum
         row.take(self._reading.by_move, axis=1, out=by_move, mode="clip")
         np.maximum(by_move[:, 0], by_move[:, 1], out=best)

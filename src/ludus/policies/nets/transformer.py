@@ -23,6 +23,7 @@ from ludus.errors import ConfigError
 from ludus.policies.distributions import Categorical
 from ludus.policies.nets.heads import Heads
 from ludus.policies.nets.layers import linear
+from ludus.policies.nets.reals import reals
 from ludus.policies.nets.recurrence import Recall, build_core, recalled
 from ludus.spec import GameSpec, Leaf
 
@@ -46,7 +47,7 @@ class TransformerNet(nn.Module):
         D, C = config.width, config.context
         self.groups = nn.ModuleList(Entities(spec, leaves, D) for leaves in groups)
         self.heads = config.heads
-        self.state = tuple(leaf.name for leaf in state)
+        self.state = {leaf.name: leaf.is_real for leaf in state}
         self.state_in = nn.Linear(max(sum(prod(leaf.shape) for leaf in state), 1), D)
         self.blocks = nn.ModuleList(Block(D, config.heads) for _ in range(config.layers))
         self.norm = nn.LayerNorm(D)
@@ -62,8 +63,8 @@ class TransformerNet(nn.Module):
 
     def prepare(self, obs: Mapping[str, Tensor], legal: Tensor) -> dict[str, Tensor]:
         """Of each group its numbers [B, N, ...] and ids, of the state its numbers; the `known` tokens [B, T]."""
-        state = [scaled(obs[name]).flatten(1) for name in self.state] or [legal.new_zeros(len(legal), 1).float()]
-        inputs = {"state": torch.cat(state, dim=1)}
+        state = [scaled(obs[name], real).flatten(1) for name, real in self.state.items()]
+        inputs = {"state": torch.cat(state or [legal.new_zeros(len(legal), 1).float()], dim=1)}
         known = [torch.ones(len(legal), 1, dtype=torch.bool, device=legal.device)]
         for at, group in enumerate(self.groups):
             assert isinstance(group, Entities)
@@ -125,7 +126,7 @@ class Entities(nn.Module):
     def __init__(self, spec: GameSpec, leaves: tuple[Leaf, ...], width: int) -> None:
         super().__init__()
         self.ids = {leaf.name: table for leaf in leaves if (table := _table(spec, leaf)) is not None}
-        self.numbers = tuple(leaf.name for leaf in leaves if leaf.name not in self.ids)
+        self.numbers = {leaf.name: leaf.is_real for leaf in leaves if leaf.name not in self.ids}
         numbers = sum(prod(leaf.shape[1:]) for leaf in leaves if leaf.name not in self.ids)
         self.numbers_in = nn.Linear(numbers, width) if numbers else None
         self.place = nn.Parameter(torch.randn(leaves[0].shape[0], width) * 0.1)
@@ -141,7 +142,8 @@ class Entities(nn.Module):
         """Ids [B, N, ...] by leaf, and all numbers as one part."""
         read = {name: obs[name].to(torch.int32)[:, :, None].flatten(2) for name in self.ids}
         if self.numbers:
-            read["numbers"] = torch.cat([scaled(obs[name])[:, :, None].flatten(2) for name in self.numbers], dim=2)
+            numbers = [scaled(obs[name], real)[:, :, None].flatten(2) for name, real in self.numbers.items()]
+            read["numbers"] = torch.cat(numbers, dim=2)
         return read
 
     def forward(self, seen: Mapping[str, Tensor]) -> Tensor:
@@ -190,21 +192,21 @@ def grouped(spec: GameSpec) -> tuple[list[tuple[Leaf, ...]], tuple[Leaf, ...]]:
     of: dict[int, list[Leaf]] = {length: [] for length in lengths}
     state: list[Leaf] = []
     for leaf in spec.obs.leaves:
-        listed = len(leaf.shape) > 1 or (len(leaf.shape) == 1 and leaf.dtype != "float32" and leaf.shape[0] in of)
+        listed = len(leaf.shape) > 1 or (len(leaf.shape) == 1 and not leaf.is_real and leaf.shape[0] in of)
         (of[leaf.shape[0]] if listed else state).append(leaf)
     return [tuple(leaves) for leaves in of.values()], tuple(state)
 
 
-def scaled(leaf: Tensor) -> Tensor:
+def scaled(leaf: Tensor, real: bool) -> Tensor:
     """As floats; whole numbers as sign(x) log(1 + |x|): flags stay near one, counts of thousands near ten."""
-    if leaf.dtype == torch.float32:
-        return leaf
+    if real:
+        return reals(leaf)
     whole = leaf.to(torch.float32)
     return whole.abs().log1p() * whole.sign()
 
 
 def _table(spec: GameSpec, leaf: Leaf) -> str | None:
     """Which table the ids of a leaf point into, by its name in the singular or as it is."""
-    if leaf.dtype == "float32":
+    if leaf.is_real:
         return None
     return next((name for name in (leaf.name, leaf.name.removesuffix("s")) if name in spec.tables), None)

@@ -37,8 +37,8 @@ def rows_of(spec: GameSpec, n: int, seed: int, *, preview: bool = False) -> tupl
     obs = np.zeros((n, spec.obs.nbytes), np.uint8)
     for leaf in spec.obs.leaves:
         shape = (n, *leaf.shape)
-        values = random.random(shape) if leaf.dtype == "float32" else random.integers(0, 19, shape)
-        spec.obs.leaf(obs, leaf.name)[:] = values.astype(leaf.dtype)
+        values = random.random(shape) / leaf.unit if leaf.is_real else random.integers(0, 19, shape)
+        spec.obs.leaf(obs, leaf.name)[:] = values.astype(leaf.stored)
     legal = random.random((n, spec.actions)) < 0.1
     previews = len(spec.tables.get("preview", ()))
     battle = spec.actions - previews

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 
 from ludus.policies.nets.columns import Columns
+from ludus.spec import ObsSpec
 
 ROWS = 3
 
@@ -13,20 +15,28 @@ ROWS = 3
 @pytest.mark.parametrize("slots", [1, 2])
 @pytest.mark.parametrize("full", [False, True])
 def test_features_are_those_of_the_leaves(slots: int, full: bool) -> None:
-    shapes: dict[str, tuple[int, ...]] = {
-        "pokemon": (12, 9),
-        "move_state": (12, 4, 3),
-        "boosts": (2 * slots, 7),
-        "volatiles": (2 * slots, 5),
+    fields: dict[str, tuple[str, tuple[int, ...]]] = {
+        "pokemon": ("fixed16", (12, 9)),
+        "move_state": ("fixed8", (12, 4, 3)),
+        "boosts": ("int8", (2 * slots, 7)),
+        "volatiles": ("uint8", (2 * slots, 5)),
     }
     if full:
-        shapes |= {"matchup": (6, 4, slots, 5), "threat": (slots, 4, 6, 5), "duel": (6, slots, 4)}
-    drawn = torch.Generator().manual_seed(0)
-    obs = {name: torch.rand(ROWS, *shape, generator=drawn) for name, shape in shapes.items()}
-    obs["boosts"] = (obs["boosts"] * 6).to(torch.int8)
-    obs["volatiles"] = (obs["volatiles"] * 2).to(torch.uint8)
-    columns = Columns(shapes)
-    found = columns(obs)
+        fields |= {"matchup": ("fixed8", (6, 4, slots, 5)), "threat": ("fixed8", (slots, 4, 6, 5))}
+        fields["duel"] = ("float32", (6, slots, 4))
+    leaves = {leaf.name: leaf for leaf in ObsSpec.pack(fields).leaves}
+    random = np.random.default_rng(0)
+    stored, obs = {}, {}
+    for name, leaf in leaves.items():
+        values = (
+            random.uniform(-1, 1, (ROWS, *leaf.shape)) / leaf.unit
+            if leaf.is_real
+            else random.integers(0, 6, (ROWS, *leaf.shape))
+        )
+        stored[name] = torch.from_numpy(values.astype(leaf.stored))
+        obs[name] = stored[name] * leaf.unit if leaf.is_real else stored[name]
+    columns = Columns(leaves)
+    found = columns(stored)
 
     common = torch.cat((obs["pokemon"], obs["move_state"].mean(2)), dim=2)
     live = torch.cat((obs["boosts"] / 6, obs["volatiles"].float()), dim=2)

@@ -9,6 +9,7 @@ from torch.nn.functional import embedding
 
 from ludus.policies.nets.columns import Columns
 from ludus.policies.nets.encoding import encode
+from ludus.spec import Leaf
 
 ROWS, WIDTH, NAMES = 7, 5, 30
 
@@ -25,7 +26,7 @@ def test_encoding_and_its_gradient_are_those_of_its_steps(slots: int, full: bool
     }
     if full:
         shapes |= {"matchup": (6, 4, slots, 5), "threat": (slots, 4, 6, 5), "duel": (6, slots, 4)}
-    columns = Columns(shapes)
+    columns = Columns({name: Leaf(name, "float32", shape, 0) for name, shape in shapes.items()})
     inputs = columns({name: torch.rand(ROWS, *shape) for name, shape in shapes.items()})
     inputs["names"] = torch.randint(0, NAMES, (ROWS, 12, 4))
     inputs["names"][:, 10], inputs["foe"][:, 4] = inputs["names"][:, 11], inputs["foe"][:, 5]  # equal ones on the bench

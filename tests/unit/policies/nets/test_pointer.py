@@ -25,16 +25,16 @@ def showdown_spec(slots: int, variants: int, *, full: bool = True, preview: int 
         "item": ("uint16", (12,)),
         "types": ("uint8", (12, 3)),
         "moves": ("uint16", (12, 4)),
-        "pokemon": ("float32", (12, 9)),
-        "move_state": ("float32", (12, 4, 3)),
+        "pokemon": ("fixed16", (12, 9)),
+        "move_state": ("fixed8", (12, 4, 3)),
         "boosts": ("int8", (2 * slots, 7)),
         "volatiles": ("uint8", (2 * slots, 5)),
-        "field": ("float32", (8,)),
+        "field": ("fixed16", (8,)),
     }
     if full:
-        leaves["matchup"] = ("float32", (6, 4, slots, 5))
-        leaves["threat"] = ("float32", (slots, 4, 6, 5))
-        leaves["duel"] = ("float32", (6, slots, 4))
+        leaves["matchup"] = ("fixed8", (6, 4, slots, 5))
+        leaves["threat"] = ("fixed8", (slots, 4, 6, 5))
+        leaves["duel"] = ("fixed8", (6, slots, 4))
     generator = np.random.default_rng(0)
     tables = {name: generator.random((20, 6), dtype=np.float32) for name in ("move", "species", "item", "ability")}
     tables["effectiveness"] = np.ones((20, 20), np.float32)
@@ -51,8 +51,8 @@ def observations(spec: GameSpec, seed: int = 0) -> dict[str, Tensor]:
     leaves = {}
     for leaf in spec.obs.leaves:
         shape = (ROWS, *leaf.shape)
-        values = generator.random(shape) if leaf.dtype == "float32" else generator.integers(0, 19, shape)
-        leaves[leaf.name] = torch.from_numpy(values.astype(leaf.dtype))
+        values = generator.random(shape) / leaf.unit if leaf.is_real else generator.integers(0, 19, shape)
+        leaves[leaf.name] = torch.from_numpy(values.astype(leaf.stored))
     return leaves
 
 

@@ -46,8 +46,8 @@ def observed(spec: GameSpec, rows: int = 6, seed: int = 0) -> dict[str, Tensor]:
     leaves = {}
     for leaf in spec.obs.leaves:
         shape = (rows, *leaf.shape)
-        values = random.random(shape) if leaf.dtype == "float32" else random.integers(1, 8, shape)
-        leaves[leaf.name] = torch.from_numpy(values.astype(leaf.dtype))
+        values = random.random(shape) / leaf.unit if leaf.is_real else random.integers(1, 8, shape)
+        leaves[leaf.name] = torch.from_numpy(values.astype(leaf.stored))
     return leaves
 
 

@@ -1,7 +1,12 @@
 'use strict';
-/** Names of the columns of every float leaf, in order; what a column means is in docs/games/showdown.md. */
+/** Names of the columns of every leaf of numbers, in order, and how they are written: docs/games/showdown.md says what
+ * they mean. */
 
 const {BOOSTS, STATUSES} = require('./tables');
+
+// What stands for 1 in a fixed16 leaf, and in a fixed8 leaf.
+const ONE = 4096;
+const ONE8 = 64;
 
 const MOVE_STATE = ['known', 'pp', 'disabled', 'last_used'];
 const MATCHUP = ['effectiveness', 'stab', 'damage', 'share', 'kills'];
@@ -42,16 +47,31 @@ function fieldColumns(effects, slots, variants) {
 }
 
 /** The arrays' own `fill` leaves compiled code, which takes longer than these few numbers. */
-function clearFloats(floats, at, count) {
-	for (let i = 0; i < count; i++) floats[at + i] = 0;
+function clearNumbers(numbers, at, count) {
+	for (let i = 0; i < count; i++) numbers[at + i] = 0;
 }
 
-/** Turns since `then` as a column: 8 and more are 1. */
+/** A number below 8 as a fixed16 leaf holds it. */
+function fixed(value) {
+	return Math.floor(value * ONE + 0.5);
+}
+
+/** A number below 2 as a fixed8 leaf holds it. */
+function fixed8(value) {
+	return Math.floor(value * ONE8 + 0.5);
+}
+
+/** Turns as a column: 8 and more are 1. */
+function eighths(turns) {
+	return turns < 8 ? turns * (ONE / 8) : ONE;
+}
+
+/** Turns since `then` as a column. */
 function lasted(turn, then) {
-	const share = (turn - then) / 8;
-	return share > 1 ? 1 : share;
+	return eighths(turn - then);
 }
 
 module.exports = {
-	COLUMN, pokemonColumns, fieldColumns, MOVE_STATE, MATCHUP, DUEL, clearFloats, lasted,
+	COLUMN, DUEL, MATCHUP, MOVE_STATE, ONE, ONE8, clearNumbers, eighths, fieldColumns, fixed, fixed8, lasted,
+	pokemonColumns,
 };

@@ -3,7 +3,7 @@
 
 const {Surroundings} = require('./damage');
 const {TYPE_COUNT} = require('./tables');
-const {MATCHUP, DUEL} = require('./columns');
+const {DUEL, MATCHUP, ONE8, fixed8} = require('./columns');
 
 const TEAM = 6;
 const MOVES = 4;
@@ -13,6 +13,8 @@ const FIRE = 2;
 const WATER = 3;
 const SPEED = 4; // its place among the boosts
 const PARALYSIS = 2;
+const MOST = 1.98; // that a fixed8 leaf can say
+const MOST8 = fixed8(MOST);
 const SPEED_LEAD = 25; // points of speed; a lead of these and more is 1
 const TERRAIN_TYPES = {electricterrain: 4, grassyterrain: 5, psychicterrain: 11};
 
@@ -73,14 +75,14 @@ class Matchups {
 
 	#clearPair(i, s) {
 		const {slots} = this.observer;
-		const {at, floats} = this.seat;
+		const {at, small} = this.seat;
 		const width = MATCHUP.length;
 		for (let m = 0; m < MOVES; m++) {
-			putNothing(floats, at.matchup + ((i * MOVES + m) * slots + s) * width);
-			putNothing(floats, at.threat + ((s * MOVES + m) * TEAM + i) * width);
+			putNothing(small, at.matchup + ((i * MOVES + m) * slots + s) * width);
+			putNothing(small, at.threat + ((s * MOVES + m) * TEAM + i) * width);
 		}
 		const duel = at.duel + (i * slots + s) * DUEL.length;
-		floats[duel] = floats[duel + 1] = floats[duel + 2] = floats[duel + 3] = 0;
+		small[duel] = small[duel + 1] = small[duel + 2] = small[duel + 3] = 0;
 	}
 
 	/** Where the hits of a pair are kept: four of one's own, four of the foe's, one that nobody has seen. */
@@ -90,7 +92,7 @@ class Matchups {
 
 	#pair(mine, foe, i, s) {
 		const {slots, damage, data} = this.observer;
-		const {at, doubles, floats} = this.seat;
+		const {at, doubles, small} = this.seat;
 		const theirSide = this.seat.foe.index;
 		const mySide = this.seat.mine.index;
 		this.#blows(mine, foe, i, s);
@@ -100,16 +102,16 @@ class Matchups {
 		const lead = this.#speed(mine, mySide) - this.#speed(foe, theirSide);
 		const strike = damage.unknown(foe, mine, best);
 		doubles[this.#hitsAt(i, s) + STRIKE] = strike;
-		floats[duel] = logOf(bestMultiplier(data.effectiveness, mine, foe));
-		floats[duel + 1] = logOf(best);
-		floats[duel + 2] = clipped(this.reversed ? -lead / SPEED_LEAD : lead / SPEED_LEAD);
-		floats[duel + 3] = shareOf(strike / 2, mine.hp);
+		small[duel] = logOf(bestMultiplier(data.effectiveness, mine, foe));
+		small[duel + 1] = logOf(best);
+		small[duel + 2] = fixed8(clipped(this.reversed ? -lead / SPEED_LEAD : lead / SPEED_LEAD));
+		small[duel + 3] = shareOf(strike / 2, mine.hp);
 	}
 
 	/** The moves of one's own on the foe. */
 	#blows(mine, foe, i, s) {
 		const {slots, damage} = this.observer;
-		const {at, words, floats, doubles: hits} = this.seat;
+		const {at, words, small, doubles: hits} = this.seat;
 		const {around} = this;
 		const first = this.#hitsAt(i, s);
 		const step = slots * MATCHUP.length;
@@ -119,11 +121,11 @@ class Matchups {
 			const move = words[at.moves + i * MOVES + m];
 			if (damage.isHarmless(move)) {
 				hits[first + m] = 0;
-				putNothing(floats, pair);
+				putNothing(small, pair);
 			} else {
 				damage.estimate(mine, move, foe, around);
 				hits[first + m] = damage.hit;
-				put(floats, pair, damage, foe.hp);
+				put(small, pair, damage, foe.hp);
 			}
 		}
 	}
@@ -131,7 +133,7 @@ class Matchups {
 	/** The foe's moves from the one numbered `from` on. */
 	#threats(mine, foe, i, s, from) {
 		const {damage} = this.observer;
-		const {at, words, floats, doubles: hits} = this.seat;
+		const {at, words, small, doubles: hits} = this.seat;
 		const {around} = this;
 		const first = this.#hitsAt(i, s) + MOVES;
 		const step = TEAM * MATCHUP.length;
@@ -141,11 +143,11 @@ class Matchups {
 			const move = words[at.moves + (TEAM + s) * MOVES + m];
 			if (damage.isHarmless(move)) {
 				hits[first + m] = 0;
-				putNothing(floats, threat);
+				putNothing(small, threat);
 			} else {
 				damage.estimate(foe, move, mine, around);
 				hits[first + m] = damage.hit;
-				put(floats, threat, damage, mine.hp);
+				put(small, threat, damage, mine.hp);
 			}
 		}
 	}
@@ -160,20 +162,20 @@ class Matchups {
 
 	/** Only the target's HP has changed: the same hits, held against it. */
 	#hurtFoe(i, s, hp) {
-		const {at, doubles, floats} = this.seat;
+		const {at, doubles, small} = this.seat;
 		const hits = this.#hitsAt(i, s);
 		const step = this.observer.slots * MATCHUP.length;
 		const pair = at.matchup + i * MOVES * step + s * MATCHUP.length;
-		for (let m = 0; m < MOVES; m++) putShare(floats, pair + m * step, doubles[hits + m], hp);
+		for (let m = 0; m < MOVES; m++) putShare(small, pair + m * step, doubles[hits + m], hp);
 	}
 
 	#hurtOwn(i, s, hp) {
-		const {at, doubles, floats} = this.seat;
+		const {at, doubles, small} = this.seat;
 		const hits = this.#hitsAt(i, s);
 		const step = TEAM * MATCHUP.length;
 		const threat = at.threat + s * MOVES * step + i * MATCHUP.length;
-		for (let m = 0; m < MOVES; m++) putShare(floats, threat + m * step, doubles[hits + MOVES + m], hp);
-		floats[at.duel + (i * this.observer.slots + s) * DUEL.length + 3] = shareOf(doubles[hits + STRIKE] / 2, hp);
+		for (let m = 0; m < MOVES; m++) putShare(small, threat + m * step, doubles[hits + MOVES + m], hp);
+		small[at.duel + (i * this.observer.slots + s) * DUEL.length + 3] = shareOf(doubles[hits + STRIKE] / 2, hp);
 	}
 
 	#surroundings() {
@@ -233,19 +235,20 @@ class Matchups {
 function put(out, at, damage, hp) {
 	const {hit, expected, effectiveness} = damage;
 	out[at] = effectiveness === 1 ? 0 : logOf(effectiveness);
-	out[at + 1] = damage.stab;
-	out[at + 2] = expected > 2 ? 2 : expected;
+	out[at + 1] = damage.stab * ONE8;
+	out[at + 2] = expected < MOST ? fixed8(expected) : MOST8;
 	putShare(out, at, hit, hp);
 }
 
 /** A hit held against the HP left: what share of it, and whether it is all. */
 function putShare(out, at, hit, hp) {
 	out[at + 3] = shareOf(hit, hp);
-	out[at + 4] = hit > 0 && hit >= hp ? 1 : 0;
+	out[at + 4] = hit > 0 && hit >= hp ? ONE8 : 0;
 }
 
+/** Rounded down where it is written: whole is only what kills. */
 function shareOf(hit, hp) {
-	return hit < hp ? hit / hp : hit > 0 ? 1 : 0;
+	return hit < hp ? hit / hp * ONE8 : hit > 0 ? ONE8 : 0;
 }
 
 function clipped(value) {
@@ -259,12 +262,12 @@ function putNothing(out, at) {
 /** A multiplier as log2 / 2, clipped to -1.5 .. 1; immune is -2. */
 function logOf(multiplier) {
 	if (multiplier === 1) return 0;
-	if (multiplier === 2) return 0.5;
-	if (multiplier === 0.5) return -0.5;
-	if (multiplier === 0) return -2;
-	if (multiplier === 4) return 1;
-	if (multiplier === 0.25) return -1;
-	return Math.max(-1.5, Math.min(1, Math.log2(multiplier) / 2));
+	if (multiplier === 2) return 0.5 * ONE8;
+	if (multiplier === 0.5) return -0.5 * ONE8;
+	if (multiplier === 0) return -2 * ONE8;
+	if (multiplier === 4) return ONE8;
+	if (multiplier === 0.25) return -ONE8;
+	return fixed8(Math.max(-1.5, Math.min(1, Math.log2(multiplier) / 2)));
 }
 
 /** By the types of `from` alone. */

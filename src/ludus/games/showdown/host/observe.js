@@ -16,7 +16,7 @@ const {pokemonColumns, fieldColumns, MOVE_STATE, MATCHUP, DUEL} = require('./col
 
 const TEAM = 6;
 const MOVES = 4;
-const BYTES = {uint8: 1, int8: 1, uint16: 2, float32: 4};
+const BYTES = {uint8: 1, int8: 1, uint16: 2, fixed8: 1, fixed16: 2};
 const ROW_ALIGNMENT = 8;
 const SPLIT_LENGTH = '|split|p1'.length;
 
@@ -58,17 +58,17 @@ class Observer {
 			['item', 'uint16', [2 * TEAM]],
 			['types', 'uint8', [2 * TEAM, 3]],
 			['moves', 'uint16', [2 * TEAM, MOVES]],
-			['pokemon', 'float32', [2 * TEAM, this.pokemonColumns.length]],
-			['move_state', 'float32', [2 * TEAM, MOVES, MOVE_STATE.length]],
+			['pokemon', 'fixed16', [2 * TEAM, this.pokemonColumns.length]],
+			['move_state', 'fixed8', [2 * TEAM, MOVES, MOVE_STATE.length]],
 			['boosts', 'int8', [2 * S, BOOSTS.length]],
 			['volatiles', 'uint8', [2 * S, this.effects.volatiles.length]],
-			['field', 'float32', [this.fieldColumns.length]],
+			['field', 'fixed16', [this.fieldColumns.length]],
 		];
 		if (this.full) {
 			leaves.push(
-				['matchup', 'float32', [TEAM, MOVES, S, MATCHUP.length]],
-				['threat', 'float32', [S, MOVES, TEAM, MATCHUP.length]],
-				['duel', 'float32', [TEAM, S, DUEL.length]]);
+				['matchup', 'fixed8', [TEAM, MOVES, S, MATCHUP.length]],
+				['threat', 'fixed8', [S, MOVES, TEAM, MATCHUP.length]],
+				['duel', 'fixed8', [TEAM, S, DUEL.length]]);
 		}
 		return leaves;
 	}

@@ -2,7 +2,7 @@
 /** One seat's observation: its own team from its requests, the foe's and the field from the public state. */
 
 const {Matchups} = require('./matchups');
-const {MOVE_STATE, clearFloats} = require('./columns');
+const {MOVE_STATE, clearNumbers} = require('./columns');
 const {Field} = require('./seat/field');
 const {Foes} = require('./seat/foes');
 const {MOVES} = require('./seat/own');
@@ -23,7 +23,8 @@ class Seat {
 		this.at = at;
 		this.bytes = arrays.bytes;
 		this.words = arrays.words;
-		this.floats = arrays.floats;
+		this.numbers = arrays.numbers;
+		this.small = arrays.small;
 		this.doubles = arrays.doubles;
 		this.row = arrays.bytes.subarray(at.row, at.row + observer.nbytes);
 		this.team = new Team(this);
@@ -62,8 +63,8 @@ class Seat {
 		words[at.species + i] = words[at.ability + i] = words[at.item + i] = 0;
 		for (let t = 0; t < 3; t++) bytes[at.types + i * 3 + t] = 0;
 		for (let m = 0; m < MOVES; m++) words[at.moves + i * MOVES + m] = 0;
-		clearFloats(this.floats, at.pokemon + i * pokemonColumns.length, pokemonColumns.length);
-		clearFloats(this.floats, at.move_state + i * MOVES * MOVE_STATE.length, MOVES * MOVE_STATE.length);
+		clearNumbers(this.numbers, at.pokemon + i * pokemonColumns.length, pokemonColumns.length);
+		clearNumbers(this.small, at.move_state + i * MOVES * MOVE_STATE.length, MOVES * MOVE_STATE.length);
 	}
 }
 

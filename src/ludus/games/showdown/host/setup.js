@@ -10,7 +10,7 @@ const { checkedOptions, suggestion } = require('../../../hosting/javascript/opti
 const { SEATS } = require('./seated.js');
 const { loadTeams } = require('./teams.js');
 
-const SCHEMA = 2; // grows whenever the meaning of an observation or action changes
+const SCHEMA = 3; // grows whenever the meaning of an observation or action changes
 
 const OPTIONS = {
 	format: { fallback: 'gen1randombattle', valid: value => typeof value === 'string', expected: 'the name of a format' },

@@ -132,25 +132,26 @@ class Reader:
         leaves: dict[str, NDArray[Any]] = {
             name: self._obs.leaf(arrivals.obs, name) for name in LEAVES
         }  # Any: the spec's
-        pokemon, field, types = leaves["pokemon"], leaves["field"], leaves["types"]
+        types = leaves["types"]
+        pokemon, field = (self._obs.reals(arrivals.obs, name) for name in ("pokemon", "field"))
         return Scene(
             pair=self.types.pair(types),
             tera=types[:, : self.slots, 2].astype(np.intp) * self.types.count,
             types=types,
             moves=leaves["moves"],
             hp=pokemon[:, :, self._hp],
-            maxhp=pokemon[:, :, self._maxhp] * 500,
+            maxhp=np.rint(pokemon[:, :, self._maxhp] * 500),
             alive=pokemon[:, :, self._alive] > 0,
             active=pokemon[:, :, self._active] > 0,
-            level=pokemon[:, :, self._level] * 100,
+            level=np.rint(pokemon[:, :, self._level] * 100),
             burned=pokemon[:, :, self._burned] > 0,
-            stats=pokemon[:, :, self._stats] * 500,
+            stats=np.rint(pokemon[:, :, self._stats] * 500),
             base=self._base[leaves["species"]],
             boosts=leaves["boosts"],
             own_hazards=field[:, self._own_hazards] > 0,
             foe_hazards=field[:, self._foe_hazards] > 0,
-            own_left=field[:, self._own_left] * TEAM,
-            foe_left=field[:, self._foe_left] * TEAM,
+            own_left=np.rint(field[:, self._own_left] * TEAM),
+            foe_left=np.rint(field[:, self._foe_left] * TEAM),
         )
 
 

@@ -2,7 +2,7 @@
 /** The active slots' boosts and volatiles, the field, and what the request asks. */
 
 const {BOOSTS} = require('../tables');
-const {clearFloats, lasted} = require('../columns');
+const {ONE, clearNumbers, fixed, lasted} = require('../columns');
 const {TEAM} = require('./team');
 
 class Field {
@@ -39,42 +39,42 @@ class Field {
 		const {seat, observer} = this;
 		const {tracker, mine, foe} = seat;
 		const {slots, variants} = observer;
-		const out = seat.floats;
+		const out = seat.numbers;
 		const at = seat.at.columns;
 		const {turn} = tracker;
-		clearFloats(out, seat.at.field, observer.fieldColumns.length);
+		clearNumbers(out, seat.at.field, observer.fieldColumns.length);
 		if (tracker.weather >= 0) {
-			out[at.weather + tracker.weather] = 1;
+			out[at.weather + tracker.weather] = ONE;
 			out[at.weatherTurns] = lasted(turn, tracker.weatherSince);
 		}
 		if (tracker.terrain >= 0) {
-			out[at.terrain + tracker.terrain] = 1;
+			out[at.terrain + tracker.terrain] = ONE;
 			out[at.terrainTurns] = lasted(turn, tracker.terrainSince);
 		}
 		for (let i = 0; i < tracker.rooms.length; i++) {
 			if (tracker.rooms[i] > 0) {
-				out[at.rooms + i] = 1;
+				out[at.rooms + i] = ONE;
 				if (i === 0) out[at.trickRoomTurns] = lasted(turn, tracker.roomSince[i]);
 			}
 		}
 		this.#side(mine, at.own);
 		this.#side(foe, at.foe);
-		out[at.turn] = Math.min(turn, 500) / 100;
+		out[at.turn] = fixed(Math.min(turn, 500) / 100);
 		const kind = request.teamPreview ? at.requestPreview : request.forceSwitch ? at.requestSwitch :
 			request.active ? at.requestMove : -1;
-		if (kind >= 0) out[kind] = 1;
+		if (kind >= 0) out[kind] = ONE;
 		for (let s = 0; s < slots; s++) {
-			if (request.forceSwitch && request.forceSwitch[s]) out[at.force + s] = 1;
+			if (request.forceSwitch && request.forceSwitch[s]) out[at.force + s] = ONE;
 			const active = request.active ? request.active[s] : null;
 			if (!active) continue;
 			for (let v = 1; v < variants.length; v++) {
-				if (canUse(active, variants[v])) out[at.can + (v - 1) * slots + s] = 1;
+				if (canUse(active, variants[v])) out[at.can + (v - 1) * slots + s] = ONE;
 			}
 		}
-		for (let v = 1; v < variants.length; v++) if (foe.spent[variants[v]]) out[at.spent + v - 1] = 1;
-		out[at.foeUnrevealed] = seat.foes.unseen / TEAM;
-		out[at.ownAlive] = bitsIn(seat.team.alive) / TEAM;
-		out[at.foeAlive] = (foe.size - foe.fainted) / TEAM;
+		for (let v = 1; v < variants.length; v++) if (foe.spent[variants[v]]) out[at.spent + v - 1] = ONE;
+		out[at.foeUnrevealed] = fixed(seat.foes.unseen / TEAM);
+		out[at.ownAlive] = fixed(bitsIn(seat.team.alive) / TEAM);
+		out[at.foeAlive] = fixed((foe.size - foe.fainted) / TEAM);
 	}
 
 	#side(side, at) {
@@ -84,8 +84,8 @@ class Field {
 		for (let i = 0; i < conditions.length; i++) {
 			if (conditions[i] === 0) continue;
 			const column = at + sideColumn[i];
-			this.seat.floats[column] = conditions[i] / sideLayers[i];
-			if (sideTimed[i]) this.seat.floats[column + 1] = lasted(this.seat.tracker.turn, side.since[i]);
+			this.seat.numbers[column] = fixed(conditions[i] / sideLayers[i]);
+			if (sideTimed[i]) this.seat.numbers[column + 1] = lasted(this.seat.tracker.turn, side.since[i]);
 		}
 	}
 }

@@ -3,7 +3,7 @@
 
 const {Fighter} = require('../damage');
 const {standsIn} = require('../tracking/state');
-const {COLUMN, MOVE_STATE, lasted} = require('../columns');
+const {COLUMN, MOVE_STATE, ONE, ONE8, eighths, fixed, fixed8, lasted} = require('../columns');
 const {MOVES} = require('./own');
 const {estimateHp, estimateStats} = require('./stats');
 const {TEAM} = require('./team');
@@ -70,10 +70,10 @@ class Foes {
 		this.versions[i] = version;
 		this.seat.clearMon(TEAM + i);
 		const {observer} = this;
-		const {at, words, floats: out} = this.seat;
+		const {at, words, numbers: out, small} = this.seat;
 		const row = at.pokemon + (TEAM + i) * observer.pokemonColumns.length;
 		if (mon === null) {
-			if (hidden) out[row + COLUMN.hp] = out[row + COLUMN.alive] = out[row + COLUMN.present] = 1;
+			if (hidden) out[row + COLUMN.hp] = out[row + COLUMN.alive] = out[row + COLUMN.present] = ONE;
 			if (i < observer.slots) this.facing[i].combat = -1, this.facing[i].stale = true;
 			return;
 		}
@@ -87,39 +87,39 @@ class Foes {
 		const fighter = facing !== null ? facing.fighter : scratch;
 		this.seat.types(p, fighter, mon.type1, mon.type2, mon.addedType, mon.tera, mon.terastallized);
 		const alive = !mon.fainted;
-		out[row + COLUMN.hp] = alive ? mon.hp : 0;
-		out[row + COLUMN.alive] = alive ? 1 : 0;
-		out[row + COLUMN.present] = 1;
-		out[row + COLUMN.active] = active && alive ? 1 : 0;
-		out[row + COLUMN.revealed] = mon.seen ? 1 : 0;
-		out[row + COLUMN.level] = mon.level / 100;
+		out[row + COLUMN.hp] = alive ? fixed(mon.hp) : 0;
+		out[row + COLUMN.alive] = alive ? ONE : 0;
+		out[row + COLUMN.present] = ONE;
+		out[row + COLUMN.active] = active && alive ? ONE : 0;
+		out[row + COLUMN.revealed] = mon.seen ? ONE : 0;
+		out[row + COLUMN.level] = fixed(mon.level / 100);
 		if (mon.status > 0) {
-			out[row + COLUMN.brn + mon.status - 1] = 1;
-			out[row + COLUMN.status_turns] = Math.min(1, mon.statusTurns / 8);
+			out[row + COLUMN.brn + mon.status - 1] = ONE;
+			out[row + COLUMN.status_turns] = eighths(mon.statusTurns);
 		}
 		estimateStats(data, fighter, mon.shown, mon.level);
-		out[row + COLUMN.maxhp] = fighter.maxhp / 500;
-		out[row + COLUMN.atk] = fighter.atk / 500;
-		out[row + COLUMN.def] = fighter.def / 500;
-		out[row + COLUMN.spa] = fighter.spa / 500;
-		out[row + COLUMN.spd] = fighter.spd / 500;
-		out[row + COLUMN.spe] = fighter.spe / 500;
+		out[row + COLUMN.maxhp] = fixed(fighter.maxhp / 500);
+		out[row + COLUMN.atk] = fixed(fighter.atk / 500);
+		out[row + COLUMN.def] = fixed(fighter.def / 500);
+		out[row + COLUMN.spa] = fixed(fighter.spa / 500);
+		out[row + COLUMN.spd] = fixed(fighter.spd / 500);
+		out[row + COLUMN.spe] = fixed(fighter.spe / 500);
 		if (active) {
 			out[row + COLUMN.active_turns] = lasted(this.seat.tracker.turn, mon.enteredTurn);
-			out[row + COLUMN.transformed] = mon.transformed ? 1 : 0;
-			if (observer.dynamaxedAt >= 0) out[row + observer.dynamaxedAt] = mon.dynamaxed ? 1 : 0;
+			out[row + COLUMN.transformed] = mon.transformed ? ONE : 0;
+			if (observer.dynamaxedAt >= 0) out[row + observer.dynamaxedAt] = mon.dynamaxed ? ONE : 0;
 		}
-		if (observer.terastallizedAt >= 0) out[row + observer.terastallizedAt] = mon.terastallized ? 1 : 0;
+		if (observer.terastallizedAt >= 0) out[row + observer.terastallizedAt] = mon.terastallized ? ONE : 0;
 		const width = MOVE_STATE.length;
 		for (let m = 0; m < mon.moveCount; m++) {
 			const move = mon.moves[m];
 			const state = at.move_state + (p * MOVES + m) * width;
 			const pp = mon.transformed ? Math.min(5, data.movePp[move]) : data.movePp[move];
 			words[at.moves + p * MOVES + m] = move;
-			out[state] = 1;
-			out[state + 1] = pp > 0 ? Math.max(0, 1 - mon.uses[m] / pp) : 0;
-			out[state + 2] = move === mon.disabledMove ? 1 : 0;
-			out[state + 3] = active && move === mon.lastMove ? 1 : 0;
+			small[state] = ONE8;
+			small[state + 1] = pp > 0 ? fixed8(Math.max(0, 1 - mon.uses[m] / pp)) : 0;
+			small[state + 2] = move === mon.disabledMove ? ONE8 : 0;
+			small[state + 3] = active && move === mon.lastMove ? ONE8 : 0;
 		}
 		if (facing === null) return;
 		fighter.hp = alive ? mon.hp : 0;

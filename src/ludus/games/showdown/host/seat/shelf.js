@@ -36,7 +36,8 @@ class SharedArrays {
 		const buffer = new ArrayBuffer(nbytes);
 		this.bytes = new Uint8Array(buffer);
 		this.words = new Uint16Array(buffer);
-		this.floats = new Float32Array(buffer);
+		this.numbers = new Int16Array(buffer); // fixed16
+		this.small = new Int8Array(buffer); // fixed8
 		this.doubles = new Float64Array(buffer);
 	}
 }
@@ -46,21 +47,20 @@ class Places {
 	constructor(offsets, nbytes, fieldColumns, start) {
 		const bytes = name => start + (offsets[name] ?? 0); // the raw feature set has fewer leaves
 		const words = name => bytes(name) / 2;
-		const floats = name => bytes(name) / 4;
 		this.row = start;
 		this.species = words('species');
 		this.ability = words('ability');
 		this.item = words('item');
 		this.types = bytes('types');
 		this.moves = words('moves');
-		this.pokemon = floats('pokemon');
-		this.move_state = floats('move_state');
+		this.pokemon = words('pokemon');
+		this.move_state = bytes('move_state');
 		this.boosts = bytes('boosts');
 		this.volatiles = bytes('volatiles');
-		this.field = floats('field');
-		this.matchup = floats('matchup');
-		this.threat = floats('threat');
-		this.duel = floats('duel');
+		this.field = words('field');
+		this.matchup = bytes('matchup');
+		this.threat = bytes('threat');
+		this.duel = bytes('duel');
 		this.hits = (start + nbytes) / 8; // of the match-ups, behind the row
 		this.columns = new FieldPlaces(fieldColumns, this.field);
 	}

@@ -3,7 +3,7 @@
 
 const {NO_BOOSTS} = require('../damage');
 const {NONE} = require('../tables');
-const {COLUMN, MOVE_STATE, clearFloats, lasted} = require('../columns');
+const {COLUMN, MOVE_STATE, ONE, ONE8, clearNumbers, eighths, fixed, fixed8, lasted} = require('../columns');
 const {standsIn} = require('../tracking/state');
 const {MOVES, Own} = require('./own');
 const {estimateStats} = require('./stats');
@@ -153,7 +153,7 @@ class Team {
 		const species = looks ? shown.shown : own.species;
 		const terastallized = !!entry.terastallized;
 		this.filled |= 1 << i;
-		const {at, words, floats: out} = this.seat;
+		const {at, words, numbers: out} = this.seat;
 		const ability = this.#ability(own, shown);
 		words[at.species + i] = species;
 		words[at.ability + i] = ability;
@@ -166,37 +166,37 @@ class Team {
 		this.seat.types(i, fighter, type1, type2, added, own.tera, terastallized);
 
 		const row = at.pokemon + i * observer.pokemonColumns.length;
-		clearFloats(out, row, observer.pokemonColumns.length);
+		clearNumbers(out, row, observer.pokemonColumns.length);
 		const alive = own.hp > 0;
 		if (alive) this.alive |= 1 << i;
 		else this.alive &= ~(1 << i);
-		out[row + COLUMN.hp] = own.hp;
-		out[row + COLUMN.alive] = alive ? 1 : 0;
-		out[row + COLUMN.present] = 1;
-		out[row + COLUMN.active] = slot >= 0 && alive ? 1 : 0;
-		out[row + COLUMN.revealed] = shown !== null && shown.seen ? 1 : 0;
-		out[row + COLUMN.level] = own.level / 100;
+		out[row + COLUMN.hp] = fixed(own.hp);
+		out[row + COLUMN.alive] = alive ? ONE : 0;
+		out[row + COLUMN.present] = ONE;
+		out[row + COLUMN.active] = slot >= 0 && alive ? ONE : 0;
+		out[row + COLUMN.revealed] = shown !== null && shown.seen ? ONE : 0;
+		out[row + COLUMN.level] = fixed(own.level / 100);
 		if (own.status > 0) {
-			out[row + COLUMN.brn + own.status - 1] = 1;
-			if (shown !== null) out[row + COLUMN.status_turns] = Math.min(1, shown.statusTurns / 8);
+			out[row + COLUMN.brn + own.status - 1] = ONE;
+			if (shown !== null) out[row + COLUMN.status_turns] = eighths(shown.statusTurns);
 		}
 		const {stats} = entry;
-		out[row + COLUMN.maxhp] = fighter.maxhp / 500;
-		out[row + COLUMN.atk] = stats.atk / 500;
-		out[row + COLUMN.def] = stats.def / 500;
-		out[row + COLUMN.spa] = stats.spa / 500;
-		out[row + COLUMN.spd] = stats.spd / 500;
-		out[row + COLUMN.spe] = stats.spe / 500;
+		out[row + COLUMN.maxhp] = fixed(fighter.maxhp / 500);
+		out[row + COLUMN.atk] = fixed(stats.atk / 500);
+		out[row + COLUMN.def] = fixed(stats.def / 500);
+		out[row + COLUMN.spa] = fixed(stats.spa / 500);
+		out[row + COLUMN.spd] = fixed(stats.spd / 500);
+		out[row + COLUMN.spe] = fixed(stats.spe / 500);
 		if (slot >= 0 && shown !== null) {
 			out[row + COLUMN.active_turns] = lasted(this.seat.tracker.turn, shown.enteredTurn);
-			out[row + COLUMN.transformed] = shown.transformed ? 1 : 0;
-			if (observer.dynamaxedAt >= 0) out[row + observer.dynamaxedAt] = shown.dynamaxed ? 1 : 0;
+			out[row + COLUMN.transformed] = shown.transformed ? ONE : 0;
+			if (observer.dynamaxedAt >= 0) out[row + observer.dynamaxedAt] = shown.dynamaxed ? ONE : 0;
 		}
 		if (active !== null) {
-			out[row + COLUMN.trapped] = active.trapped ? 1 : 0;
-			out[row + COLUMN.maybe_trapped] = active.maybeTrapped ? 1 : 0;
+			out[row + COLUMN.trapped] = active.trapped ? ONE : 0;
+			out[row + COLUMN.maybe_trapped] = active.maybeTrapped ? ONE : 0;
 		}
-		if (observer.terastallizedAt >= 0) out[row + observer.terastallizedAt] = terastallized ? 1 : 0;
+		if (observer.terastallizedAt >= 0) out[row + observer.terastallizedAt] = terastallized ? ONE : 0;
 		own.shownVersion = shown !== null ? shown.version : 0;
 		const movesChanged = this.#moves(own, entry, i, active);
 
@@ -276,7 +276,7 @@ class Team {
 			own.setMove(m, id === '' ? 0 : data.moves.row(id));
 		}
 		const {shown} = own;
-		const {at, words, floats} = this.seat;
+		const {at, small, words} = this.seat;
 		const width = MOVE_STATE.length;
 		const last = own.slot >= 0 && shown !== null ? shown.lastMove : 0;
 		const offered = active !== null ? active.moves : null;
@@ -293,7 +293,7 @@ class Team {
 					const move = offered[m];
 					index = own.moveIndex(move.id, m);
 					row = index >= 0 ? own.move(index) : data.moves.row(move.id);
-					if (move.disabled) disabled = 1;
+					if (move.disabled) disabled = ONE8;
 					if (index >= 0 && move.maxpp > 0) left = own.seePp(index, move);
 				}
 			}
@@ -303,10 +303,10 @@ class Team {
 				words[place] = row;
 				movesChanged = true;
 			}
-			floats[state] = row > 0 ? 1 : 0;
-			floats[state + 1] = row === 0 ? 0 : left >= 0 ? left : index >= 0 ? own.ppLeft(index, data) : 1;
-			floats[state + 2] = disabled;
-			floats[state + 3] = row > 0 && row === last ? 1 : 0;
+			small[state] = row > 0 ? ONE8 : 0;
+			small[state + 1] = row === 0 ? 0 : fixed8(left >= 0 ? left : index >= 0 ? own.ppLeft(index, data) : 1);
+			small[state + 2] = disabled;
+			small[state + 3] = row > 0 && row === last ? ONE8 : 0;
 		}
 		return movesChanged;
 	}
