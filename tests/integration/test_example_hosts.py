@@ -9,12 +9,14 @@ import sys
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.commands import ludus
 from tests.running import Watch, small_run
 
 from ludus.config import load
 from ludus.config.schema import EvaluationConfig, FleetConfig, LearnerConfig, OpponentsConfig
+from ludus.fleet.fleet import HostFleet
 from ludus.games import registry
 from ludus.games.showdown import node
 from ludus.hosting import check
@@ -30,6 +32,32 @@ SPOILER = ROOT / "tests" / "spoiler.py"
 LINES = 120
 JVM = ("java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 NEVER = 1_000_000_000
+MEASURES_IN_JAVA = """
+import java.util.List;
+import java.util.Map;
+
+public final class Measures implements Host.Setup {
+    public Host.Game setUp(Host.Options options) {
+        List<Host.Leaf> obs = List.of(new Host.Leaf("share", "fixed8", 3), new Host.Leaf("stat", "fixed16", 2));
+        return new Host.Game("measures", 1, 1, 1, obs, Match::new);
+    }
+
+    private static final class Match implements Host.Match {
+        public Host.Turn start(long seed) {
+            return ask(0.999);
+        }
+
+        public Host.Turn advance(Map<Integer, Integer> actions) {
+            return ask(2);
+        }
+
+        private Host.Turn ask(double last) {
+            double[] share = {0.5, -2, last}, stat = {-8, 1 / 3.0};
+            return Host.Turn.next().ask(0, Map.of("share", share, "stat", stat), new boolean[] {true});
+        }
+    }
+}
+"""
 
 needs_java = pytest.mark.skipif(shutil.which("javac") is None, reason="no JDK on this machine")
 LANGUAGES = ["python", "javascript", pytest.param("java", marks=needs_java)]
@@ -61,6 +89,19 @@ def test_an_example_keeps_the_protocol(language: str, request: pytest.FixtureReq
     rules = 5 if language == "python" else None  # the toy host keeps the others, by the same means
     report = Report(tuple(islice(findings(HostCommand(host(language, request)), decisions=100), rules)))
     assert report.ok, str(report)
+
+
+@needs_java
+def test_measures_of_few_bytes_come_from_java_as_they_were_given(tmp_path: Path) -> None:
+    (tmp_path / "Measures.java").write_text(MEASURES_IN_JAVA)
+    subprocess.run(["javac", "-d", str(tmp_path), str(JAVA), str(tmp_path / "Measures.java")], check=True, timeout=100)
+    command = HostCommand((*JVM, "-cp", str(tmp_path), "Host", "Measures"))
+    with HostFleet(command, FleetConfig(), options={}, seed=1, log_dir=tmp_path, hosts=1, matches=1) as fleet:
+        came = fleet.recv(20.0)
+        assert fleet.spec.obs.reals(came.obs, "share").tolist() == [[0.5, -2, 1]]
+        np.testing.assert_allclose(fleet.spec.obs.reals(came.obs, "stat"), [[-8, 1 / 3]], atol=0.5 / 4096)
+        fleet.send(came.row, np.zeros(1, np.int32))  # leads to one that a leaf cannot say
+        assert "leaf share holds 2.0" in fleet.recv(20.0).endings[0].void
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
