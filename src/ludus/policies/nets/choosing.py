@@ -19,7 +19,7 @@ from ludus.policies.nets.columns import MOVES, SIDE
 from ludus.policies.nets.drawing import Floats, Whole, draw
 from ludus.policies.nets.encoding import parted
 from ludus.policies.nets.memory import Memory
-from ludus.policies.nets.reading import NAMES, Features, Reading
+from ludus.policies.nets.reading import Features, Reading
 from ludus.policies.nets.recurrence import Recall, recalled
 from ludus.spec import GameSpec
 
@@ -42,7 +42,8 @@ class PointerChooser:
     def __init__(self, net: PointerNet, spec: GameSpec) -> None:
         self._net = net
         self.draws = net.slots
-        self._reading = Reading(net.columns, spec, net.names.first[0, :NAMES].numpy())
+        names = net.names
+        self._reading = Reading(net.columns, spec, names.kinds, names.first[0, :-1].numpy())  # without the side
         self._memory = Memory()
         self._spaces: dict[int, _Space] = {}
         self._choices = net.slot_actions

@@ -28,6 +28,9 @@ from ludus.policies.nets.recurrence import Recall, build_core, recalled
 from ludus.policies.nets.ways import Ways
 from ludus.spec import GameSpec
 
+UNTOLD = (
+    2  # rows of a table of nothing but "unknown" and "none", as of items in gen 1: every Pokemon would have its vector
+)
 PAIRING = 8  # rank of what two slots' actions say about each other in a joint action
 LEAVES = (
     "species",
@@ -201,19 +204,24 @@ class Names(nn.Module):
         ability = item + len(tables["item"])
         types = ability + len(tables["ability"])
         own_side = types + len(tables["effectiveness"])
-        first = [0] * MOVES + [self.moves, item, ability] + [types] * 3  # the row of each kind's id 0
+        told = [kind for kind in ("item", "ability") if len(tables[kind]) > UNTOLD]
+        self.kinds = ("moves", "species", *told, "types")  # leaves of a Pokemon's names, moves first
+        begins = {"moves": 0, "species": self.moves, "item": item, "ability": ability, "types": types}
+        several = {"moves": MOVES, "types": 3}
+        first = [begins[kind] for kind in self.kinds for _ in range(several.get(kind, 1))]  # the row of each one's id 0
         sides = [[*first, own_side]] * SIDE + [[*first, own_side + 1]] * SIDE
         self.register_buffer("first", torch.tensor(sides, dtype=torch.int32), persistent=False)
         self.own = nn.Parameter(torch.randn(own_side + 2, width) * 0.05)
         self.frozen: tuple[Tensor, Tensor] | None = None
 
     def ids(self, obs: Mapping[str, Tensor]) -> Tensor:
-        """The rows of the table that name each Pokemon [B, 12, 11]."""
+        """The rows of the table that name each Pokemon [B, 12, names], its side last."""
         ids = torch.zeros(len(obs["moves"]), *self.first.shape, dtype=torch.int32, device=self.first.device)
-        ids[:, :, :MOVES] = obs["moves"]
-        for column, kind in enumerate(("species", "item", "ability"), MOVES):
-            ids[:, :, column] = obs[kind]
-        ids[:, :, MOVES + 3 : -1] = obs["types"]
+        at = 0
+        for kind in self.kinds:
+            leaf = obs[kind].flatten(2) if obs[kind].dim() > 2 else obs[kind][:, :, None]
+            ids[:, :, at : at + leaf.shape[2]] = leaf
+            at += leaf.shape[2]
         return ids.add_(self.first)
 
     def tables(self) -> tuple[Tensor, Tensor]:

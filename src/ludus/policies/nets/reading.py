@@ -21,17 +21,16 @@ from ludus.policies.nets.columns import FEATURES, MOVES, SIDE, Columns
 from ludus.policies.nets.memory import Memory, Twin
 from ludus.spec import GameSpec, Leaf
 
-KINDS = ("moves", "species", "item", "ability", "types")  # in the order of the names
-NAMES = MOVES + 6  # of a Pokemon: moves, species, item, ability, three types
 Places = NDArray[np.intp]
 
 
 class Reading:
     """Where things stand, for any number of rows."""
 
-    def __init__(self, columns: Columns, spec: GameSpec, first_names: NDArray[np.int32]) -> None:
+    def __init__(self, columns: Columns, spec: GameSpec, kinds: Sequence[str], first_names: NDArray[np.int32]) -> None:
         self.spec, self.slots = spec, columns.slots
-        self.names = first_names  # the row of the names' table that id 0 of each kind has [NAMES]
+        self.kinds = kinds  # leaves of a Pokemon's names
+        self.names = first_names  # the row of the names' table that id 0 of each name has [names]
         leaves = {leaf.name: leaf for leaf in spec.obs.leaves}
         at = self._place([leaf for leaf in spec.obs.leaves if leaf.name in (*columns.leaves, "field")])
         self.live = [(name, prod(leaves[name].shape)) for name in ("boosts", "volatiles")]
@@ -126,13 +125,13 @@ class Features:
         return taken
 
     def _name(self, reading: Reading, leaves: Mapping[str, NDArray[np.generic]], n: int) -> None:
-        self._ids = np.zeros((2, n, SIDE, NAMES), np.int32)  # own, foe
+        self._ids = np.zeros((2, n, SIDE, len(reading.names)), np.int32)  # own, foe
         self.ids: Tensor = torch.from_numpy(self._ids.reshape(-1))
-        self.bags: Tensor = torch.arange(0, self._ids.size, NAMES, dtype=torch.int32)
+        self.bags: Tensor = torch.arange(0, self._ids.size, len(reading.names), dtype=torch.int32)
         by_row = self._ids.transpose(1, 0, 2, 3)  # [n, 2, 6, names]
         self._named: list[tuple[NDArray[Any], np.int32, NDArray[np.int32]]] = []  # Any: ids of several widths
         at = 0
-        for kind in KINDS:
+        for kind in reading.kinds:
             leaf = leaves[kind].reshape(n, 2, SIDE, -1)
             self._named.append((leaf, np.int32(reading.names[at]), by_row[..., at : at + leaf.shape[3]]))
             at += leaf.shape[3]

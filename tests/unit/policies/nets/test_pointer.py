@@ -17,6 +17,7 @@ ROWS = 5
 
 
 def showdown_spec(slots: int, variants: int, *, full: bool = True, preview: int = 0) -> GameSpec:
+    """With one variant like gen 1, which has neither items nor abilities."""
     targets = 1 if slots == 1 else 5
     slot_actions = 4 * variants * targets + 6 + (slots > 1)
     leaves: dict[str, tuple[str, tuple[int, ...]]] = {
@@ -36,7 +37,8 @@ def showdown_spec(slots: int, variants: int, *, full: bool = True, preview: int 
         leaves["threat"] = ("fixed8", (slots, 4, 6, 5))
         leaves["duel"] = ("fixed8", (6, slots, 4))
     generator = np.random.default_rng(0)
-    tables = {name: generator.random((20, 6), dtype=np.float32) for name in ("move", "species", "item", "ability")}
+    sizes = {"move": 20, "species": 20, "item": 20 if variants > 1 else 2, "ability": 20 if variants > 1 else 2}
+    tables = {name: generator.random((size, 6), dtype=np.float32) for name, size in sizes.items()}
     tables["effectiveness"] = np.ones((20, 20), np.float32)
     if preview:
         tables["preview"] = np.array(
@@ -161,6 +163,13 @@ def test_gradients_reach_every_weight() -> None:
     total = (said.log_prob(action) + said.entropy(action) + value).sum()
     total.backward()
     assert [name for name, weight in net.named_parameters() if weight.grad is None] == []
+
+
+def test_tables_that_tell_nothing_are_not_looked_up() -> None:
+    for variants, names in ((1, 9), (2, 11)):
+        spec = showdown_spec(1, variants)
+        ids = PointerNet(spec, PolicyConfig(width=16, context=16)).names.ids(observations(spec))
+        assert ids.shape == (ROWS, 12, names)
 
 
 def test_another_games_observations_are_refused_by_name() -> None:
