@@ -69,7 +69,7 @@ class ObsSpec:
         return cls(tuple(packed), max(_aligned(offset, ROW_ALIGNMENT), ROW_ALIGNMENT))
 
     def view(self, rows: NDArray[np.uint8]) -> dict[str, NDArray[np.generic]]:
-        """The leaves of packed rows [..., nbytes] as arrays [..., *shape], without a copy, as it is stored."""
+        """The leaves of packed rows [..., nbytes] as arrays [..., *shape], without a copy, as they are stored."""
         if rows.shape[-1] != self.nbytes:
             raise ValueError(f"rows have {rows.shape[-1]} bytes, this spec says {self.nbytes}")
         return {leaf.name: self._leaf(rows, leaf) for leaf in self.leaves}
@@ -79,9 +79,9 @@ class ObsSpec:
         return self._leaf(rows, self._by_name[name])
 
     def reals(self, rows: NDArray[np.uint8], name: str) -> NDArray[np.float32]:
-        """What a leaf of packed rows says, as floats."""
+        """What a leaf of packed rows says, as floats; those of a float32 leaf without a copy."""
         leaf = self._by_name[name]
-        said: NDArray[np.float32] = self._leaf(rows, leaf).astype(np.float32)
+        said: NDArray[np.float32] = self._leaf(rows, leaf).astype(np.float32, copy=False)
         if leaf.unit != 1:
             said *= np.float32(leaf.unit)
         return said

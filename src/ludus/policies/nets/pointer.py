@@ -28,9 +28,7 @@ from ludus.policies.nets.recurrence import Recall, build_core, recalled
 from ludus.policies.nets.ways import Ways
 from ludus.spec import GameSpec
 
-UNTOLD = (
-    2  # rows of a table of nothing but "unknown" and "none", as of items in gen 1: every Pokemon would have its vector
-)
+UNTOLD = 2  # rows of a table that tells nothing: "unknown" and "none", as of items in gen 1
 PAIRING = 8  # rank of what two slots' actions say about each other in a joint action
 LEAVES = (
     "species",
