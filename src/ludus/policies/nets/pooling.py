@@ -21,9 +21,9 @@ def pool_gradient(group: Tensor, pooled: Tensor, first: int, gradient: Tensor) -
     B, N, D = group.shape
     most = pooled[:, None, (first + 1) * D :]
     alone, mean, maximum = torch.split(gradient, [first * D, D, D], dim=1)
-    result = torch.empty_like(group)
+    result = group.clone()
+    rest = result[:, first:].eq_(most)  # in place it is 1.0 or 0.0 at once: booleans take three times as long
+    share = maximum / rest.sum(1)  # equal ones share the gradient of their maximum
+    torch.addcmul((mean / (N - first))[:, None], rest, share[:, None], out=rest)
     result[:, :first] = alone.reshape(B, first, D)
-    rest = result[:, first:]
-    rest.copy_(group[:, first:] == most)  # equal ones share the gradient of their maximum
-    rest.mul_((maximum / rest.sum(1))[:, None]).add_((mean / (N - first))[:, None])
     return result

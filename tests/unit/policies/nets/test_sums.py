@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn.functional import embedding
 
-from ludus.policies.nets.sums import sum_rows
+from ludus.policies.nets.sums import divide_floor_, sum_rows
 
 
 @pytest.mark.parametrize("names", [7, 40_000])
@@ -26,3 +26,10 @@ def test_sum_without_gradients_is_the_same() -> None:
     with torch.no_grad():
         bare = sum_rows(table, ids)
     assert torch.equal(bare, sum_rows(table, ids))
+
+
+@pytest.mark.parametrize("divisor", [1, 2, 3, 7, 9, 11, 47])
+def test_dividing_by_a_product_and_a_shift_is_exact(divisor: int) -> None:
+    most = 2**31 // divisor
+    numbers = torch.cat((torch.arange(10_000), torch.arange(most - 10_000, most)))
+    assert torch.equal(divide_floor_(numbers.clone(), divisor), numbers // divisor)
