@@ -90,10 +90,10 @@ function item(tracker) {
 	const mon = tracker.mon(0);
 	if (mon === null) return;
 	const given = tracker.tables.items.row(tracker.field(1));
-	// Trick says whom it gave what after a White Herb that it gave has worked
-	mon.item = mon === tracker.spender && given === tracker.spent && SWAPPING.has(tracker.from()) ? NONE : given;
-	changed(mon);
 	const from = tracker.from();
+	// Trick says whom it gave what after a White Herb that it gave has worked
+	mon.item = mon === tracker.spender && given === tracker.spent && SWAPPING.has(from) ? NONE : given;
+	changed(mon);
 	if (from === '') return;
 	const source = tracker.effects.id(from);
 	if (from.startsWith('ability: ')) {
