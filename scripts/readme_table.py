@@ -15,8 +15,10 @@ ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 RESULTS = ROOT / "benchmarks" / "results" / "showdown.jsonl"
 RUNS = ROOT / "benchmarks" / "results" / "runs.jsonl"
+SHORT_AND_LONG = ROOT / "benchmarks" / "results" / "gen1-short-and-long.jsonl"
 BEGIN, END = "<!-- measured: scripts/readme_table.py -->", "<!-- /measured -->"
 RUNS_BEGIN, RUNS_END = "<!-- runs: scripts/readme_table.py -->", "<!-- /runs -->"
+LONGER_BEGIN, LONGER_END = "<!-- longer: scripts/readme_table.py -->", "<!-- /longer -->"
 FULL_REPEATS = 5
 ROWS = (
     ("peer", "poke-env players over a local Showdown server"),
@@ -87,9 +89,23 @@ def strength(lines: Sequence[str]) -> str:
     return "\n\n".join("\n".join(rows) for rows in tables.values())
 
 
-def _won(score: Mapping[str, Any]) -> str:  # Any: part of a line of JSON
+def longer(lines: Sequence[str]) -> str:
+    """Runs of which evaluations by many matches were kept, one below the other."""
+    runs: list[Result] = [json.loads(line) for line in lines]
+    if not runs:
+        return "Not measured yet."
+    opponents = tuple(runs[0]["scores"])
+    matches = runs[0]["scores"][opponents[0]]["matches"]
+    rows = [f"| {matches:,} matches | {' | '.join(opponents)} |", f"| --- |{' ---: |' * len(opponents)}"]
+    for run in runs:
+        cells = [_won(run["scores"][opponent], digits=1) for opponent in opponents]
+        rows.append(f"| {run['run']} | {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def _won(score: Mapping[str, Any], digits: int = 0) -> str:  # Any: part of a line of JSON
     low, high = score["interval"]
-    return f"{score['wins'] / score['matches']:.1%} ({low:.0%} to {high:.0%})"
+    return f"{score['wins'] / score['matches']:.1%} ({low:.{digits}%} to {high:.{digits}%})"
 
 
 def filled(readme: str, body: str, begin: str = BEGIN, end: str = END) -> str:
@@ -105,7 +121,8 @@ def written(readme: str) -> str:
     """The README with every table as the results have it now."""
     lines = _lines(RESULTS)
     readme = filled(readme, table(latest(lines)))
-    return filled(readme, strength(_lines(RUNS)), RUNS_BEGIN, RUNS_END)
+    readme = filled(readme, strength(_lines(RUNS)), RUNS_BEGIN, RUNS_END)
+    return filled(readme, longer(_lines(SHORT_AND_LONG)), LONGER_BEGIN, LONGER_END)
 
 
 def _lines(path: Path) -> list[str]:

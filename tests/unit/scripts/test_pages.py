@@ -29,6 +29,16 @@ def test_the_table_of_runs_holds_the_latest_of_each_kind_with_its_interval() -> 
     assert "9 min, 2 cores, 4.0 M decisions" in body
 
 
+def test_runs_told_apart_by_many_matches_stand_below_each_other() -> None:
+    def line(run: str, wins: int) -> str:
+        score = {"matches": 4000, "wins": wins, "ties": 0, "interval": [0.851, 0.869]}
+        return json.dumps({"run": run, "scores": {"heuristic": score}})
+
+    body = readme_table.longer([line("short", 3440), line("long", 3500)])
+    assert body.splitlines()[0] == "| 4,000 matches | heuristic |"
+    assert body.splitlines()[2:] == ["| short | 86.0% (85.1% to 86.9%) |", "| long | 87.5% (85.1% to 86.9%) |"]
+
+
 def test_the_metrics_page_is_up_to_date() -> None:
     assert metrics_page.PAGE.read_text() == metrics_page.page(), "run: python scripts/metrics_page.py"
 
