@@ -52,8 +52,7 @@ class Tally:
         else:
             metrics.add(names.MATCHES)
             metrics.observe(names.LENGTH, float(self._decisions[rows].sum()))
-            if ending.truncated:
-                metrics.add(names.TRUNCATED)
+            metrics.add(names.TRUNCATED, int(ending.truncated))  # none is a number, too
             learning = bank.learning(rows)
             earned = self._earned[rows] + ending.reward
             for reward in (earned if learning is None else earned[learning]).tolist():

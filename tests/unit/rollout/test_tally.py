@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import cast
 
 import numpy as np
@@ -17,6 +18,10 @@ from ludus.spec import GameSpec, ObsSpec
 from ludus.types import Arrivals, Ending
 
 
+SCORE = np.array((1.0, 0.0), np.float32)
+ROWS = [np.array((0, 1), np.int32), np.array((2, 3), np.int32)]
+
+
 class Bank:
     """The learner plays the even rows."""
 
@@ -26,23 +31,29 @@ class Bank:
 
 
 def test_facts_of_a_seat_count_where_it_learns_and_facts_of_the_match_always() -> None:
-    metrics = Metrics("actor")
-    tally = Tally(metrics, rows=4)
     facts = {"turns": 7.0, "touches@0": 3.0, "touches@1": 100.0, "odd@9": 5.0, "@": 1.0}
-    score = np.array((1.0, 0.0), np.float32)
-    endings = tuple(
-        Ending(match, np.array(rows, np.int32), score, score, False, 0, facts)
-        for match, rows in enumerate([(0, 1), (2, 3)])
-    )
-    nothing = np.zeros(0, np.int32)
-    empty = np.zeros((0, 1), np.bool_)
-    none = np.zeros(0, np.float32)
-    arrivals = Arrivals(nothing, nothing.astype(np.int64), empty.view(np.uint8), empty, none, none > 0, endings)
-    tally.count(arrivals, cast(PolicyBank, Bank()))
-    flat = metrics.report()
+    flat = _counted([Ending(match, rows, SCORE, SCORE, False, 0, facts) for match, rows in enumerate(ROWS)])
     assert flat[names.FACT("turns")] == 7.0
     assert flat[names.FACT("touches")] == 3.0
     assert flat[names.FACT("odd@9")] == 5.0
+
+
+@pytest.mark.parametrize("cut_off", [0, 1, 2])
+def test_matches_that_were_cut_off_are_counted_also_where_none_was(cut_off: int) -> None:
+    endings = [Ending(match, rows, SCORE, SCORE, match < cut_off, 0) for match, rows in enumerate(ROWS)]
+    flat = _counted(endings)
+    assert flat[names.TRUNCATED] == cut_off
+    assert flat[names.MATCHES] == len(ROWS)
+
+
+def _counted(endings: list[Ending]) -> Mapping[str, float | str]:
+    metrics = Metrics("actor")
+    nothing = np.zeros(0, np.int32)
+    empty = np.zeros((0, 1), np.bool_)
+    none = np.zeros(0, np.float32)
+    arrivals = Arrivals(nothing, nothing.astype(np.int64), empty.view(np.uint8), empty, none, none > 0, tuple(endings))
+    Tally(metrics, rows=4).count(arrivals, cast(PolicyBank, Bank()))
+    return metrics.report()
 
 
 def test_teams_are_those_that_the_layout_names_or_one_for_each_seat() -> None:
