@@ -17,7 +17,6 @@ from ludus.rollout.tally import Tally
 from ludus.spec import GameSpec, ObsSpec
 from ludus.types import Arrivals, Ending
 
-
 SCORE = np.array((1.0, 0.0), np.float32)
 ROWS = [np.array((0, 1), np.int32), np.array((2, 3), np.int32)]
 
