@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ RESULTS = ROOT / "benchmarks" / "results"
 
 def kept(run: Path, name: str, commit: str = "") -> dict[str, Any]:  # Any: one line of JSON
     """The final evaluation of a run, with what it took."""
-    last, commits = _begun(run, commit)
+    last, commits = begun(run, commit)
     lines = [json.loads(line) for line in (run / "evaluations.jsonl").read_text(encoding="utf-8").splitlines()]
     finals = [line for line in lines if line["final"]]
     if not finals:
@@ -39,16 +40,23 @@ def kept(run: Path, name: str, commit: str = "") -> dict[str, Any]:  # Any: one 
         "minutes": round(final["training_s"] / 60, 2),
         "decisions": int(final["decisions"]),
         "updates": final["updates"],
-        "scores": {
-            score["opponent"]: {
-                "matches": score["matches"],
-                "wins": score["wins"],
-                "ties": score["ties"],
-                "interval": [round(end, 4) for end in wilson(score["wins"], score["matches"])],
-            }
-            for score in final["scores"]
-        },
+        "scores": {score["opponent"]: kept_score(score) for score in final["scores"]},
     }
+
+
+def kept_score(score: Mapping[str, Any]) -> dict[str, Any]:
+    """What is kept of an evaluation against one opponent, with its 95% interval."""
+    interval = [round(end, 4) for end in wilson(score["wins"], score["matches"])]
+    return {"matches": score["matches"], "wins": score["wins"], "ties": score["ties"], "interval": interval}
+
+
+def begun(run: Path, commit: str = "") -> tuple[Start, str]:
+    """The latest start of a run, and the commits of all of them in their order."""
+    starts = provenance.read(run)
+    commits = dict.fromkeys(start.commit or f"ludus {start.version}" for start in starts) or [commit]
+    if not all(commits):
+        raise SystemExit(f"{run} has no {provenance.STARTS}; name the commit it was made with as a third argument")
+    return (starts or [provenance.here()])[-1], ", ".join(commits)
 
 
 def main() -> None:
@@ -67,15 +75,6 @@ def main() -> None:
                 text.read_text(encoding="utf-8").replace("learning_curve.png", f"{name}.png"), encoding="utf-8"
             )
     print(json.dumps(line))
-
-
-def _begun(run: Path, commit: str) -> tuple[Start, str]:
-    """The latest start of a run, and the commits of all of them in their order."""
-    starts = provenance.read(run)
-    commits = dict.fromkeys(start.commit or f"ludus {start.version}" for start in starts) or [commit]
-    if not all(commits):
-        raise SystemExit(f"{run} has no {provenance.STARTS}; name the commit it was made with as a third argument")
-    return (starts or [provenance.here()])[-1], ", ".join(commits)
 
 
 if __name__ == "__main__":

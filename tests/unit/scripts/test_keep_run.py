@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from scripts import keep_run
+from scripts import keep_comparison, keep_run, readme_table
 
 from ludus.provenance import STARTS, Start
 
@@ -38,3 +38,12 @@ def test_a_run_that_did_not_note_its_commit_must_be_given_one(tmp_path: Path) ->
     with pytest.raises(SystemExit, match="name the commit"):
         keep_run.kept(tmp_path, "gen1")
     assert keep_run.kept(tmp_path, "gen1", "cccc")["commit"] == "cccc"
+
+
+def test_a_comparison_keeps_what_an_evaluation_by_many_matches_said(tmp_path: Path) -> None:
+    run = run_in(tmp_path, Start("0.1.0", "aaaa", 2, "Linux"))
+    scores = [{"opponent": name, "matches": 4000, "wins": wins, "ties": 9} for name, wins in (("a", 3499), ("b", 3576))]
+    line = keep_comparison.line("gen1-long", run, {"seed": 20000, "results": scores})
+    assert line["commit"] == "aaaa"
+    assert line["scores"]["b"] == {"matches": 4000, "wins": 3576, "ties": 9, "interval": [0.8841, 0.9032]}
+    assert "| gen1-long | 87.5% (86.4% to 88.5%) | 89.4% (88.4% to 90.3%) |" in readme_table.longer([json.dumps(line)])
