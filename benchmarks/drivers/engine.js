@@ -181,9 +181,11 @@ function main() {
   if (mode === 'bare') require(path.join(host, 'engine.js')).speedUp(sim);
   const player = mode === 'ceiling' ?
     new Ceiling(sim, host, format, matches) : new Bare(require(sim), format, matches, mode === 'bare');
+  // as in the host
+  const keeping = mode === 'stock' ? run => run() : require(path.join(host, 'shapes.js')).keepShapes();
   console.log(JSON.stringify({ ready: true }));
   readline.createInterface({ input: process.stdin }).on('line', line => {
-    console.log(JSON.stringify(measure(player, JSON.parse(line).seconds)));
+    console.log(JSON.stringify(keeping(() => measure(player, JSON.parse(line).seconds))));
   });
 }
 

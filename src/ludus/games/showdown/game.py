@@ -15,11 +15,12 @@ from ludus.hosting.command import HostCommand
 
 HERE = Path(__file__).parent
 
-# An idle Node throws compiled code away and has to warm up again (docs/games/showdown.md, "Memory and flags").
+# What each is for: docs/games/showdown.md, "Memory and flags".
 NODE_FLAGS = (
     *("--no-flush-bytecode", "--no-memory-reducer"),
     *("--single-threaded-gc", "--no-incremental-marking"),
     *("--max-semi-space-size=48", "--max-old-space-size=1024"),
+    "--maglev-filter=-hitStepMoveHitLoop",
 )
 
 # What the pinned simulator has; a test compares. Formats without "random" in their name need a folder of teams.

@@ -11,6 +11,7 @@ const { battleHost } = require('./hosting.js');
 const { Match } = require('./matches.js');
 const { SEATS } = require('./seated.js');
 const { setUp } = require('./setup.js');
+const { keepShapes } = require('./shapes.js');
 const { createHost } = require('./starting.js');
 
 const RUN_TOGETHER = 64; // battles that run before their rows are made
@@ -21,6 +22,7 @@ class Host extends battleHost(SlotHost) {
 		super(...given);
 		this.timedOf = TIMED_OF;
 		this.due = []; // slots whose battles have run and whose rows are not staged
+		this.keepingShapes = null;
 	}
 
 	/** Answer CONFIGURE with HELLO and the opening arrivals. */
@@ -33,6 +35,7 @@ class Host extends battleHost(SlotHost) {
 			this.openNext(slot, resume ? resume.open[slot] : null);
 			this.flushWhenDue(slot < matches - 1);
 		}
+		this.keepingShapes = keepShapes(); // now that all modules are loaded
 		this.finish();
 	}
 
@@ -43,6 +46,11 @@ class Host extends battleHost(SlotHost) {
 	 */
 	act(body) {
 		const { rows, actions } = this.choices(body);
+		this.keepingShapes(() => this.advanceAll(rows, actions));
+		this.finish();
+	}
+
+	advanceAll(rows, actions) {
 		for (let i = 0; i < rows.length; i++) {
 			const slot = Math.floor(rows[i] / SEATS);
 			this.advance(slot, this.matchAt(slot, rows[i], actions[i]), rows[i] - slot * SEATS, actions[i]);
@@ -50,7 +58,6 @@ class Host extends battleHost(SlotHost) {
 			this.flushWhenDue(i < rows.length - 1);
 		}
 		this.collect();
-		this.finish();
 	}
 
 	advance(slot, match, seat, action) {

@@ -259,6 +259,8 @@ module.exports = function createGather({Pokemon, Side, Field}) {
 	return {gather, gatherEach, fromCause, fromPokemon, fromSide, fromField, fromFormat};
 };
 
+module.exports.Handler = Handler; // for shapes.js
+
 function doNothing() {}
 
 /** As much of a profile as calling a handler takes; an active move is not frozen, so it has none of its own. */
