@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from scripts.keep_run import RESULTS, begun, kept_score
+from scripts.keep_run import begun, kept_score
+from scripts.readme_table import SHORT_AND_LONG
 
-COMPARISON = RESULTS / "gen1-short-and-long.jsonl"
 ASKED = ("--opponents", "max_damage,heuristic", "--matches", "4000", "--json")
 
 
@@ -41,8 +41,8 @@ def main() -> None:
     if len(named) < 2 or not all(name and run for name, _, run in named):
         raise SystemExit(__doc__)
     lines = [line(name, Path(run), evaluated(Path(run))) for name, _, run in named]
-    COMPARISON.write_text("".join(json.dumps(each) + "\n" for each in lines), encoding="utf-8")
-    print(COMPARISON.read_text(encoding="utf-8"), end="")
+    SHORT_AND_LONG.write_text("".join(json.dumps(each) + "\n" for each in lines), encoding="utf-8")
+    print(SHORT_AND_LONG.read_text(encoding="utf-8"), end="")
 
 
 if __name__ == "__main__":

@@ -39,17 +39,17 @@ class Host extends battleHost(SlotHost) {
 		this.finish();
 	}
 
-	/**
-	 * Answer ACTIONS with what they lead to. Many battles run before their rows are made: each kind of work has more code
-	 * than the processor's near caches hold. Going to and fro for every battle costs a tenth of the time, for every 16 of
-	 * them still some percent.
-	 */
+	/** Answer ACTIONS with what they lead to. */
 	act(body) {
 		const { rows, actions } = this.choices(body);
 		this.keepingShapes(() => this.advanceAll(rows, actions));
 		this.finish();
 	}
 
+	/**
+	 * Many battles run before their rows are made: each kind of work has more code than the processor's near caches hold.
+	 * Going to and fro for every battle costs a tenth of the time, for every 16 of them still some percent.
+	 */
 	advanceAll(rows, actions) {
 		for (let i = 0; i < rows.length; i++) {
 			const slot = Math.floor(rows[i] / SEATS);
