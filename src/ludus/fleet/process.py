@@ -9,6 +9,7 @@ import subprocess
 from contextlib import suppress
 from pathlib import Path
 
+from ludus import scheduling
 from ludus.errors import ProtocolError
 from ludus.hosting.command import HostCommand
 from ludus.hosting.launch import tied
@@ -52,10 +53,9 @@ class HostProcess:
         if hasattr(fcntl, "F_SETPIPE_SZ"):
             with suppress(OSError):  # over the user's limit: smaller pipes work too
                 fcntl.fcntl(self.read_fd, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
-        if hasattr(os, "SCHED_BATCH"):
-            with suppress(OSError):  # it has ended already, or this is not allowed here
-                # a host that is sent actions must not take the core from the caller, whom others may be waiting for
-                os.sched_setscheduler(self.pid, os.SCHED_BATCH, os.sched_param(0))
+        # a host that is sent actions must not take the core from the caller, whom others may be waiting for
+        scheduling.wake_behind_others(self.pid)
+        scheduling.take_turns_of(scheduling.LONG_S, self.pid)
 
     @property
     def unsent(self) -> bool:

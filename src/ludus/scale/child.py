@@ -19,6 +19,7 @@ from typing import TypeVar
 import msgspec
 import numpy as np
 
+from ludus import scheduling
 from ludus.config.schema import RunConfig
 from ludus.errors import LudusError, TrainingError
 from ludus.games import registry
@@ -55,6 +56,7 @@ Expected = TypeVar("Expected", Begin, Attach)
 def main() -> int:
     control_fd, memory_fd, parent = (int(argument) for argument in sys.argv[1:4])
     _die_with(parent)
+    scheduling.take_turns_of(scheduling.SHORT_S)  # the hosts wait for it, and the learner will
     control = Channel(socket.socket(fileno=control_fd))
     try:
         with notes.forwarded(control):

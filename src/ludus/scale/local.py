@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from ludus import errors
+from ludus import errors, scheduling
 from ludus.config.schema import RunConfig
 from ludus.errors import LudusError, TrainingError
 from ludus.metrics import names
@@ -143,6 +143,7 @@ class OverlappedSource:
                 start_new_session=True,  # Ctrl-C is the learner's to handle
             )
         self._control = Channel(ours)
+        scheduling.take_turns_of(scheduling.LONG_S)
         try:
             self._control.send(self._begin)
             hello = self._wait_for_hello()
@@ -276,6 +277,7 @@ class OverlappedSource:
         return TrainingError(f"the actor (pid {self._process.pid}) {how}; its log is {self._log}")
 
     def _end(self) -> None:
+        scheduling.take_turns_of(scheduling.DEFAULT_S)
         with contextlib.suppress(ClosedError):
             self._control.send(Stop())
         try:
