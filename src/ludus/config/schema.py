@@ -106,7 +106,8 @@ class ReplayConfig(Struct, frozen=True, forbid_unknown_fields=True):
 class ComputeConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """How the learner computes. On by default is only what benchmarks/bench_learner.py shows to help."""
 
-    precision: Literal["fp32", "bf16", "fp16"] = "fp32"  # of forward and backward; weights and optimiser stay fp32
+    # of forward and backward, while weights and optimiser stay fp32; auto: bf16 where a CPU has instructions for it
+    precision: Literal["auto", "fp32", "bf16", "fp16"] = "fp32"
     compile: bool = False  # losses by torch.compile; where that fails the run goes on without, and says why
     graphs: bool = False  # compiled losses as captured CUDA graphs
     fused: bool = True  # a step of the optimiser is one kernel

@@ -37,7 +37,8 @@ class ActorCritic:
         self.result = self.net
         self.generator = generator
         self._config = config
-        self._intake = Intake(self.net, spec, device, config.minibatch, pinned=self.optimiser.plan.pinned)
+        plan = self.optimiser.plan
+        self._intake = Intake(self.net, spec, device, config.minibatch, pinned=plan.pinned, autocast=plan.autocast)
 
     def update(self, batch: SegmentBatch, lr: float) -> Mapping[str, float]:
         """One update. A loss or gradient that is not finite leaves weights and optimiser as they were: {SKIPPED: 1}."""

@@ -155,12 +155,23 @@ class FlatBatch:
 
 
 class Intake:
-    """Brings batches onto the device, `rows` decisions at a time; `pinned` is for CUDA devices alone."""
+    """Brings batches onto the device, `rows` decisions at a time; `pinned` is for CUDA devices alone.
+
+    `autocast` is what the net is going to compute in: it may prepare as much.
+    """
 
     def __init__(
-        self, net: nn.Module, spec: GameSpec, device: torch.device, rows: int, *, pinned: bool = False
+        self,
+        net: nn.Module,
+        spec: GameSpec,
+        device: torch.device,
+        rows: int,
+        *,
+        pinned: bool = False,
+        autocast: torch.dtype | None = None,
     ) -> None:
         self._net = net
+        self._autocast = autocast
         self._device = device
         self._rows = rows
         self._staging = PinnedStaging(spec, device, rows) if pinned else Staging(spec, device)
@@ -174,7 +185,8 @@ class Intake:
         for begin in range(0, N, self._rows):
             part = slice(begin, begin + self._rows)
             leaves, all_legal[part] = self._staging.put(obs[part], legal[part])
-            with torch.no_grad():
+            lower = torch.autocast(self._device.type, self._autocast, enabled=self._autocast is not None)
+            with torch.no_grad(), lower:
                 for name, leaf in prepare(self._net, leaves, all_legal[part]).items():
                     if name not in inputs:
                         inputs[name] = leaf.new_empty(N, *leaf.shape[1:])

@@ -1,4 +1,4 @@
-"""How the learner computes: which of the device's abilities are used, and why the others are not. Pure."""
+"""How the learner computes: which of the device's abilities are used, and why the others are not."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 
 from ludus.config.schema import LearnerConfig
 from ludus.errors import ConfigError
-from ludus.learner.devices import Chosen
+from ludus.learner.devices import Chosen, multiplies_bf16
 
 DTYPES = {"fp32": None, "bf16": torch.bfloat16, "fp16": torch.float16}
 
@@ -51,10 +51,13 @@ def plan(config: LearnerConfig, device: torch.device, *, remembers: bool = False
             f"learner.accumulate: {config.accumulate} parts do not divide learner.minibatch of {config.minibatch}; "
             f"accepted are {_listed(_divisors(config.minibatch))}"
         )
-    features = tuple(_features(config, kind, remembers))
+    precision = compute.precision
+    if precision == "auto":
+        precision = "bf16" if multiplies_bf16(device) else "fp32"
+    features = tuple(_features(config, kind, precision, remembers))
     on = {feature.name: feature.on for feature in features}
     return Plan(
-        autocast=DTYPES[compute.precision],
+        autocast=DTYPES[precision],
         scaled=on[SCALER],
         accumulate=config.accumulate,
         compiled=on[COMPILE],
@@ -80,12 +83,14 @@ AUTOCAST, SCALER, ACCUMULATION = "autocast", "loss scaling", "gradient accumulat
 COMPILE, GRAPHS, FUSED, PINNED = "torch.compile", "CUDA graphs", "fused optimiser", "pinned copies"
 
 
-def _features(config: LearnerConfig, kind: str, remembers: bool) -> Iterator[Feature]:
+def _features(config: LearnerConfig, kind: str, precision: str, remembers: bool) -> Iterator[Feature]:
     compute = config.compute
-    precision = f"learner.compute.precision is {compute.precision}"
-    yield Feature(AUTOCAST, compute.precision != "fp32", precision)
-    scaled = compute.precision == "fp16"
-    yield Feature(SCALER, scaled, precision if scaled else f"{compute.precision} needs none")
+    why = f"learner.compute.precision is {compute.precision}"
+    if compute.precision == "auto":
+        why += f", which is {precision} {'here' if precision == 'fp32' else 'on a CPU with instructions for it'}"
+    yield Feature(AUTOCAST, precision != "fp32", why)
+    scaled = precision == "fp16"
+    yield Feature(SCALER, scaled, why if scaled else f"{precision} needs none")
     yield Feature(ACCUMULATION, config.accumulate > 1, f"learner.accumulate is {config.accumulate}")
     compiled = _compile(config, remembers)
     yield compiled

@@ -28,6 +28,14 @@ def choose(name: str) -> Chosen:
     return Chosen(torch.device("cpu"), "there is no cuda or mps device here")
 
 
+def multiplies_bf16(device: torch.device) -> bool:
+    """Whether it is a CPU with instructions for it. One without takes many times as long as in float32."""
+    if device.type != "cpu":
+        return False
+    able = torch.cpu.get_capabilities()
+    return bool(able.get("avx512_bf16") or able.get("amx_bf16"))
+
+
 def _existing(name: str) -> torch.device:
     try:
         device = torch.empty(0, device=name).device

@@ -51,7 +51,8 @@ class Rnad:
         self.before = Reference("regularisation_before", self.optimiser)
         self._seats = spec.seats
         self._config = config
-        self._intake = Intake(self.net, spec, device, config.minibatch, pinned=self.optimiser.plan.pinned)
+        plan = self.optimiser.plan
+        self._intake = Intake(self.net, spec, device, config.minibatch, pinned=plan.pinned, autocast=plan.autocast)
         self._updates = 0
 
     def update(self, batch: SegmentBatch, lr: float) -> Mapping[str, float]:

@@ -62,6 +62,23 @@ def test_start_says_what_is_off_and_why() -> None:
     )
 
 
+@pytest.mark.parametrize("able", ["avx512_bf16", "amx_bf16", "avx512_f"])
+def test_auto_is_bf16_on_a_cpu_with_instructions_for_it_and_fp32_elsewhere(
+    able: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx2": True, able: True})
+    asked = LearnerConfig(compute=ComputeConfig(precision="auto"))
+    chosen = plan(asked, CPU)
+    _, on, off = describe(chosen, Chosen(CPU, ""))
+    if able == "avx512_f":
+        assert chosen.autocast is None
+        assert "autocast: learner.compute.precision is auto, which is fp32 here" in off
+    else:
+        assert chosen.autocast == torch.bfloat16
+        assert "autocast (learner.compute.precision is auto, which is bf16 on a CPU with instructions for it)" in on
+    assert plan(asked, CUDA).autocast is None
+
+
 def test_losses_of_a_net_with_a_memory_are_not_compiled() -> None:
     chosen = plan(EVERYTHING, CUDA, remembers=True)
     assert not chosen.compiled

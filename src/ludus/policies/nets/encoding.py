@@ -18,27 +18,36 @@ from ludus.policies.nets.columns import SIDE, Columns
 from ludus.policies.nets.pooling import pool, pool_gradient
 from ludus.policies.nets.sums import sum_rows_gradient
 
+ENCODED = ("own", "foe", "own_active", "foe_active")  # features of Columns
+
 
 def encode(
     names: Tensor, inputs: Mapping[str, Tensor], columns: Columns, into: nn.Linear, out: nn.Linear
 ) -> tuple[Tensor, Tensor]:
     """The own Pokemon [B, 6, D], and of each side the active ones, the bench's mean and maximum [2B, (S + 2) D].
 
-    `names` [names, D] is summed by inputs["names"] [B, 12, k]; the features are those of `columns`. Always in float32:
-    a name's gradient is a sum over thousands of rows, which lower precision would lose.
+    `names` [names, D] is summed by inputs["names"] [B, 12, k]; the features are those of `columns`.
     """
     device = names.device.type
-    if torch.is_autocast_enabled(device):
-        with torch.autocast(device, enabled=False):
-            return encode(names.float(), inputs, columns, into, out)
+    dtype = precision_on(device)
     B = len(inputs["names"])
     ids = inputs["names"].view(B, 2, SIDE, -1).transpose(0, 1).reshape(2 * B * SIDE, -1)
-    features = tuple(inputs[name].flatten(0, 1) for name in ("own", "foe", "own_active", "foe_active"))
-    if torch.is_grad_enabled():
-        found = _Encode.apply(names, into.weight, out.weight, out.bias, ids, columns, *features)  # type: ignore[no-untyped-call]  # torch leaves it untyped
-        return cast(tuple[Tensor, Tensor], found)
-    _, encoded, pooled = _encoded(names, into.weight, out.weight, out.bias, ids, columns, features)
+    features = tuple(inputs[name].flatten(0, 1).to(dtype) for name in ENCODED)
+    names, first, second, bias = (part.to(dtype) for part in (names, into.weight, out.weight, out.bias))
+    with torch.autocast(device, enabled=False):
+        if torch.is_grad_enabled():
+            found = _Encode.apply(names, first, second, bias, ids, columns, *features)  # type: ignore[no-untyped-call]  # torch leaves it untyped
+            return cast(tuple[Tensor, Tensor], found)
+        _, encoded, pooled = _encoded(names, first, second, bias, ids, columns, features)
     return encoded[:B], pooled
+
+
+def precision_on(device: str) -> torch.dtype:
+    """What Pokemon are encoded in: on a CPU what autocast says, as half the bytes are half the time there; on a GPU
+    always float32. Sums over many rows, such as a name's gradient, are made in float32 either way and rounded once."""
+    if device == "cpu" and torch.is_autocast_enabled(device):
+        return torch.get_autocast_dtype(device)
+    return torch.float32
 
 
 def parted(weight: Tensor, columns: Columns) -> tuple[Tensor, Tensor, Tensor, Tensor]:

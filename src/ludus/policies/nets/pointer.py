@@ -21,7 +21,7 @@ from ludus.errors import ConfigError
 from ludus.policies.distributions import Categorical, Distribution, Pairs
 from ludus.policies.nets.choosing import PointerChooser
 from ludus.policies.nets.columns import MOVES, SIDE, Columns
-from ludus.policies.nets.encoding import encode
+from ludus.policies.nets.encoding import encode, precision_on
 from ludus.policies.nets.layers import linear, stacked
 from ludus.policies.nets.reals import reals
 from ludus.policies.nets.recurrence import Recall, build_core, recalled
@@ -110,7 +110,9 @@ class PointerNet(nn.Module):
 
     def prepare(self, obs: Mapping[str, Tensor], legal: Tensor) -> dict[str, Tensor]:
         """What the net reads, none of which depends on weights. The first axis of all is the rows'."""
-        inputs: dict[str, Tensor] = {**self.columns(obs), "names": self.names.ids(obs), "field": reals(obs["field"])}
+        features = {**self.columns(obs), "field": reals(obs["field"])}
+        dtype = precision_on(legal.device.type)
+        inputs = {"names": self.names.ids(obs), **{name: feature.to(dtype) for name, feature in features.items()}}
         if self.joint:
             inputs["may"] = Pairs.first_choices(legal, self.slot_actions)
         if self.joint and self.full:
@@ -134,7 +136,7 @@ class PointerNet(nn.Module):
         value = self.value_out(relu(worth)).squeeze(1)
 
         known = embedding(ids[:, :S, :MOVES], moves)
-        state = inputs["state"]
+        state = inputs["state"].to(known.dtype)
         move = torch.addmm(known.flatten(0, 2), state.flatten(0, 2), self.move_state.weight.t())  # [B*S*4, H]
         into = self.switch_in(own)
         if self.joint:

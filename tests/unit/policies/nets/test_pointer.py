@@ -11,6 +11,7 @@ from ludus.config.schema import PolicyConfig
 from ludus.errors import ConfigError
 from ludus.policies.distributions import Categorical, Distribution
 from ludus.policies.nets.pointer import PointerNet
+from ludus.policies.nets.sums import sum_rows_gradient
 from ludus.spec import GameSpec, ObsSpec
 
 ROWS = 5
@@ -96,6 +97,37 @@ def test_gradients_in_lower_precision_are_near_those_in_full(slots: int, variant
     exact, rounded = found
     assert rounded.dtype == torch.float32
     assert 0 < float((rounded - exact).norm() / exact.norm()) < 0.05
+
+
+def test_what_was_prepared_in_lower_precision_is_judged_in_full_by_a_net_that_does_not_round() -> None:
+    spec = showdown_spec(2, 2)
+    net = PointerNet(spec, PolicyConfig(width=16, context=16))
+    obs, legal = observations(spec), torch.ones(ROWS, spec.actions, dtype=torch.bool)
+    with torch.autocast("cpu", torch.bfloat16):
+        rounded = net.prepare(obs, legal)
+    assert {name for name, leaf in rounded.items() if leaf.dtype == torch.bfloat16} == {
+        "own",
+        "foe",
+        "own_active",
+        "foe_active",
+        "state",
+        "field",
+    }
+    action = torch.arange(ROWS)
+    exact, near = (net.judge(inputs, legal)[0].log_prob(action) for inputs in (net.prepare(obs, legal), rounded))
+    assert near.dtype == torch.float32
+    torch.testing.assert_close(near, exact, atol=0.02, rtol=0)
+
+
+@pytest.mark.parametrize("kind", ["bag", "product", "sum"])
+def test_sums_over_many_rows_do_not_stop_where_lower_precision_would(kind: str) -> None:
+    """256 + 1 is 256 in bf16: what encodes Pokemon there relies on sums that are made in float32."""
+    ones = torch.ones(4096, 8, dtype=torch.bfloat16)
+    if kind == "bag":
+        found = sum_rows_gradient(torch.zeros(4096, 1, dtype=torch.int32), ones, 3)[0]
+    else:
+        found = (ones.t() @ ones)[0] if kind == "product" else ones.sum(0)
+    assert (found == 4096).all()
 
 
 def test_masked_actions_cannot_be_chosen() -> None:
