@@ -3,7 +3,7 @@
 
 const { HostError } = require('../../../../hosting/javascript/frames.js');
 const { SplitMix } = require('../../../../hosting/javascript/seeds.js');
-const { ServedBattle } = require('../server/battle.js');
+const { LATE, ServedBattle } = require('../server/battle.js');
 const { userId } = require('../server/connection.js');
 const { NONE, ServedMatch } = require('../server/served.js');
 const { TALK, kindOf } = require('./messages.js');
@@ -13,7 +13,6 @@ const OTHER = 1;
 const RATING_S = 3; // servers tell a rated battle's new ratings after its end
 const INVALID = '|error|[Invalid choice]';
 const SHEETS = '|uhtml|otsrequest|<'; // whether to show each other's teams; some opponents wait for an answer
-const LATE = /nothing to choose|too late/; // the battle went on before the choice came
 
 /** `hear` and `act` stage the row when it must choose and set `ending` or `fault`. The clock is the caller's. */
 class GuestMatch extends ServedMatch {

@@ -5,6 +5,8 @@ const { HostError } = require('../../../../hosting/javascript/frames.js');
 const { mayBeMeant } = require('./lines.js');
 const { RequestReader } = require('./requests.js');
 
+const LATE = /nothing to choose|too late/; // the battle went on before the choice came
+
 /**
  * Servers send a turn's lines and then the request that follows them; older ones the other way round. Every stop of the
  * simulator begins with a |t:| line, so a request is complete when one has come since the request before it.
@@ -19,6 +21,7 @@ class ServedBattle {
 		this.turn = 0;
 		this.request = before ? before.request : null;
 		this.refusals = before ? before.refusals : 0;
+		this.isRejoined = before !== null;
 		this.isSent = before === null; // the server has the choice, if one was made
 		this.ended = false;
 		this.winner = ''; // a name, '' for a tie
@@ -69,6 +72,10 @@ class ServedBattle {
 			this.refusals++;
 			return; // the corrected request is on its way
 		}
+		if (this.isRejoined && LATE.test(why)) {
+			this.isSent = true;
+			return; // it was said again, and had come before the connection was lost
+		}
 		if (why.startsWith('[Invalid choice]')) {
 			throw new HostError('match', `the server refused a legal choice: ${why}`, JSON.stringify(this.request));
 		}
@@ -104,4 +111,4 @@ class ServedBattle {
 	}
 }
 
-module.exports = { ServedBattle };
+module.exports = { LATE, ServedBattle };
