@@ -206,6 +206,16 @@ test('empty requests, chat and unknown messages are passed over', () => {
 	assert.equal(battle.ended, false);
 });
 
+test('a choice that comes too late is the host\'s mistake, unless it was said again after a lost connection', () => {
+	const battle = new ServedBattle(setup);
+	const late = "|error|[Invalid choice] There's nothing to choose";
+	assert.throws(() => battle.take([late]), /the server refused a legal choice/);
+	const rejoined = new ServedBattle(setup, battle);
+	rejoined.take([late]);
+	assert.equal(rejoined.isSent, true);
+	assert.throws(() => rejoined.take(["|error|[Invalid choice] Can't move: no such move"]), /refused a legal choice/);
+});
+
 // -- one match, two players
 
 function startedMatch() {
