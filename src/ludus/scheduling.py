@@ -12,7 +12,7 @@ import platform
 import sys
 from contextlib import suppress
 
-LONG_S = 0.020  # some ten times Linux's default
+LONG_S = 0.020  # some seven times Linux's default
 SHORT_S = 0.001  # shorter than that default: wakes up in front of whoever asked for more
 DEFAULT_S = 0.0
 

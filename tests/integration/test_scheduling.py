@@ -57,10 +57,12 @@ def test_turns_change_and_nothing_else_does(sleeper: subprocess.Popen[bytes]) ->
 
 
 def test_a_process_that_has_ended_is_no_error(sleeper: subprocess.Popen[bytes]) -> None:
+    usual = turns_ms()
     sleeper.kill()
     sleeper.wait()
     scheduling.wake_behind_others(sleeper.pid)
     scheduling.take_turns_of(scheduling.LONG_S, sleeper.pid)
+    assert turns_ms() == usual  # nor is the caller taken for it
 
 
 def test_learner_and_hosts_keep_a_core_for_long_and_the_actor_gets_it_soon(
