@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +10,6 @@ from numpy.typing import NDArray
 from ludus.spec import GameSpec
 from ludus.types import Arrivals, Ending
 from ludus.wire.frames import ArrivalsBody
-
-Item = TypeVar("Item", bound=np.generic)
 
 
 def nothing(spec: GameSpec) -> Arrivals:
@@ -34,17 +31,20 @@ def gathered(
     actions: int,
 ) -> Arrivals:
     """At least one body, with the fleet's own numbers for its rows and matches."""
-    _, _, reward, opens, legal, obs, _ = zip(*came, strict=True)
+    if len(came) == 1:  # nearly always, where every core has a host
+        ((_, _, reward, opens, legal, obs, _),) = came
+        return Arrivals(row[0], match[0], obs, _flags(legal, actions), reward, opens.view(np.bool_), tuple(endings))
+    _, _, rewards, opened, legals, seen, _ = zip(*came, strict=True)
     return Arrivals(
-        _joined(row),
-        _joined(match),
-        _joined(obs),
-        np.unpackbits(_joined(legal), axis=1, count=actions, bitorder="little").view(np.bool_),
-        _joined(reward),
-        _joined(opens).view(np.bool_),
+        np.concatenate(row),
+        np.concatenate(match),
+        np.concatenate(seen),
+        _flags(np.concatenate(legals), actions),
+        np.concatenate(rewards),
+        np.concatenate(opened).view(np.bool_),
         tuple(endings),
     )
 
 
-def _joined(parts: Sequence[NDArray[Item]]) -> NDArray[Item]:
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+def _flags(legal: NDArray[np.uint8], actions: int) -> NDArray[np.bool_]:
+    return np.unpackbits(legal, axis=1, count=actions, bitorder="little").view(np.bool_)

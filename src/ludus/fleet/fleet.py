@@ -111,7 +111,7 @@ class HostFleet:
         the same actions always give the same arrivals. Raises FleetError when no host is left.
         """
         end_s = time.monotonic() + timeout_s
-        waits = any(host.owes for host in self._hosts) and not self._ready(wait_all)
+        waits = not self._ready(wait_all) and any(host.owes for host in self._hosts)
         self._pump(end_s if waits else 0.0)
         while not self._ready(wait_all):
             self._check_hosts_are_left()
@@ -128,15 +128,16 @@ class HostFleet:
         if not len(row):
             return
         row, action = row.astype(np.int32, copy=False), action.astype(np.int32, copy=False)
-        low, high = int(np.minimum.reduce(row)), int(np.maximum.reduce(row))
-        if low < 0 or high >= self.rows:
-            raise ValueError(f"rows {low} to {high}, expected 0 to {self.rows - 1}")
         if np.maximum.reduce(action.view(np.uint32)) >= self.spec.actions:  # negative ones look huge
             raise ValueError(f"actions {action.min()} to {action.max()}, expected 0 to {self.spec.actions - 1}")
-        first = low // self._span
-        if first == high // self._span:
-            self._send(self._hosts[first], row - first * self._span, action)
+        first = int(row[0]) // self._span
+        local = row - first * self._span
+        if 0 <= first < self.hosts and np.maximum.reduce(local.view(np.uint32)) < self._span:
+            self._send(self._hosts[first], local, action)
             return
+        low, high = int(row.min()), int(row.max())
+        if low < 0 or high >= self.rows:
+            raise ValueError(f"rows {low} to {high}, expected 0 to {self.rows - 1}")
         index = row // self._span
         for at in np.unique(index).tolist():
             chosen = index == at
@@ -256,7 +257,8 @@ class HostFleet:
             self._carry_out(self._supervisor.on(Tick(), now_s))
 
     def _tell(self, event: Event) -> None:
-        self._carry_out(self._supervisor.on(event, time.monotonic()))
+        if instructions := self._supervisor.on(event, time.monotonic()):
+            self._carry_out(instructions)
 
     def _carry_out(self, instructions: list[Instruction]) -> None:
         for instruction in instructions:
@@ -288,9 +290,9 @@ class HostFleet:
             for kind, body in frames:
                 for event in host.take(kind, body):
                     self._tell(event)
-                self._pipes.watch_writer(host)  # a replay answers by itself
                 if host.process is None:
                     return
+            self._pipes.watch_writer(host)  # a replay answers by itself
             if came and host.owes:
                 self._tell(host.heard)
         except ProtocolError as error:
@@ -311,9 +313,13 @@ class HostFleet:
             self._pipes.watch_writer(host)
 
     def _ready(self, wait_all: bool) -> bool:
-        if wait_all and any(host.owes for host in self._hosts):
-            return False
-        return any(host.came or host.endings for host in self._hosts)
+        ready = False
+        for host in self._hosts:
+            if wait_all and host.owes:
+                return False
+            if host.came or host.endings:
+                ready = True
+        return ready
 
     def _exhausted(self) -> bool:
         return self._scheduled and not any(host.unplayed for host in self._hosts)

@@ -85,7 +85,9 @@ class Host:
         self._share = None if share is None else list(share)
         self._seed = 0
         self._incarnation = 0
+        self._lineage = 0  # added to match numbers, which start again at 0 with each incarnation: ids must not
         self._lost_in_a_row = 0
+        self._played = False  # a match to its end, since its last start
         self._lapsed: set[int] = set()  # rows that were asked and are not waited for any more
         self._transcript: Transcript | None = None  # None with a schedule, which is played again from its start
         self._earlier = 0 if standing is None else standing.incarnation + 1  # incarnations in earlier parts of a run
@@ -141,13 +143,15 @@ class Host:
         )
 
     def match_ids(self, number: NDArray[np.uint32]) -> NDArray[np.int64]:
-        return np.add(number, self._lineage(), dtype=np.int64)
+        return np.add(number, self._lineage, dtype=np.int64)
 
     def start(self, incarnation: int) -> None:
         standing = self._standing
         self._incarnation = incarnation = self._earlier + incarnation if standing is None else standing.incarnation
         self._seed = derive(derive(self._setup.seed, self.index), incarnation)
+        self._lineage = 0 if self._setup.scheduled else (self.index + incarnation * self._setup.hosts) << 32
         self._lost_in_a_row = 0
+        self._played = False
         command = self._setup.command
         named = replace(command, env={**command.env, "LUDUS_HOST": str(self.index)})
         self.process = HostProcess(named, self.log_path)
@@ -165,25 +169,26 @@ class Host:
 
     def take(self, kind: Kind, body: memoryview) -> list[Event]:
         """One frame. Raises ProtocolError, or HostRefused with the host's words."""
+        ledger = self.ledger
+        if ledger is not None and kind is Kind.ARRIVALS:
+            return self._arrivals(ledger, body)
+        if ledger is not None and kind is Kind.ENDING:
+            return self._ending(ledger, body)
         if kind is Kind.ERROR:
             return self._error(decode_error(body))
         if kind is Kind.HELLO:
             return self._hello(body)
-        if self.ledger is None:
+        if ledger is None:
             raise ProtocolError(f"first frame is {kind.name}, expected HELLO")
-        if kind is Kind.ARRIVALS:
-            return self._arrivals(self.ledger, body)
-        if kind is Kind.ENDING:
-            return self._ending(self.ledger, body)
         if kind is Kind.TIMES:
-            return self._timed(self.ledger, body)
+            return self._timed(ledger, body)
         raise ProtocolError(f"received {kind.name}, which only the fleet sends")
 
     def send(self, row: NDArray[np.int32], action: NDArray[np.int32]) -> bool:
         """Rows whose match was lost or ended meanwhile are left out; says whether anything was sent."""
         index = row.astype(np.intp)
         wanted = np.zeros(len(row), np.bool_) if self.ledger is None else self.ledger.awaits(index)
-        if np.count_nonzero(wanted) < len(row):
+        if 0 in wanted.tobytes():
             late = set(row[~wanted].tolist())
             if not late <= self._lapsed:
                 raise ValueError(f"row {min(late - self._lapsed)} of host {self.index} was not asked")
@@ -229,10 +234,6 @@ class Host:
             log.seek(max(log.tell() - LOG_TAIL_BYTES, 0))
             lines = log.read().decode(errors="replace").split("\n")
         return next((line.strip() for line in reversed(lines) if line.strip()), "")
-
-    def _lineage(self) -> int:
-        """Match numbers of a host start again at 0 with each incarnation; ids of matches must not."""
-        return 0 if self._setup.scheduled else (self.index + self._incarnation * self._setup.hosts) << 32
 
     def _tell(self, ledger: Ledger, index: NDArray[np.intp], row: NDArray[np.int32], action: NDArray[np.int32]) -> None:
         assert self.process is not None
@@ -313,12 +314,13 @@ class Host:
             self._replay.lose(head.slot)
             return []
         self._lost_in_a_row = 0
+        score, reward = np.array((head.score, head.reward), np.float32)
         self.endings.append(
             Ending(
-                self._lineage() + head.number,
+                self._lineage + head.number,
                 self._rows(head.slot),
-                np.array(head.score, np.float32),
-                np.array(head.reward, np.float32),
+                score,
+                reward,
                 head.truncated,
                 head.seed,
                 head.facts,
@@ -327,6 +329,9 @@ class Host:
                 out=tuple(head.out),
             )
         )
+        if self._played:
+            return []
+        self._played = True
         return [Played(self.index)]
 
     def _timed(self, ledger: Ledger, body: memoryview) -> list[Event]:
@@ -361,15 +366,15 @@ class Host:
             return [Failed(self.index, reason, f"lost {self._lost_in_a_row} matches in a row, the last: {reason}")]
         return []
 
-    def _over(self, slot: int, rows: NDArray[np.intp]) -> None:
+    def _over(self, slot: int, rows: list[int]) -> None:
         """A match is over, and these rows need no answer any more: forget those not delivered, let `send` drop answers
         for the others."""
         assert self.spec is not None
         if self._transcript is not None:
             self._transcript.forget(slice(slot * self.spec.seats, (slot + 1) * self.spec.seats))
-        if not len(rows):
+        if not rows:
             return
-        self._lapsed.update(rows.tolist())
+        self._lapsed.update(rows)
         kept = [chosen(came, ~np.isin(came.row, rows)) for came in self.came]
         self.came = [came for came in kept if len(came.row)]
 
@@ -384,7 +389,7 @@ class Host:
         assert self.spec is not None
         nothing = np.zeros(self.spec.seats, np.float32)
         seed = dict(self._share or ()).get(number, derive(self._seed, number))
-        return Ending(self._lineage() + number, self._rows(slot), nothing, nothing, False, seed, void=reason)
+        return Ending(self._lineage + number, self._rows(slot), nothing, nothing, False, seed, void=reason)
 
     def _rows(self, slot: int) -> NDArray[np.int32]:
         assert self.spec is not None

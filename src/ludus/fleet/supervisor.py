@@ -141,10 +141,10 @@ class Supervisor:
         if isinstance(event, Tick):
             return [instruction for host in range(len(self._states)) for instruction in self._tick(host, now_s)]
         state = self._states[event.host]
-        if isinstance(event, Assigned) and state.phase is Phase.FINISHED:
-            state.phase, state.due_s = Phase.RESTING, now_s
-            return [Stop(event.host, "assigned", event.detail, 0.0)]
-        if state.phase not in (Phase.STARTING, Phase.PLAYING):
+        if state.phase is not Phase.PLAYING and state.phase is not Phase.STARTING:
+            if isinstance(event, Assigned) and state.phase is Phase.FINISHED:
+                state.phase, state.due_s = Phase.RESTING, now_s
+                return [Stop(event.host, "assigned", event.detail, 0.0)]
             return []
         match event:
             case Owing():
@@ -173,7 +173,11 @@ class Supervisor:
     @property
     def wake_s(self) -> float | None:
         """When the next Tick is due; None: nothing to wait for."""
-        return min((state.due_s for state in self._states if state.due_s is not None), default=None)
+        wake_s = None
+        for state in self._states:
+            if state.due_s is not None and (wake_s is None or state.due_s < wake_s):
+                wake_s = state.due_s
+        return wake_s
 
     def phase(self, host: int) -> Phase:
         return self._states[host].phase

@@ -200,8 +200,8 @@ class Talk:
         else:
             raise ProtocolError(f"it sent {kind.name}, expected ARRIVALS, ENDING or ERROR")
 
-    def _forget(self, rows: NDArray[np.intp]) -> None:
-        for row in rows.tolist():
+    def _forget(self, rows: list[int]) -> None:
+        for row in rows:
             self._waiting.pop(row, None)
 
     def _arrived(self, came: ArrivalsBody) -> None:

@@ -26,6 +26,7 @@ MAX_BODY = 64 << 20  # bytes
 HEADER = struct.Struct("<HBBI")
 HEADER_BYTES = HEADER.size
 _COUNT = struct.Struct("<IB3x")
+_ACTIONS_HEAD = struct.Struct("<HBBII4x")  # header and count
 HOST_STAGES = frozenset({"wait", "simulate", "encode", "mask", "send"})  # that TIMES may name
 _I4, _U4, _F4, _U1 = np.dtype("<i4"), np.dtype("<u4"), np.dtype("<f4"), np.dtype("u1")
 
@@ -197,9 +198,9 @@ def decode_arrivals(body: Bytes, actions: int, nbytes: int) -> ArrivalsBody:
         raise ProtocolError(f"ARRIVALS body has {len(body)} bytes, expected at least 8")
     n, done = _COUNT.unpack_from(body)
     mask = (actions + 7) // 8
-    four, one = _aligned(4 * n), _aligned(n)
-    legal_at = 8 + 3 * four + one
-    obs_at = legal_at + _aligned(n * mask)
+    four = (4 * n + 7) & ~7
+    legal_at = 8 + 3 * four + ((n + 7) & ~7)
+    obs_at = legal_at + ((n * mask + 7) & ~7)
     if len(body) != obs_at + n * nbytes:
         expected = f"{obs_at + n * nbytes} for {n} rows of {nbytes} bytes and {actions} actions"
         raise ProtocolError(f"ARRIVALS body has {len(body)} bytes, expected {expected}")
@@ -219,7 +220,8 @@ def decode_arrivals(body: Bytes, actions: int, nbytes: int) -> ArrivalsBody:
 def encode_actions(row: NDArray[np.int32], action: NDArray[np.int32]) -> bytes:
     rows, actions = np.asarray(row, _I4).tobytes(), np.asarray(action, _I4).tobytes()
     pad = bytes(-len(rows) % 8)
-    return _frame(Kind.ACTIONS, _COUNT.pack(len(row), 0), rows, pad, actions, pad)
+    size = 8 + 2 * (len(rows) + len(pad))
+    return b"".join((_ACTIONS_HEAD.pack(MAGIC, VERSION, Kind.ACTIONS, size, len(row)), rows, pad, actions, pad))
 
 
 def decode_actions(body: Bytes) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

@@ -3,8 +3,9 @@
 A well-formed frame at the wrong time, for the wrong row or with impossible contents is a ProtocolError that names what
 was seen. Rows and slots are local to the host; numbers are the host's match numbers.
 
-Every frame passes through here, so the checks are few whole-array operations, and count_nonzero or a search in bytes,
-which take a tenth of the time of any() and all() on arrays this small.
+Every frame passes through here, mostly with a processor's caches full of something else, so the checks are few
+whole-array operations, and flags are searched and counted as bytes, which takes a tenth of the time of any() and all().
+What concerns one match is done without arrays.
 """
 
 from __future__ import annotations
@@ -35,13 +36,15 @@ class Ledger:
     ) -> None:
         self._spec = spec
         self._seats = spec.seats
-        self._actual = np.packbits(
-            np.ones(spec.actions, np.bool_), bitorder="little"
-        )  # bits of a mask that mean something
+        bits = np.packbits(np.ones(spec.actions, np.bool_), bitorder="little")
+        self._word = np.dtype(
+            f"u{len(bits)}" if len(bits) in (2, 4, 8) else "u1"
+        )  # a whole mask, where numbers are so wide
+        self._actual = bits.view(self._word)  # bits of a mask that mean something
         self._floats = float_ranges(spec.obs)
         self._asked = np.zeros(matches * spec.seats, np.bool_)  # the host waits for this row
         self._seen = np.full(matches * spec.seats, _NONE, np.int64)  # match in which the row was last asked
-        self._number = np.full(matches, _NONE, np.int64)  # match that runs in the slot
+        self._number = [_NONE] * matches  # match that runs in the slot
         self._all_below = 0 if resume is None else resume.following  # every number below has been used ...
         self._used: set[int] = set()  # ... and these above
         self._resumed = {} if resume is None else dict(enumerate(resume.open))  # slot -> the number it opens with
@@ -63,7 +66,7 @@ class Ledger:
 
     def running(self) -> list[tuple[int, int]]:
         """(slot, number) of the matches that run."""
-        return [(int(slot), int(self._number[slot])) for slot in np.flatnonzero(self._number != _NONE)]
+        return [(slot, number) for slot, number in enumerate(self._number) if number != _NONE]
 
     def arrivals(self, body: Bytes) -> ArrivalsBody:
         """Check an ARRIVALS frame and note whom the host waits for."""
@@ -80,7 +83,7 @@ class Ledger:
     def actions(self, row: NDArray[np.intp]) -> None:
         """Note that the host is sent actions for these rows. Rows it does not wait for are the caller's mistake."""
         self._asked[row] = False
-        left = int(np.count_nonzero(self._asked))
+        left = self._asked.tobytes().count(1)
         if self.waiting - left != len(row):
             raise ValueError("a row was answered twice, or was not asked")
         self.waiting = left
@@ -93,7 +96,7 @@ class Ledger:
         """Rows the host waits for."""
         return np.flatnonzero(self._asked)
 
-    def ending(self, body: Bytes) -> tuple[EndingHead, NDArray[np.uint8] | None, NDArray[np.intp]]:
+    def ending(self, body: Bytes) -> tuple[EndingHead, NDArray[np.uint8] | None, list[int]]:
         """Check an ENDING frame; the slot is free afterwards. The rows are those that need not be answered any more."""
         self._must_owe("ENDING")
         head, final_obs = decode_ending(body, self._seats, self._spec.obs.nbytes)
@@ -102,14 +105,16 @@ class Ledger:
         if self._number[head.slot] != head.number:
             runs = "no match runs" if self._number[head.slot] == _NONE else f"match {self._number[head.slot]} runs"
             raise ProtocolError(f"ENDING of match {head.number} in slot {head.slot}, where {runs}")
-        if not all(0.0 <= score <= 1.0 for score in head.score):
-            raise ProtocolError(f"ENDING of match {head.number} has scores {head.score}, expected 0 to 1")
-        if not all(abs(reward) <= _LARGEST for reward in head.reward):
-            raise ProtocolError(f"ENDING of match {head.number} has rewards {head.reward} that float32 cannot hold")
-        if not all(0 <= seat < self._seats for seat in head.out):
-            raise ProtocolError(
-                f"ENDING of match {head.number} has seats {head.out} out, expected 0 to {self._seats - 1}"
-            )
+        for score in head.score:
+            if not 0.0 <= score <= 1.0:
+                raise ProtocolError(f"ENDING of match {head.number} has scores {head.score}, expected 0 to 1")
+        for reward in head.reward:
+            if not abs(reward) <= _LARGEST:
+                raise ProtocolError(f"ENDING of match {head.number} has rewards {head.reward} that float32 cannot hold")
+        for seat in head.out:
+            if not 0 <= seat < self._seats:
+                seats = f"seats {head.out} out, expected 0 to {self._seats - 1}"
+                raise ProtocolError(f"ENDING of match {head.number} has {seats}")
         if final_obs is not None:
             self._check_floats(final_obs, "the final observation")
         if self._running.get(head.number, head.seed) != head.seed:
@@ -117,7 +122,7 @@ class Ledger:
             raise ProtocolError(f"ENDING of match {head.number} has seed {head.seed}, scheduled was {expected}")
         return head, final_obs, self._free(head.slot)
 
-    def lost(self, error: ErrorBody) -> tuple[int | None, NDArray[np.intp]]:
+    def lost(self, error: ErrorBody) -> tuple[int | None, list[int]]:
         """A match the host gave up (ERROR of kind match): its number, None when it had not asked anybody yet, and the
         rows that need not be answered any more.
 
@@ -126,7 +131,7 @@ class Ledger:
         if error.slot is None or not 0 <= error.slot < len(self._number):
             raise ProtocolError(f"ERROR of kind match in slot {error.slot}, expected 0 to {len(self._number) - 1}")
         self._must_owe("ERROR of kind match")
-        number = int(self._number[error.slot])
+        number = self._number[error.slot]
         if number != _NONE:
             seed = self._running.get(number)
             if error.again and self._to_open is not None and seed is not None:
@@ -138,7 +143,7 @@ class Ledger:
         if self._to_open and not error.again:
             # a host takes its schedule in order, so the match that could not start is the first that has not
             self._to_open.pop(next(iter(self._to_open)) if error.number is None else error.number, None)
-        return None, np.empty(0, np.intp)
+        return None, []
 
     def _must_owe(self, what: str) -> None:
         if self.owed == 0:
@@ -153,7 +158,7 @@ class Ledger:
             worst = came.row[row.argmax()]
             raise ProtocolError(f"ARRIVALS has row {worst}, expected 0 to {len(self._asked) - 1}") from None
         self._asked[row] = True
-        waiting = int(np.count_nonzero(self._asked))
+        waiting = self._asked.tobytes().count(1)
         if waiting - self.waiting != len(row):
             raise ProtocolError("a row is twice in one ARRIVALS frame, or arrived again before it was answered")
         self.waiting = waiting
@@ -163,11 +168,13 @@ class Ledger:
             raise ProtocolError(
                 f"row {row[wrong][0]} has the wrong `opens`: it marks a row's first decision in a match"
             )
-        if 1 in opens:
-            for at, number in zip((row[first] // self._seats).tolist(), match[first].tolist(), strict=True):
-                if self._number[at] != number:
-                    self._open(at, number)
-            self._seen[row] = match
+        at = opens.find(1)
+        while at >= 0:
+            number, slot = int(match[at]), int(row[at]) // self._seats
+            if self._number[slot] != number:
+                self._open(slot, number)
+            self._seen[row[at]] = number
+            at = opens.find(1, at + 1)
 
     def _open(self, slot: int, number: int) -> None:
         if self._number[slot] != _NONE:
@@ -195,23 +202,27 @@ class Ledger:
             self._used.remove(self._all_below)
             self._all_below += 1
 
-    def _free(self, slot: int) -> NDArray[np.intp]:
-        self._running.pop(int(self._number[slot]), None)
+    def _free(self, slot: int) -> list[int]:
+        self._running.pop(self._number[slot], None)
         self._number[slot] = _NONE
-        rows = slice(slot * self._seats, (slot + 1) * self._seats)
-        self._seen[rows] = _NONE
-        lapsed = rows.start + np.flatnonzero(self._asked[rows])
-        self._asked[rows] = False
-        self.waiting -= len(lapsed)
+        first = slot * self._seats
+        self._seen[first : first + self._seats] = _NONE
+        lapsed = [row for row in range(first, first + self._seats) if self._asked[row]]
+        if lapsed:
+            self._asked[lapsed] = False
+            self.waiting -= len(lapsed)
         return lapsed
 
     def _check_contents(self, came: ArrivalsBody) -> None:
-        choosable: NDArray[np.uint8] = np.bitwise_or.reduce(came.legal & self._actual, axis=1)
-        if 0 in choosable.tobytes():
-            raise ProtocolError(f"row {came.row[choosable == 0][0]} has an empty mask")
+        choosable = came.legal.view(self._word) & self._actual
+        if choosable.shape[1] > 1:
+            choosable = np.bitwise_or.reduce(choosable, axis=1)
+        if 0 in choosable.astype(np.bool_).tobytes():
+            raise ProtocolError(f"row {came.row[choosable.ravel() == 0][0]} has an empty mask")
         if not math.isfinite(sum(came.reward.tolist())):  # no sum of so few float32 leaves a double's range
             raise ProtocolError(f"row {came.row[~np.isfinite(came.reward)][0]} has a reward that is not finite")
-        self._check_floats(came.obs, "an observation")
+        if self._floats:
+            self._check_floats(came.obs, "an observation")
 
     def _check_floats(self, obs: NDArray[np.uint8], what: str) -> None:
         for start, stop in self._floats:

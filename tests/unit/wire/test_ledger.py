@@ -69,7 +69,7 @@ def test_whole_match_passes() -> None:
     ledger = opened()
     ledger.actions(rows(0, 1))
     head, final_obs, lapsed = ledger.ending(ended(0, 0))
-    assert (head.number, final_obs, lapsed.tolist()) == (0, None, [])
+    assert (head.number, final_obs, lapsed) == (0, None, [])
     ledger.arrivals(came([0], [2], [True]))
     assert ledger.running() == [(0, 2), (1, 1)]
 
@@ -179,7 +179,7 @@ def test_ending_names_rows_that_need_no_answer_any_more() -> None:
     ledger = opened()
     ledger.actions(rows(0))
     _, _, lapsed = ledger.ending(ended(0, 0))
-    assert lapsed.tolist() == [1]
+    assert lapsed == [1]
     assert ledger.waiting == 1
     assert ledger.waited_for().tolist() == [2]
 
@@ -195,7 +195,7 @@ def test_lost_match_frees_its_slot() -> None:
     ledger = opened()
     ledger.actions(rows(0, 1))
     number, lapsed = ledger.lost(ErrorBody("bug", "match", 0))
-    assert (number, lapsed.tolist()) == (0, [])
+    assert (number, lapsed) == (0, [])
     assert ledger.running() == [(1, 1)]
 
 

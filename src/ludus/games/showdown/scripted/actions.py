@@ -94,6 +94,10 @@ def _best_of(scores: Floats, legal: Bools) -> NDArray[np.int32]:
 
 # splitmix64's own step, and an odd number for matches: no two (match, number) share a state
 STEP, MATCH_STEP = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1342543DE82EF95)
+MIX_SHIFTS = np.uint64(30), np.uint64(27), np.uint64(31)
+MIX_FACTORS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+SPARE_BITS = np.uint64(64 - 53)  # of a draw, which a double cannot hold
+MOST_DICE = 6  # numbers at a throw: one for each Pokemon of a team
 
 
 class Dice:
@@ -106,20 +110,21 @@ class Dice:
         generator = np.random.default_rng(seed)
         self._weights = generator.integers(0, 2**64, spec.obs.nbytes // 8, dtype=np.uint64) | np.uint64(1)
         self._salt = generator.integers(0, 2**64, dtype=np.uint64)
+        self._steps = STEP * np.arange(1, MOST_DICE + 1, dtype=np.uint64)
 
     def throw(self, arrivals: Arrivals, count: int) -> NDArray[np.float64]:
         """Uniform in [0, 1), [n, count]."""
         words = np.ascontiguousarray(arrivals.obs).view(np.uint64)
-        seen: NDArray[np.uint64] = np.einsum("nw,w->n", words, self._weights)
+        seen: NDArray[np.uint64] = words.dot(self._weights)
         seen += arrivals.match.view(np.uint64) * MATCH_STEP
         seen += self._salt
-        numbered: NDArray[np.uint64] = np.add.outer(seen, STEP * np.arange(1, count + 1, dtype=np.uint64))
-        numbered ^= numbered >> np.uint64(30)
-        numbered *= np.uint64(0xBF58476D1CE4E5B9)
-        numbered ^= numbered >> np.uint64(27)
-        numbered *= np.uint64(0x94D049BB133111EB)
-        numbered ^= numbered >> np.uint64(31)
-        numbered >>= np.uint64(11)
+        numbered: NDArray[np.uint64] = seen[:, None] + self._steps[:count]
+        numbered ^= numbered >> MIX_SHIFTS[0]
+        numbered *= MIX_FACTORS[0]
+        numbered ^= numbered >> MIX_SHIFTS[1]
+        numbered *= MIX_FACTORS[1]
+        numbered ^= numbered >> MIX_SHIFTS[2]
+        numbered >>= SPARE_BITS
         return numbered.astype(np.float64) * 2.0**-53
 
 
