@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ludus.config.schema import FleetConfig
 from ludus.errors import HostRefused
 from ludus.fleet.fleet import HostFleet
+from ludus.fleet.memory import RowMemory
 from ludus.games.registry import load
 from ludus.games.showdown.game import FORMATS
 from ludus.games.showdown.install import Installation
@@ -49,6 +50,35 @@ def fleet(
         keep_log=schedule is not None,
     ) as running:
         yield running
+
+
+@pytest.mark.skipif(not RowMemory.available, reason="files without a name are Linux's")
+def test_rows_left_in_shared_memory_are_those_that_would_have_been_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left: list[int] = []
+    look = RowMemory.next_rows
+
+    def noted(memory: RowMemory, count: int) -> NDArray[np.uint8]:
+        left.append(count)
+        return look(memory, count)
+
+    monkeypatch.setattr(RowMemory, "next_rows", noted)
+    records = []
+    for shared in (True, False):
+        monkeypatch.setattr(RowMemory, "available", shared)
+        left.clear()
+        with fleet(tmp_path, {"format": "gen9randombattle"}) as running:
+            player, seen, rows = Player(), [], []
+            for _ in range(150):
+                arrivals = running.recv(RECV_S, wait_all=True)
+                seen.append((arrivals.row.tobytes(), arrivals.legal.tobytes(), arrivals.obs.tobytes()))
+                rows.append(len(arrivals))
+                running.send(arrivals.row, player.act(arrivals))
+            assert not running.health.voided
+        records.append(seen)
+        assert sum(left) == (sum(rows[1:]) if shared else 0)  # all but the opening
+    assert records[0] == records[1]
 
 
 class Player:

@@ -1,9 +1,12 @@
 'use strict';
 const assert = require('node:assert/strict');
+const fs = require('node:fs');
+const os = require('node:os');
 const { test } = require('node:test');
 const path = require('node:path');
 const frames = require(path.join(__dirname, '../../src/ludus/hosting/javascript/frames.js'));
 
+const { RowMemory } = require(path.join(__dirname, '../../src/ludus/hosting/javascript/memory.js'));
 const { ArrivalStage, FrameReader, FrameWriter, KIND, MAX_BODY, ProtocolError } = frames;
 
 function readAll(bytes, step) {
@@ -79,12 +82,15 @@ test('a wrong configuration is refused with its field', () => {
 	const good = { protocol: 2, matches: 2, options: {}, seed: 5, schedule: [[0, 3]], keep_log: true };
 	const decode = change => frames.decodeConfigure(Buffer.from(JSON.stringify({ ...good, ...change })));
 	assert.deepEqual(decode({}), {
-		matches: 2, options: {}, seed: 5, schedule: [[0, 3]], resume: null, timesS: null, parts: 1, keepLog: true,
+		matches: 2, options: {}, seed: 5, schedule: [[0, 3]], resume: null, timesS: null, parts: 1, memory: null,
+		keepLog: true,
 	});
 	assert.equal(decode({ times_s: 0.5 }).timesS, 0.5);
 	assert.equal(decode({ parts: 2 }).parts, 2);
 	assert.throws(() => decode({ parts: 0 }), /parts/);
 	assert.throws(() => decode({ times_s: 'often' }), /times_s/);
+	assert.deepEqual([decode({}).memory, decode({ memory: 3 }).memory], [null, 3]);
+	assert.throws(() => decode({ memory: 'here' }), /memory/);
 	assert.throws(() => decode({ protocol: 1 }), /protocol/);
 	assert.throws(() => decode({ matches: 0 }), /matches/);
 	assert.throws(() => decode({ seed: -1 }), /seed/);
@@ -134,6 +140,45 @@ test('frames keep their order around observations that are sent from where they 
 	assert.deepEqual(JSON.parse(seen[3][1]), { message: 'after' });
 	assert.ok(writer.isEmpty);
 	assert.deepEqual(writer.take(), []);
+});
+
+test('observations that were left in shared memory are not in the frame', () => {
+	const stage = new ArrivalStage(4, 1, 8);
+	const left = [];
+	let hasRoom = true;
+	stage.leave = bytes => hasRoom && left.push([...bytes]) > 0;
+	const flushed = () => {
+		stage.obs.fill(7);
+		stage.add(2, 5, 1, true);
+		return readAll(written(writer => stage.flush(writer, true)), 99)[0][1];
+	};
+	const elsewhere = flushed();
+	hasRoom = false;
+	const sent = flushed();
+	assert.deepEqual(left, [Array(8).fill(7)]);
+	assert.deepEqual([elsewhere[5], sent[5]], [1, 0]);
+	assert.deepEqual([...sent.subarray(-8)], Array(8).fill(7));
+	assert.deepEqual([...elsewhere.subarray(8)], [...sent.subarray(8, -8)]);
+});
+
+test('rows are left one after the other in the room of their answer', () => {
+	const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'ludus-memory-'));
+	try {
+		const file = fs.openSync(path.join(folder, 'rows'), 'w+');
+		const memory = new RowMemory(file, 3, 2000); // two pages a room
+		memory.enter(2);
+		assert.ok(memory.leave(new Uint8Array(4).fill(1)));
+		assert.ok(memory.leave(new Uint8Array(4).fill(2)));
+		memory.enter(0);
+		assert.ok(!memory.leave(new Uint8Array(4).fill(3)));
+		const seen = Buffer.alloc(8);
+		assert.equal(fs.readSync(file, seen, 0, 8, 8192), 8);
+		assert.deepEqual([...seen], [1, 1, 1, 1, 2, 2, 2, 2]);
+		assert.equal(fs.fstatSync(file).size, 8200);
+		fs.closeSync(file);
+	} finally {
+		fs.rmSync(folder, { recursive: true });
+	}
 });
 
 test('an ending carries observations only where it was truncated', () => {

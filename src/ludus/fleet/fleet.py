@@ -27,7 +27,7 @@ from ludus.hosting.command import HostCommand
 from ludus.metrics.times import Times
 from ludus.spec import GameSpec
 from ludus.types import Arrivals, Ending
-from ludus.wire.frames import ArrivalsBody, encode_actions, encode_stop
+from ludus.wire.frames import ArrivalsBody, encode_stop
 
 READ_BYTES = 8 << 20  # of one host before the others have their turn
 TIMES_S = 0.5  # how often hosts say where their time went
@@ -145,11 +145,8 @@ class HostFleet:
 
     def nudge(self) -> None:
         """Ask hosts that owe an answer for a sign of life: one whose matches wait for people may owe it for days."""
-        nobody = np.empty(0, np.int32)
         for host in self._hosts:
-            if host.ledger is not None and host.process is not None and host.answering:
-                host.ledger.actions(nobody.astype(np.intp))
-                host.process.write(encode_actions(nobody, nobody))
+            if host.nudge():
                 self._pipes.watch_writer(host)
 
     def standing(self) -> FleetStanding:
@@ -206,9 +203,7 @@ class HostFleet:
             self._pipes.drain(time.monotonic() + GRACE_S, READ_BYTES)
         finally:
             for host in reversed(self._hosts):
-                if host.process is not None:
-                    host.process.reap()
-                    host.process = None
+                host.leave()
 
     def __enter__(self) -> HostFleet:
         return self

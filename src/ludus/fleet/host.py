@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludus.errors import HostRefused, ProtocolError
+from ludus.fleet.memory import RowMemory
 from ludus.fleet.process import HostProcess
 from ludus.fleet.replay import Replay
 from ludus.fleet.standing import NONE, HostStanding, chosen, joined, nothing_came
@@ -74,6 +75,7 @@ class Host:
         self.facts: Mapping[str, object] = {}  # that it said of itself, for the log
         self.process: HostProcess | None = None
         self.ledger: Ledger | None = None
+        self._memory: RowMemory | None = None  # where it leaves rows; None: it sends them
         self.came: list[ArrivalsBody] = []
         self.endings: list[Ending] = [] if standing is None else list(standing.endings)
         self.voided: Counter[str] = Counter()
@@ -154,7 +156,9 @@ class Host:
         self._played = False
         command = self._setup.command
         named = replace(command, env={**command.env, "LUDUS_HOST": str(self.index)})
-        self.process = HostProcess(named, self.log_path)
+        self._memory = RowMemory() if RowMemory.available else None
+        shared = None if self._memory is None else self._memory.descriptor
+        self.process = HostProcess(named, self.log_path, () if shared is None else (shared,))
         configure = Configure(
             self._setup.matches,
             dict(self._setup.options),
@@ -164,6 +168,7 @@ class Host:
             None if standing is None else standing.resumption(),
             self._setup.times_s,
             self._setup.parts,
+            shared,
         )
         self.process.write(encode_configure(configure))
 
@@ -199,6 +204,14 @@ class Host:
         self._tell(self.ledger, index, row, action)
         return True
 
+    def nudge(self) -> bool:
+        """Ask for a sign of life, if it owes an answer; says whether it was asked."""
+        if self.ledger is None or self.process is None or not self.answering:
+            return False
+        nobody = np.empty(0, np.int32)
+        self._tell(self.ledger, nobody.astype(np.intp), nobody, nobody)
+        return True
+
     def hand_over(self) -> tuple[list[ArrivalsBody], list[Ending]]:
         """What came since the last time; it is the caller's now."""
         came, endings = self.came, self.endings
@@ -211,9 +224,7 @@ class Host:
 
     def stop(self, reason: str) -> None:
         """End the process and void what it played. Matches that ended before stay ended."""
-        if self.process is not None:
-            self.process.reap()
-            self.process = None
+        self.leave()
         self.came.clear()
         if self._standing is not None:
             self._give_up_replay(self._standing, reason)
@@ -226,6 +237,13 @@ class Host:
         if self._share is not None:
             self._share = self.ledger.unplayed
         self.ledger = None
+
+    def leave(self) -> None:
+        """End the process, if there is one."""
+        if self.process is not None:
+            self.process.reap()
+            self.process = None
+        self._share_nothing()
 
     def last_words(self) -> str:
         """Last line the host wrote to its log."""
@@ -240,7 +258,13 @@ class Host:
         ledger.actions(index)
         if self._transcript is not None:
             self._transcript.note(index, action)
-        self.process.write(encode_actions(row, action))
+        room = 0 if self._memory is None else self._memory.lend()
+        self.process.write(encode_actions(row, action, room))
+
+    def _share_nothing(self) -> None:
+        if self._memory is not None:
+            self._memory.close()
+        self._memory = None
 
     def _hello(self, body: memoryview) -> list[Event]:
         if self.ledger is not None:
@@ -252,6 +276,10 @@ class Host:
                 f"HELLO describes another game ({spec.name}) than before the restart ({self.spec.name})"
             )
         self.spec = self.spec or spec
+        if self._memory is not None and hello.memory:
+            self._memory.divide(self._setup.matches * spec.seats, spec.obs.nbytes)
+        else:
+            self._share_nothing()
         standing = self._standing
         resume = None if standing is None else standing.resumption()
         self.ledger = Ledger(self.spec, self._setup.matches, self._share, resume)
@@ -260,7 +288,10 @@ class Host:
         return [Greeted(self.index)]
 
     def _arrivals(self, ledger: Ledger, body: memoryview) -> list[Event]:
-        came = ledger.arrivals(body)
+        memory = self._memory
+        came = ledger.arrivals(body, None if memory is None else memory.next_rows)
+        if memory is not None and came.done:
+            memory.settle()
         if self._standing is not None and self._replay is not None:
             return self._replayed(ledger, self._standing, self._replay, came)
         if len(came.row):

@@ -6,6 +6,7 @@ import fcntl
 import os
 import signal
 import subprocess
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -25,7 +26,8 @@ class HostProcess:
     It dies with the thread that made it (PR_SET_PDEATHSIG): make it in a thread that lives as long as the fleet.
     """
 
-    def __init__(self, command: HostCommand, log_path: Path) -> None:
+    def __init__(self, command: HostCommand, log_path: Path, inherits: Sequence[int] = ()) -> None:
+        """`inherits`: descriptors that it finds open under the same numbers."""
         log_path.parent.mkdir(parents=True, exist_ok=True)
         self.name = Path(command.argv[0]).name
         with log_path.open("ab") as log:
@@ -38,6 +40,7 @@ class HostProcess:
                 cwd=command.cwd,
                 bufsize=0,
                 start_new_session=True,
+                pass_fds=inherits,
             )
         assert self._process.stdin is not None
         assert self._process.stdout is not None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import IntEnum
 from typing import Any, Literal, NamedTuple, TypeVar
 
@@ -26,7 +26,9 @@ MAX_BODY = 64 << 20  # bytes
 HEADER = struct.Struct("<HBBI")
 HEADER_BYTES = HEADER.size
 _COUNT = struct.Struct("<IB3x")
-_ACTIONS_HEAD = struct.Struct("<HBBII4x")  # header and count
+_ARRIVALS_HEAD = struct.Struct("<IBB2x")
+_ACTIONS_HEAD = struct.Struct("<HBBIII")  # the frame's header, too
+_PAGE = 4096  # rooms begin at multiples of it
 HOST_STAGES = frozenset({"wait", "simulate", "encode", "mask", "send"})  # that TIMES may name
 _I4, _U4, _F4, _U1 = np.dtype("<i4"), np.dtype("<u4"), np.dtype("<f4"), np.dtype("u1")
 
@@ -62,6 +64,7 @@ class Configure(msgspec.Struct, frozen=True):
     resume: Resumption | None = None  # not together with a schedule
     times_s: float | None = None  # say so often where the time went; None: never
     parts: int = 1  # in which to answer ACTIONS, if the host can; 1: all at once
+    memory: int | None = None  # descriptor of a file in which the host may leave rows, once ACTIONS lends it a room
     protocol: int = VERSION
 
 
@@ -82,6 +85,7 @@ class Hello(msgspec.Struct, frozen=True):
     layout: dict[str, Any] = {}  # Any: the game's own constants
     tables: dict[str, Table] = {}
     facts: dict[str, Any] = {}  # Any: for the log (versions, path of the simulator)
+    memory: bool = False  # it leaves rows where CONFIGURE's `memory` is
 
     def spec(self) -> GameSpec:
         """Raises ProtocolError where the numbers make no game."""
@@ -192,36 +196,49 @@ def encode_arrivals(
     return _frame(Kind.ARRIVALS, _COUNT.pack(len(row), done), *(_padded(column.tobytes()) for column in columns))
 
 
-def decode_arrivals(body: Bytes, actions: int, nbytes: int) -> ArrivalsBody:
-    """Views into the body, which the caller must not write to again."""
+def decode_arrivals(
+    body: Bytes, actions: int, nbytes: int, next_rows: Callable[[int], NDArray[np.uint8]] | None = None
+) -> ArrivalsBody:
+    """Views into the body, which the caller must not write to again. Observations that are not in it are asked for, by
+    their number [n, nbytes]; where nobody was lent memory for them, this is a ProtocolError."""
     if len(body) < 8:
         raise ProtocolError(f"ARRIVALS body has {len(body)} bytes, expected at least 8")
-    n, done = _COUNT.unpack_from(body)
+    n, done, elsewhere = _ARRIVALS_HEAD.unpack_from(body)
     mask = (actions + 7) // 8
     four = (4 * n + 7) & ~7
     legal_at = 8 + 3 * four + ((n + 7) & ~7)
     obs_at = legal_at + ((n * mask + 7) & ~7)
-    if len(body) != obs_at + n * nbytes:
-        expected = f"{obs_at + n * nbytes} for {n} rows of {nbytes} bytes and {actions} actions"
+    size = obs_at if elsewhere else obs_at + n * nbytes
+    if len(body) != size:
+        expected = f"{size} for {n} rows of {nbytes} bytes{' in memory' * elsewhere} and {actions} actions"
         raise ProtocolError(f"ARRIVALS body has {len(body)} bytes, expected {expected}")
-    if done > 1:
-        raise ProtocolError(f"ARRIVALS has done={done}, expected 0 or 1")
+    if done > 1 or elsewhere > 1:
+        raise ProtocolError(f"ARRIVALS has done={done} and elsewhere={elsewhere}, expected 0 or 1")
+    if elsewhere and next_rows is None:
+        raise ProtocolError("ARRIVALS has its rows in memory, and none was lent")
     return ArrivalsBody(
         np.ndarray((n,), _I4, body, 8),
         np.ndarray((n,), _U4, body, 8 + four),
         np.ndarray((n,), _F4, body, 8 + 2 * four),
         np.ndarray((n,), _U1, body, 8 + 3 * four),
         np.ndarray((n, mask), _U1, body, legal_at),
-        np.ndarray((n, nbytes), _U1, body, obs_at),
+        next_rows(n) if elsewhere and next_rows is not None else np.ndarray((n, nbytes), _U1, body, obs_at),
         bool(done),
     )
 
 
-def encode_actions(row: NDArray[np.int32], action: NDArray[np.int32]) -> bytes:
+def room_bytes(rows: int, nbytes: int) -> int:
+    """From the beginning of one room in shared memory to that of the next, for a host of so many rows."""
+    return -(-rows * nbytes // _PAGE) * _PAGE
+
+
+def encode_actions(row: NDArray[np.int32], action: NDArray[np.int32], room: int = 0) -> bytes:
+    """`room`: in shared memory, for the rows of the answer; 0: none."""
     rows, actions = np.asarray(row, _I4).tobytes(), np.asarray(action, _I4).tobytes()
     pad = bytes(-len(rows) % 8)
     size = 8 + 2 * (len(rows) + len(pad))
-    return b"".join((_ACTIONS_HEAD.pack(MAGIC, VERSION, Kind.ACTIONS, size, len(row)), rows, pad, actions, pad))
+    head = _ACTIONS_HEAD.pack(MAGIC, VERSION, Kind.ACTIONS, size, len(row), room)
+    return b"".join((head, rows, pad, actions, pad))
 
 
 def decode_actions(body: Bytes) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

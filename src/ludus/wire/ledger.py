@@ -11,7 +11,7 @@ What concerns one match is done without arrays.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,10 +68,10 @@ class Ledger:
         """(slot, number) of the matches that run."""
         return [(slot, number) for slot, number in enumerate(self._number) if number != _NONE]
 
-    def arrivals(self, body: Bytes) -> ArrivalsBody:
-        """Check an ARRIVALS frame and note whom the host waits for."""
+    def arrivals(self, body: Bytes, next_rows: Callable[[int], NDArray[np.uint8]] | None = None) -> ArrivalsBody:
+        """Check an ARRIVALS frame and note whom the host waits for; `next_rows` as for `decode_arrivals`."""
         self._must_owe("ARRIVALS")
-        came = decode_arrivals(body, self._spec.actions, self._spec.obs.nbytes)
+        came = decode_arrivals(body, self._spec.actions, self._spec.obs.nbytes, next_rows)
         if len(came.row):
             self._note(came)
             self._check_contents(came)

@@ -245,3 +245,38 @@ def test_stream_that_ends_within_a_frame_is_refused(keep: int, message: str) -> 
 def test_frame_that_would_be_too_big_is_not_sent() -> None:
     with pytest.raises(ProtocolError, match="allowed are"):
         frames.encode_error(frames.ErrorBody("x" * MAX_BODY, "internal"))
+
+
+def elsewhere(n: int) -> bytes:
+    """A body of ARRIVALS whose rows lie in memory."""
+    body = bytearray(body_of(arrivals(n)))
+    body[5] = 1
+    return bytes(body[: len(body) - n * NBYTES])
+
+
+def test_rows_in_memory_are_asked_for_by_their_number() -> None:
+    lie = np.arange(3 * NBYTES, dtype=np.uint8).reshape(3, NBYTES)
+    came = frames.decode_arrivals(elsewhere(3), SPEC.actions, NBYTES, lambda count: lie[:count])
+    sent = frames.decode_arrivals(body_of(arrivals(3)), SPEC.actions, NBYTES)
+    np.testing.assert_array_equal(came.obs, lie)
+    for one, other in zip(came[:5], sent[:5], strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_rows_in_memory_that_nobody_lent_are_refused() -> None:
+    with pytest.raises(ProtocolError, match="none was lent"):
+        frames.decode_arrivals(elsewhere(3), SPEC.actions, NBYTES)
+
+
+def test_rows_that_are_both_in_memory_and_sent_are_refused() -> None:
+    body = bytearray(body_of(arrivals(3)))
+    body[5] = 1
+    with pytest.raises(ProtocolError, match="3 rows of 16 bytes in memory"):
+        frames.decode_arrivals(bytes(body), SPEC.actions, NBYTES, lambda count: np.zeros((count, NBYTES), np.uint8))
+
+
+def test_actions_name_the_room_for_the_answer() -> None:
+    row, action = np.array([4, 2], np.int32), np.array([1, 0], np.int32)
+    body = body_of(frames.encode_actions(row, action, 3))
+    assert struct.unpack_from("<II", body) == (2, 3)
+    assert [column.tolist() for column in frames.decode_actions(body)] == [[4, 2], [1, 0]]

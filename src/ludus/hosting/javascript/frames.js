@@ -157,6 +157,7 @@ class ArrivalStage {
 		this.legal = new Uint8Array(rows * maskBytes);
 		this.obs = new Uint8Array(rows * obsBytes);
 		this.masks = Array.from({ length: rows }, (_, i) => this.legal.subarray(i * maskBytes, (i + 1) * maskBytes));
+		this.leave = null; // leaves observations in shared memory: bytes in, whether there was room out
 	}
 
 	nextMask() {
@@ -175,7 +176,10 @@ class ArrivalStage {
 		this.opens[i] = opens ? 1 : 0;
 	}
 
-	/** Append an ARRIVALS frame with everything staged and empty the stage; its observations are sent from here. */
+	/**
+	 * Append an ARRIVALS frame with everything staged and empty the stage. Its observations are left in shared memory, or
+	 * sent from here.
+	 */
 	flush(writer, done) {
 		const n = this.count;
 		const matchAt = aligned(8 + 4 * n);
@@ -184,11 +188,14 @@ class ArrivalStage {
 		const legalAt = aligned(opensAt + n);
 		const obsAt = aligned(legalAt + n * this.maskBytes);
 		const obs = this.obs.subarray(0, n * this.obsBytes);
-		const body = writer.open(KIND.ARRIVALS, obsAt + obs.length, obs.length);
+		const isElsewhere = n > 0 && this.leave !== null && this.leave(obs);
+		const lent = isElsewhere ? 0 : obs.length;
+		const body = writer.open(KIND.ARRIVALS, obsAt + lent, lent);
 		const out = writer.buffer;
 		out.fill(0, body, body + obsAt);
 		out.writeUInt32LE(n, body);
 		out[body + 4] = done ? 1 : 0;
+		out[body + 5] = isElsewhere ? 1 : 0;
 		for (let i = 0; i < n; i++) {
 			out.writeInt32LE(this.row[i], body + 8 + 4 * i);
 			out.writeUInt32LE(this.match[i], body + matchAt + 4 * i);
@@ -196,12 +203,12 @@ class ArrivalStage {
 			out[body + opensAt + i] = this.opens[i];
 		}
 		out.set(this.legal.subarray(0, n * this.maskBytes), body + legalAt);
-		if (n > 0) writer.lend(obs);
+		if (lent > 0) writer.lend(obs);
 		this.count = 0;
 	}
 }
 
-/** {rows, actions} of an ACTIONS body; ranges are the caller's to check. */
+/** {rows, actions, room} of an ACTIONS body; ranges are the caller's to check. */
 function decodeActions(body) {
 	if (body.length < 8) throw new ProtocolError(`ACTIONS has ${body.length} bytes, its head alone takes 8`);
 	const n = body.readUInt32LE(0);
@@ -216,7 +223,7 @@ function decodeActions(body) {
 		rows[i] = body.readInt32LE(8 + 4 * i);
 		actions[i] = body.readInt32LE(actionAt + 4 * i);
 	}
-	return { rows, actions };
+	return { rows, actions, room: body.readUInt32LE(4) };
 }
 
 /** The checked CONFIGURE message. */
@@ -254,9 +261,11 @@ function decodeConfigure(body) {
 	}
 	const timesS = message.times_s ?? null;
 	expect(timesS === null || (Number.isFinite(timesS) && timesS > 0), 'times_s must be null or seconds');
+	const memory = message.memory ?? null;
+	expect(memory === null || isCount(memory), 'memory must be null or a descriptor');
 	const { matches, options, seed, parts = 1 } = message;
 	expect(isCount(parts) && parts >= 1, 'parts must be at least 1');
-	return { matches, options, seed, schedule, resume, timesS, parts, keepLog: !!message.keep_log };
+	return { matches, options, seed, schedule, resume, timesS, parts, memory, keepLog: !!message.keep_log };
 }
 
 function aligned(offset) {

@@ -36,7 +36,7 @@ class SlotHost {
 		if (timesS !== null) this.clock = new StageClock(timesS, this.timedOf);
 	}
 
-	/** {rows, actions} of an ACTIONS frame. */
+	/** {rows, actions, room} of an ACTIONS frame. */
 	choices(body) {
 		if (!this.slots) throw new ProtocolError('ACTIONS came before CONFIGURE');
 		return decodeActions(body);

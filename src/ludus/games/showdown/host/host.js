@@ -5,6 +5,7 @@
 
 const { answerFrames } = require('../../../hosting/javascript/blocking.js');
 const { HostError, ProtocolError, decodeConfigure } = require('../../../hosting/javascript/frames.js');
+const { RowMemory } = require('../../../hosting/javascript/memory.js');
 const { leave } = require('../../../hosting/javascript/process.js');
 const { SlotHost } = require('../../../hosting/javascript/slots.js');
 const { battleHost } = require('./hosting.js');
@@ -23,13 +24,15 @@ class Host extends battleHost(SlotHost) {
 		this.timedOf = TIMED_OF;
 		this.due = []; // slots whose battles have run and whose rows are not staged
 		this.keepingShapes = null;
+		this.memory = null; // where rows are left; null: all are sent
 	}
 
 	/** Answer CONFIGURE with HELLO and the opening arrivals. */
 	configure(body) {
 		const message = decodeConfigure(body);
-		this.prepare(message, setUp(this.simRoot, message.options, message.keepLog));
-		const { matches, resume } = message;
+		this.prepare(message, setUp(this.simRoot, message.options, message.keepLog), { memory: message.memory !== null });
+		const { matches, resume, memory } = message;
+		if (memory !== null) this.leaveRowsIn(memory);
 		this.flushAfter = Math.ceil(matches / message.parts);
 		for (let slot = 0; slot < matches; slot++) {
 			this.openNext(slot, resume ? resume.open[slot] : null);
@@ -39,9 +42,15 @@ class Host extends battleHost(SlotHost) {
 		this.finish();
 	}
 
+	leaveRowsIn(descriptor) {
+		this.memory = new RowMemory(descriptor, this.stage.capacity, this.stage.obsBytes);
+		this.stage.leave = bytes => this.memory.leave(bytes);
+	}
+
 	/** Answer ACTIONS with what they lead to. */
 	act(body) {
-		const { rows, actions } = this.choices(body);
+		const { rows, actions, room } = this.choices(body);
+		if (this.memory !== null) this.memory.enter(room);
 		this.keepingShapes(() => this.advanceAll(rows, actions));
 		this.finish();
 	}

@@ -12,12 +12,13 @@ const battleHost = Base => class BattleHost extends Base {
 		this.simRoot = simRoot;
 	}
 
-	/** Take a CONFIGURE message in and say HELLO; `setup` is what its options lead to, by `setUp`. */
-	prepare(message, setup) {
+	/** Take a CONFIGURE message in and say HELLO, with `more` in it; `setup` is what its options lead to, by `setUp`. */
+	prepare(message, setup, more = {}) {
 		this.setup = setup;
 		const { size: actions, maskBytes } = setup.actionSet;
 		const obsBytes = setup.observer.nbytes;
-		this.prepareSlots(message, { seats: SEATS, actions, maskBytes, obsBytes, hello: hello(setup) });
+		const said = { ...hello(setup), ...more };
+		this.prepareSlots(message, { seats: SEATS, actions, maskBytes, obsBytes, hello: said });
 		setup.clock = this.clock;
 	}
 };
