@@ -111,7 +111,8 @@ class HostFleet:
         the same actions always give the same arrivals. Raises FleetError when no host is left.
         """
         end_s = time.monotonic() + timeout_s
-        waits = not self._ready(wait_all) and any(host.owes for host in self._hosts)
+        # where the supervisor waits for nobody, nothing comes: look whether a host is left before time passes
+        waits = not self._ready(wait_all) and self._supervisor.wake_s is not None
         self._pump(end_s if waits else 0.0)
         while not self._ready(wait_all):
             self._check_hosts_are_left()

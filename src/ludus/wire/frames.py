@@ -128,6 +128,9 @@ class EndingHead(msgspec.Struct, frozen=True):
     out: list[int] = []  # of a truncated match: seats for which it had ended before
 
 
+_ENDINGS = msgspec.json.Decoder(EndingHead)  # they come often enough to be made ready for
+
+
 class ErrorBody(msgspec.Struct, frozen=True):
     message: str
     kind: Literal["configuration", "match", "internal"]
@@ -268,7 +271,7 @@ def decode_ending(body: Bytes, seats: int, nbytes: int) -> tuple[EndingHead, NDA
     obs_at = 8 + _aligned(size)
     if len(body) < obs_at:
         raise ProtocolError(f"ENDING body has {len(body)} bytes, expected at least {obs_at}")
-    head = _json(memoryview(body)[8 : 8 + size], EndingHead, "ENDING")
+    head = _json(memoryview(body)[8 : 8 + size], _ENDINGS, "ENDING")
     if len(head.score) != seats or len(head.reward) != seats:
         raise ProtocolError(
             f"ENDING has {len(head.score)} scores and {len(head.reward)} rewards, expected {seats} each"
@@ -314,9 +317,9 @@ def encode_stop() -> bytes:
 T = TypeVar("T")
 
 
-def _json(body: Bytes, type_: type[T], name: str) -> T:
+def _json(body: Bytes, kind: type[T] | msgspec.json.Decoder[T], name: str) -> T:
     try:
-        return msgspec.json.decode(body, type=type_)
+        return kind.decode(body) if isinstance(kind, msgspec.json.Decoder) else msgspec.json.decode(body, type=kind)
     except msgspec.DecodeError as error:
         raise ProtocolError(f"{name} is not what it should be: {error}") from error
 

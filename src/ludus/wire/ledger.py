@@ -21,6 +21,7 @@ from ludus.spec import GameSpec, ObsSpec
 from ludus.wire.frames import ArrivalsBody, Bytes, EndingHead, ErrorBody, Resumption, decode_arrivals, decode_ending
 
 _NONE = -1
+_NO_MATCH = 2**32 - 1  # of the type that numbers come in; no host gets that far
 _LARGEST = float(np.finfo(np.float32).max)
 
 
@@ -43,7 +44,7 @@ class Ledger:
         self._actual = bits.view(self._word)  # bits of a mask that mean something
         self._floats = float_ranges(spec.obs)
         self._asked = np.zeros(matches * spec.seats, np.bool_)  # the host waits for this row
-        self._seen = np.full(matches * spec.seats, _NONE, np.int64)  # match in which the row was last asked
+        self._seen = np.full(matches * spec.seats, _NO_MATCH, np.uint32)  # in which the row was last asked
         self._number = [_NONE] * matches  # match that runs in the slot
         self._all_below = 0 if resume is None else resume.following  # every number below has been used ...
         self._used: set[int] = set()  # ... and these above
@@ -206,7 +207,7 @@ class Ledger:
         self._running.pop(self._number[slot], None)
         self._number[slot] = _NONE
         first = slot * self._seats
-        self._seen[first : first + self._seats] = _NONE
+        self._seen[first : first + self._seats] = _NO_MATCH
         lapsed = [row for row in range(first, first + self._seats) if self._asked[row]]
         if lapsed:
             self._asked[lapsed] = False
@@ -219,7 +220,7 @@ class Ledger:
             choosable = np.bitwise_or.reduce(choosable, axis=1)
         if 0 in choosable.astype(np.bool_).tobytes():
             raise ProtocolError(f"row {came.row[choosable.ravel() == 0][0]} has an empty mask")
-        if not math.isfinite(sum(came.reward.tolist())):  # no sum of so few float32 leaves a double's range
+        if 0 in np.isfinite(came.reward).tobytes():
             raise ProtocolError(f"row {came.row[~np.isfinite(came.reward)][0]} has a reward that is not finite")
         if self._floats:
             self._check_floats(came.obs, "an observation")

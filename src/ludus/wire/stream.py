@@ -38,7 +38,10 @@ class FrameReader:
 
     def space(self) -> memoryview:
         """Where the next bytes belong: room for the rest of the current frame, and mostly for more."""
-        if self._start + self._size > len(self._chunk) or self._start == self._end:
+        if self._start == self._end:
+            self._start = self._end = (self._end + 7) & ~7  # a body that begins elsewhere is copied
+        room = len(self._chunk) - self._start
+        if room < self._size or room < self._usual // 2:
             self._begin_chunk()
         return self._chunk[self._end :]
 
@@ -82,7 +85,7 @@ class FrameReader:
 
     def _begin_chunk(self) -> None:
         """Leave the chunk to the bodies that were cut from it, and take what has come of the current frame along."""
-        begun = self._chunk[self._start : self._end]
+        begun = self._chunk[self._start : self._end]  # nothing, where both are behind its end
         # np.empty, unlike bytearray, does not touch the memory
         self._chunk = np.empty(max(self._usual, HEADER_BYTES + self._size), np.uint8).data
         self._start, self._end = HEADER_BYTES, HEADER_BYTES + len(begun)  # the body begins at 16

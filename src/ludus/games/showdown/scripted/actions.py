@@ -109,15 +109,14 @@ class Dice:
     def __init__(self, spec: GameSpec, seed: int) -> None:
         generator = np.random.default_rng(seed)
         self._weights = generator.integers(0, 2**64, spec.obs.nbytes // 8, dtype=np.uint64) | np.uint64(1)
-        self._salt = generator.integers(0, 2**64, dtype=np.uint64)
-        self._steps = STEP * np.arange(1, MOST_DICE + 1, dtype=np.uint64)
+        salt = generator.integers(0, 2**64, dtype=np.uint64)
+        self._steps = STEP * np.arange(1, MOST_DICE + 1, dtype=np.uint64) + salt
 
     def throw(self, arrivals: Arrivals, count: int) -> NDArray[np.float64]:
         """Uniform in [0, 1), [n, count]."""
         words = np.ascontiguousarray(arrivals.obs).view(np.uint64)
         seen: NDArray[np.uint64] = words.dot(self._weights)
         seen += arrivals.match.view(np.uint64) * MATCH_STEP
-        seen += self._salt
         numbered: NDArray[np.uint64] = seen[:, None] + self._steps[:count]
         numbered ^= numbered >> MIX_SHIFTS[0]
         numbered *= MIX_FACTORS[0]
