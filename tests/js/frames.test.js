@@ -161,6 +161,25 @@ test('observations that were left in shared memory are not in the frame', () => 
 	assert.deepEqual([...elsewhere.subarray(8)], [...sent.subarray(8, -8)]);
 });
 
+test('observations may be left before their frame is made, and only where there is room', () => {
+	for (const hasRoom of [true, false]) {
+		const stage = new ArrivalStage(4, 1, 8);
+		const left = [];
+		stage.leave = bytes => hasRoom && left.push(...bytes) > 0;
+		for (const row of [0, 1, 2]) {
+			stage.obs.fill(row + 1, stage.nextObsOffset(), stage.nextObsOffset() + 8);
+			stage.add(row, 5, 0, false);
+			stage.leaveEarly(2);
+		}
+		const [[, body]] = readAll(written(writer => stage.flush(writer, true)), 99);
+		const rows = [1, 2, 3].flatMap(value => Array(8).fill(value));
+		assert.equal(body.readUInt32LE(0), 3);
+		assert.equal(body[5], hasRoom ? 1 : 0);
+		assert.deepEqual(hasRoom ? left : [...body.subarray(-24)], rows);
+		assert.equal(stage.nextObsOffset(), 0);
+	}
+});
+
 test('rows are left one after the other in the room of their answer', () => {
 	const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'ludus-memory-'));
 	try {
