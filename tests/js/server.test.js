@@ -440,6 +440,16 @@ test('private messages of any shape are passed over while a challenge is out', a
 	assert.deepEqual(pair.accounts[1].said, []);
 });
 
+test('a challenge goes on when the server says that the room of an earlier battle is gone', async () => {
+	const { pair, told } = await connectedPair();
+	const match = aMatch(1);
+	pair.start(match);
+	const [{ name }] = pair.accounts;
+	global(pair.accounts[0], `|pm| ${name}| ${name}|/error The room 'battle-gen1randombattle-7' does not exist.`);
+	assert.deepEqual(told.failed, []);
+	assert.equal(pair.starting, match);
+});
+
 test('a format that the server turns down ends the host, for no match could begin', async () => {
 	const { pair, told } = await connectedPair();
 	pair.start(aMatch(1));
@@ -526,6 +536,23 @@ test('a choice that a lost connection swallowed is made again in the battle that
 		for (const seat of [0, 1]) say(seat, request(seat, 4 + seat));
 		assert.equal(stage.count, 2);
 		assert.deepEqual([match.turn, match.decisions, match.fault], [2, [1, 1], null]);
+	} finally {
+		mock.timers.reset();
+	}
+});
+
+test('nothing is said in the room of a battle that the server does not bring back', async () => {
+	mock.timers.enable({ apis: ['setTimeout'] });
+	try {
+		const { pair, told, match, stage } = await cutPair();
+		pair.accounts[1].lose();
+		mock.timers.tick(500);
+		await settled();
+		const before = pair.accounts.map(account => account.said.length);
+		for (const seat of [0, 1]) pair.say(match, seat, match.act(seat, 1, stage, 0));
+		mock.timers.tick(5000);
+		assert.deepEqual(told.failed, [[match, 'the connection to the server was lost']]);
+		assert.deepEqual(pair.accounts.map(account => account.said.length), before);
 	} finally {
 		mock.timers.reset();
 	}

@@ -19,6 +19,8 @@ const PASSING = new RegExp([
 	'was not found', 'Maybe they accepted',
 ].join('|'));
 const RESTARTING = /server is restarting/i;
+// What was said in a room that is gone, not the challenge.
+const GONE = /room\b.* does not exist|must be used in a chat room/i;
 const UNPLAYABLE = /selected format is invalid/i;
 
 class Pair {
@@ -129,6 +131,7 @@ class Pair {
 
 	/** The challenge that is out was refused: make it again later, or give the match up. */
 	refuse(why) {
+		if (GONE.test(why)) return;
 		const match = this.starting;
 		this.isRestarting = RESTARTING.test(why);
 		if (this.isRestarting) for (const waiting of [...this.queue, match]) this.events.delay(waiting);
@@ -176,8 +179,9 @@ class Pair {
 		this.accounts[seat].send('', `/leave ${room}`);
 	}
 
+	/** An account that is not back in the room says it when it is: `unheard`. */
 	say(match, seat, text) {
-		this.accounts[seat].send(match.room, text);
+		if (!this.absent[seat].has(match.room)) this.accounts[seat].send(match.room, text);
 	}
 
 	/** The match is over for this host, its battle perhaps not yet. */
@@ -190,7 +194,7 @@ class Pair {
 			this.left.add(match.room);
 			if (this.left.size > LEFT_KEPT) this.left.delete(this.left.values().next().value);
 			for (const [seat, battle] of match.battles.entries()) {
-				if (battle === null) continue;
+				if (battle === null || this.absent[seat].has(match.room)) continue;
 				if (battle.ended) this.accounts[seat].send('', `/leave ${match.room}`);
 				else this.quit(seat, match.room);
 			}
@@ -236,12 +240,11 @@ class Pair {
 
 	/** The server did not bring the account back: it has been restarted, or the battle is over. */
 	giveUpAbsent(seat) {
-		const rooms = [...this.absent[seat]];
-		this.absent[seat].clear();
-		for (const room of rooms) {
+		for (const room of this.absent[seat]) {
 			const match = this.rooms.get(room);
 			if (match !== undefined) this.fail(match, passing('match', LOST));
 		}
+		this.absent[seat].clear();
 	}
 
 	later(act) {
