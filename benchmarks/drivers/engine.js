@@ -64,7 +64,7 @@ class Bare {
 /** The host's own matches, run and staged in its order, as for a frame that is never sent. */
 class Ceiling {
   constructor(simRoot, hostRoot, format, matches) {
-    const { Host, RUN_TOGETHER } = require(path.join(hostRoot, 'host.js'));
+    const { Host, LEFT_TOGETHER, RUN_TOGETHER } = require(path.join(hostRoot, 'host.js'));
     const { Match } = require(path.join(hostRoot, 'matches.js'));
     const { ArrivalStage } = require(path.join(hostRoot, '../../../hosting/javascript/frames.js'));
     const host = new Host(simRoot, () => {});
@@ -82,6 +82,8 @@ class Ceiling {
     this.actions = new Int32Array(matches * SEATS.length);
     this.due = []; // slots whose battles have run and whose rows are not staged
     this.runTogether = RUN_TOGETHER;
+    this.leftTogether = LEFT_TOGETHER;
+    this.stage.leave = () => true; // where the host writes them, into shared memory
     this.matches = Array.from({ length: matches }, (_, slot) => this.open(slot));
   }
 
@@ -99,7 +101,7 @@ class Ceiling {
       rows[i] = stage.row[i];
       actions[i] = randomBit(stage.masks[i]);
     }
-    stage.count = 0;
+    stage.count = stage.left = 0;
     return count;
   }
 
@@ -119,6 +121,7 @@ class Ceiling {
     const { matches, stage, due } = this;
     for (const slot of due) {
       matches[slot].collect(stage);
+      stage.leaveEarly(this.leftTogether);
       if (!matches[slot].ending) continue;
       this.finished++;
       matches[slot] = this.open(slot);

@@ -159,4 +159,4 @@ function main() {
 
 if (require.main === module) main();
 
-module.exports = { Host, RUN_TOGETHER, TIMED_OF };
+module.exports = { Host, LEFT_TOGETHER, RUN_TOGETHER, TIMED_OF };
