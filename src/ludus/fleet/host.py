@@ -156,7 +156,7 @@ class Host:
         self._played = False
         command = self._setup.command
         named = replace(command, env={**command.env, "LUDUS_HOST": str(self.index)})
-        self._memory = RowMemory() if RowMemory.available else None
+        self._memory = RowMemory.offered()
         shared = None if self._memory is None else self._memory.descriptor
         self.process = HostProcess(named, self.log_path, () if shared is None else (shared,))
         configure = Configure(

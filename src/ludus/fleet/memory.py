@@ -25,9 +25,9 @@ NO_ROOM = 0  # rooms are numbered from 1
 
 
 class RowMemory:
-    """Of one process of a host. Needs Linux; `available` says whether it is there."""
+    """Of one process of a host."""
 
-    available = hasattr(os, "memfd_create")
+    available = hasattr(os, "memfd_create")  # Linux has it
 
     def __init__(self) -> None:
         self.descriptor = os.memfd_create("ludus-rows", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
@@ -37,15 +37,26 @@ class RowMemory:
         self._kept = 0  # rows in the room of the answer under way
         self._nbytes = 0
 
+    @classmethod
+    def offered(cls) -> RowMemory | None:
+        """None where the system has no such files, or does not give one."""
+        try:
+            return cls() if cls.available else None
+        except OSError:
+            return None
+
     def divide(self, rows: int, nbytes: int) -> None:
         """Make rooms for so many rows, now that the host has said how long they are. Too much: there will be none."""
         size = room_bytes(rows, nbytes)
         if not 0 < size * ROOMS <= MOST_BYTES:
             return
-        os.ftruncate(self.descriptor, size * ROOMS)
-        # a file that a host could shorten would end the process that reads from it
-        fcntl.fcntl(self.descriptor, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
-        whole = mmap.mmap(self.descriptor, size * ROOMS)
+        try:
+            os.ftruncate(self.descriptor, size * ROOMS)
+            # a file that a host could shorten would end the process that reads from it
+            fcntl.fcntl(self.descriptor, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
+            whole = mmap.mmap(self.descriptor, size * ROOMS)
+        except OSError:
+            return  # more than this process may have
         self._rooms = [np.frombuffer(whole, np.uint8, rows * nbytes, size * room) for room in range(ROOMS)]
         self._untouched = sys.getrefcount(self._rooms[0])
         self._nbytes = nbytes

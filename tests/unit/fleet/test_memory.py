@@ -101,3 +101,20 @@ def test_rows_too_large_to_share_are_sent() -> None:
     memory.divide(ROWS, MOST_BYTES // ROWS)
     assert memory.lend() == 0
     memory.close()
+
+
+def refused(*_: object) -> int:
+    raise OSError(1, "not permitted")
+
+
+def test_a_system_that_gives_no_memory_is_done_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "memfd_create", refused)
+        assert RowMemory.offered() is None
+    memory = RowMemory.offered()
+    assert memory is not None
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "ftruncate", refused)
+        memory.divide(ROWS, NBYTES)
+    assert memory.lend() == 0
+    memory.close()
