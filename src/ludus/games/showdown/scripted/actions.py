@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from ludus.errors import HostError
 from ludus.spec import GameSpec
-from ludus.types import Arrivals
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.intp]
@@ -90,49 +89,3 @@ def some(flags: Bools, axis: int | tuple[int, ...]) -> Bools:
 def _best_of(scores: Floats, legal: Bools) -> NDArray[np.int32]:
     best: Ints = np.where(legal, scores, np.float32(-np.inf)).argmax(1)
     return best.astype(np.int32)
-
-
-# splitmix64's own step, and an odd number for matches: no two (match, number) share a state
-STEP, MATCH_STEP = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1342543DE82EF95)
-MIX_SHIFTS = np.uint64(30), np.uint64(27), np.uint64(31)
-MIX_FACTORS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-SPARE_BITS = np.uint64(64 - 53)  # of a draw, which a double cannot hold
-MOST_DICE = 6  # numbers at a throw: one for each Pokemon of a team
-
-
-class Dice:
-    """Random numbers made of the seed, the match and what a row sees: splitmix64, whose state is their hash.
-
-    They do not depend on which rows arrive together, so a list of scheduled matches is played the same on any machine.
-    """
-
-    def __init__(self, spec: GameSpec, seed: int) -> None:
-        generator = np.random.default_rng(seed)
-        self._weights = generator.integers(0, 2**64, spec.obs.nbytes // 8, dtype=np.uint64) | np.uint64(1)
-        salt = generator.integers(0, 2**64, dtype=np.uint64)
-        self._steps = STEP * np.arange(1, MOST_DICE + 1, dtype=np.uint64) + salt
-
-    def throw(self, arrivals: Arrivals, count: int) -> NDArray[np.float64]:
-        """Uniform in [0, 1), [n, count]."""
-        words = np.ascontiguousarray(arrivals.obs).view(np.uint64)
-        seen: NDArray[np.uint64] = words.dot(self._weights)
-        seen += arrivals.match.view(np.uint64) * MATCH_STEP
-        numbered: NDArray[np.uint64] = seen[:, None] + self._steps[:count]
-        numbered ^= numbered >> MIX_SHIFTS[0]
-        numbered *= MIX_FACTORS[0]
-        numbered ^= numbered >> MIX_SHIFTS[1]
-        numbered *= MIX_FACTORS[1]
-        numbered ^= numbered >> MIX_SHIFTS[2]
-        numbered >>= SPARE_BITS
-        return numbered.astype(np.float64) * 2.0**-53
-
-
-def any_legal(legal: Bools, uniform: NDArray[np.float64]) -> NDArray[np.int32]:
-    """One legal action a row, all equally likely, picked by a uniform number [n]."""
-    flat = legal.ravel().nonzero()[0]
-    row_at = np.arange(0, legal.size + 1, legal.shape[1])
-    first = flat.searchsorted(row_at)  # of each row's, among all that are legal
-    row_at, first, counts = row_at[:-1], first[:-1], first[1:] - first[:-1]
-    picked = (uniform * counts).astype(np.intp)  # below counts: 1 - 2**-53 times an integer is not rounded up to it
-    taken: Ints = flat[first + picked] - row_at
-    return taken.astype(np.int32)

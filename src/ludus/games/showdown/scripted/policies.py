@@ -10,7 +10,8 @@ from abc import ABC, abstractmethod
 import numpy as np
 from numpy.typing import NDArray
 
-from ludus.games.showdown.scripted.actions import TEAM, ActionMap, Bools, Dice, Floats, any_legal, some
+from ludus.games.showdown.scripted.actions import TEAM, ActionMap, Bools, Floats, some
+from ludus.games.showdown.scripted.dice import Dice
 from ludus.games.showdown.scripted.estimates import damage
 from ludus.games.showdown.scripted.reading import Moves, Reader, Scene
 from ludus.spec import GameSpec
@@ -28,7 +29,7 @@ class RandomPolicy:
         self._dice = Dice(spec, seed)
 
     def act(self, arrivals: Arrivals) -> Choices:
-        return chosen(any_legal(arrivals.legal, self._dice.throw(arrivals, 1)[:, 0]))
+        return chosen(self._dice.any_legal(arrivals))
 
 
 class ScoringPolicy(ABC):
@@ -50,7 +51,7 @@ class ScoringPolicy(ABC):
 
     def throw(self, arrivals: Arrivals) -> Floats:
         """Uniform in [0, 1), one for each Pokemon of the team [n, 6]."""
-        return self._dice.throw(arrivals, TEAM).astype(np.float32)
+        return self._dice.throw(arrivals, TEAM)
 
     def act(self, arrivals: Arrivals) -> Choices:
         actions = self.actions
