@@ -7,10 +7,11 @@ import math
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -321,17 +322,22 @@ class HostFleet:
         return self._scheduled and not any(host.unplayed for host in self._hosts)
 
     def _collect(self) -> Arrivals:
-        taken: list[tuple[Host, ArrivalsBody]] = []
+        row: list[NDArray[np.int32]] = []
+        match: list[NDArray[np.int64]] = []
+        bodies: list[ArrivalsBody] = []
         endings: list[Ending] = []
         for host in self._hosts:
+            if not host.came and not host.endings:
+                continue
             came, ended = host.hand_over()
-            taken += [(host, body) for body in came]
+            for body in came:
+                row.append(body.row + host.index * self._span)
+                match.append(host.match_ids(body.match))
+            bodies += came
             endings += ended
-        if not taken:
-            return replace(self._nothing, endings=tuple(endings))
-        row = [body.row + host.index * self._span for host, body in taken]
-        match = [host.match_ids(body.match) for host, body in taken]
-        return gathered(row, match, [body for _, body in taken], endings, self.spec.actions)
+        if not bodies:
+            return msgspec.structs.replace(self._nothing, endings=tuple(endings))
+        return gathered(row, match, bodies, endings, self.spec.actions)
 
     def _given_up(self) -> list[Host]:
         return [host for host in self._hosts if self._supervisor.phase(host.index) is Phase.GIVEN_UP]

@@ -345,13 +345,12 @@ class Host:
             self._replay.lose(head.slot)
             return []
         self._lost_in_a_row = 0
-        score, reward = np.array((head.score, head.reward), np.float32)
         self.endings.append(
             Ending(
                 self._lineage + head.number,
                 self._rows(head.slot),
-                score,
-                reward,
+                np.array(head.score, np.float32),
+                np.array(head.reward, np.float32),
                 head.truncated,
                 head.seed,
                 head.facts,

@@ -12,7 +12,8 @@ class Transcript:
     def __init__(self, rows: int) -> None:
         self._rows = rows
         self._choice = np.zeros(ROOM * rows, np.int32)  # [choices, rows], flat: one index is cheaper than two
-        self._at = np.arange(rows)  # where the next choice of each row goes
+        self._first = np.arange(rows)  # where the first choice of each row goes
+        self._at = self._first.copy()  # where its next one goes
 
     def note(self, row: NDArray[np.intp], action: NDArray[np.int32]) -> None:
         """These rows, each at most once, have chosen."""
@@ -26,7 +27,7 @@ class Transcript:
 
     def forget(self, rows: slice) -> None:
         """The match of these rows is over."""
-        self._at[rows] %= self._rows
+        self._at[rows] = self._first[rows]
 
     def columns(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """(choices of each row, all choices row after row)."""

@@ -171,10 +171,11 @@ class Ledger:
             )
         at = opens.find(1)
         while at >= 0:
-            number, slot = int(match[at]), int(row[at]) // self._seats
+            number, opened = match.item(at), row.item(at)
+            slot = opened // self._seats
             if self._number[slot] != number:
                 self._open(slot, number)
-            self._seen[row[at]] = number
+            self._seen[opened] = number
             at = opens.find(1, at + 1)
 
     def _open(self, slot: int, number: int) -> None:
@@ -207,12 +208,14 @@ class Ledger:
         self._running.pop(self._number[slot], None)
         self._number[slot] = _NONE
         first = slot * self._seats
-        self._seen[first : first + self._seats] = _NO_MATCH
-        lapsed = [row for row in range(first, first + self._seats) if self._asked[row]]
-        if lapsed:
-            self._asked[lapsed] = False
-            self.waiting -= len(lapsed)
-        return lapsed
+        rows = slice(first, first + self._seats)
+        self._seen[rows] = _NO_MATCH
+        asked = self._asked[rows].tobytes()
+        if 1 not in asked:
+            return []
+        self._asked[rows] = False
+        self.waiting -= asked.count(1)
+        return [first + seat for seat, flag in enumerate(asked) if flag]
 
     def _check_contents(self, came: ArrivalsBody) -> None:
         choosable = came.legal.view(self._word) & self._actual

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 import sys
 from collections.abc import Mapping
 
+import msgspec
 import numpy as np
 import pytest
 import torch
@@ -134,7 +134,7 @@ def test_other_weights_are_played_with_without_a_capture(case: str, bf16: bool) 
     spec, config = CASES[case]
     lane = CountingLane(device())
     by_graph, other = player(spec, config, lane, bf16=bf16), player(spec, config, EagerLane(device()), bf16=bf16)
-    came = dataclasses.replace(arrivals(spec, 30, seed=1), opens=np.ones(30, np.bool_))
+    came = msgspec.structs.replace(arrivals(spec, 30, seed=1), opens=np.ones(30, np.bool_))
     before = by_graph.act(came)
     vector = other.weights.numpy() * 0.7
     for policy in (by_graph, other):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 from collections.abc import Callable
 
+import msgspec
 import numpy as np
 import pytest
 import torch
@@ -298,7 +298,7 @@ def test_rows_remember_on_a_lane_what_they_remember_without_one(kind: str) -> No
     random = np.random.default_rng(1)
     for at in range(12):
         rows = np.sort(random.permutation(40 if at > 6 else 20)[: random.integers(1, 20)]).astype(np.int32)
-        came = dataclasses.replace(arrivals(len(rows), seed=at), row=rows, opens=random.random(len(rows)) < 0.2)
+        came = msgspec.structs.replace(arrivals(len(rows), seed=at), row=rows, opens=random.random(len(rows)) < 0.2)
         mine, other = ours.act(came), theirs.act(came)
         assert_same(mine, other)
         assert mine.memory is not None
@@ -324,7 +324,7 @@ def test_padding_changes_what_no_row_remembers() -> None:
         ours.act(arrivals(5))
         np.testing.assert_array_equal(ours.states.take(kept[5:]), remembered[5:])
         assert not np.array_equal(ours.states.take(kept[:5]), remembered[:5])
-    ours.act(dataclasses.replace(arrivals(3), row=np.array([50, 51, 99], np.int32)))
+    ours.act(msgspec.structs.replace(arrivals(3), row=np.array([50, 51, 99], np.int32)))
     np.testing.assert_array_equal(ours.states.take(kept[5:]), remembered[5:])
     assert not ours.states.take(np.arange(60, 99)).any()
 
@@ -334,7 +334,7 @@ def test_rows_past_the_room_for_states_make_more_and_graphs_are_captured_anew() 
     ours, theirs = pair(PolicyConfig(memory=MemoryConfig(kind="lstm", width=8)), "mlp", lane)
     for first in (0, 0, 100, 100):
         came = arrivals(4)
-        came = dataclasses.replace(came, row=came.row + np.int32(first))
+        came = msgspec.structs.replace(came, row=came.row + np.int32(first))
         assert_same(ours.act(came), theirs.act(came))
     assert lane.captures == 2
 
