@@ -58,7 +58,11 @@ def main() -> None:
     with ExitStack() as running:
         contest.start([*contestants.values(), memory], running)
         contest.run_interleaved(
-            contestants.values(), repeats=chosen.repeats, warm_up_s=chosen.warm_up, seconds=chosen.seconds
+            contestants.values(),
+            repeats=chosen.repeats,
+            warm_up_s=chosen.warm_up,
+            seconds=chosen.seconds,
+            parts=chosen.parts,
         )
         memory.samples.append(memory.measure(chosen.seconds))
     rows = {name: _row(each) for name, each in contestants.items()}
@@ -79,6 +83,7 @@ def _arguments() -> argparse.Namespace:
     parser = contest.Options(__doc__, RESULTS)
     parser.add_argument("--format", default="gen1randombattle", help="a random-battle format")
     parser.turns(repeats=(15, 2), seconds=(2.0, 1.0), warm_up=(20.0, 1.2))
+    parser.size("--parts", 8, 4, "in which turns are taken, peer and training excepted")
     parser.add_argument("--hosts", type=int, default=contest.machine()["cores"], help="processes (one per core)")
     parser.add_argument("--matches", type=int, default=FleetConfig().matches, help="per host (%(default)s, as in runs)")
     return parser.chosen()
@@ -94,14 +99,16 @@ def _contestants(chosen: argparse.Namespace) -> dict[str, Contestant]:
         return Contestant(name or mode, [command] * chosen.hosts)
 
     return {
-        "peer": Contestant("peer", [_python("peer", chosen.format, *(QUICK_PEER if chosen.quick else PEER))]),
+        "peer": Contestant(
+            "peer", [_python("peer", chosen.format, *(QUICK_PEER if chosen.quick else PEER))], steady=False
+        ),
         "stock": engine("stock"),
         "bare": engine("bare"),
         "ceiling": engine("ceiling"),
         "small": engine("ceiling", "small", PROMISED_MATCHES),
         "random": Contestant("random", [_python("fleet", "random", chosen.format, *size)]),
         "policy": Contestant("policy", [_python("fleet", "net", chosen.format, *size)]),
-        "train": Contestant("train", [_python("train", chosen.format, *size)], pausing=False),
+        "train": Contestant("train", [_python("train", chosen.format, *size)], pausing=False, steady=False),
     }
 
 
@@ -137,6 +144,7 @@ def _report(
         "matches": chosen.matches,
         "repeats": chosen.repeats,
         "seconds": chosen.seconds,
+        "parts": chosen.parts,
         "quiet": quiet,
     }
     contest.report(result, rows, ratios, RESULTS if chosen.save else None)

@@ -41,6 +41,7 @@ class Contestant:
     name: str
     commands: Sequence[Sequence[str]]
     pausing: bool = True  # whether it rests by itself between two requests
+    steady: bool = True  # whether a fraction of a turn measures it as well as a whole one
     samples: list[float] = field(default_factory=list)  # decisions/s
     cores: list[float] = field(default_factory=list)  # CPU seconds used a second, children included
     answers: list[Mapping[str, float]] = field(default_factory=list)  # of the first process, with what drivers add
@@ -72,6 +73,11 @@ class Contestant:
         self.answers.append(answers[0])
         self.cores.append(cores)
         return sum(answer["decisions"] / answer["seconds"] for answer in answers)
+
+    def join(self, parts: int) -> None:
+        """Make one sample of so many."""
+        for figures in (self.samples, self.cores):
+            figures[-parts:] = [statistics.mean(figures[-parts:])]
 
     def ask(self, request: Mapping[str, Any]) -> list[dict[str, float]]:  # Any: a JSON value
         for process in self._processes:
@@ -201,16 +207,28 @@ def start(contestants: Iterable[Contestant], running: ExitStack) -> None:
         contestant.wait_until_ready()
 
 
-def run_interleaved(contestants: Iterable[Contestant], *, repeats: int, warm_up_s: float, seconds: float) -> None:
-    """Warm each up once, then measure all of them in turn, `repeats` times. Progress goes to stderr."""
+def run_interleaved(
+    contestants: Iterable[Contestant], *, repeats: int, warm_up_s: float, seconds: float, parts: int = 1
+) -> None:
+    """Warm each up once, then measure all of them in turn, `repeats` times. Progress goes to stderr.
+
+    A machine whose speed changes within seconds is fairer to those whose turns are cut into `parts`, each beside one of
+    all the others; a sample is their mean. Those that are not steady have their turn in one piece.
+    """
     contestants = list(contestants)
     for contestant in contestants:
         say(f"warming up {contestant.name}: {contestant.measure(warm_up_s):,.0f} decisions/s")
         contestant.cores.clear()
         contestant.answers.clear()
     for repeat in range(repeats):
+        for part in range(parts):
+            for contestant in contestants:
+                if contestant.steady:
+                    contestant.samples.append(contestant.measure(seconds / parts))
+                elif part == 0:
+                    contestant.samples.append(contestant.measure(seconds))
         for contestant in contestants:
-            contestant.samples.append(contestant.measure(seconds))
+            contestant.join(parts if contestant.steady else 1)
         shown = "  ".join(f"{each.name} {each.samples[-1]:,.0f}" for each in contestants)
         say(f"repeat {repeat + 1} of {repeats}: {shown}")
 

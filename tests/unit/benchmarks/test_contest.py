@@ -50,6 +50,25 @@ def test_everybody_is_measured_once_a_repeat_after_a_warm_up_that_does_not_count
     assert [len(each.answers) for each in both] == [3, 3]
 
 
+def test_turns_are_taken_in_parts_by_those_who_can_and_make_one_sample_each() -> None:
+    order: list[tuple[str, float]] = []
+
+    class Noting(Contestant):
+        def measure(self, seconds: float) -> float:
+            order.append((self.name, seconds))
+            rate = super().measure(seconds)
+            return rate * len(order)
+
+    command = [[sys.executable, "-c", OBEDIENT]]
+    cut, whole, other = Noting("cut", command), Noting("whole", command, steady=False), Noting("other", command)
+    with ExitStack() as running:
+        contest.start([cut, whole, other], running)
+        contest.run_interleaved([cut, whole, other], repeats=1, warm_up_s=0.1, seconds=0.2, parts=2)
+    assert order[3:] == [("cut", 0.1), ("whole", 0.2), ("other", 0.1), ("cut", 0.1), ("other", 0.1)]
+    assert [cut.samples, whole.samples, other.samples] == [[550.0], [500.0], [700.0]]
+    assert [len(each.cores) for each in (cut, whole, other)] == [1, 1, 1]
+
+
 def test_all_are_asked_to_leave_before_one_is_waited_for() -> None:
     asked: list[str] = []
 
