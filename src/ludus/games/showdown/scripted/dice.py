@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ludus.spec import GameSpec
 from ludus.types import Arrivals
 
-# splitmix64's own step, and an odd number for matches: no two (match, number) share a state
+# splitmix64's own step, and an odd number for matches: with one field, no two (match, number) share a state
 STEP, MATCH_STEP = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1342543DE82EF95)
 MIX_SHIFTS = np.uint64(30), np.uint64(27)
 MIX_FACTORS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
@@ -22,7 +22,7 @@ WORD = 8
 
 class Dice:
     """splitmix64, whose state is a hash of the match, the seat and `field`: the turn, who must switch and how many are
-    left. A hash of whole rows would take longer than all else a random policy does."""
+    left. A hash of whole rows would take as long as all else a random policy does."""
 
     def __init__(self, spec: GameSpec, seed: int) -> None:
         field = next(leaf for leaf in spec.obs.leaves if leaf.name == "field")
@@ -61,7 +61,7 @@ class Dice:
 
 
 def _mixed(states: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """In place; splitmix64's last step changes only the lower half, which nobody uses."""
+    """In place; splitmix64's last step, which leaves the 31 upper bits as they are, is left out."""
     states ^= states >> MIX_SHIFTS[0]
     states *= MIX_FACTORS[0]
     states ^= states >> MIX_SHIFTS[1]
