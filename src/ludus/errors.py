@@ -2,6 +2,7 @@
 
 LudusError
 ├── ConfigError          a configuration, option or argument is wrong; the message says where and what would be right
+│   └── UntrustedError   a file from elsewhere sets an option that only this machine may set (games/trust.py)
 ├── SetupError           something the run needs is missing or cannot be installed
 ├── HostError            a host did something wrong
 │   ├── ProtocolError    it sent bytes that are no valid frame, or a valid frame at the wrong time
@@ -19,6 +20,10 @@ class LudusError(Exception):
 
 
 class ConfigError(LudusError):
+    pass
+
+
+class UntrustedError(ConfigError):
     pass
 
 

@@ -83,8 +83,10 @@ def _begin(asked: Asked, out: Path | None) -> tuple[Path | None, Study]:
     """A benchmark with nothing played yet. None: its folder is still to be made."""
     from ludus.diagnostics import study
     from ludus.diagnostics.usage import gpu_names
+    from ludus.games import registry, trust
 
     plan = scale_plan.make(None, asked)
+    trust.remember(registry.load(plan.game), plan.options)
     if out is not None and (out / study.JSON).exists() and study.read(out).turns:
         raise ConfigError(f"{out} already holds a benchmark; add --resume to go on with it, or choose another --out")
     return out, study.Study(plan, study.this_machine(gpu_names()), [])

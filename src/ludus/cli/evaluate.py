@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
+from ludus.cli import local_options
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -52,12 +54,13 @@ def evaluate(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the list of match-ups.")] = SEED,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    sets: local_options.Sets = None,
 ) -> None:
     """Play a trained agent against scripted opponents, with 95% intervals.
 
     Example: [bold]ludus eval runs/gen1-20250101-1 --opponents random,heuristic --matches 400[/bold]
     """
-    _evaluate(Asked(path, opponents, matches, save_replays, hosts, servers, seed, as_json))
+    _evaluate(Asked(path, opponents, matches, save_replays, hosts, servers, seed, as_json, tuple(sets or ())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,7 @@ class Asked:
     servers: int | None
     seed: int
     as_json: bool
+    sets: tuple[str, ...]
 
 
 def _evaluate(asked: Asked) -> None:
@@ -83,6 +87,7 @@ def _evaluate(asked: Asked) -> None:
     from ludus.cores import cores
     from ludus.evaluation import arena
     from ludus.evaluation.schedule import evenly
+    from ludus.games import trust
     from ludus.metrics.core import Metrics
     from ludus.metrics.times import ACTOR, RunTimes
     from ludus.policies import checkpoint
@@ -93,7 +98,8 @@ def _evaluate(asked: Asked) -> None:
     state = checkpoint.read_state(chosen)
     game = game_of(chosen, state.game.name)
     said = {name: value for name, value in state.options.items() if not asked.servers or name not in game.local}
-    options = check(said, game.options, f"{chosen}: options")
+    accepted = trust.accept(game, said, str(chosen), local_options.given(asked.sets))
+    options = check(accepted, game.options, f"{chosen}: options")
     names = _opponents(asked.opponents, game)
     teams = teams_in(state.game.layout, state.game.seats)
     prepare.install(game, options, console)

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from ludus.cli import local_options
+
 if TYPE_CHECKING:
     from ludus.evaluation.outsiders import Stop
     from ludus.games.showdown.play_game import PlayOptions
@@ -20,6 +22,7 @@ RULES = (
     "Before an agent plays on a public ladder: read the server's rules on bots, ask its staff where they do not allow "
     "them by themselves, say in the name or the profile that it is one, and stay at the machine."
 )
+CARRIED = ("format", "feature_set", "teams", "node")  # from the run's options to those of playing
 Mode = Literal["accept", "challenge", "ladder"]
 
 
@@ -65,6 +68,7 @@ def play(
         bool, typer.Option("--i-read-the-rules", help="Needed for the ladder of a server that is not on this machine.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    sets: local_options.Sets = None,
 ) -> None:
     """Play on a Showdown server, over WebSockets, against people and other programs.
 
@@ -86,7 +90,10 @@ def play(
         "password_file": None if password_file is None else str(password_file.absolute()),
         "login_server": login_server,
     }
-    options = _options(checkpoint.read_state(chosen).options, game_format, team_folder, asked)
+    trained = _accepted(
+        chosen, checkpoint.read_state(chosen).options, local_options.given(sets), game_format, team_folder
+    )
+    options = _options(trained, game_format, team_folder, asked)
     _play(chosen, options, matches or None, concurrency, save_replays, read_the_rules, as_json)
 
 
@@ -142,6 +149,23 @@ def _mode(accept: bool, challenge: str, ladder: bool) -> Mode:
     return "accept" if accept else "ladder" if ladder else "challenge"
 
 
+def _accepted(
+    chosen: Path,
+    trained: dict[str, Any],  # Any: options of the game it was trained in
+    local: dict[str, Any],
+    game_format: str,
+    team_folder: Path | None,
+) -> dict[str, Any]:
+    """Options of the checkpoint about what an agent sees and does, and which Node runs it, with this machine's over
+    them. Raises UntrustedError for one that only this machine may set."""
+    from ludus.games import registry, trust
+
+    kept = {key: trained[key] for key in CARRIED if key in trained}
+    if team_folder is not None or (game_format and game_format != kept.get("format")):
+        kept.pop("teams", None)  # the command line says which teams, or that there are none
+    return trust.accept(registry.load("showdown"), kept, str(chosen), local)
+
+
 def _options(
     trained: dict[str, Any],  # Any: options of the game it was trained in
     game_format: str,
@@ -152,7 +176,7 @@ def _options(
     from ludus.config.check import check
     from ludus.games.showdown.play_game import PlayOptions
 
-    kept = {key: trained[key] for key in ("format", "feature_set", "teams", "node") if key in trained}
+    kept = {key: trained[key] for key in CARRIED if key in trained}
     if game_format and game_format != kept.get("format"):
         asked = asked | {"format": game_format, "teams": None}
     if team_folder is not None:

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from ludus.cli import local_options
+
 
 def replay(
     file: Annotated[
@@ -19,6 +21,7 @@ def replay(
         ),
     ] = None,
     deadline_s: Annotated[float, typer.Option(min=1.0, help="Seconds after which the match is given up.")] = 120.0,
+    sets: local_options.Sets = None,
 ) -> None:
     """Play a saved match again from its seed and choices, check that it ends the same, and write a page that shows it.
 
@@ -35,9 +38,10 @@ def replay(
     console = Console()
     match = recording.read(file)
     game = registry.load(match.game)
-    prepare.install(game, options_of(match, game), console)
+    local = local_options.given(sets)
+    prepare.install(game, options_of(match, game, file, local), console)
     page = out or file.with_name(file.name.removesuffix(recording.SUFFIX) + ".html")
-    result = play_again(file, page, deadline_s=deadline_s)
+    result = play_again(file, page, deadline_s=deadline_s, local=local)
     score = ", ".join(f"{who} {points:g}" for who, points in zip(match.policies, match.score, strict=True))
     turns = f" after {match.turns:g} turns" if match.turns else ""
     console.print(f"It ends as it did{turns}: {score}", highlight=False, soft_wrap=True)

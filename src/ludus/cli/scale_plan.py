@@ -6,10 +6,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from ludus.cli import local_options
 from ludus.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def make(before: Plan | None, asked: Asked) -> Plan:
 
     _check_sets(asked.sets)
     policy = asked.policy or (before.policy if before else "random")
-    base = _base(before, asked.game, policy)
+    base = _base(before, asked.game, policy, asked.sets)
     config = load.assembled(base, asked.sets, None, lambda data: load.build(data, options_of=prepare.options_of))
     fleet = {key: value for key, value in msgspec.to_builtins(config.fleet).items() if key not in ("hosts", "matches")}
     plan = Plan(
@@ -102,10 +103,12 @@ def _check_sets(sets: Sequence[str]) -> None:
             raise ConfigError(f"--set {text}: nothing is learned here; only options.*, fleet.* and seed can be set")
 
 
-def _base(before: Plan | None, game: str | None, policy: str) -> dict[str, object]:
-    """The configuration before --set: that of the benchmark gone on with, of the checkpoint, or the defaults."""
+def _base(before: Plan | None, game: str | None, policy: str, sets: Sequence[str]) -> dict[str, object]:
+    """The configuration before --set: that of the benchmark gone on with, of the checkpoint, or the defaults. Raises
+    UntrustedError for an option in a file that only this machine may set."""
     if before is not None and game in (None, before.game):
-        return {"game": before.game, "options": before.options, "fleet": before.fleet, "seed": before.seed}
+        options = _accepted(before.game, before.options, "the benchmark to go on with", sets)
+        return {"game": before.game, "options": options, "fleet": before.fleet, "seed": before.seed}
     if Path(policy).exists():
         from ludus.cli.evaluate import game_of
         from ludus.policies import checkpoint  # only here: it brings torch, which would count as memory of every cell
@@ -114,8 +117,17 @@ def _base(before: Plan | None, game: str | None, policy: str) -> dict[str, objec
         state = checkpoint.read_state(chosen)
         own = game_of(chosen, state.game.name).name
         if game in (None, own):
-            return {"game": own, "options": state.options}
+            return {"game": own, "options": _accepted(own, state.options, str(chosen), sets)}
     return {"game": game or "showdown"}
+
+
+def _accepted(game: str, options: dict[str, Any], origin: str, sets: Sequence[str]) -> dict[str, Any]:
+    """Any: options of a game. Those that `sets` names are put over these later."""
+    from ludus.games import registry, trust
+
+    named = local_options.names(sets)
+    kept = {name: value for name, value in options.items() if name not in named}
+    return trust.accept(registry.load(game), kept, origin)
 
 
 def _named(policy: str, game_name: str) -> str:

@@ -122,6 +122,8 @@ def _train(asked: Asked) -> None:
     purpose = None if asked.preset is None else sizes.purpose_of(asked.preset, resume=asked.resume)
     source = _source(asked, folder)
     chosen = load.assembled(source.data, asked.sets, source.path, _fit)
+    if asked.resume:
+        _refuse_untrusted(chosen, asked.sets, source)
     if not asked.resume and folder is not None and has_checkpoint(folder):
         raise ConfigError(f"{folder} already holds a run; add --resume to go on with it, or choose another --run-dir")
     learning = run.learning(chosen)  # refuses what cannot be done on the device
@@ -139,6 +141,20 @@ def _train(asked: Asked) -> None:
     if result.unevaluated:
         again = f"ludus eval {shlex.quote(str(folder))}"
         raise EvaluationError(f"the run is trained and saved, but not evaluated: {result.unevaluated}; try: {again}")
+
+
+def _refuse_untrusted(config: RunConfig, sets: Sequence[str], source: Source) -> None:
+    """Raises UntrustedError where the folder of the run sets an option that only this machine may set: the folder may
+    come from elsewhere."""
+    from ludus.cli import local_options, prepare
+    from ludus.config import load
+    from ludus.games import registry, trust
+
+    game, named = registry.load(config.game), local_options.names(sets)
+    local = {name: config.options[name] for name in named if name in config.options}
+    for stage in load.in_stages(config, options_of=prepare.options_of):
+        ours = {name: value for name, value in local.items() if stage.options.get(name) == value}
+        trust.accept(game, stage.options, str(source.path), ours)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import html
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from ludus import logs
+from ludus.config.check import check
 from ludus.config.schema import FleetConfig
-from ludus.errors import ReplayError
+from ludus.errors import ConfigError, ReplayError
 from ludus.evaluation.recording import Record, digest, read
 from ludus.fleet.fleet import HostFleet
-from ludus.games import registry
+from ludus.games import registry, trust
 from ludus.types import Arrivals, Ending
 
 SCORE_TOLERANCE = 1e-6
@@ -32,14 +35,21 @@ class ReplayResult:
     page: Path | None  # where the log was written as HTML
 
 
-def replay(path: Path, out: Path | None = None, *, deadline_s: float = 120.0) -> ReplayResult:
-    """Play a saved match on one host and compare; `out` is where to write a page that shows it.
+def replay(
+    path: Path,
+    out: Path | None = None,
+    *,
+    deadline_s: float = 120.0,
+    local: Mapping[str, Any] | None = None,  # Any: options of the game
+) -> ReplayResult:
+    """Play a saved match on one host and compare; `out` is where to write a page that shows it. `local` are options
+    that this machine gives in place of the file's.
 
     Raises ReplayError that says what differs, and writes no page then.
     """
     match = read(path)
     game = registry.load(match.game)
-    options = options_of(match, game)
+    options = options_of(match, game, path, local)
     ending = _play(match, game, options, deadline_s)
     differences = compare(match, ending)
     if differences:
@@ -51,13 +61,18 @@ def replay(path: Path, out: Path | None = None, *, deadline_s: float = 120.0) ->
     return ReplayResult(match, ending.log, out)
 
 
-def options_of(match: Record, game: registry.Game) -> msgspec.Struct:
-    """The options a match was played with. Raises ReplayError when they do not fit, or name a program to start."""
-    if local := game.local & match.options.keys():
-        raise ReplayError(f"it sets {', '.join(sorted(local))}, which a saved match may not: that names a program")
+def options_of(
+    match: Record,
+    game: registry.Game,
+    path: Path,
+    local: Mapping[str, Any] | None = None,  # Any: options of the game
+) -> msgspec.Struct:
+    """The options a match was played with, those of this machine (`local`) in place of the file's. Raises
+    UntrustedError for an option that only this machine may set, ReplayError where they do not fit the game."""
+    options = trust.accept(game, match.options, str(path), local)
     try:
-        return msgspec.convert(match.options, game.options)
-    except msgspec.ValidationError as error:
+        return check(options, game.options, "options")
+    except ConfigError as error:
         raise ReplayError(f"its options do not fit {match.game}: {error}") from error
 
 

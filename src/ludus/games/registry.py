@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -67,7 +67,10 @@ class Game:
     net: str  # what policy.net: auto means here
     presets: Path  # folder of YAML presets shipped with the game
     formats: Callable[[], Sequence[str]] | None = None  # names of its variants, where it has such
-    local: frozenset[str] = frozenset()  # options that name programs of this machine; kept out of saved matches
+    local: frozenset[str] = frozenset()  # options that mean nothing on another machine; kept out of saved matches
+    # options of text, lists or sections that a file from elsewhere may set, each with a test of its value; a file may
+    # always set numbers, true and false, and words from a fixed list, and nothing else (games/trust.py)
+    portable: Mapping[str, Callable[[Any], bool]] = field(default_factory=dict)  # Any: a value of unknown type
     page: Callable[[str, str], str] | None = None  # (title, log) -> HTML that shows a replayed match
     prepare: Callable[[Any, Progress], None] | None = None  # what `command` would install, with progress: SetupError
     memory: HostMemory | None = None  # None: a host is measured where it matters

@@ -14,7 +14,7 @@ from ludus import interrupts
 from ludus.config.check import check
 from ludus.config.schema import RunConfig
 from ludus.errors import CheckpointError, ConfigError
-from ludus.games import registry
+from ludus.games import registry, trust
 from ludus.games.registry import Game
 from ludus.league.curriculum import Curriculum, CurriculumState
 from ludus.learner import compute, devices
@@ -41,6 +41,8 @@ def train(config: RunConfig, run_dir: Path, *, resume: bool = False, observer: R
     stages = preflight.stages(config, game)
     for line in (*learning(config), playing.describe(playing_device(config, game.net), config.policy)):
         log.info("%s", line)
+    for stage in stages:
+        trust.remember(game, stage.options)
     for options in _options(stages, game):
         game.command(options)  # installs what is missing here, where the user sees it
     saved = _saved(run_dir, resume)

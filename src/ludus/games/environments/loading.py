@@ -6,6 +6,7 @@ import difflib
 import importlib
 import importlib.util
 import os
+import sys
 import traceback
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -17,6 +18,14 @@ def require(package: str) -> None:
     """Raises SetupError, with what to install, when the package is not there."""
     if importlib.util.find_spec(package) is None:
         raise SetupError(f"{package} is not installed; run: pip install 'ludus[{package}]'")
+
+
+def search_here() -> None:
+    """Let modules of the current folder be imported: for an environment of the user's own, which only this machine's
+    command line can name (games/trust.py)."""
+    here = os.getcwd()
+    if here not in sys.path:
+        sys.path.insert(0, here)
 
 
 def module_of(name: str) -> Any:  # Any: a module of somebody else

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from ludus.games.environments.loading import require
 from ludus.games.gymnasium.options import GymnasiumOptions
+from ludus.games.portable import named_numbers, text_like
 from ludus.games.registry import Game
-from ludus.hosting.command import HostCommand
+from ludus.hosting.command import HostCommand, python_host
 
 
 def command(options: GymnasiumOptions) -> HostCommand:
     require("gymnasium")
-    return HostCommand((sys.executable, "-m", "ludus.games.gymnasium.host"))
+    return python_host("ludus.games.gymnasium.host")
 
 
 game = Game(
@@ -24,4 +24,5 @@ game = Game(
     scripted={},
     net="mlp",
     presets=Path(__file__).parent / "presets",
+    portable={"env": text_like(r"[\w./-]+"), "kwargs": named_numbers},  # an id has no colon; module:Class has one
 )

@@ -25,6 +25,7 @@ def _make(name: str) -> Callable[..., Any]:  # Any: somebody else's environment
     module_name, colon, attribute = name.rpartition(":")
     if not colon:
         return _registered(name)
+    loading.search_here()
     module = loading.module_of(module_name)
     found: Callable[..., Any] | None = getattr(module, attribute, None)
     if callable(found):

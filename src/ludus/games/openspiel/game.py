@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from ludus.games.openspiel.loading import load, playable
 from ludus.games.openspiel.options import SpielOptions
+from ludus.games.portable import named_numbers, text_like
 from ludus.games.registry import Game
 from ludus.games.toy.scripted import RandomPolicy
-from ludus.hosting.command import HostCommand
+from ludus.hosting.command import HostCommand, python_host
+
+WRITTEN = text_like(r"[a-z0-9_]+(\([a-zA-Z0-9_=,.()-]*\))?")  # as OpenSpiel writes a game with its parameters
 
 
 def command(options: SpielOptions) -> HostCommand:
     load(options)  # what cannot be played is refused here, before a host starts
-    return HostCommand((sys.executable, "-m", "ludus.games.openspiel.host"))
+    return python_host("ludus.games.openspiel.host")
+
+
+def is_portable(name: object) -> bool:
+    """Whether a file from elsewhere may name this game: one whose parameters name no file."""
+    return WRITTEN(name) and "file" not in str(name)
 
 
 game = Game(
@@ -26,4 +33,5 @@ game = Game(
     net="mlp",
     presets=Path(__file__).parent / "presets",
     formats=playable,
+    portable={"game": is_portable, "parameters": named_numbers},
 )

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from ludus.games.environments.loading import require
 from ludus.games.pettingzoo.options import PettingZooOptions
+from ludus.games.portable import named_numbers, text_like
 from ludus.games.registry import Game
 from ludus.games.toy.scripted import RandomPolicy
-from ludus.hosting.command import HostCommand
+from ludus.hosting.command import HostCommand, python_host
 
 
 def command(options: PettingZooOptions) -> HostCommand:
     require("pettingzoo")
-    return HostCommand((sys.executable, "-m", "ludus.games.pettingzoo.host"))
+    return python_host("ludus.games.pettingzoo.host")
 
 
 game = Game(
@@ -25,4 +25,5 @@ game = Game(
     scripted={"random": RandomPolicy},
     net="mlp",
     presets=Path(__file__).parent / "presets",
+    portable={"env": text_like(r"[a-z0-9_]+_v\d+"), "kwargs": named_numbers},  # with a dot it may be any module
 )

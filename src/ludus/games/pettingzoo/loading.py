@@ -33,6 +33,8 @@ def is_parallel(environment: Environment) -> bool:
 
 def _make(name: str, api: str) -> Callable[..., Any]:  # Any: somebody else's environment
     module_name, colon, attribute = name.rpartition(":")
+    if colon or "." in name:
+        loading.search_here()
     if colon:
         module = loading.module_of(module_name)
         found: Callable[..., Any] | None = getattr(module, attribute, None)

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
+from ludus.games.portable import named_numbers
 from ludus.games.registry import Game
 from ludus.games.rocket.options import RocketOptions, check
 from ludus.games.rocket.scripted import ChaserPolicy, KeeperPolicy
 from ludus.games.rocket.simulator import rocketsim
 from ludus.games.toy.scripted import RandomPolicy
-from ludus.hosting.command import HostCommand
+from ludus.hosting.command import HostCommand, python_host
 
 
 def command(options: RocketOptions) -> HostCommand:
     check(options)
     rocketsim(options.meshes)  # what is missing is said here, before a host starts
-    return HostCommand((sys.executable, "-m", "ludus.games.rocket.host"))
+    return python_host("ludus.games.rocket.host")
 
 
 game = Game(
@@ -28,4 +28,5 @@ game = Game(
     net="mlp",
     presets=Path(__file__).parent / "presets",
     local=frozenset({"meshes"}),
+    portable={"rewards": named_numbers, "starts": named_numbers},
 )

@@ -12,6 +12,7 @@ from msgspec import Meta
 
 from ludus.config.schema import NonNegative, ServersConfig
 from ludus.errors import ConfigError
+from ludus.games.portable import text_like
 from ludus.games.registry import Game, Served, ServersHealth
 from ludus.games.showdown import game as embedded
 from ludus.games.showdown import install
@@ -92,6 +93,7 @@ game = Game(
     presets=embedded.game.presets,
     formats=embedded.game.formats,
     local=embedded.game.local | {"servers", "patience_s"},
+    portable={**embedded.game.portable, "name": text_like("[A-Za-z0-9 _-]+")},
     page=embedded.game.page,
     prepare=embedded.prepare,
     memory=embedded.game.memory,

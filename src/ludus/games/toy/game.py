@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from ludus.games.registry import Game
 from ludus.games.toy.options import ToyOptions
 from ludus.games.toy.scripted import PerfectPolicy, RandomPolicy
-from ludus.hosting.command import HostCommand
+from ludus.hosting.command import HostCommand, python_host
 
 
 def command(options: ToyOptions) -> HostCommand:
-    return HostCommand((sys.executable, "-m", "ludus.games.toy.host"))
+    return python_host("ludus.games.toy.host")
 
 
 game = Game(
