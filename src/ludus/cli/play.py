@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from ludus.cli import places
+
 if TYPE_CHECKING:
     from ludus.evaluation.outsiders import Stop
     from ludus.games.showdown.play_game import PlayOptions
@@ -73,6 +75,8 @@ def play(
     Example: [bold]ludus play runs/gen1-20250101-1 --accept --name mybot[/bold]
     Example: [bold]ludus play runs/gen1-20250101-1 --challenge ash --matches 10 --concurrency 4 --save-replays D[/bold]
     """
+    if save_replays is not None:
+        places.check_folder(save_replays, "--save-replays")
     from ludus.games.showdown.play_game import address
     from ludus.policies import checkpoint
 

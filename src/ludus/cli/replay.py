@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from ludus.cli import places
+
 
 def replay(
     file: Annotated[
@@ -24,6 +26,8 @@ def replay(
 
     Example: [bold]ludus replay runs/gen1-20250101-1/replays/000000-agent-heuristic.ludus.json[/bold]
     """
+    if out is not None:
+        places.check_file(out, "--out")
     from rich.console import Console
 
     from ludus.cli import prepare

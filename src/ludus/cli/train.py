@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ludus import files
 from ludus.cli import places
 from ludus.config import familiar
 from ludus.config.schema import RunConfig
@@ -182,7 +183,7 @@ def _fit(data: Mapping[str, Any]) -> RunConfig:  # Any: plain data, not yet chec
 
 
 def _run(chosen: RunConfig, folder: Path, resume: bool, learning: Sequence[str], console: Console) -> RunResult:
-    from ludus import files, provenance, run
+    from ludus import provenance, run
     from ludus.config import load
 
     with run.hold(folder) as lock, as_found_when_refused(folder):
@@ -202,7 +203,7 @@ def as_found_when_refused(folder: Path) -> Iterator[None]:
     """A run that is refused before its first checkpoint leaves no folder, unless the error names a log in it; one that
     was to be resumed keeps the configuration it had. The error's traceback is in ludus.log all the same."""
     found = folder.is_dir() and any(path.name != LOCK for path in folder.iterdir())
-    config = (folder / CONFIG).read_bytes() if (folder / CONFIG).exists() else None
+    config = (folder / CONFIG).read_bytes() if (folder / CONFIG).is_file() else None
     checkpoint = _latest(folder)
     try:
         yield
@@ -211,7 +212,8 @@ def as_found_when_refused(folder: Path) -> Iterator[None]:
             if not found and str(folder / "logs") not in str(error):
                 shutil.rmtree(folder, ignore_errors=True)
             elif config is not None:
-                (folder / CONFIG).write_bytes(config)
+                with suppress(OSError):
+                    files.replace(folder / CONFIG, config)
         raise
 
 
@@ -318,7 +320,6 @@ def _again(asked: Asked, folder: Path) -> str:
 
 def _reported(folder: Path, config: RunConfig, command: str) -> tuple[Path | None, str]:
     """Write the report; returns where it is, or None and why it could not be written."""
-    from ludus import files
     from ludus.evaluation import report
     from ludus.metrics.exporters.log import logging_to
 

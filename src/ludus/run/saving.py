@@ -48,21 +48,24 @@ class Saver:
         with parts.metrics.stage(names.CHECKPOINT):
             model = {**checkpoint.net_tensors(parts.algorithm.result), **checkpoint.table_tensors(parts.spec)}
             optimiser = parts.algorithm.state()
-            matches = self._attempt(self._write_matches)  # before the state: what the actor counted comes with it
+            matches = self._attempt(
+                self._write_matches, "the matches under way"
+            )  # before the state: what the actor counted comes with it
             if matches is None:
                 self._discard(checkpoint.MATCHES)
             elif parts.change is not None:
                 matches.unlink()  # they belong to the stage that ends
                 matches = None
-            replay = self._attempt(self._write_replay)
+            replay = self._attempt(self._write_replay, "the replay buffer")
             path = self._attempt(
                 lambda: self._checkpoints.save(
                     self._state(), model, optimiser, matches, replay, between=parts.change is not None
-                )
+                ),
+                "the checkpoint",
             )
         if path is not None:
-            self._attempt(parts.pool.sweep)
-            self._attempt(self._write_times, names.TELEMETRY_FAILURES)
+            self._attempt(parts.pool.sweep, "the pool of past selves")
+            self._attempt(self._write_times, times.STAGES_FILE, names.TELEMETRY_FAILURES)
         else:
             self._discard(checkpoint.MATCHES, checkpoint.REPLAY)
         return path
@@ -105,11 +108,11 @@ class Saver:
         if latest is not None:
             mean = sum(scores.values()) / len(scores)
             stage = 0 if course is None else course.index
-            self._attempt(lambda: self._checkpoints.mark_best(latest, mean, stage))
+            self._attempt(lambda: self._checkpoints.mark_best(latest, mean, stage), checkpoint.BEST)
 
     def keep_past_self(self) -> None:
         """A snapshot that later matches are played against."""
-        self._attempt(self._snapshot)
+        self._attempt(self._snapshot, "a past self")
 
     def restore(self, path: Path) -> None:
         """Go on from that checkpoint."""
@@ -133,13 +136,16 @@ class Saver:
         except CheckpointError as error:
             log.warning("%s; the replay buffer begins anew", error)
 
-    def _attempt(self, write: Callable[[], Written], counted: str = names.CHECKPOINT_FAILURES) -> Written | None:
+    def _attempt(
+        self, write: Callable[[], Written], what: str, counted: str = names.CHECKPOINT_FAILURES
+    ) -> Written | None:
+        """What `write` returns; None, with the failure counted and logged, if it cannot write `what`."""
         try:
             return write()
         except (CheckpointError, OSError) as error:
             self._parts.metrics.add(counted)
             self._trouble = files.reason(error.__cause__ or error)
-            log.warning("%s", error)
+            log.warning("%s", f"{what} cannot be written: {self._trouble}" if isinstance(error, OSError) else error)
             return None
 
     def _is_whole(self, save: Callable[[], Path | None]) -> bool:
