@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import platform
 import subprocess
 from pathlib import Path
@@ -9,8 +10,11 @@ from pathlib import Path
 import msgspec
 
 import ludus
+from ludus import files
 from ludus.cores import cores
+from ludus.files import Appender
 
+log = logging.getLogger(__name__)
 STARTS = "starts.jsonl"
 GIT_S = 10.0  # a clone on a slow disk; a run does not wait longer to learn its own name
 
@@ -24,14 +28,29 @@ class Start(msgspec.Struct, frozen=True):
 
 def note(run_dir: Path) -> None:
     """A resumed run may go on with other code, so starts are added, not replaced."""
-    with (run_dir / STARTS).open("ab") as file:
+    file = Appender(run_dir / STARTS)
+    try:
         file.write(msgspec.json.encode(here()) + b"\n")
+    except OSError as error:
+        log.warning("%s cannot be written: %s; the run goes on", run_dir / STARTS, files.reason(error))
+    finally:
+        file.close()
 
 
 def read(run_dir: Path) -> list[Start]:
-    """Every start of a run; empty when it was begun by a version that did not note them."""
-    file = run_dir / STARTS
-    return [msgspec.json.decode(line, type=Start) for line in file.read_bytes().splitlines()] if file.exists() else []
+    """Every start of a run; empty when it was begun by a version that did not note them. Damaged lines are left out."""
+    try:
+        starts = [_decoded(line) for line in files.lines(run_dir / STARTS)]
+    except OSError:
+        return []
+    return [start for start in starts if start is not None]
+
+
+def _decoded(line: bytes | None) -> Start | None:
+    try:
+        return None if line is None else msgspec.json.decode(line, type=Start)
+    except (msgspec.MsgspecError, ValueError, RecursionError):  # ValueError: bytes that are no text
+        return None
 
 
 def here() -> Start:

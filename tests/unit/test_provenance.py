@@ -3,6 +3,8 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import pytest
+
 import ludus
 from ludus import provenance
 
@@ -42,3 +44,18 @@ def test_every_start_of_a_run_is_noted(tmp_path: Path) -> None:
     assert provenance.read(tmp_path) == [provenance.here()] * 2
     assert provenance.here().version == ludus.__version__
     assert provenance.here().cores >= 1
+
+
+@pytest.mark.parametrize("damage", [b"\xff\xfe", b"\x00" * 100, b"[" * 100_000, b'{"version": 1}', b'{"version": "0'])
+def test_damaged_starts_stop_nothing(tmp_path: Path, damage: bytes) -> None:
+    provenance.note(tmp_path)
+    path = tmp_path / provenance.STARTS
+    path.write_bytes(path.read_bytes() + damage)
+    provenance.note(tmp_path)
+    assert provenance.read(tmp_path) == [provenance.here()] * 2
+
+
+def test_starts_that_cannot_be_written_or_read_stop_nothing(tmp_path: Path) -> None:
+    (tmp_path / provenance.STARTS).mkdir()
+    provenance.note(tmp_path)
+    assert provenance.read(tmp_path) == []

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from ludus.cli import places, scale_plan, scale_result, scale_turns
 from ludus.cli import scale_options as given
-from ludus.cli import scale_plan, scale_result, scale_turns
 from ludus.cli.scale_plan import Asked
 from ludus.errors import ConfigError, FleetError
 
@@ -52,6 +52,9 @@ def scale(
 
     Example: [bold]ludus bench scale --game showdown --hosts 1,2 --matches 16,64 --budget 2m --apply my.yaml[/bold]
     """
+    places.check_folder(out or FOLDER, "--out")
+    if apply is not None:
+        places.check_file(apply, "--apply")
     from rich.console import Console
 
     from ludus.cli import prepare

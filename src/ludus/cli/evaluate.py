@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
-from ludus.cli import local_options
+from ludus.cli import local_options, places
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -60,6 +60,8 @@ def evaluate(
 
     Example: [bold]ludus eval runs/gen1-20250101-1 --opponents random,heuristic --matches 400[/bold]
     """
+    if save_replays is not None:
+        places.check_folder(save_replays, "--save-replays")
     _evaluate(Asked(path, opponents, matches, save_replays, hosts, servers, seed, as_json, tuple(sets or ())))
 
 

@@ -13,6 +13,7 @@ from ludus.cli import bench, doctor, evaluate, games, hosts, play, replay, serve
 from ludus.errors import LudusError
 from ludus.games.cache import home
 from ludus.metrics.exporters.log import logging_to
+from ludus.metrics.failures import Failures
 
 FAILED, UNEXPECTED = 2, 1  # exit codes: a LudusError, and anything else
 
@@ -73,9 +74,12 @@ def _one_line(error: Exception) -> str:
 def _note(error: Exception) -> str:
     """Log the traceback and say where. A folder that cannot be written must not hide the error itself."""
     path = home() / "ludus.log"
+    failures = Failures()
     try:
-        with logging_to(path) as logger:
+        with logging_to(path, failures=failures) as logger:
             logger.log(logging.ERROR, "%s", " ".join(sys.argv), exc_info=error)
     except OSError as unwritable:
         return f"the traceback could not be written to {path}: {unwritable}"
+    if failures.take():
+        return f"the traceback could not be written to {path}"
     return f"the traceback is in {path}"

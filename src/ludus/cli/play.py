@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ludus.cli import local_options
+from ludus.cli import local_options, places
 
 if TYPE_CHECKING:
     from ludus.evaluation.outsiders import Stop
@@ -77,6 +77,8 @@ def play(
     Example: [bold]ludus play runs/gen1-20250101-1 --accept --name mybot[/bold]
     Example: [bold]ludus play runs/gen1-20250101-1 --challenge ash --matches 10 --concurrency 4 --save-replays D[/bold]
     """
+    if save_replays is not None:
+        places.check_folder(save_replays, "--save-replays")
     from ludus.games.showdown.play_game import address
     from ludus.policies import checkpoint
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ludus.cli import local_options
+from ludus.cli import local_options, places
 
 
 def replay(
@@ -27,6 +27,8 @@ def replay(
 
     Example: [bold]ludus replay runs/gen1-20250101-1/replays/000000-agent-heuristic.ludus.json[/bold]
     """
+    if out is not None:
+        places.check_file(out, "--out")
     from rich.console import Console
 
     from ludus.cli import prepare

@@ -8,7 +8,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -16,9 +16,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ludus import files
+from ludus.cli import places
 from ludus.config import familiar
 from ludus.config.schema import RunConfig
 from ludus.errors import CheckpointError, ConfigError, EvaluationError, HostRefused, SetupError
+from ludus.metrics.failures import Failures
 from ludus.metrics.observer import Observers, RunObserver
 
 if TYPE_CHECKING:
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
 DEFAULT = "gen1"
 RUNS = Path("runs")
 CONFIG = "config.yaml"
+LOCK = "lock"  # run.lock.LOCK, without what run imports
 INTERRUPTED = 130  # exit code, as shells have it for Ctrl-C
 
 
@@ -92,6 +96,7 @@ def train(
 
     Example: [bold]ludus train gen1 --preset overnight[/bold]
     """
+    places.check_folder(run_dir or RUNS, "--run-dir")
     size = () if environments is None else (f"n_envs={environments}",)
     _train(Asked(config, game, (*(sets or ()), *size), run_dir, preset, resume))
 
@@ -114,7 +119,6 @@ def _train(asked: Asked) -> None:
     from ludus import run
     from ludus.cli import prepare, sizes
     from ludus.config import load
-    from ludus.evaluation import report
     from ludus.games import registry
 
     console = Console()
@@ -134,8 +138,11 @@ def _train(asked: Asked) -> None:
         console.print(sizes.table(purpose, sized))
     folder = folder or new_run_dir(RUNS, source.name, date.today())
     result = _run(chosen, folder, asked.resume, learning, console)
-    page = report.write(folder, chosen, _again(asked, folder))
-    _say_what_came_of_it(console, result, page)
+    page, trouble = _reported(folder, chosen, _again(asked, folder))
+    _say_what_came_of_it(console, result, page, trouble)
+    if result.unsaved:
+        again = f"ludus train --run-dir {shlex.quote(str(folder))} --resume"
+        raise CheckpointError(f"{result.unsaved}; free space, then go on from the latest one: {again}")
     if result.interrupted:
         raise typer.Exit(INTERRUPTED)
     if result.unevaluated:
@@ -195,22 +202,24 @@ def _run(chosen: RunConfig, folder: Path, resume: bool, learning: Sequence[str],
     from ludus import provenance, run
     from ludus.config import load
 
-    with as_found_when_refused(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        load.save(chosen, folder / CONFIG)
-        provenance.note(folder)
+    with run.hold(folder) as lock, as_found_when_refused(folder):
+        try:
+            load.save(chosen, folder / CONFIG)
+        except OSError as error:
+            raise SetupError(f"{folder / CONFIG}: cannot be written: {files.reason(error)}") from error
         if console.is_terminal:  # elsewhere they are lines of the log
             console.print("\n".join(learning), highlight=False, markup=False)
         with _observed(folder, _title(chosen, folder), console) as observer:
-            return run.train(chosen, folder, resume=resume, observer=observer)
+            provenance.note(folder)
+            return run.train(chosen, folder, resume=resume, observer=observer, lock=lock)
 
 
 @contextmanager
 def as_found_when_refused(folder: Path) -> Iterator[None]:
     """A run that is refused before its first checkpoint leaves no folder, unless the error names a log in it; one that
     was to be resumed keeps the configuration it had. The error's traceback is in ludus.log all the same."""
-    found = folder.is_dir() and any(folder.iterdir())
-    config = (folder / CONFIG).read_bytes() if (folder / CONFIG).exists() else None
+    found = folder.is_dir() and any(path.name != LOCK for path in folder.iterdir())
+    config = (folder / CONFIG).read_bytes() if (folder / CONFIG).is_file() else None
     checkpoint = _latest(folder)
     try:
         yield
@@ -219,7 +228,8 @@ def as_found_when_refused(folder: Path) -> Iterator[None]:
             if not found and str(folder / "logs") not in str(error):
                 shutil.rmtree(folder, ignore_errors=True)
             elif config is not None:
-                (folder / CONFIG).write_bytes(config)
+                with suppress(OSError):
+                    files.replace(folder / CONFIG, config)
         raise
 
 
@@ -281,20 +291,24 @@ def _observed(folder: Path, title: str, console: Console) -> Iterator[RunObserve
     from ludus.metrics.exporters.evaluations import EvaluationLog
     from ludus.metrics.exporters.log import LogLines, logging_to
     from ludus.metrics.exporters.tensorboard import TensorBoard
+    from ludus.metrics.exporters.tolerant import Tolerant
 
+    failures = Failures()
     with ExitStack() as stack:
-        logger = stack.enter_context(logging_to(folder / "run.log", None if console.is_terminal else sys.stdout))
+        stream = None if console.is_terminal else sys.stdout
+        logger = stack.enter_context(logging_to(folder / "run.log", stream, failures))
         stack.enter_context(_logged(logger))
         logger.info("%s", title)
-        observers: list[RunObserver] = [
-            stack.enter_context(ProgressCsv(folder / PROGRESS)),
-            EvaluationLog(folder / EVALUATIONS),
-            stack.enter_context(TensorBoard(folder / "tensorboard")),
-            stack.enter_context(LogLines(logger)),
-        ]
+        exporters: dict[str, RunObserver] = {
+            PROGRESS: ProgressCsv(folder / PROGRESS),
+            EVALUATIONS: EvaluationLog(folder / EVALUATIONS),
+            "tensorboard": TensorBoard(folder / "tensorboard"),
+            "the log": LogLines(logger),
+        }
         if console.is_terminal:
-            observers.append(stack.enter_context(LiveTable(title, console)))
-        yield Observers(observers)
+            exporters["the live table"] = LiveTable(title, console)
+        tolerant = [stack.enter_context(Tolerant(name, each, failures)) for name, each in exporters.items()]
+        yield Observers(tolerant, failures)
 
 
 @contextmanager
@@ -320,7 +334,20 @@ def _again(asked: Asked, folder: Path) -> str:
     return shlex.join(["ludus", "train", *words, *(word for each in asked.sets for word in ("--set", each))])
 
 
-def _say_what_came_of_it(console: Console, result: RunResult, page: Path) -> None:
+def _reported(folder: Path, config: RunConfig, command: str) -> tuple[Path | None, str]:
+    """Write the report; returns where it is, or None and why it could not be written."""
+    from ludus.evaluation import report
+    from ludus.metrics.exporters.log import logging_to
+
+    try:
+        return report.write(folder, config, command), ""
+    except Exception as error:  # whatever is wrong with a page, the user is to see what hours of training came to
+        with suppress(OSError), logging_to(folder / "run.log") as logger:
+            logger.error("the report could not be written", exc_info=error)
+        return None, files.reason(error)
+
+
+def _say_what_came_of_it(console: Console, result: RunResult, page: Path | None, trouble: str) -> None:
     from ludus.cli.tables import win_rates
 
     folder = shlex.quote(str(result.run_dir))
@@ -329,9 +356,10 @@ def _say_what_came_of_it(console: Console, result: RunResult, page: Path) -> Non
         console.print(win_rates(result.evaluation))
         console.print()
     done = "stopped" if result.interrupted else "finished"
-    lines = [
-        f"The run {done} after update {result.version:,}. It is in {folder}, its report in {shlex.quote(str(page))}."
-    ]
+    where = f"It is in {folder}, its report in {shlex.quote(str(page))}." if page is not None else f"It is in {folder}."
+    lines = [f"The run {done} after update {result.version:,}. {where}"]
+    if page is None:
+        lines.append(f"The report could not be written: {trouble}.")
     if result.checkpoint_failures:
         lines.append(f"{result.checkpoint_failures} checkpoints could not be written; see {folder}/run.log.")
     lines.append("What to do next:")

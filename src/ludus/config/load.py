@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import msgspec
 
 import ludus
+from ludus import files
 from ludus.config import document, familiar, stages
 from ludus.config.check import check
 from ludus.config.schema import RunConfig
@@ -64,9 +64,7 @@ def in_stages(config: RunConfig, *, options_of: OptionsOf) -> tuple[RunConfig, .
 def save(config: RunConfig, path: Path) -> None:
     """Write the whole configuration, defaults included, or nothing; `load` reads it back as an equal one."""
     header = f"# ludus {ludus.__version__}: the whole configuration of this run, defaults included.\n"
-    partial = path.with_name(path.name + ".partial")
-    partial.write_text(header + document.render(msgspec.to_builtins(config)), encoding="utf-8")
-    os.replace(partial, path)
+    files.replace(path, (header + document.render(msgspec.to_builtins(config))).encode())
 
 
 def find(source: str, presets: Mapping[str, Path]) -> Path:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ludus import files
 from ludus.evaluation.intervals import wilson
 from ludus.metrics.exporters.evaluations import Evaluation, Score
 from ludus.metrics.observer import ALONE
@@ -55,7 +57,9 @@ def draw(evaluations: Sequence[Evaluation], path: Path, title: str) -> None:
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(length=0)
-    figure.savefig(path)
+    picture = io.BytesIO()
+    figure.savefig(picture, format=path.suffix.removeprefix("."))
+    files.replace(path, picture.getvalue())
 
 
 def spread(heights: Sequence[float], gap: float = LABEL_GAP, low: float = 0.0, high: float = 100.0) -> list[float]:

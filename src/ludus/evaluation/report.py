@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import ludus
+from ludus import files
 from ludus.config import familiar
 from ludus.config.schema import RunConfig
 from ludus.evaluation import curve
@@ -41,7 +42,9 @@ class Figures:
 
 
 def write(run_dir: Path, config: RunConfig, command: str) -> Path:
-    """Write the report and its picture into the run's folder; `command` is how to make the run again."""
+    """Write the report and its picture into the run's folder; `command` is how to make the run again.
+
+    Raises OSError; an older report then stays as it was."""
     found = evaluations.read(run_dir / EVALUATIONS)
     title = familiar.title(config)
     if found:
@@ -49,7 +52,7 @@ def write(run_dir: Path, config: RunConfig, command: str) -> Path:
     kept = times.read(run_dir / times.STAGES_FILE)
     rows = csv.read(run_dir / PROGRESS)
     page = markdown(title, found, figures(rows), command, kept, stages(rows))
-    (run_dir / REPORT).write_text(page, encoding="utf-8")
+    files.replace(run_dir / REPORT, page.encode())
     return run_dir / REPORT
 
 
@@ -172,6 +175,7 @@ def _run_rows(numbers: Figures) -> list[tuple[str, str]]:
     def total(name: str) -> str:
         return f"{numbers.counters.get(name, 0):,.0f}"
 
+    failures = numbers.counters.get(names.TELEMETRY_FAILURES, 0)
     return [
         ("training time", text.duration(numbers.training_s)),
         ("decisions", total(names.DECISIONS)),
@@ -184,6 +188,7 @@ def _run_rows(numbers: Figures) -> list[tuple[str, str]]:
         ("truncated matches", total(names.TRUNCATED)),
         ("voided matches", total(names.VOIDED)),
         ("host restarts", total(names.HOSTS_RESTARTS)),
+        *([("telemetry that could not be written", total(names.TELEMETRY_FAILURES))] if failures else []),
     ]
 
 

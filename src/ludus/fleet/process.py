@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from ludus import scheduling
 from ludus.errors import ProtocolError
@@ -28,9 +29,8 @@ class HostProcess:
 
     def __init__(self, command: HostCommand, log_path: Path, inherits: Sequence[int] = ()) -> None:
         """`inherits`: descriptors that it finds open under the same numbers."""
-        log_path.parent.mkdir(parents=True, exist_ok=True)
         self.name = Path(command.argv[0]).name
-        with log_path.open("ab") as log:
+        with _opened(log_path) as log:
             self._process = subprocess.Popen(
                 tied(command.argv),
                 stdin=subprocess.PIPE,
@@ -132,6 +132,15 @@ class HostProcess:
         except ProtocolError as error:
             return str(error)
         return ""
+
+
+def _opened(log_path: Path) -> BinaryIO:
+    """The log to append to; none where it cannot be opened: on a full disk a host is worth more than its log."""
+    try:
+        log_path.parent.mkdir(parents=True, exist_ok=True)
+        return log_path.open("ab")
+    except OSError:
+        return Path(os.devnull).open("ab")
 
 
 def _in_words(status: int) -> str:

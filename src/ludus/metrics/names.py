@@ -97,6 +97,7 @@ SKIPPED = "learner/skipped"
 NON_FINITE = "learner/non_finite"
 POOL = "learner/pool"
 CHECKPOINT_FAILURES = "learner/checkpoint_failures"
+TELEMETRY_FAILURES = "telemetry/write_failures"
 
 # What happens in the matches
 REWARD = "match/reward"
@@ -179,6 +180,12 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric(POOL, "gauge", "snapshots", "past selves kept as opponents"),
     Metric(CHECKPOINT_FAILURES, "counter", "checkpoints", "checkpoints and snapshots that could not be written"),
+    Metric(
+        TELEMETRY_FAILURES,
+        "counter",
+        "writes",
+        "writes to progress.csv, evaluations.jsonl, tensorboard/, run.log or the terminal that failed",
+    ),
     Metric(REWARD, "mean", "reward", "what a learning seat earned in a whole match"),
     Metric(LENGTH, "mean", "decisions", "decisions in a match, all seats together"),
     Metric(TRUNCATED, "counter", "matches", "matches that were cut off at the game's limit"),

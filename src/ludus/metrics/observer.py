@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
+
+from ludus.metrics.failures import Failures
 
 ALONE = "none"  # the opponent in games with one seat: there a match is judged by what it earned
 
@@ -46,11 +48,24 @@ class RunObserver(Protocol):
         ...
 
 
-class Observers:
-    """Several observers as one. Each is told, in the order given."""
+@runtime_checkable
+class CountsFailures(Protocol):
+    """An observer may have this, too: the run then reports the count as `telemetry/write_failures`."""
 
-    def __init__(self, observers: Sequence[RunObserver]) -> None:
+    def take_failures(self) -> int:
+        """How many writes failed since the last call."""
+        ...
+
+
+class Observers:
+    """Several observers as one. Each is told, in the order given. `failures` is where they count failed writes."""
+
+    def __init__(self, observers: Sequence[RunObserver], failures: Failures | None = None) -> None:
         self._observers = tuple(observers)
+        self._failures = failures or Failures()
+
+    def take_failures(self) -> int:
+        return self._failures.take()
 
     def on_progress(self, numbers: Numbers) -> None:
         for observer in self._observers:

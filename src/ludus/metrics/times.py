@@ -7,13 +7,13 @@ learner's. A share is of its own clock; shares of two clocks do not add up.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
+from ludus import files
 from ludus.durations import Durations
 from ludus.metrics import names
 
@@ -106,14 +106,12 @@ def write(path: Path, kept: RunTimes) -> None:
         }
         for line in kept.times.lines()
     ]
-    partial = path.with_name(path.name + ".partial")
-    partial.write_bytes(msgspec.json.encode({"lines": lines, **msgspec.to_builtins(kept, str_keys=True)}))
-    os.replace(partial, path)
+    files.replace(path, msgspec.json.encode({"lines": lines, **msgspec.to_builtins(kept, str_keys=True)}))
 
 
 def read(path: Path) -> RunTimes | None:
     """None where there is no such file, or none that can be read: a run is none the worse without."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=RunTimes)
-    except (OSError, msgspec.MsgspecError):
+    except (OSError, msgspec.MsgspecError, ValueError, RecursionError):  # ValueError: bytes that are no text
         return None

@@ -36,7 +36,7 @@ from ludus.scale.memory import free_bytes
 from ludus.seeds import derive
 from ludus.spec import GameSpec
 
-UNEVALUATED = (EvaluationError, FleetError, HostError)  # what an evaluation may fail with
+UNEVALUATED = (EvaluationError, FleetError, HostError, OSError)  # what an evaluation may fail with
 log = logging.getLogger(__name__)
 
 
@@ -50,6 +50,7 @@ class RunResult:
     interrupted: bool  # by a signal; the run can be resumed
     evaluation: tuple[MatchupResult, ...]  # at the end; empty when interrupted
     unevaluated: str = ""  # why there is none although the run was not interrupted
+    unsaved: str = ""  # what is lost because the last checkpoint could not be written
 
 
 class Run:
@@ -104,7 +105,7 @@ class Run:
             came_to = "changed"
         finally:
             if parts.change is None:
-                self._saver.save()
+                self._saver.save_last(self._tick)
             parts.playing = False
         self._teller.tell(now=True)
         return came_to
@@ -139,6 +140,7 @@ class Run:
             interrupted,
             tuple(evaluation),
             unevaluated,
+            self._saver.unsaved(),
         )
 
     def _tick(self) -> bool:

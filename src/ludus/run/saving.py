@@ -5,11 +5,13 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
+from ludus import files
 from ludus.cores import cores
 from ludus.errors import CheckpointError, LudusError
 from ludus.metrics import names, times
@@ -20,6 +22,8 @@ from ludus.policies.weights import read_tensors
 from ludus.run.parts import Parts
 from ludus.scale import sources
 
+LAST_S = 60.0  # that a run waits for room on the disk before it ends without its last checkpoint
+POLL_S = 0.1
 Written = TypeVar("Written")
 log = logging.getLogger(__name__)
 
@@ -29,6 +33,7 @@ class Saver:
         self._parts = parts
         self._checkpoints = Checkpoints(parts.run_dir, parts.config.checkpoint.keep)
         self._saved_at = time.monotonic()
+        self._trouble = ""  # why the latest attempt failed
 
     def is_due(self) -> bool:
         return time.monotonic() - self._saved_at >= self._parts.config.checkpoint.every_s
@@ -43,20 +48,59 @@ class Saver:
         with parts.metrics.stage(names.CHECKPOINT):
             model = {**checkpoint.net_tensors(parts.algorithm.result), **checkpoint.table_tensors(parts.spec)}
             optimiser = parts.algorithm.state()
-            matches = self._attempt(self._write_matches)  # before the state: what the actor counted comes with it
-            if parts.change is not None and matches is not None:
+            matches = self._attempt(
+                self._write_matches, "the matches under way"
+            )  # before the state: what the actor counted comes with it
+            if matches is None:
+                self._discard(checkpoint.MATCHES)
+            elif parts.change is not None:
                 matches.unlink()  # they belong to the stage that ends
                 matches = None
-            replay = self._attempt(self._write_replay)
+            replay = self._attempt(self._write_replay, "the replay buffer")
             path = self._attempt(
                 lambda: self._checkpoints.save(
                     self._state(), model, optimiser, matches, replay, between=parts.change is not None
-                )
+                ),
+                "the checkpoint",
             )
         if path is not None:
-            self._attempt(parts.pool.sweep)
-            self._attempt(self._write_times)
+            self._attempt(parts.pool.sweep, "the pool of past selves")
+            self._attempt(self._write_times, times.STAGES_FILE, names.TELEMETRY_FAILURES)
+        else:
+            self._discard(checkpoint.MATCHES, checkpoint.REPLAY)
         return path
+
+    def save_last(self, stopped: Callable[[], bool]) -> None:
+        """Save, and where that fails try again for up to `LAST_S`: a full disk may be given room.
+
+        `stopped` is asked meanwhile; a signal that comes after the first attempt ends the waiting.
+        """
+        until, pause_s, before = time.monotonic() + LAST_S, 1.0, stopped()
+        while not self._is_whole(self.save):
+            left_s = until - time.monotonic()
+            if left_s <= 0:
+                log.error("the last checkpoint could not be written for %.0f s: giving up", LAST_S)
+                return
+            log.warning("trying again for up to %.0f s: free space on the disk; Ctrl-C leaves at once", left_s)
+            again = time.monotonic() + min(pause_s, left_s)
+            pause_s *= 2
+            while time.monotonic() < again:
+                if stopped() and not before:
+                    log.error("interrupted before the last checkpoint could be written")
+                    return
+                time.sleep(POLL_S)
+
+    def unsaved(self) -> str:
+        """What is lost if the run ends now; empty if its latest update is saved."""
+        version, latest = self._parts.learner.version, self.latest()
+        if self._checkpoints.holds(version):
+            return ""
+        lost = (
+            "there is no checkpoint, so everything it learned is lost"
+            if latest is None
+            else f"{latest.name} stays the latest checkpoint, and what was learned after it is lost"
+        )
+        return f"update {version} could not be saved ({self._trouble}); {lost}"
 
     def save_evaluated(self) -> None:
         """A checkpoint, marked as the best if its scores are."""
@@ -64,11 +108,11 @@ class Saver:
         if latest is not None:
             mean = sum(scores.values()) / len(scores)
             stage = 0 if course is None else course.index
-            self._attempt(lambda: self._checkpoints.mark_best(latest, mean, stage))
+            self._attempt(lambda: self._checkpoints.mark_best(latest, mean, stage), checkpoint.BEST)
 
     def keep_past_self(self) -> None:
         """A snapshot that later matches are played against."""
-        self._attempt(self._snapshot)
+        self._attempt(self._snapshot, "a past self")
 
     def restore(self, path: Path) -> None:
         """Go on from that checkpoint."""
@@ -92,13 +136,28 @@ class Saver:
         except CheckpointError as error:
             log.warning("%s; the replay buffer begins anew", error)
 
-    def _attempt(self, write: Callable[[], Written]) -> Written | None:
+    def _attempt(
+        self, write: Callable[[], Written], what: str, counted: str = names.CHECKPOINT_FAILURES
+    ) -> Written | None:
+        """What `write` returns; None, with the failure counted and logged, if it cannot write `what`."""
         try:
             return write()
         except (CheckpointError, OSError) as error:
-            self._parts.metrics.add(names.CHECKPOINT_FAILURES)
-            log.warning("%s", error)
+            self._parts.metrics.add(counted)
+            self._trouble = files.reason(error.__cause__ or error)
+            log.warning("%s", f"{what} cannot be written: {self._trouble}" if isinstance(error, OSError) else error)
             return None
+
+    def _is_whole(self, save: Callable[[], Path | None]) -> bool:
+        """Call `save`; True if it wrote a checkpoint with everything that belongs into it."""
+        failures = self._parts.metrics.counter(names.CHECKPOINT_FAILURES)
+        return save() is not None and self._parts.metrics.counter(names.CHECKPOINT_FAILURES) == failures
+
+    def _discard(self, *names: str) -> None:
+        """Remove files that were to become part of a checkpoint: what was written of them takes the room of others."""
+        for name in names:
+            with suppress(OSError):
+                self._checkpoints.staged(name).unlink(missing_ok=True)
 
     def _write_matches(self) -> Path | None:
         """A checkpoint without them is better than none: the matches of the resumed run then begin anew."""

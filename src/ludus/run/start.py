@@ -23,6 +23,7 @@ from ludus.metrics.core import Metrics
 from ludus.metrics.observer import RunObserver
 from ludus.policies import checkpoint, playing
 from ludus.policies.checkpoint import Checkpoints, State
+from ludus.run.lock import RunLock, hold
 from ludus.run.loop import Run, RunResult
 from ludus.scale import preflight, sources
 from ludus.scale.actor import playing_device
@@ -30,12 +31,22 @@ from ludus.scale.actor import playing_device
 log = logging.getLogger(__name__)
 
 
-def train(config: RunConfig, run_dir: Path, *, resume: bool = False, observer: RunObserver) -> RunResult:
+def train(
+    config: RunConfig, run_dir: Path, *, resume: bool = False, observer: RunObserver, lock: RunLock | None = None
+) -> RunResult:
     """Train until the budget is used up or a signal comes, then evaluate.
 
     SIGINT and SIGTERM checkpoint and leave; a second one ends the process at once. When the actor or the fleet fails,
-    the weights are saved before the error is raised.
+    the weights are saved before the error is raised. Raises ConfigError if another process trains in this folder;
+    `lock` is one that the caller holds already.
     """
+    with ExitStack() as stack:
+        held = lock or stack.enter_context(hold(run_dir))
+        held.tell()
+        return _train(config, run_dir, resume=resume, observer=observer)
+
+
+def _train(config: RunConfig, run_dir: Path, *, resume: bool, observer: RunObserver) -> RunResult:
     torch.set_num_threads(config.policy.threads)
     game = registry.load(config.game)
     stages = preflight.stages(config, game)

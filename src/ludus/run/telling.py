@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from ludus.games.registry import ServersHealth
 from ludus.metrics import names
+from ludus.metrics.observer import CountsFailures
 from ludus.run.parts import Parts
 
 PROGRESS_S = 1.0
@@ -31,7 +32,10 @@ class Teller:
         if used > 0:
             metrics.set(names.ETA_S, max(training_s / used - training_s, 0.0))
         self._note_servers()
-        self._parts.observer.on_progress(metrics.report())
+        observer = self._parts.observer
+        if isinstance(observer, CountsFailures):
+            metrics.add(names.TELEMETRY_FAILURES, observer.take_failures())
+        observer.on_progress(metrics.report())
 
     def _note_servers(self) -> None:
         health = self._servers()

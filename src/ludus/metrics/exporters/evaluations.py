@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 import math
-import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
 
 import msgspec
 
+from ludus import files
+from ludus.files import Appender
 from ludus.metrics import names
 from ludus.metrics.exporters.text import number
 from ludus.metrics.observer import Numbers, Result
+
+log = logging.getLogger(__name__)
 
 
 class Score(msgspec.Struct, frozen=True):
@@ -37,16 +43,23 @@ class Evaluation(msgspec.Struct, frozen=True):
 
 
 class EvaluationLog:
-    """Appends to a file that another part of the same run may have begun; what a resumed run plays again is dropped."""
+    """Appends to a file that another part of the same run may have begun; what a resumed run plays again is dropped.
+
+    Raises OSError. An evaluation that could not be written is kept, and written with the next call that succeeds.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._file = Appender(path)
         self._numbers: Numbers = {}
+        self._begun_s: float | None = None  # where this part of the run begins, until the file is made ready for it
+        self._unwritten: list[bytes] = []
 
     def on_progress(self, numbers: Numbers) -> None:
         if not self._numbers:
-            self._drop_after(number(numbers, names.TRAINING_S))
+            self._begun_s = number(numbers, names.TRAINING_S)
         self._numbers = numbers
+        self._write()
 
     def on_evaluation(self, results: Sequence[Result], *, final: bool = False) -> None:
         training_s, updates, decisions = (
@@ -56,29 +69,99 @@ class EvaluationLog:
             Score(each.opponent, each.matches, each.wins, each.losses, each.ties, each.reward, each.reward_interval)
             for each in results
         )
-        with self._path.open("ab") as file:
-            file.write(msgspec.json.encode(Evaluation(training_s, updates, decisions, final, scores)) + b"\n")
+        evaluation = Evaluation(training_s, updates, decisions, final, scores)
+        self._unwritten.append(msgspec.json.encode(evaluation) + b"\n")
+        self._write()
+
+    def close(self) -> None:
+        """Write what is left to write, and close the file."""
+        try:
+            self._write()
+        finally:
+            self._file.close()
+
+    def __enter__(self) -> EvaluationLog:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _write(self) -> None:
+        if self._begun_s is not None:
+            self._drop_after(self._begun_s)
+            self._begun_s = None
+        if self._unwritten:
+            self._file.write(b"".join(self._unwritten))
+            self._unwritten.clear()
 
     def _drop_after(self, training_s: float) -> None:
-        found = read(self._path)
-        kept = [each for each in found if not each.training_s > training_s and not each.final]
-        if len(kept) < len(found):
-            partial = self._path.with_name(self._path.name + ".partial")
-            partial.write_bytes(b"".join(msgspec.json.encode(each) + b"\n" for each in kept))
-            os.replace(partial, self._path)
+        history = scan(self._path)
+        kept = [each for each in history.evaluations if not each.training_s > training_s and not each.final]
+        if len(kept) == len(history.evaluations) and not history.damaged:
+            return
+        aside = files.aside(self._path) if history.damaged else None
+        files.replace(self._path, b"".join(msgspec.json.encode(each) + b"\n" for each in kept), aside=aside)
+        if aside is not None:
+            _tell(self._path, history, f"kept as {aside.name}")
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    evaluations: list[Evaluation]
+    damaged: int = 0  # lines that are no evaluation
 
 
 def read(path: Path) -> list[Evaluation]:
-    """The evaluations of a run, in order; a last line that a crash cut short is left out. [] when there is no file."""
-    if not path.exists():
+    """Return the evaluations of a run in order, [] if there is no file. Damaged lines are left out and logged."""
+    try:
+        history = scan(path)
+    except OSError as error:
+        log.warning("%s cannot be read: %s", path, files.reason(error))
         return []
-    found = []
-    for line in path.read_bytes().splitlines():
-        try:
-            found.append(msgspec.json.decode(line, type=Evaluation))
-        except msgspec.DecodeError:
-            continue
-    return found
+    if history.damaged:
+        _tell(path, history, "left as it is")
+    return history.evaluations
+
+
+def scan(path: Path) -> History:
+    """Raises OSError. A last line that a crash cut short is left out and does not count as damaged."""
+    evaluations: list[Evaluation] = []
+    damaged = cut_short = 0
+    for line in files.lines(path):
+        damaged, cut_short = damaged + cut_short, 0
+        evaluation = _decoded(line)
+        if evaluation is None:
+            cut_short = 1  # so far
+        else:
+            evaluations.append(evaluation)
+    return History(evaluations, damaged)
+
+
+def _decoded(line: bytes | None) -> Evaluation | None:
+    """None for a line that is no evaluation, or one that cannot be."""
+    if line is None:
+        return None
+    try:
+        evaluation = msgspec.json.decode(line, type=Evaluation)
+    except (msgspec.MsgspecError, ValueError, RecursionError):  # ValueError: bytes that are no text
+        return None
+    possible = all(
+        0 <= score.wins <= score.matches and 0 <= score.losses <= score.matches and 0 <= score.ties <= score.matches
+        for score in evaluation.scores
+    )
+    return evaluation if possible else None
+
+
+def _tell(path: Path, history: History, fate: str) -> None:
+    log.warning(
+        "%s has %d damaged lines, which are left out; %d evaluations can be read. The damaged file is %s",
+        path,
+        history.damaged,
+        len(history.evaluations),
+        fate,
+    )
 
 
 def _finite(value: float) -> float:

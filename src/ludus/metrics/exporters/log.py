@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,7 +11,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import TextIO
 
+from ludus.files import Appender
 from ludus.metrics.exporters import text
+from ludus.metrics.failures import Failures
 from ludus.metrics.observer import ALONE, Numbers, Result
 
 LOGGER = "ludus"  # what every module of ludus logs under
@@ -72,16 +75,19 @@ class LogLines:
 
 
 @contextmanager
-def logging_to(path: Path, stream: TextIO | None = None) -> Iterator[logging.Logger]:
-    """Everything that ludus logs goes to the end of a file and, without tracebacks, to `stream`."""
+def logging_to(path: Path, stream: TextIO | None = None, failures: Failures | None = None) -> Iterator[logging.Logger]:
+    """Everything that ludus logs goes to the end of a file and, without tracebacks, to `stream`.
+
+    Raises OSError if the file cannot be opened. Lines that cannot be written later are counted in `failures`.
+    """
     logger = logging.getLogger(LOGGER)
     level = logger.level
+    counted = failures or Failures()
     path.parent.mkdir(parents=True, exist_ok=True)
-    handlers: list[logging.Handler] = [logging.FileHandler(path, encoding="utf-8")]
-    handlers[0].setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    path.open("ab").close()
+    handlers: list[logging.Handler] = [_LogFile(path, counted)]
     if stream is not None:
-        handlers.append(logging.StreamHandler(stream))
-        handlers[1].setFormatter(_WithoutTraceback("%(asctime)s %(message)s", "%H:%M:%S"))
+        handlers.append(_Terminal(stream, counted))
     for handler in handlers:
         logger.addHandler(handler)
     logger.setLevel(logging.INFO)
@@ -92,6 +98,52 @@ def logging_to(path: Path, stream: TextIO | None = None) -> Iterator[logging.Log
         for handler in reversed(handlers):
             logger.removeHandler(handler)
             handler.close()
+
+
+class _LogFile(logging.Handler):
+    """A log that loses the lines it cannot write, and says how many as soon as it can write again."""
+
+    def __init__(self, path: Path, failures: Failures) -> None:
+        super().__init__()
+        self.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+        self._what = path.name
+        self._file = Appender(path)
+        self._failures = failures
+        self._failing = False
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            self._file.write((self.format(record) + "\n").encode("utf-8", "backslashreplace"))
+        except Exception as error:  # a log must not end what it tells about
+            self._failing = True
+            self._failures.note(self._what, error)
+            return
+        if self._failing:
+            self._failing = False
+            self._failures.end(self._what)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+class _Terminal(logging.StreamHandler[TextIO]):
+    """Lines for a user. A stream that cannot be written (a full disk, a reader that has gone) is only counted."""
+
+    def __init__(self, stream: TextIO, failures: Failures) -> None:
+        super().__init__(stream)
+        self.setFormatter(_WithoutTraceback("%(asctime)s %(message)s", "%H:%M:%S"))
+        self._failures = failures
+        self._failing = False
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802  the name is that of logging
+        error = sys.exception()
+        if not self._failing and isinstance(error, Exception):
+            self._failing = True
+            try:
+                self._failures.note("the standard output", error)
+            finally:
+                self._failing = False
 
 
 class _WithoutTraceback(logging.Formatter):

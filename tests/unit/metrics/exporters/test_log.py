@@ -2,11 +2,15 @@ from __future__ import annotations
 
 import io
 import logging
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 
+import pytest
+
 from ludus.metrics import names
 from ludus.metrics.exporters.log import LogLines, logging_to
+from ludus.metrics.failures import Failures
 
 
 class Lines(logging.Handler):
@@ -60,3 +64,33 @@ def test_a_second_part_of_a_run_is_added_to_the_same_log(tmp_path: Path) -> None
         with logging_to(tmp_path / "run.log") as logger:
             logger.info(words)
     assert [line.split(": ")[1] for line in (tmp_path / "run.log").read_text().splitlines()] == ["first", "second"]
+
+
+def test_a_log_on_a_full_disk_is_counted_and_raises_and_prints_nothing(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "run.log").symlink_to("/dev/full")
+    failures, stream = Failures(), io.StringIO()
+    with logging_to(tmp_path / "run.log", stream, failures) as logger:
+        for _ in range(3):
+            logger.info("a line")
+    assert capfd.readouterr() == ("", "")
+    assert failures.take() == 4  # the line that says so included
+    assert stream.getvalue().count("run.log cannot be written: no space left on the disk") == 1
+    assert stream.getvalue().count("a line") == 3
+
+
+def test_a_terminal_that_cannot_be_written_is_counted_and_the_log_goes_on(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    failures = Failures()
+    with suppress(OSError), open("/dev/full", "w", buffering=1) as stream:  # closing it fails, too
+        with logging_to(tmp_path / "run.log", stream, failures) as logger:
+            logger.info("one line")
+            logger.info("another line")
+        assert failures.take() >= 2
+    assert capfd.readouterr().err == ""
+    log = (tmp_path / "run.log").read_text()
+    assert "one line" in log
+    assert "another line" in log
+    assert log.count("the standard output cannot be written: no space left on the disk") == 1

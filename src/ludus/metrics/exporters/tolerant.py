@@ -1,0 +1,74 @@
+"""Keeps a run alive whose observers fail: a full disk, a closed terminal, a bug in an exporter."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from types import TracebackType
+
+from ludus.metrics.failures import Failures
+from ludus.metrics.observer import Numbers, Result, RunObserver
+
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 30.0
+
+
+class Tolerant:
+    """Passes everything on to one observer, and counts its errors in `failures` instead of raising them.
+
+    After an error the observer gets no numbers for a while: 1 s, twice as long after each further error, at most 30 s.
+    An evaluation is always passed on, behind the latest numbers: it is rare, and the observer may keep it for later.
+    Entering and leaving enters and leaves the observer, where it is a context manager.
+    """
+
+    def __init__(
+        self, name: str, observer: RunObserver, failures: Failures, clock_s: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._name = name
+        self._observer = observer
+        self._failures = failures
+        self._clock_s = clock_s
+        self._pause_s = 0.0
+        self._retry_s = 0.0
+        self._omitted: Numbers | None = None  # the latest numbers, if the observer did not get them
+
+    def on_progress(self, numbers: Numbers) -> None:
+        self._omitted = numbers
+        if not self._pause_s or self._clock_s() >= self._retry_s:
+            self._catch_up()
+
+    def on_evaluation(self, results: Sequence[Result], *, final: bool = False) -> None:
+        self._catch_up()
+        self._attempt(lambda: self._observer.on_evaluation(results, final=final))
+
+    def __enter__(self) -> Tolerant:
+        observer = self._observer
+        if isinstance(observer, AbstractContextManager):
+            self._attempt(observer.__enter__)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._catch_up()
+        observer = self._observer
+        if isinstance(observer, AbstractContextManager):
+            self._attempt(lambda: observer.__exit__(kind, error, trace))
+
+    def _catch_up(self) -> None:
+        """Pass on the latest numbers, if that has not been done."""
+        omitted = self._omitted
+        if omitted is not None and self._attempt(lambda: self._observer.on_progress(omitted)):
+            self._omitted = None
+
+    def _attempt(self, call: Callable[[], object]) -> bool:
+        try:
+            call()
+        except Exception as error:  # whatever an observer does wrong, the run is worth more
+            self._failures.note(self._name, error)
+            self._pause_s = min(max(2 * self._pause_s, FIRST_PAUSE_S), LONGEST_PAUSE_S)
+            self._retry_s = self._clock_s() + self._pause_s
+            return False
+        self._failures.end(self._name)
+        self._pause_s = 0.0
+        return True
