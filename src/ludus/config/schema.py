@@ -26,7 +26,9 @@ class FleetConfig(Struct, frozen=True, forbid_unknown_fields=True):
     reply_deadline_s: Positive = 30.0  # from actions to what they lead to
     backoff_s: Positive = 0.5  # doubled with each failure in a row, at most backoff_max_s
     backoff_max_s: Positive = 30.0
-    failures_in_a_row: Count = 5  # then that host is given up; when none is left the run stops
+    failures_in_a_row: Count = (
+        5  # then that host is given up; if none is left, or the actor fails as often, the run ends
+    )
 
 
 class ServersConfig(Struct, frozen=True, forbid_unknown_fields=True):

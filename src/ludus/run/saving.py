@@ -36,14 +36,16 @@ class Saver:
     def latest(self) -> Path | None:
         return self._checkpoints.latest()
 
-    def save(self) -> Path | None:
-        """A checkpoint of this version and what is under way; None when it could not be written."""
+    def save(self, *, leaving: bool = False) -> Path | None:
+        """A checkpoint of this version and what is under way; None when it could not be written. If the run is
+        `leaving` it waits a shorter time for the matches."""
         parts = self._parts
         self._saved_at = time.monotonic()
         with parts.metrics.stage(names.CHECKPOINT):
             model = {**checkpoint.net_tensors(parts.algorithm.result), **checkpoint.table_tensors(parts.spec)}
             optimiser = parts.algorithm.state()
-            matches = self._attempt(self._write_matches)  # before the state: what the actor counted comes with it
+            # before the state: what the actor counted comes with it
+            matches = self._attempt(lambda: self._write_matches(leaving))
             if parts.change is not None and matches is not None:
                 matches.unlink()  # they belong to the stage that ends
                 matches = None
@@ -100,13 +102,13 @@ class Saver:
             log.warning("%s", error)
             return None
 
-    def _write_matches(self) -> Path | None:
+    def _write_matches(self, leaving: bool) -> Path | None:
         """A checkpoint without them is better than none: the matches of the resumed run then begin anew."""
         if not self._parts.playing:
             return None
         path, trouble = self._checkpoints.staged(), "the actor does not say how they stand"
         try:
-            if self._parts.source.save(path):
+            if self._parts.source.save(path, leaving=leaving):
                 return path
         except LudusError as error:
             trouble = str(error)
