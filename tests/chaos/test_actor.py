@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -130,18 +127,3 @@ def test_learner_killed_without_warning_takes_actor_and_hosts_with_it(tmp_path: 
         learner.kill()
         _, alive = psutil.wait_procs(family, timeout=PATIENCE_S)
     assert alive == []
-
-
-SECOND = """
-import os, signal, sys, time
-from ludus.interrupts import noticed
-with noticed() as interrupted:
-    os.kill(os.getpid(), signal.SIGTERM)
-    assert interrupted()
-    os.kill(os.getpid(), signal.SIGTERM)
-    time.sleep(60)
-"""
-
-
-def test_second_signal_ends_the_process_at_once() -> None:
-    assert subprocess.run([sys.executable, "-c", SECOND], timeout=PATIENCE_S).returncode == -signal.SIGTERM
