@@ -1,32 +1,83 @@
-"""Signals that ask a run to stop."""
+"""Signals that ask a run to stop: SIGINT (Ctrl-C), SIGTERM and SIGHUP (its terminal was closed)."""
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+OUTPUTS = (1, 2)  # descriptors of stdout and stderr
+SHOW_CURSOR = b"\x1b[?25h\n"  # a live table hides it
+
+
+class Interrupts:
+    """Call it to ask whether a signal came. The second signal ends the process at once; its children end with it."""
+
+    def __init__(self) -> None:
+        self._seen = False
+        self._raises = False
+
+    def __call__(self) -> bool:
+        return self._seen
+
+    @contextmanager
+    def raised(self) -> Iterator[None]:
+        """Within the block, a signal raises KeyboardInterrupt. One that came before raises it on entry."""
+        self._raises = True
+        try:
+            if self._seen:
+                raise KeyboardInterrupt
+            yield
+        finally:
+            self._raises = False
+
+    def handle(self, number: int, frame: FrameType | None) -> None:
+        if self._seen:
+            _end(number)
+        self._seen = True
+        if number == signal.SIGHUP:
+            _silence_lost_terminals()
+        if self._raises:
+            raise KeyboardInterrupt
+
 
 @contextmanager
-def noticed() -> Iterator[Callable[[], bool]]:
-    """Whether SIGINT or SIGTERM came. The second ends the process at once; its children end with it."""
-    seen: list[int] = []
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        if seen:
-            signal.signal(number, signal.SIG_DFL)
-            os.kill(os.getpid(), number)
-        seen.append(number)
-
+def noticed() -> Iterator[Interrupts]:
+    """Notice signals instead of ending by them. A SIGHUP that is ignored stays so: that is what nohup asks for. Does
+    nothing in a thread other than the main one, which alone may handle signals."""
+    interrupts = Interrupts()
     if threading.current_thread() is not threading.main_thread():
-        yield lambda: False  # only the main thread may handle signals
+        yield interrupts
         return
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    numbers = [number for number in SIGNALS if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, interrupts.handle) for number in numbers}
     try:
-        yield lambda: bool(seen)
+        yield interrupts
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _end(number: int) -> None:
+    """End this process as if the signal had never been handled."""
+    if os.isatty(OUTPUTS[0]):
+        os.write(OUTPUTS[0], SHOW_CURSOR)
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+
+
+def _silence_lost_terminals() -> None:
+    """Writing to a terminal that was closed fails, which must not keep a run from saving: write to nowhere instead."""
+    for descriptor in OUTPUTS:
+        try:
+            os.write(descriptor, b"")
+        except OSError as error:
+            if error.errno == errno.EIO:
+                nowhere = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(nowhere, descriptor)
+                os.close(nowhere)

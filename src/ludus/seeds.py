@@ -7,6 +7,12 @@ import zlib
 import numpy as np
 
 
+def restarted(version: int, restarts: int) -> int:
+    """The `version` for `derive` after so many restarts of an actor. It differs from every version and from the number
+    of every other restart, so the new matches repeat no earlier ones."""
+    return version + (restarts << 32)
+
+
 def derive(seed: int, purpose: str, version: int = 0) -> int:
     """A seed below 2^53 for this purpose. `version` gives a run resumed without its matches seeds it did not use."""
     sequence = np.random.SeedSequence([seed, zlib.crc32(purpose.encode()), version])

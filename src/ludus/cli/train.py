@@ -90,7 +90,7 @@ def train(
 ) -> None:
     """Train an agent by self-play, then evaluate it.
 
-    Ctrl-C saves and leaves; --resume goes on from there.
+    Ctrl-C saves and leaves; --resume goes on from there. A second Ctrl-C ends at once.
 
     Example: [bold]ludus train gen1 --set budget.minutes=30 --set learner.lr=5e-4[/bold]
 
@@ -98,7 +98,11 @@ def train(
     """
     places.check_folder(run_dir or RUNS, "--run-dir")
     size = () if environments is None else (f"n_envs={environments}",)
-    _train(Asked(config, game, (*(sets or ()), *size), run_dir, preset, resume))
+    try:
+        _train(Asked(config, game, (*(sets or ()), *size), run_dir, preset, resume))
+    except KeyboardInterrupt:
+        typer.echo("ludus: interrupted outside of training; every checkpoint that was written is still there", err=True)
+        raise typer.Exit(INTERRUPTED) from None
 
 
 @dataclass(frozen=True, slots=True)

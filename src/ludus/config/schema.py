@@ -26,7 +26,8 @@ class FleetConfig(Struct, frozen=True, forbid_unknown_fields=True):
     reply_deadline_s: Positive = 30.0  # from actions to what they lead to
     backoff_s: Positive = 0.5  # doubled with each failure in a row, at most backoff_max_s
     backoff_max_s: Positive = 30.0
-    failures_in_a_row: Count = 5  # then that host is given up; when none is left the run stops
+    # then that host is given up; if none is left, or the actor fails as often without a batch, the run ends
+    failures_in_a_row: Count = 5
 
 
 class ServersConfig(Struct, frozen=True, forbid_unknown_fields=True):

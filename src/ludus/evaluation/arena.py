@@ -85,6 +85,7 @@ def play(
     deadline_s: float = 3600.0,
     teams: Sequence[int] = (0, 1),
     progress: Callable[[Progress], None] | None = None,
+    tick: Callable[[], None] | None = None,
     save_replays: Path | None = None,
     replays: int = 8,
     metrics: Metrics | None = None,
@@ -93,7 +94,8 @@ def play(
 
     No opponents: a game with one seat, in which the agent plays alone. The opponent takes all seats but those of the
     agent's team. With `save_replays`, a few matches (`replays` in all) are written there for `ludus replay`. `metrics`,
-    of the process "actor", learn where the time went once the hosts were up. Raises EvaluationError when not all end in
+    of the process "actor", learn where the time went once the hosts were up. `tick` is called at least once a second
+    while matches are played; what it raises ends the evaluation. Raises EvaluationError when not all end in
     time, FleetError when no host is left to play them on.
     """
     metrics = metrics or Metrics(ACTOR)
@@ -122,6 +124,7 @@ def play(
             agent=agent,
             deadline_s=deadline_s,
             progress=progress,
+            tick=tick,
             recorder=recorder,
             metrics=metrics,
             health=lambda: running.health,
@@ -160,6 +163,7 @@ def contest(
     agent: str,
     deadline_s: float,
     progress: Callable[[Progress], None] | None = None,
+    tick: Callable[[], None] | None = None,
     recorder: Recorder | None = None,
     metrics: Metrics | None = None,
     health: Callable[[], FleetHealth] | None = None,
@@ -187,6 +191,8 @@ def contest(
             )
         with waiting:
             arrivals = fleet.recv(min(left_s, POLL_S))
+        if tick is not None:
+            tick()
         for ending in arrivals.endings:
             tally.end(ending)
             if recorder is not None:

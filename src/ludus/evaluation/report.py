@@ -188,6 +188,7 @@ def _run_rows(numbers: Figures) -> list[tuple[str, str]]:
         ("truncated matches", total(names.TRUNCATED)),
         ("voided matches", total(names.VOIDED)),
         ("host restarts", total(names.HOSTS_RESTARTS)),
+        ("actor restarts", total(names.ACTOR_RESTARTS)),
         *([("telemetry that could not be written", total(names.TELEMETRY_FAILURES))] if failures else []),
     ]
 

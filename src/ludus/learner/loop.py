@@ -84,18 +84,28 @@ class Learner:
         )
 
     def run(self, stopped: Callable[[], bool], after_update: Callable[[], None]) -> bool:
-        """Update until the budget is used up: True. False when `stopped`. Time in `after_update` does not count."""
+        """Update until the budget is used up: True. False when `stopped`. Time in `after_update` does not count. If the
+        time is used up while it waits for a batch, it does not wait for the rest of that batch."""
         while self.used < 1:
-            began = self._clock_s()
+            began_s = self._clock_s()
             with self._metrics.stage(names.WAIT_BATCH):
-                lesson = self.feed.next(stopped, self.version)
+                lesson = self._wait(stopped, began_s)
             updated = lesson is not None and self._update(lesson)
-            self.training_s += self._clock_s() - began
+            self.training_s += self._clock_s() - began_s
             if lesson is None:
-                return False
+                return self.used >= 1
             if updated:
                 after_update()
         return True
+
+    def _wait(self, stopped: Callable[[], bool], began_s: float) -> Lesson | None:
+        """The next batch; None if `stopped`, or if the minutes of the budget, counting from `began_s`, are used up."""
+        limit_s = self._budget.minutes * 60
+
+        def late() -> bool:
+            return self.training_s + self._clock_s() - began_s >= limit_s
+
+        return self.feed.next(lambda: stopped() or (limit_s > 0 and late()), self.version)
 
     def _update(self, lesson: Lesson) -> bool:
         metrics, batch = self._metrics, lesson.batch

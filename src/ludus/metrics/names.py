@@ -109,6 +109,8 @@ HOSTS_ALIVE = "hosts/alive"
 HOSTS_TOTAL = "hosts/total"
 HOSTS_RESTARTS = "hosts/restarts"
 CORES = "hosts/cores"
+ACTOR_RESTARTS = "actor/restarts"
+ACTOR_LOST = "actor/lost"
 SERVERS_ALIVE = "servers/alive"
 SERVERS_TOTAL = "servers/total"
 SERVERS_RESTARTS = "servers/restarts"
@@ -194,6 +196,13 @@ METRICS: tuple[Metric, ...] = (
     Metric(HOSTS_ALIVE, "gauge", "hosts", "hosts that play now"),
     Metric(HOSTS_TOTAL, "gauge", "hosts", "hosts the run began with"),
     Metric(HOSTS_RESTARTS, "gauge", "restarts", "times a host was started again"),
+    Metric(ACTOR_RESTARTS, "counter", "restarts", "times the actor was started again after it died or fell silent"),
+    Metric(
+        ACTOR_LOST,
+        "counter",
+        "decisions",
+        "recorded choices that were lost with an actor that died, by what it had last reported",
+    ),
     Metric(CORES, "gauge", "cores", "cores that the run may use"),
     Metric(SERVERS_ALIVE, "gauge", "servers", "servers of the run (`servers.count`) that take matches now"),
     Metric(SERVERS_TOTAL, "gauge", "servers", "servers the run began with"),

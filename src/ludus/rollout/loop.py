@@ -58,6 +58,11 @@ class Rollout:
     def recent_reward(self, recent: tuple[int, float]) -> None:
         self._tally.recent = recent
 
+    @property
+    def recorded(self) -> int:
+        """Decisions that are recorded and in no full batch."""
+        return self._segments.recorded
+
     def play(self, batch: SegmentBatch, stopped: Callable[[], bool]) -> bool:
         """Play until the batch is full: True. False when `stopped`, asked between any two forwards, said so."""
         self._segments.fill(batch)

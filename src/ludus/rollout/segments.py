@@ -110,6 +110,12 @@ class Segments:
         """Whether all that may be complete after another arrivals can wait."""
         return self._waits <= self.SPARE * len(self._position)
 
+    @property
+    def recorded(self) -> int:
+        """Decisions in open segments and in complete ones that are in no full batch."""
+        filled = 0 if self._batch is None or self.full else self._filled
+        return int(self._position.sum()) + (filled + self._waits) * self._length
+
     def take_forgotten(self) -> int:
         """Decisions since the last call that no segment can learn from."""
         return 0

@@ -26,12 +26,12 @@ class StoppedError(Exception):
 
 
 class Evaluator:
-    """`tick` is called after each match; when it says so, the evaluation is left by a StoppedError."""
+    """`stopped` is asked at least once a second; if it returns True, the evaluation is left by a StoppedError."""
 
-    def __init__(self, parts: Parts, teller: Teller, tick: Callable[[], bool]) -> None:
+    def __init__(self, parts: Parts, teller: Teller, stopped: Callable[[], bool]) -> None:
         self._parts = parts
         self._teller = teller
-        self._tick = tick
+        self._stopped = stopped
         self._evaluated = self._due()
 
     def is_due(self) -> bool:
@@ -64,6 +64,7 @@ class Evaluator:
                     log_dir=parts.run_dir / "logs" / "evaluation",
                     fleet=parts.config.fleet,
                     progress=self._after_match,
+                    tick=self._leave_where_stopped,
                 )
         finally:
             metrics.set(names.PHASE, "finished" if final else "training")
@@ -86,7 +87,10 @@ class Evaluator:
 
     def _after_match(self, progress: arena.Progress) -> None:
         self._note(progress)
-        if self._tick():
+        self._teller.tell()
+
+    def _leave_where_stopped(self) -> None:
+        if self._stopped():
             raise StoppedError
 
     def _note(self, progress: arena.Progress) -> None:

@@ -83,7 +83,7 @@ class Run:
         if saved is not None:
             self._saver.restore(saved)
         self._teller = Teller(self._parts, servers)
-        self._evaluator = Evaluator(self._parts, self._teller, self._tick)
+        self._evaluator = Evaluator(self._parts, self._teller, lambda: self._stopped())
         self._stages = Stages(self._parts, self._saver)
         self._stopped: Callable[[], bool] = lambda: False
 
@@ -118,11 +118,13 @@ class Run:
         return results
 
     def finish(self, *, interrupted: bool) -> RunResult:
-        """Evaluate, unless it was interrupted. What is trained and saved is a result also where that fails."""
-        if interrupted:
+        """Evaluate, unless it was interrupted or is now. What is trained and saved is a result also if that fails."""
+        if interrupted or self._stopped():
             return self._result(interrupted=True)
         try:
             return self._result(self.evaluate(final=True))
+        except StoppedError:
+            return self._result(interrupted=True)
         except UNEVALUATED as error:
             self._note_failure("at the end", error)
             self._teller.tell(now=True)

@@ -41,16 +41,16 @@ class Saver:
     def latest(self) -> Path | None:
         return self._checkpoints.latest()
 
-    def save(self) -> Path | None:
-        """A checkpoint of this version and what is under way; None when it could not be written."""
+    def save(self, *, leaving: bool = False) -> Path | None:
+        """A checkpoint of this version and what is under way; None when it could not be written. If the run is
+        `leaving` it waits a shorter time for the matches."""
         parts = self._parts
         self._saved_at = time.monotonic()
         with parts.metrics.stage(names.CHECKPOINT):
             model = {**checkpoint.net_tensors(parts.algorithm.result), **checkpoint.table_tensors(parts.spec)}
             optimiser = parts.algorithm.state()
-            matches = self._attempt(
-                self._write_matches, "the matches under way"
-            )  # before the state: what the actor counted comes with it
+            # before the state: what the actor counted comes with it
+            matches = self._attempt(lambda: self._write_matches(leaving), "the matches under way")
             if matches is None:
                 self._discard(checkpoint.MATCHES)
             elif parts.change is not None:
@@ -76,7 +76,7 @@ class Saver:
         `stopped` is asked meanwhile; a signal that comes after the first attempt ends the waiting.
         """
         until, pause_s, before = time.monotonic() + LAST_S, 1.0, stopped()
-        while not self._is_whole(self.save):
+        while not self._is_whole(lambda: self.save(leaving=stopped())):
             left_s = until - time.monotonic()
             if left_s <= 0:
                 log.error("the last checkpoint could not be written for %.0f s: giving up", LAST_S)
@@ -159,13 +159,13 @@ class Saver:
             with suppress(OSError):
                 self._checkpoints.staged(name).unlink(missing_ok=True)
 
-    def _write_matches(self) -> Path | None:
+    def _write_matches(self, leaving: bool) -> Path | None:
         """A checkpoint without them is better than none: the matches of the resumed run then begin anew."""
         if not self._parts.playing:
             return None
         path, trouble = self._checkpoints.staged(), "the actor does not say how they stand"
         try:
-            if self._parts.source.save(path):
+            if self._parts.source.save(path, leaving=leaving):
                 return path
         except LudusError as error:
             trouble = str(error)

@@ -16,6 +16,7 @@ from ludus.config.schema import RunConfig
 from ludus.errors import CheckpointError, ConfigError
 from ludus.games import registry, trust
 from ludus.games.registry import Game
+from ludus.interrupts import Interrupts
 from ludus.league.curriculum import Curriculum, CurriculumState
 from ludus.learner import compute, devices
 from ludus.metrics import names
@@ -36,17 +37,19 @@ def train(
 ) -> RunResult:
     """Train until the budget is used up or a signal comes, then evaluate.
 
-    SIGINT and SIGTERM checkpoint and leave; a second one ends the process at once. When the actor or the fleet fails,
-    the weights are saved before the error is raised. Raises ConfigError if another process trains in this folder;
-    `lock` is one that the caller holds already.
+    SIGINT, SIGTERM and SIGHUP checkpoint and leave; a second one ends the process at once. One that comes before the
+    training begins raises KeyboardInterrupt, since there is nothing to save. When the actor or the fleet fails, the
+    weights are saved before the error is raised. Raises ConfigError if another process trains in this folder; `lock` is
+    one that the caller holds already.
     """
     with ExitStack() as stack:
         held = lock or stack.enter_context(hold(run_dir))
         held.tell()
-        return _train(config, run_dir, resume=resume, observer=observer)
+        interrupted = stack.enter_context(interrupts.noticed())
+        return _train(config, run_dir, resume, observer, interrupted)
 
 
-def _train(config: RunConfig, run_dir: Path, *, resume: bool, observer: RunObserver) -> RunResult:
+def _train(config: RunConfig, run_dir: Path, resume: bool, observer: RunObserver, interrupted: Interrupts) -> RunResult:
     torch.set_num_threads(config.policy.threads)
     game = registry.load(config.game)
     stages = preflight.stages(config, game)
@@ -54,17 +57,18 @@ def _train(config: RunConfig, run_dir: Path, *, resume: bool, observer: RunObser
         log.info("%s", line)
     for stage in stages:
         trust.remember(game, stage.options)
-    for options in _options(stages, game):
-        game.command(options)  # installs what is missing here, where the user sees it
-    saved = _saved(run_dir, resume)
-    state = None if saved is None else checkpoint.read_state(saved)
-    if saved is not None and state is not None:
-        checkpoint.check_net(state, config.policy, game.net, saved)
-    course = _course(config, state)
-    preflight.refuse_other_nets(stages, game, run_dir / "logs" / "asked")
+    with interrupted.raised():
+        for options in _options(stages, game):
+            game.command(options)  # installs what is missing here, where the user sees it
+        saved = _saved(run_dir, resume)
+        state = None if saved is None else checkpoint.read_state(saved)
+        if saved is not None and state is not None:
+            checkpoint.check_net(state, config.policy, game.net, saved)
+        course = _course(config, state)
+        preflight.refuse_other_nets(stages, game, run_dir / "logs" / "asked")
     while True:
         chosen = stages[0 if course is None else course.index]
-        result = _train_stage(chosen, run_dir, game, observer, saved, course)
+        result = _train_stage(chosen, run_dir, game, observer, saved, course, interrupted)
         if result is not None:
             return result
         saved = _saved(run_dir, resume=True)
@@ -81,21 +85,28 @@ def learning(config: RunConfig) -> list[str]:
 
 
 def _train_stage(
-    config: RunConfig, run_dir: Path, game: Game, observer: RunObserver, saved: Path | None, course: Curriculum | None
+    config: RunConfig,
+    run_dir: Path,
+    game: Game,
+    observer: RunObserver,
+    saved: Path | None,
+    course: Curriculum | None,
+    interrupted: Interrupts,
 ) -> RunResult | None:
     """Train on hosts of its own. None: another stage is to begin, from the checkpoint that was written last."""
     metrics = Metrics()
     (options,) = _options((config,), game)
-    with game.served(options, config.servers, run_dir / "servers") as served:
+    with ExitStack() as servers:
+        with interrupted.raised():
+            served = servers.enter_context(game.served(options, config.servers, run_dir / "servers"))
         serving = msgspec.structs.replace(config, options=msgspec.to_builtins(served.options))
         with ExitStack() as started:
-            with metrics.stage(names.START):
+            with interrupted.raised(), metrics.stage(names.START):
                 source = started.enter_context(sources.open_source(serving, run_dir, game, saved, metrics))
                 run = Run(
                     config, run_dir, game, served.options, source, metrics, observer, saved, course, served.health
                 )
-            with interrupts.noticed() as interrupted:  # before and after, there is nothing to save
-                came_to = run.train(interrupted)
+            came_to = run.train(interrupted)
         if came_to == "changed":
             return None
         return run.finish(interrupted=came_to == "stopped")

@@ -121,6 +121,11 @@ class Actor:
         """The length of the weights' vector."""
         return self._bank.learner.weights.vector.numel()
 
+    @property
+    def recorded(self) -> int:
+        """Decisions that are recorded and in no batch that was handed over."""
+        return self._rollout.recorded
+
     def adopt(self, weights: NDArray[np.float32], version: int) -> None:
         self._bank.learner.adopt(weights, version)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import select
 import socket
 import struct
@@ -22,7 +23,7 @@ class Message(Struct, frozen=True, tag=True):
 
 
 class Begin(Message, frozen=True):
-    """Learner to actor, first. `config` is the run's, as JSON."""
+    """Learner to actor, first. `config` is the run's, as JSON. Seeds are derived with `version`."""
 
     config: bytes
     run_dir: str
@@ -30,6 +31,7 @@ class Begin(Message, frozen=True):
     pool: list[int]
     state: ActorState | None
     matches: str | None  # the file to go on from
+    game: str = ""  # the fingerprint that the hosts' game must have; empty: any
 
 
 class Hello(Message, frozen=True):
@@ -44,6 +46,7 @@ class Attach(Message, frozen=True):
     """Learner to actor: the shared memory has its size and the first weights are in it; play."""
 
     slabs: int
+    held: list[int] = []  # slabs with batches of an earlier actor that the learner has yet to release, oldest first
 
 
 class Filled(Message, frozen=True):
@@ -51,6 +54,7 @@ class Filled(Message, frozen=True):
 
     slab: int
     state: ActorState
+    recorded: int = 0  # decisions that are recorded and in no batch yet
 
 
 class Release(Message, frozen=True):
@@ -69,12 +73,14 @@ class Save(Message, frozen=True):
     """Learner to actor: write all that is under way into this file, and say so."""
 
     path: str
+    number: int = 0  # of this request; the answer repeats it
 
 
 class Saved(Message, frozen=True):
     """Actor to learner: the file is written; or why not."""
 
     path: str
+    number: int = 0
     errno: int = 0
     error: str = ""
 
@@ -83,6 +89,7 @@ class Report(Message, frozen=True):
     """Actor to learner, about once a second."""
 
     delta: Delta
+    recorded: int = 0  # decisions that are recorded and in no batch yet
 
 
 class Note(Message, frozen=True):
@@ -120,10 +127,14 @@ class Channel:
         self._received = bytearray()
 
     def send(self, message: AnyMessage) -> None:
-        """Raises ClosedError."""
+        """Raises ClosedError. If the socket's timeout passes, the channel is unusable: half a message may be sent."""
         body = msgspec.msgpack.encode(message)
         try:
             self._socket.sendall(LENGTH.pack(len(body)) + body)
+        except TimeoutError as error:
+            with contextlib.suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
+            raise ClosedError from error
         except OSError as error:
             raise ClosedError from error
 

@@ -1,4 +1,4 @@
-"""The actor's process: `python -m ludus.scale.child CONTROL_FD MEMORY_FD PARENT_PID`, started by OverlappedSource.
+"""The actor's process: `python -m ludus.scale.child CONTROL_FD MEMORY_FD PARENT_PID`, started by scale/process.py.
 
 It ends with its parent: by a Stop, by the end of the control channel, and on Linux by the kernel's hand.
 """
@@ -13,6 +13,7 @@ import sys
 import time
 import traceback
 from collections import deque
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -49,6 +50,7 @@ from ludus.scale.memory import SharedMemory
 PR_SET_PDEATHSIG = 1
 REPORT_S = 1.0
 BEGIN_S = 300.0  # Begin comes at once, Attach when the parent has built its net: in seconds, unless it starves
+FIRST_WEIGHTS_S = 60.0  # writing them takes milliseconds
 
 Expected = TypeVar("Expected", Begin, Attach)
 
@@ -81,16 +83,22 @@ def _serve(control: Channel, memory_fd: int) -> None:
     game = registry.load(config.game)
     found = None if begin.matches is None else underway.read(Path(begin.matches), config)
     pool = Pool(run_dir / "pool", config.opponents.pool)
+    past = [version for version in begin.pool if pool.path(version).exists()]  # the pool may have been thinned since
     with open_actor(
-        config, game, run_dir / "logs", pool, version=begin.version, past=begin.pool, state=begin.state, found=found
+        config, game, run_dir / "logs", pool, version=begin.version, past=past, state=begin.state, found=found
     ) as actor:
+        if begin.game and actor.spec.fingerprint != begin.game:
+            raise TrainingError(
+                f"the hosts describe another game ({actor.spec.name}) than when the run began; was the game's program "
+                "or its data changed meanwhile? Resume the run with what it began with"
+            )
         tables = {
             name: (list(table.shape), table.astype(np.float32).tobytes()) for name, table in actor.spec.tables.items()
         }
         control.send(Hello(note_game(actor.spec), tables, actor.floats))
         attach = _expect(control, Attach)
         memory = SharedMemory(memory_fd, actor.floats, actor.layout, attach.slabs, create=False)
-        Shift(actor, memory, control).work()
+        Shift(actor, memory, control, attach.held).work()
 
 
 def _expect(control: Channel, kind: type[Expected]) -> Expected:
@@ -106,25 +114,25 @@ def _expect(control: Channel, kind: type[Expected]) -> Expected:
 class Shift:
     """Fills slab after slab, and between any two forwards looks for messages and newer weights."""
 
-    def __init__(self, actor: Actor, memory: SharedMemory, control: Channel) -> None:
+    def __init__(self, actor: Actor, memory: SharedMemory, control: Channel, held: Sequence[int] = ()) -> None:
         self._actor = actor
         self._memory = memory
         self._control = control
-        self._free = deque(range(len(memory.slabs)))
-        self._handed: deque[int] = deque()  # slabs that the learner has, the oldest first
+        self._free = deque(slab for slab in range(len(memory.slabs)) if slab not in held)
+        self._handed = deque(held)  # slabs that the learner has, the oldest first
         self._stopped = False
         self._report_at = time.monotonic() + REPORT_S
 
     def work(self) -> None:
         self._actor.metrics.begin()
-        self._load_weights()
+        self._load_first_weights()
         while not self._stopped:
             self._wait_for_slab()
             if self._stopped or not self._actor.play(self._memory.slabs[self._free[0]], self._between):
                 return
             slab = self._free.popleft()
             self._handed.append(slab)
-            self._control.send(Filled(slab, self._actor.state()))
+            self._control.send(Filled(slab, self._actor.state(), self._actor.recorded))
 
     def _wait_for_slab(self) -> None:
         """Segments of rows that are in step fill several batches at once and then none for long: so it plays on for as
@@ -145,38 +153,50 @@ class Shift:
         self._report()
         return self._stopped
 
-    def _load_weights(self) -> None:
+    def _load_first_weights(self) -> None:
+        """A learner that restarted this actor may be writing weights at this moment. Its own are random."""
+        until_s = time.monotonic() + FIRST_WEIGHTS_S
+        while not self._load_weights():
+            if time.monotonic() > until_s:
+                raise TrainingError(f"the weights in shared memory were not whole for {FIRST_WEIGHTS_S:g} s")
+            time.sleep(0.001)
+
+    def _load_weights(self) -> bool:
         with self._actor.metrics.stage(names.LOAD_WEIGHTS):
             newest = self._memory.board.read()
             if newest is not None:
                 self._actor.adopt(*newest)
+        return newest is not None
 
     def _take_in(self, message: AnyMessage) -> None:
         if isinstance(message, Release):
             self._handed.remove(message.slab)
             self._free.append(message.slab)
         elif isinstance(message, Save):
-            self._control.send(self._save(Path(message.path)))
+            self._control.send(self._save(Path(message.path), message.number))
         elif isinstance(message, PastSelves):
             self._actor.set_past(message.versions)
         elif isinstance(message, Stop):
             self._stopped = True
 
-    def _save(self, path: Path) -> Saved:
+    def _save(self, path: Path, number: int) -> Saved:
         """The batches that the learner has not learned from are among what is under way."""
         with self._actor.metrics.stage(names.SAVE):
             try:
                 self._actor.save(path, [self._memory.slabs[slab] for slab in self._handed])
             except OSError as error:
-                return Saved(str(path), error.errno or 0, str(error))
-        self._control.send(Report(self._actor.drain()))  # what was counted belongs to the same checkpoint
-        return Saved(str(path))
+                return Saved(str(path), number, error.errno or 0, str(error))
+        self._send_report()  # what was counted belongs to the same checkpoint
+        return Saved(str(path), number)
 
     def _report(self) -> None:
         now = time.monotonic()
         if now >= self._report_at:
             self._report_at = now + REPORT_S
-            self._control.send(Report(self._actor.drain()))
+            self._send_report()
+
+    def _send_report(self) -> None:
+        self._control.send(Report(self._actor.drain(), self._actor.recorded))
 
 
 def _die_with(parent: int) -> None:

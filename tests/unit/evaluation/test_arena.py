@@ -214,6 +214,29 @@ def test_no_result_is_given_when_time_runs_out(tmp_path: Path) -> None:
         )
 
 
+class EnoughError(Exception):
+    pass
+
+
+def test_contest_can_be_left_while_no_match_ends(tmp_path: Path) -> None:
+    def leave() -> None:
+        raise EnoughError
+
+    with pytest.raises(EnoughError):
+        arena.play(
+            TOY,
+            ToyOptions(game="nim", slow_s=30.0),  # longer than the test waits
+            scripted,
+            agent="perfect",
+            opponents=("random",),
+            matches=2,
+            seed=1,
+            log_dir=tmp_path,
+            hosts=1,
+            tick=leave,
+        )
+
+
 def test_an_unknown_policy_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no policy named nobody; there are perfect, random"):
         compete(tmp_path, opponents=("nobody",))

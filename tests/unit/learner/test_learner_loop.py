@@ -165,6 +165,41 @@ def test_time_outside_the_loop_is_not_training_time() -> None:
         now[0] += 100.0
 
     source = FakeSource(2)
-    loop = Learner(source, FakeAlgorithm(), LearnerConfig(), BudgetConfig(updates=2), Metrics(), clock_s=clock_s)
+    budget = BudgetConfig(minutes=0, updates=2)
+    loop = Learner(source, FakeAlgorithm(), LearnerConfig(), budget, Metrics(), clock_s=clock_s)
     loop.run(lambda: False, pause)
     assert loop.training_s == 2.0
+
+
+class SlowSource(FakeSource):
+    """Never has a batch: time passes while it is waited for."""
+
+    def __init__(self, pass_time: Callable[[], None]) -> None:
+        super().__init__(0)
+        self._pass_time = pass_time
+
+    def next(self, stopped: Callable[[], bool]) -> SegmentBatch | None:
+        for _ in range(1000):
+            if stopped():
+                return None
+            self._pass_time()
+        raise AssertionError("it waits for ever")
+
+
+def test_budget_of_minutes_ends_the_wait_for_a_batch() -> None:
+    now = [0.0]
+
+    def pass_time() -> None:
+        now[0] += 0.2
+
+    loop = Learner(
+        SlowSource(pass_time),
+        FakeAlgorithm(),
+        LearnerConfig(),
+        BudgetConfig(minutes=1),
+        Metrics(),
+        clock_s=lambda: now[0],
+    )
+    assert loop.run(lambda: False, lambda: None)
+    assert 60.0 <= loop.training_s < 60.5
+    assert loop.version == 0

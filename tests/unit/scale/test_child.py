@@ -38,6 +38,8 @@ class FakeChannel:
 class FakeActor:
     """Has weights of its own, under the number of those that the learner begins with."""
 
+    recorded = 5
+
     def __init__(self, version: int) -> None:
         self.version = version
         self.clock = Clock()
