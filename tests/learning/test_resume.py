@@ -38,7 +38,7 @@ from ludus.config.schema import (
 from ludus.errors import CheckpointError
 from ludus.metrics import names
 from ludus.metrics.observer import Numbers
-from ludus.policies import checkpoint
+from ludus.policies import archive, checkpoint
 from ludus.run import telling, train
 from ludus.scale import underway
 
@@ -145,7 +145,7 @@ def killed(chosen: RunConfig, run_dir: Path) -> int:
     with running(chosen, run_dir) as process:
         process.kill()
         assert process.wait() == -signal.SIGKILL
-    found = checkpoint.Checkpoints(run_dir, 1).latest()
+    found = archive.Checkpoints(run_dir, 1).latest()
     assert found is not None
     return checkpoint.read_state(found).version
 
@@ -183,7 +183,7 @@ def two_updates(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def copied(run_dir: Path, to: Path) -> Path:
     """Its file of matches."""
     shutil.copytree(run_dir, to, dirs_exist_ok=True)
-    found = checkpoint.Checkpoints(to, 1).latest()
+    found = archive.Checkpoints(to, 1).latest()
     assert found is not None
     return found / checkpoint.MATCHES
 

@@ -230,7 +230,7 @@ def has_checkpoint(folder: Path) -> bool:
 
 
 def _latest(folder: Path) -> Path | None:
-    from ludus.policies.checkpoint import Checkpoints
+    from ludus.policies.archive import Checkpoints
 
     return Checkpoints(folder, 1).latest()
 

@@ -15,7 +15,8 @@ from ludus.errors import CheckpointError, LudusError
 from ludus.metrics import names, times
 from ludus.metrics.times import RunTimes
 from ludus.policies import checkpoint
-from ludus.policies.checkpoint import Checkpoints, State
+from ludus.policies.archive import Checkpoints
+from ludus.policies.checkpoint import State
 from ludus.policies.weights import read_tensors
 from ludus.run.parts import Parts
 from ludus.scale import sources

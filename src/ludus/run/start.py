@@ -22,7 +22,8 @@ from ludus.metrics import names
 from ludus.metrics.core import Metrics
 from ludus.metrics.observer import RunObserver
 from ludus.policies import checkpoint, playing
-from ludus.policies.checkpoint import Checkpoints, State
+from ludus.policies.archive import Checkpoints
+from ludus.policies.checkpoint import State
 from ludus.run.loop import Run, RunResult
 from ludus.scale import preflight, sources
 from ludus.scale.actor import playing_device

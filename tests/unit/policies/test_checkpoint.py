@@ -13,7 +13,8 @@ from torch import Tensor
 from ludus.config.schema import MemoryConfig, PolicyConfig
 from ludus.errors import CheckpointError
 from ludus.policies import checkpoint
-from ludus.policies.checkpoint import Checkpoints, State, load_agent, removable
+from ludus.policies.archive import Checkpoints, removable
+from ludus.policies.checkpoint import State, load_agent
 from ludus.policies.nets import build
 from ludus.policies.weights import read_tensors
 from ludus.spec import GameSpec, ObsSpec
