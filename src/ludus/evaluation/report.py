@@ -61,7 +61,7 @@ def figures(rows: Sequence[Mapping[str, str]]) -> Figures:
     for row in rows:
         numbers = {name: number for name, value in row.items() if (number := _float(value)) is not None}
         training_s = numbers.get(names.TRAINING_S, training_s)
-        kept = (name for name in numbers if kinds.get(name) == "counter" or name == names.HOSTS_RESTARTS)
+        kept = (name for name in numbers if kinds.get(name) == "counter")
         counters.update({name: numbers[name] for name in kept})
     return Figures(training_s, counters)
 
@@ -172,7 +172,7 @@ def _run_rows(numbers: Figures) -> list[tuple[str, str]]:
     def total(name: str) -> str:
         return f"{numbers.counters.get(name, 0):,.0f}"
 
-    return [
+    rows = [
         ("training time", text.duration(numbers.training_s)),
         ("decisions", total(names.DECISIONS)),
         ("decisions learned from", total(names.LEARNED)),
@@ -185,6 +185,9 @@ def _run_rows(numbers: Figures) -> list[tuple[str, str]]:
         ("voided matches", total(names.VOIDED)),
         ("host restarts", total(names.HOSTS_RESTARTS)),
     ]
+    if names.SERVERS_RESTARTS in numbers.counters:
+        rows.append(("server restarts", total(names.SERVERS_RESTARTS)))
+    return rows
 
 
 def _float(value: str) -> float | None:

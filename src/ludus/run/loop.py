@@ -104,6 +104,7 @@ class Run:
             came_to = "changed"
         finally:
             if parts.change is None:
+                self._teller.note_servers()
                 self._saver.save()
             parts.playing = False
         self._teller.tell(now=True)

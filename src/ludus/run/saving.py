@@ -79,11 +79,8 @@ class Saver:
         checkpoint.load_net(parts.algorithm.net, read_tensors(path / checkpoint.MODEL), path)
         parts.algorithm.load_state(read_tensors(path / checkpoint.OPTIMISER))
         checkpoint.restore_generator(parts.algorithm.generator, state.generators["minibatches"])
-        anew = parts.metrics.counter(names.BEGUN_ANEW)  # counted when the source was opened
         kept = times.read(parts.run_dir / times.STAGES_FILE)
         parts.metrics.restore(state.counters, None if kept is None else kept.times)
-        if anew:
-            parts.metrics.add(names.BEGUN_ANEW, anew)
         parts.learner.version, parts.learner.training_s = state.version, state.training_s
         parts.scores = dict(state.scores)
         if sources.begins_stage(state) and not (path / checkpoint.REPLAY).exists():

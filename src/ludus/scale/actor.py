@@ -207,7 +207,7 @@ class Actor:
         health = self._fleet.health
         self.metrics.set(names.HOSTS_ALIVE, health.alive)
         self.metrics.set(names.HOSTS_TOTAL, self._fleet.hosts)
-        self.metrics.set(names.HOSTS_RESTARTS, health.restarts)
+        self.metrics.grow(names.HOSTS_RESTARTS, health.restarts)
         for opponent, rate in self._matchmaker.rates.items():
             self.metrics.set(names.TRAIN_WIN_RATE(opponent), rate.score)
         self.metrics.merge_times(self._fleet.take_times())
