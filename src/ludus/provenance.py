@@ -29,9 +29,19 @@ def note(run_dir: Path) -> None:
 
 
 def read(run_dir: Path) -> list[Start]:
-    """Every start of a run; empty when it was begun by a version that did not note them."""
-    file = run_dir / STARTS
-    return [msgspec.json.decode(line, type=Start) for line in file.read_bytes().splitlines()] if file.exists() else []
+    """Every start of a run; empty when it was begun by a version that did not note them. Damaged lines are left out."""
+    try:
+        lines = (run_dir / STARTS).read_bytes().splitlines()
+    except OSError:
+        return []
+    return [start for line in lines if (start := _start(line)) is not None]
+
+
+def _start(line: bytes) -> Start | None:
+    try:
+        return msgspec.json.decode(line, type=Start)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
 
 
 def here() -> Start:

@@ -38,7 +38,7 @@ from ludus.config.schema import (
 from ludus.errors import CheckpointError
 from ludus.metrics import names
 from ludus.metrics.observer import Numbers
-from ludus.policies import archive, checkpoint
+from ludus.policies import archive, checkpoint, checksums
 from ludus.run import telling, train
 from ludus.scale import underway
 
@@ -232,6 +232,7 @@ def test_a_match_that_strays_is_voided_and_the_run_goes_on(tmp_path: Path, two_u
     found = underway.read(file, chosen)
     arrays = {name: array.copy() for name, array in found.arrays.items()}
     arrays["fleet.obs"][0] ^= 255  # as if the simulator were another one by now
+    (file.parent / checksums.CHECKSUMS).unlink()  # else the file is taken for damaged
     underway.write(file, underway.Underway(found.note, arrays))
     again = train(chosen, tmp_path, resume=True, observer=Silent())
     assert again.version == 6

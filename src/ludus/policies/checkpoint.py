@@ -6,13 +6,16 @@
                                                    in the latest checkpoint only
                             replay.safetensors     what may be learned from again, in the latest only
                             state.json             counters, generators, what game, what net
+                            checksums.json         size and SHA-256 of each of these (checksums.py)
 <run>/checkpoints/best.json                        which of them evaluated best
 """
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,16 +28,18 @@ from torch import Tensor, nn
 
 from ludus.config.schema import PolicyConfig
 from ludus.errors import CheckpointError
-from ludus.policies import nets, playing
+from ludus.policies import bounds, checksums, nets, playing
+from ludus.policies.checksums import CHECKSUMS
+from ludus.policies.files import reading, reason
 from ludus.policies.lanes import open_lane
 from ludus.policies.network import NetPolicy
 from ludus.policies.weights import read_tensors
-from ludus.spec import GameSpec, ObsSpec
+from ludus.spec import GameSpec, ObsSpec, teams_in
 
 MODEL, OPTIMISER, STATE = "model.safetensors", "optimiser.safetensors", "state.json"
 MATCHES, REPLAY = "matches.safetensors", "replay.safetensors"
 CHECKPOINTS = "checkpoints"  # folder of a run
-UNFINISHED = ".unfinished-"
+NAME = re.compile(r"u(\d{8,12})", re.ASCII)  # of a checkpoint's folder: its version
 
 
 class GameNote(Struct, frozen=True):
@@ -68,8 +73,42 @@ class State(Struct, frozen=True):
 
 
 def find(path: Path) -> Path:
-    """The checkpoint a path means: itself, or the latest of a run."""
-    if (path / STATE).exists():
+    """Return the checkpoint that a path means: itself, or the latest of a run. Raises CheckpointError if there is none,
+    or if its state or model is damaged."""
+    checkpoint = _locate(path)
+    with offering_another(checkpoint):
+        for name in (STATE, MODEL):
+            checksums.verified(checkpoint / name)
+    return checkpoint
+
+
+@contextmanager
+def offering_another(path: Path, option: str = "") -> Iterator[None]:
+    """Add to a CheckpointError of the block which checkpoint beside `path` is whole, and the option that takes it."""
+    try:
+        yield
+    except CheckpointError as error:
+        others = [name for name in reversed(names_in(path.parent)) if name != path.name]
+        whole = next((name for name in others if is_whole(path.parent / name)), None)
+        if whole is None:
+            raise CheckpointError(f"{error}; no checkpoint beside it is whole") from error
+        use = f"; go on from it with {option} {whole}" if option else ""
+        raise CheckpointError(f"{error}; the latest whole checkpoint is {path.parent / whole}{use}") from error
+
+
+def is_whole(path: Path) -> bool:
+    """Return whether state, model and optimiser of a checkpoint can be read and match its checksums."""
+    try:
+        read_state(path)
+        for name in (MODEL, OPTIMISER):
+            read_tensors(path / name)
+    except CheckpointError:
+        return False
+    return True
+
+
+def _locate(path: Path) -> Path:
+    if (path / STATE).exists() or (path / CHECKSUMS).exists():
         return path
     names = names_in(path / CHECKPOINTS)
     if not names:
@@ -81,26 +120,43 @@ def find(path: Path) -> Path:
 
 
 def names_in(folder: Path) -> list[str]:
-    """Whole checkpoints, oldest first."""
-    return sorted(path.name for path in folder.glob("u*") if (path / STATE).exists())
+    """Return the names of the checkpoints in a folder, oldest first. Some may be damaged."""
+    names = (path.name for path in folder.glob("u*") if (path / STATE).exists() or (path / CHECKSUMS).exists())
+    return sorted((name for name in names if NAME.fullmatch(name)), key=lambda name: int(name[1:]))
 
 
 def read_state(path: Path) -> State:
-    try:
-        return msgspec.json.decode((path / STATE).read_bytes(), type=State)
-    except (OSError, msgspec.MsgspecError) as error:
-        raise CheckpointError(f"cannot read {path / STATE}: {error}") from error
+    """Return the state of a checkpoint, verified and within the limits of bounds.py. Raises CheckpointError."""
+    file = path / STATE
+    with reading(file):
+        size = file.stat().st_size
+        if size > bounds.STATE_BYTES:
+            raise ValueError(f"it has {size:,} bytes, expected at most {bounds.STATE_BYTES:,}")
+        state = msgspec.json.decode(checksums.read(file), type=State)
+        name = NAME.fullmatch(path.name)
+        if name is not None and int(name[1]) != state.version:
+            raise ValueError(f"it is of version {state.version}, its folder is named {path.name}")
+        if not 0 <= state.version <= bounds.VERSIONS:
+            raise ValueError(f"it is of version {state.version}, expected 0 to {bounds.VERSIONS:,}")
+        if len(state.pool) > bounds.POOL or any(not 0 <= version <= state.version for version in state.pool):
+            raise ValueError(f"its pool of past selves is not of versions 0 to {state.version}: {state.pool[:20]}")
+        bounds.check_game(state.game.seats, state.game.actions, state.game.leaves)
+        return state
 
 
 def read_spec(path: Path) -> GameSpec:
-    """The game as it was when the checkpoint was written."""
-    note = read_state(path).game
+    """Return the game as it was when the checkpoint was written. Raises CheckpointError."""
+    return _spec_of(read_state(path), read_tensors(path / MODEL), path)
+
+
+def _spec_of(state: State, tensors: Mapping[str, Tensor], path: Path) -> GameSpec:
     tables = {
-        name.removeprefix("table."): tensor.numpy()
-        for name, tensor in read_tensors(path / MODEL).items()
-        if name.startswith("table.")
+        name.removeprefix("table."): tensor.numpy() for name, tensor in tensors.items() if name.startswith("table.")
     }
-    return rebuild_game(note, tables)
+    with reading(path / STATE):
+        spec = rebuild_game(state.game, tables)
+        teams_in(spec.layout, spec.seats)
+    return spec
 
 
 def check_fits(state: State, spec: GameSpec, path: Path, *, staged: bool = False) -> None:
@@ -151,19 +207,29 @@ def load_agent(
 ) -> NetPolicy:
     """The policy of a checkpoint, or of a run's latest one. It must fit the spec, where one is given. For how many rows
     it will choose at once, about, decides on which device."""
-    checkpoint = find(path)
-    state = read_state(checkpoint)
+    checkpoint = _locate(path)
+    with offering_another(checkpoint):
+        state = read_state(checkpoint)
+        tensors = read_tensors(checkpoint / MODEL)
     if spec is None:
-        spec = read_spec(checkpoint)
+        spec = _spec_of(state, tensors, checkpoint)
     else:
         check_fits(state, spec, checkpoint)
-    net = nets.build(spec, state.policy, state.net)
-    load_net(net, read_tensors(checkpoint / MODEL), checkpoint)
+    net = _build_net(state, spec, tensors, checkpoint)
+    load_net(net, tensors, checkpoint)
     generator = torch.Generator().manual_seed(seed)
     device = playing.choose(
         PolicyConfig(), state.net, rows=rows
     ).device  # not where it was trained, which may be elsewhere
     return NetPolicy(net, spec, version=state.version, generator=generator, greedy=greedy, lane=open_lane(device))
+
+
+def _build_net(state: State, spec: GameSpec, tensors: Mapping[str, Tensor], path: Path) -> nn.Module:
+    """Return the net that the state of a checkpoint describes, which may be a stranger's. Raises CheckpointError."""
+    if state.policy.layers > max(len(tensors), 1):
+        raise CheckpointError(f"{path} has {len(tensors)} tensors, too few for policy.layers: {state.policy.layers:,}")
+    with reading(path, "cannot build the net of"), bounds.AllocationLimit.of(tensors.values()):
+        return nets.build(spec, state.policy, state.net)
 
 
 def note_game(spec: GameSpec) -> GameNote:
@@ -199,7 +265,7 @@ def load_net(net: nn.Module, tensors: Mapping[str, Tensor], path: Path) -> None:
     try:
         net.load_state_dict(named)
     except RuntimeError as error:
-        raise CheckpointError(f"{path} holds another net than the configuration builds: {error}") from error
+        raise CheckpointError(f"{path} holds another net than the configuration builds: {reason(error)}") from error
 
 
 def encode_generator(generator: torch.Generator) -> str:
@@ -207,4 +273,6 @@ def encode_generator(generator: torch.Generator) -> str:
 
 
 def restore_generator(generator: torch.Generator, encoded: str) -> None:
-    generator.set_state(torch.frombuffer(bytearray(base64.b64decode(encoded)), dtype=torch.uint8))
+    """Raises CheckpointError for what `encode_generator` did not write."""
+    with reading("the state of a random generator", "cannot restore"):
+        generator.set_state(torch.frombuffer(bytearray(base64.b64decode(encoded)), dtype=torch.uint8))
