@@ -19,7 +19,8 @@ from ludus.fleet.fleet import HostFleet
 from ludus.games.registry import load
 from ludus.hosting.launch import tied
 from ludus.policies import nets
-from ludus.policies.checkpoint import Checkpoints, State, net_tensors, note_game, table_tensors
+from ludus.policies.archive import Checkpoints
+from ludus.policies.checkpoint import State, net_tensors, note_game, table_tensors
 
 READY_S = 120.0
 SETTLE_S = 5.0  # after which Node has collected what the start left behind

@@ -19,7 +19,7 @@ from ludus.evaluation.report import EVALUATIONS, PROGRESS
 from ludus.metrics import names
 from ludus.metrics.exporters import csv, evaluations
 from ludus.policies import checkpoint
-from ludus.policies.checkpoint import Checkpoints
+from ludus.policies.archive import Checkpoints
 
 DEADLINE_S = 120.0
 PROGRAM = """

@@ -21,7 +21,7 @@ from tests.running import ENDLESS, PATIENCE_S, running, small_run
 
 from ludus.metrics import names
 from ludus.metrics.exporters import csv
-from ludus.policies.checkpoint import Checkpoints
+from ludus.policies.archive import Checkpoints
 
 NOTICED = "import os, signal, time\nfrom ludus.interrupts import noticed\n"
 SETTINGS = (

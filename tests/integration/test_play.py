@@ -31,7 +31,8 @@ from ludus.games.showdown.install import Installation
 from ludus.games.showdown.play_game import PlayOptions, address
 from ludus.games.showdown.scripted import POLICIES
 from ludus.policies import nets
-from ludus.policies.checkpoint import Checkpoints, State, net_tensors, note_game, table_tensors
+from ludus.policies.archive import Checkpoints
+from ludus.policies.checkpoint import State, net_tensors, note_game, table_tensors
 from ludus.spec import GameSpec
 from ludus.types import Arrivals, Choices, Policy
 

@@ -25,7 +25,7 @@ from ludus.errors import ConfigError
 from ludus.metrics import names
 from ludus.metrics.observer import Numbers
 from ludus.policies import checkpoint
-from ludus.policies.checkpoint import Checkpoints
+from ludus.policies.archive import Checkpoints
 from ludus.run import train
 
 AGAINST = OpponentsConfig(past=0.0, scripted=0.5, scripted_names=("random", "perfect"), snapshot_every=1, pool=2)

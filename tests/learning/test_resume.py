@@ -38,7 +38,7 @@ from ludus.config.schema import (
 from ludus.errors import CheckpointError
 from ludus.metrics import names
 from ludus.metrics.observer import Numbers
-from ludus.policies import checkpoint
+from ludus.policies import archive, checkpoint, checksums
 from ludus.run import telling, train
 from ludus.scale import underway
 
@@ -145,7 +145,7 @@ def killed(chosen: RunConfig, run_dir: Path) -> int:
     with running(chosen, run_dir) as process:
         process.kill()
         assert process.wait() == -signal.SIGKILL
-    found = checkpoint.Checkpoints(run_dir, 1).latest()
+    found = archive.Checkpoints(run_dir, 1).latest()
     assert found is not None
     return checkpoint.read_state(found).version
 
@@ -183,7 +183,7 @@ def two_updates(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def copied(run_dir: Path, to: Path) -> Path:
     """Its file of matches."""
     shutil.copytree(run_dir, to, dirs_exist_ok=True)
-    found = checkpoint.Checkpoints(to, 1).latest()
+    found = archive.Checkpoints(to, 1).latest()
     assert found is not None
     return found / checkpoint.MATCHES
 
@@ -232,6 +232,7 @@ def test_a_match_that_strays_is_voided_and_the_run_goes_on(tmp_path: Path, two_u
     found = underway.read(file, chosen)
     arrays = {name: array.copy() for name, array in found.arrays.items()}
     arrays["fleet.obs"][0] ^= 255  # as if the simulator were another one by now
+    (file.parent / checksums.CHECKSUMS).unlink()  # else the file is taken for damaged
     underway.write(file, underway.Underway(found.note, arrays))
     again = train(chosen, tmp_path, resume=True, observer=Silent())
     assert again.version == 6

@@ -33,7 +33,7 @@ from ludus.config.schema import (
 )
 from ludus.errors import CheckpointError, ConfigError
 from ludus.metrics import names
-from ludus.policies import checkpoint
+from ludus.policies import archive, checkpoint
 from ludus.run import train
 
 
@@ -89,7 +89,7 @@ def test_evaluations_come_at_their_updates_and_mark_the_best_checkpoint(tmp_path
     evaluation = EvaluationConfig(matches=4, quick_matches=4, every_updates=2)
     train(msgspec.structs.replace(base, evaluation=evaluation), tmp_path, observer=watch)
     assert [final for final, _ in watch.evaluations] == [False, True]
-    best = checkpoint.Checkpoints(tmp_path, 1).best()
+    best = archive.Checkpoints(tmp_path, 1).best()
     assert best is not None
     assert best.name in {"u00000002", "u00000004"}
 

@@ -87,6 +87,15 @@ def train(
         bool,
         typer.Option("--resume", help="Go on with the run in --run-dir, or with the latest one.", show_default=False),
     ] = False,
+    resume_from: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Like --resume, but from this checkpoint of the run (u00000120, or its path). Later ones are moved to "
+            "a folder set-aside-N of the run.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Train an agent by self-play, then evaluate it.
 
@@ -98,8 +107,9 @@ def train(
     """
     places.check_folder(run_dir or RUNS, "--run-dir")
     size = () if environments is None else (f"n_envs={environments}",)
+    resume = resume or resume_from is not None
     try:
-        _train(Asked(config, game, (*(sets or ()), *size), run_dir, preset, resume))
+        _train(Asked(config, game, (*(sets or ()), *size), run_dir, preset, resume, resume_from))
     except KeyboardInterrupt:
         typer.echo("ludus: interrupted outside of training; every checkpoint that was written is still there", err=True)
         raise typer.Exit(INTERRUPTED) from None
@@ -115,6 +125,7 @@ class Asked:
     run_dir: Path | None
     preset: str | None
     resume: bool
+    resume_from: str | None = None
 
 
 def _train(asked: Asked) -> None:
@@ -126,7 +137,7 @@ def _train(asked: Asked) -> None:
     from ludus.games import registry
 
     console = Console()
-    folder = _to_resume(asked.run_dir, asked.config) if asked.resume else asked.run_dir
+    folder = _to_resume(asked.run_dir or _run_of(asked.resume_from), asked.config) if asked.resume else asked.run_dir
     purpose = None if asked.preset is None else sizes.purpose_of(asked.preset, resume=asked.resume)
     source = _source(asked, folder)
     chosen = load.assembled(source.data, asked.sets, source.path, _fit)
@@ -141,7 +152,7 @@ def _train(asked: Asked) -> None:
         chosen = _fit(sizes.under(source.data, sized, asked.sets))
         console.print(sizes.table(purpose, sized))
     folder = folder or new_run_dir(RUNS, source.name, date.today())
-    result = _run(chosen, folder, asked.resume, learning, console)
+    result = _run(chosen, folder, asked, learning, console)
     page, trouble = _reported(folder, chosen, _again(asked, folder))
     _say_what_came_of_it(console, result, page, trouble)
     if result.unsaved:
@@ -202,7 +213,7 @@ def _fit(data: Mapping[str, Any]) -> RunConfig:  # Any: plain data, not yet chec
     return config
 
 
-def _run(chosen: RunConfig, folder: Path, resume: bool, learning: Sequence[str], console: Console) -> RunResult:
+def _run(chosen: RunConfig, folder: Path, asked: Asked, learning: Sequence[str], console: Console) -> RunResult:
     from ludus import provenance, run
     from ludus.config import load
 
@@ -215,7 +226,9 @@ def _run(chosen: RunConfig, folder: Path, resume: bool, learning: Sequence[str],
             console.print("\n".join(learning), highlight=False, markup=False)
         with _observed(folder, _title(chosen, folder), console) as observer:
             provenance.note(folder)
-            return run.train(chosen, folder, resume=resume, observer=observer, lock=lock)
+            return run.train(
+                chosen, folder, resume=asked.resume, resume_from=asked.resume_from, observer=observer, lock=lock
+            )
 
 
 @contextmanager
@@ -260,7 +273,7 @@ def has_checkpoint(folder: Path) -> bool:
 
 
 def _latest(folder: Path) -> Path | None:
-    from ludus.policies.checkpoint import Checkpoints
+    from ludus.policies.archive import Checkpoints
 
     return Checkpoints(folder, 1).latest()
 
@@ -284,6 +297,12 @@ def _to_resume(run_dir: Path | None, name: str | None) -> Path:
     if not found:
         raise ConfigError(f"no run to resume in {RUNS}/{pattern}; say which: --run-dir D --resume")
     return found[-1].parent
+
+
+def _run_of(checkpoint: str | None) -> Path | None:
+    """Return the run of a checkpoint given by its path, or None for a mere name."""
+    path = Path(checkpoint or "")
+    return path.parent.parent if len(path.parts) > 2 else None
 
 
 @contextmanager

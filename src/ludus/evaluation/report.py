@@ -64,7 +64,7 @@ def figures(rows: Sequence[Mapping[str, str]]) -> Figures:
     for row in rows:
         numbers = {name: number for name, value in row.items() if (number := _float(value)) is not None}
         training_s = numbers.get(names.TRAINING_S, training_s)
-        kept = (name for name in numbers if kinds.get(name) == "counter" or name == names.HOSTS_RESTARTS)
+        kept = (name for name in numbers if kinds.get(name) == "counter")
         counters.update({name: numbers[name] for name in kept})
     return Figures(training_s, counters)
 
@@ -176,7 +176,7 @@ def _run_rows(numbers: Figures) -> list[tuple[str, str]]:
         return f"{numbers.counters.get(name, 0):,.0f}"
 
     failures = numbers.counters.get(names.TELEMETRY_FAILURES, 0)
-    return [
+    rows = [
         ("training time", text.duration(numbers.training_s)),
         ("decisions", total(names.DECISIONS)),
         ("decisions learned from", total(names.LEARNED)),
@@ -191,6 +191,9 @@ def _run_rows(numbers: Figures) -> list[tuple[str, str]]:
         ("actor restarts", total(names.ACTOR_RESTARTS)),
         *([("telemetry that could not be written", total(names.TELEMETRY_FAILURES))] if failures else []),
     ]
+    if names.SERVERS_RESTARTS in numbers.counters:
+        rows.append(("server restarts", total(names.SERVERS_RESTARTS)))
+    return rows
 
 
 def _float(value: str) -> float | None:

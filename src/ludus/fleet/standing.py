@@ -19,6 +19,19 @@ from ludus.types import Ending
 from ludus.wire.frames import ArrivalsBody, Resumption
 
 NONE = -1
+COLUMNS = {  # kinds of numpy's dtypes, axes
+    "number": ("i", 2),
+    "count": ("i", 2),
+    "choice": ("i", 1),
+    "came": ("i", 1),
+    "row": ("i", 1),
+    "match": ("i", 1),
+    "reward": ("f", 1),
+    "opens": ("bu", 1),
+    "legal": ("u", 2),
+    "obs": ("u", 2),
+    "final_obs": ("u", 3),
+}
 Arrays = dict[str, NDArray[Any]]  # Any: columns of several types
 
 
@@ -123,6 +136,7 @@ def pack(standing: FleetStanding) -> tuple[FleetNote, Arrays]:
 
 def unpack(note: FleetNote, arrays: Mapping[str, NDArray[Any]]) -> FleetStanding:
     """Any: columns of several types. Raises KeyError, IndexError or ValueError for what `pack` did not make."""
+    _check(note, arrays)
     final = iter(arrays["final_obs"])
     choices = np.cumsum([0, *arrays["count"].sum(axis=1).tolist()])
     rows = np.cumsum([0, *arrays["came"].tolist()])
@@ -150,6 +164,25 @@ def unpack(note: FleetNote, arrays: Mapping[str, NDArray[Any]]) -> FleetStanding
             )
         )
     return FleetStanding(note.seed, tuple(hosts))
+
+
+def _check(note: FleetNote, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Raise KeyError or ValueError unless the arrays have the types, shapes and ranges that `pack` writes."""
+    for name, (kinds, axes) in COLUMNS.items():
+        if arrays[name].dtype.kind not in kinds or arrays[name].ndim != axes:
+            raise ValueError(f"fleet.{name} is {arrays[name].dtype} with {arrays[name].ndim} axes, expected {axes}")
+    hosts, matches = len(note.hosts), note.matches
+    number, count, came, row = (arrays[name] for name in ("number", "count", "came", "row"))
+    seats = count.shape[1] // max(matches, 1)
+    if number.shape != (hosts, matches) or min(hosts, matches, seats) < 1 or count.shape != (hosts, matches * seats):
+        raise ValueError(f"matches {number.shape} and choices {count.shape} are not of {hosts} hosts x {matches}")
+    if (count < 0).any() or len(arrays["choice"]) != count.sum():
+        raise ValueError(f"{len(arrays['choice'])} choices were made, the rows count {count.sum()}")
+    columns = {len(arrays[name]) for name in ("row", "match", "reward", "opens", "legal", "obs")}
+    if len(came) != hosts or (came < 0).any() or columns != {int(came.sum())}:
+        raise ValueError(f"waiting rows have columns of {sorted(columns)}, the hosts count {came.tolist()[:8]}")
+    if ((row < 0) | (row >= matches * seats)).any():
+        raise ValueError(f"a waiting row is none of 0 to {matches * seats - 1}")
 
 
 def nothing_came(spec: GameSpec) -> ArrivalsBody:

@@ -6,9 +6,10 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Iterable, Sequence
+from typing import Annotated
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from ludus.config.schema import OpponentsConfig
 from ludus.errors import ConfigError
@@ -17,13 +18,14 @@ from ludus.types import Ending, Pairing
 
 PAST, SCRIPTED = "past:", "scripted:"
 MEMORY = 200  # matches that a win rate looks back on, about
+NonNegative = Annotated[int, Meta(ge=0)]
 SPELL = 64  # matches against one opponent before another of its kind is drawn: each that plays costs a call of its own
 
 
 class Rate(Struct):
     """A mean over all matches while they are few, then one that forgets."""
 
-    matches: int = 0
+    matches: NonNegative = 0
     score: float = 0.5
 
     def add(self, score: float) -> None:
@@ -35,7 +37,7 @@ class Guest(Struct):
     """The opponent of one kind that plays now, and for how many matches it has."""
 
     name: str | None = None
-    matches: int = 0
+    matches: NonNegative = 0
 
     def among(self, names: Sequence[str], generator: np.random.Generator) -> str | None:
         """Who plays the next match; None when there is nobody."""

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import logging
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from torch import Tensor
 
+from ludus.errors import CheckpointError
+from ludus.policies import checksums
+from ludus.policies.checksums import FileSum
 from ludus.policies.weights import write_tensors
+
+NAME = re.compile(r"v(\d{8,12})\.safetensors", re.ASCII)
+log = logging.getLogger(__name__)
 
 
 def thinned(versions: Sequence[int], keep: int) -> list[int]:
@@ -30,7 +38,8 @@ class Pool:
         self._dropped: set[int] = set()
 
     def versions(self) -> list[int]:
-        return sorted({int(path.stem[1:]) for path in self._folder.glob("v*.safetensors")} - self._dropped)
+        names = (NAME.fullmatch(path.name) for path in self._folder.glob("v*.safetensors"))
+        return sorted({int(name[1]) for name in names if name is not None} - self._dropped)
 
     def path(self, version: int) -> Path:
         return self._folder / f"v{version:08d}.safetensors"
@@ -43,13 +52,24 @@ class Pool:
         self._folder.mkdir(parents=True, exist_ok=True)
         unfinished = self.path(version).with_suffix(".tmp")
         try:
-            write_tensors(unfinished, tensors)
+            written = write_tensors(unfinished, tensors)
+            self._note(self.path(version).name, written)
             unfinished.replace(self.path(version))
         except OSError:
             unfinished.unlink(missing_ok=True)
             raise
         versions = self.versions()
         self._dropped.update(set(versions) - set(thinned(versions, self._keep)))
+
+    def _note(self, name: str, written: FileSum) -> None:
+        """Add a snapshot to the pool's checksums, and drop those of files that are gone."""
+        try:
+            noted = checksums.load(self._folder) or {}
+        except CheckpointError as error:
+            log.warning("%s; snapshots written before now are read without verification", error)
+            noted = {}
+        there = {file: known for file, known in noted.items() if (self._folder / file).exists()}
+        checksums.write(self._folder, {**there, name: written})
 
     def sweep(self) -> None:
         """A checkpoint that names the pool as it is was written: remove the files of others."""

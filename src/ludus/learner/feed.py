@@ -15,10 +15,11 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from ludus.config.schema import LearnerConfig
-from ludus.errors import CheckpointError
 from ludus.learner.replay import Replay
 from ludus.metrics import names
 from ludus.metrics.core import Metrics
+from ludus.policies import checksums
+from ludus.policies.files import reading
 from ludus.types import SegmentBatch
 
 log = logging.getLogger(__name__)
@@ -101,12 +102,10 @@ class Feed:
         """Go on with what `save` wrote. Raises CheckpointError where that does not fit this run."""
         if self._replay is None:
             return
-        try:
-            arrays = load_file(path)
+        with reading(path, "cannot go on with"):
+            arrays = load_file(checksums.verified(path))
             due, segments = (int(number) for number in arrays["due"])
             self._replay.restore(arrays)
-        except (OSError, SafetensorError, KeyError, ValueError, TypeError) as error:
-            raise CheckpointError(f"cannot go on with {path}: {error}") from error
         self._due, self._segments = due, segments
         self._metrics.set(names.REPLAY, self._replay.decisions)
 

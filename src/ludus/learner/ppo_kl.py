@@ -68,7 +68,10 @@ class PpoKl(Ppo):
             raise CheckpointError(f"the checkpoint lacks {UPDATES}: it is of another algorithm than ppo_kl")
         super().load_state(state)
         self._updates = int(state[UPDATES])
-        while len(self.portfolio) < int(state[KEPT]):
+        kept = int(state[KEPT])
+        if kept > len(state):
+            raise CheckpointError(f"the checkpoint names {kept:,} references and has {len(state)} tensors")
+        while len(self.portfolio) < kept:
             self.portfolio.append(Reference(f"reference.{len(self.portfolio)}", self.optimiser))
         for reference in self.portfolio:
             reference.load_state(state)

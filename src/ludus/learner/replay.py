@@ -86,16 +86,30 @@ class Replay:
         if state["order"].shape != self._order.shape:
             raise ValueError(f"it holds {len(state['order'])} segments, not {len(self._order)}")
         drawn = json.loads(state["generator"].tobytes())
+        np.random.default_rng().bit_generator.state = drawn  # raises what `_random` would
         kept: SegmentBatch | None = None
-        if "actions" in state:
+        if "actions" in state and (state["order"] != FREE).any():
             actions = int(state["actions"][0])
+            _check_kept(state, actions)
             held = {name: _unpacked(name, state[f"kept.{name}"], actions) for name in SegmentBatch.__slots__}
             kept = _room(SegmentBatch(**held), len(self._order))
             for name, array in held.items():
                 getattr(kept, name)[state["order"] != FREE] = array
-        self._random.bit_generator.state = drawn
-        self._order[:], self._oldest[:], self._uses[:] = state["order"], state["oldest"], state["uses"]
+        columns = [state[name].astype(np.int64).reshape(self._order.shape) for name in ("order", "oldest", "uses")]
         self._came, self._kept = int(state["came"][0]), kept
+        self._order[:], self._oldest[:], self._uses[:] = columns
+        self._random.bit_generator.state = drawn
+
+
+def _check_kept(state: Mapping[str, NDArray[Any]], actions: int) -> None:
+    """Raise ValueError unless the kept segments agree with each other, before memory is taken for them."""
+    held, shape = int((state["order"] != FREE).sum()), state["kept.action"].shape[:2]
+    for name in SegmentBatch.__slots__:
+        if state[f"kept.{name}"].shape[:1] != (held,):
+            raise ValueError(f"kept.{name} has shape {state[f'kept.{name}'].shape}, expected {held} segments")
+    bits = 8 * state["kept.legal"].shape[-1]
+    if len(shape) != 2 or not bits - 8 < actions <= bits:
+        raise ValueError(f"it has {held} segments of shape {shape} and masks of {bits} bits for {actions} actions")
 
 
 def _packed(name: str, array: NDArray[Any]) -> NDArray[Any]:

@@ -48,6 +48,7 @@ class Metrics:
         self._clock_ns = clock_ns
         self._timed = timed
         self._counters: dict[str, float] = {}  # totals; the run's when this is the learner's
+        self._totals: dict[str, float] = {}  # last values given to `grow`
         self._gauges: dict[str, float | str] = {}
         self._sums: dict[str, float] = {}
         self._weights: dict[str, float] = {}
@@ -61,6 +62,15 @@ class Metrics:
     def add(self, name: str, value: float = 1) -> None:
         """Let a counter grow."""
         self._counters[name] = self._counters.get(name, 0) + value
+
+    def grow(self, name: str, total: float) -> None:
+        """Add to a counter by how much a total kept elsewhere has grown since the last call.
+
+        A total below the last one comes from a counter that began again at zero; all of it is added.
+        """
+        before = self._totals.get(name, 0)
+        self._totals[name] = total
+        self.add(name, total if total < before else total - before)
 
     def set(self, name: str, value: float | str) -> None:
         """Give a gauge its latest value."""
@@ -94,11 +104,12 @@ class Metrics:
         return self._times
 
     def restore(self, counters: Mapping[str, float], times: Times | None = None) -> None:
-        """Go on from a checkpoint's totals; they count into no rate and no share."""
-        self._counters = dict(counters)
+        """Add a checkpoint's totals to the counters of this process; they count into no rate and no share."""
+        for name, value in counters.items():
+            self.add(name, value)
         self._times = times or Times()
         self._history.clear()
-        self._history.append(_Moment(self._clock_ns(), None, dict(counters)))
+        self._history.append(_Moment(self._clock_ns(), None, dict(self._counters)))
 
     def drain(self) -> Delta:
         """Everything since the last drain, and begin again from zero."""

@@ -195,7 +195,7 @@ METRICS: tuple[Metric, ...] = (
     Metric(BEGUN_ANEW, "counter", "resumes", "resumes after which the matches under way began anew; the log says why"),
     Metric(HOSTS_ALIVE, "gauge", "hosts", "hosts that play now"),
     Metric(HOSTS_TOTAL, "gauge", "hosts", "hosts the run began with"),
-    Metric(HOSTS_RESTARTS, "gauge", "restarts", "times a host was started again"),
+    Metric(HOSTS_RESTARTS, "counter", "restarts", "times a host was started again"),
     Metric(ACTOR_RESTARTS, "counter", "restarts", "times the actor was started again after it died or fell silent"),
     Metric(
         ACTOR_LOST,
@@ -206,8 +206,8 @@ METRICS: tuple[Metric, ...] = (
     Metric(CORES, "gauge", "cores", "cores that the run may use"),
     Metric(SERVERS_ALIVE, "gauge", "servers", "servers of the run (`servers.count`) that take matches now"),
     Metric(SERVERS_TOTAL, "gauge", "servers", "servers the run began with"),
-    Metric(SERVERS_RESTARTS, "gauge", "restarts", "times a server was started again after it had failed"),
-    Metric(SERVERS_RECYCLED, "gauge", "restarts", "times a server was started anew past `servers.memory_mib`"),
+    Metric(SERVERS_RESTARTS, "counter", "restarts", "times a server was started again after it had failed"),
+    Metric(SERVERS_RECYCLED, "counter", "restarts", "times a server was started anew past `servers.memory_mib`"),
     Metric(SERVERS_MIB, "gauge", "MiB", "memory of all servers together, as each last answered"),
     Metric(SERVERS_LARGEST_MIB, "gauge", "MiB", "memory of the largest of them"),
 )

@@ -113,5 +113,5 @@ def read(path: Path) -> RunTimes | None:
     """None where there is no such file, or none that can be read: a run is none the worse without."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=RunTimes)
-    except (OSError, msgspec.MsgspecError, ValueError, RecursionError):  # ValueError: bytes that are no text
+    except (OSError, msgspec.MsgspecError, ValueError, ArithmeticError, RecursionError, MemoryError):
         return None

@@ -6,17 +6,16 @@
                                                    in the latest checkpoint only
                             replay.safetensors     what may be learned from again, in the latest only
                             state.json             counters, generators, what game, what net
+                            checksums.json         size and SHA-256 of each of these (checksums.py)
 <run>/checkpoints/best.json                        which of them evaluated best
 """
 
 from __future__ import annotations
 
 import base64
-import contextlib
-import errno
-import os
-import shutil
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -29,15 +28,18 @@ from torch import Tensor, nn
 
 from ludus.config.schema import PolicyConfig
 from ludus.errors import CheckpointError
-from ludus.policies import nets, playing
+from ludus.policies import bounds, checksums, nets, playing
+from ludus.policies.checksums import CHECKSUMS
+from ludus.policies.files import reading, reason
 from ludus.policies.lanes import open_lane
 from ludus.policies.network import NetPolicy
-from ludus.policies.weights import read_tensors, write_bytes, write_tensors
-from ludus.spec import GameSpec, ObsSpec
+from ludus.policies.weights import read_tensors
+from ludus.spec import GameSpec, ObsSpec, teams_in
 
-MODEL, OPTIMISER, STATE, BEST = "model.safetensors", "optimiser.safetensors", "state.json", "best.json"
+MODEL, OPTIMISER, STATE = "model.safetensors", "optimiser.safetensors", "state.json"
 MATCHES, REPLAY = "matches.safetensors", "replay.safetensors"
-UNFINISHED = ".unfinished-"
+CHECKPOINTS = "checkpoints"  # folder of a run
+NAME = re.compile(r"u(\d{8,12})", re.ASCII)  # of a checkpoint's folder: its version
 
 
 class GameNote(Struct, frozen=True):
@@ -70,159 +72,91 @@ class State(Struct, frozen=True):
     curriculum: dict[str, Any] | None = None  # Any: the curriculum's own state; None: the run has none
 
 
-class Best(Struct, frozen=True):
-    name: str
-    score: float
-    stage: int = 0  # of the curriculum; scores of a later one count more
-
-
-class Checkpoints:
-    """The checkpoints of one run. Keeps the last `keep` and the best."""
-
-    def __init__(self, run_dir: Path, keep: int) -> None:
-        self.folder = run_dir / "checkpoints"
-        self._keep = keep
-
-    def save(
-        self,
-        state: State,
-        model: Mapping[str, Tensor],
-        optimiser: Mapping[str, Tensor],
-        matches: Path | None = None,
-        replay: Path | None = None,
-        *,
-        between: bool = False,
-    ) -> Path:
-        """Write one, then remove what is not kept. Raises CheckpointError; what was there before stays valid.
-
-        `matches` is a file with what is under way, written at `staged`; it is taken over. Where this version was saved
-        before, it replaces the one there, and so does the state. `replay`, also taken over, is that of the version.
-        `between` stages there are no matches: what was saved of them is removed, and the state replaced.
-        """
-        final = self._path(state.version)
-        if final.exists():
-            if matches is not None or between:
-                self._renew(final, state, matches)
-            return final
-        unfinished = self.folder / f"{UNFINISHED}{final.name}"
-        try:
-            shutil.rmtree(unfinished, ignore_errors=True)
-            unfinished.mkdir(parents=True)
-            write_tensors(unfinished / MODEL, model)
-            write_tensors(unfinished / OPTIMISER, optimiser)
-            if matches is not None:
-                matches.rename(unfinished / MATCHES)
-            if replay is not None:
-                replay.rename(unfinished / REPLAY)
-            write_bytes(unfinished / STATE, _encoded(state))
-            _sync_folder(unfinished)
-            unfinished.rename(final)
-            _sync_folder(self.folder)
-        except OSError as error:
-            shutil.rmtree(unfinished, ignore_errors=True)
-            raise CheckpointError(_failure(final, error, self.names())) from error
-        self._remove_old()
-        return final
-
-    def staged(self, name: str = MATCHES) -> Path:
-        """Where to write the file with what is under way, or may come again, before `save`. Raises OSError."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        return self.folder / f"{UNFINISHED}{name}"
-
-    def holds(self, version: int) -> bool:
-        return self._path(version).exists()
-
-    def names(self) -> list[str]:
-        """Whole checkpoints, oldest first."""
-        return sorted(path.name for path in self.folder.glob("u*") if (path / STATE).exists())
-
-    def latest(self) -> Path | None:
-        names = self.names()
-        return self.folder / names[-1] if names else None
-
-    def best(self) -> Best | None:
-        try:
-            return msgspec.json.decode((self.folder / BEST).read_bytes(), type=Best)
-        except FileNotFoundError:
-            return None
-        except msgspec.MsgspecError as error:
-            raise CheckpointError(f"cannot read {self.folder / BEST}: {error}") from error
-
-    def mark_best(self, path: Path, score: float, stage: int = 0) -> bool:
-        """Remember this one as the best if none of its stage or a later one scored higher. Raises CheckpointError."""
-        best = self.best()
-        if best is not None and (best.stage, best.score) > (stage, score) and (self.folder / best.name).exists():
-            return False
-        unfinished = self.folder / f"{UNFINISHED}{BEST}"
-        try:
-            write_bytes(unfinished, msgspec.json.encode(Best(path.name, score, stage)))
-            unfinished.replace(self.folder / BEST)
-        except OSError as error:
-            raise CheckpointError(_failure(self.folder / BEST, error, self.names())) from error
-        self._remove_old()
-        return True
-
-    def _path(self, version: int) -> Path:
-        return self.folder / f"u{version:08d}"
-
-    def _renew(self, final: Path, state: State, matches: Path | None) -> None:
-        note = final / f"{UNFINISHED}{STATE}"
-        try:
-            write_bytes(note, _encoded(state))
-            if matches is None:
-                (final / MATCHES).unlink(missing_ok=True)
-            else:
-                matches.replace(final / MATCHES)
-            note.replace(final / STATE)
-            _sync_folder(final)
-        except OSError as error:
-            note.unlink(missing_ok=True)
-            raise CheckpointError(_failure(final, error, self.names())) from error
-
-    def _remove_old(self) -> None:
-        best = self.best()
-        for name in removable(self.names(), self._keep, best.name if best else None):
-            shutil.rmtree(self.folder / name, ignore_errors=True)
-        for name in self.names()[:-1]:  # a run is resumed from its latest, and these files are the largest by far
-            for file in (MATCHES, REPLAY):
-                with contextlib.suppress(OSError):
-                    (self.folder / name / file).unlink(missing_ok=True)
-
-
-def removable(names: Sequence[str], keep: int, best: str | None) -> list[str]:
-    """Which of these, oldest first, need not stay."""
-    return [name for name in names[:-keep] if name != best]
-
-
 def find(path: Path) -> Path:
-    """The checkpoint a path means: itself, or the latest of a run."""
-    if (path / STATE).exists():
+    """Return the checkpoint that a path means: itself, or the latest of a run. Raises CheckpointError if there is none,
+    or if its state or model is damaged."""
+    checkpoint = _locate(path)
+    with offering_another(checkpoint):
+        for name in (STATE, MODEL):
+            checksums.verified(checkpoint / name)
+    return checkpoint
+
+
+@contextmanager
+def offering_another(path: Path, option: str = "") -> Iterator[None]:
+    """Add to a CheckpointError of the block which checkpoint beside `path` is whole, and the option that takes it."""
+    try:
+        yield
+    except CheckpointError as error:
+        others = [name for name in reversed(names_in(path.parent)) if name != path.name]
+        whole = next((name for name in others if is_whole(path.parent / name)), None)
+        if whole is None:
+            raise CheckpointError(f"{error}; no checkpoint beside it is whole") from error
+        use = f"; go on from it with {option} {whole}" if option else ""
+        raise CheckpointError(f"{error}; the latest whole checkpoint is {path.parent / whole}{use}") from error
+
+
+def is_whole(path: Path) -> bool:
+    """Return whether state, model and optimiser of a checkpoint can be read and match its checksums."""
+    try:
+        read_state(path)
+        for name in (MODEL, OPTIMISER):
+            read_tensors(path / name)
+    except CheckpointError:
+        return False
+    return True
+
+
+def _locate(path: Path) -> Path:
+    if (path / STATE).exists() or (path / CHECKSUMS).exists():
         return path
-    latest = Checkpoints(path, 1).latest()
-    if latest is None:
+    names = names_in(path / CHECKPOINTS)
+    if not names:
         what = "is neither a checkpoint nor a run with one" if path.exists() else "does not exist"
         raise CheckpointError(
             f"{path} {what}; name the folder of a run, as in runs/gen1-20250101-1, or of a checkpoint"
         )
-    return latest
+    return path / CHECKPOINTS / names[-1]
+
+
+def names_in(folder: Path) -> list[str]:
+    """Return the names of the checkpoints in a folder, oldest first. Some may be damaged."""
+    names = (path.name for path in folder.glob("u*") if (path / STATE).exists() or (path / CHECKSUMS).exists())
+    return sorted((name for name in names if NAME.fullmatch(name)), key=lambda name: int(name[1:]))
 
 
 def read_state(path: Path) -> State:
-    try:
-        return msgspec.json.decode((path / STATE).read_bytes(), type=State)
-    except (OSError, msgspec.MsgspecError) as error:
-        raise CheckpointError(f"cannot read {path / STATE}: {error}") from error
+    """Return the state of a checkpoint, verified and within the limits of bounds.py. Raises CheckpointError."""
+    file = path / STATE
+    with reading(file):
+        size = file.stat().st_size
+        if size > bounds.STATE_BYTES:
+            raise ValueError(f"it has {size:,} bytes, expected at most {bounds.STATE_BYTES:,}")
+        state = msgspec.json.decode(checksums.read(file), type=State)
+        name = NAME.fullmatch(path.name)
+        if name is not None and int(name[1]) != state.version:
+            raise ValueError(f"it is of version {state.version}, its folder is named {path.name}")
+        if not 0 <= state.version <= bounds.VERSIONS:
+            raise ValueError(f"it is of version {state.version}, expected 0 to {bounds.VERSIONS:,}")
+        if len(state.pool) > bounds.POOL or any(not 0 <= version <= state.version for version in state.pool):
+            raise ValueError(f"its pool of past selves is not of versions 0 to {state.version}: {state.pool[:20]}")
+        bounds.check_game(state.game.seats, state.game.actions, state.game.leaves)
+        return state
 
 
 def read_spec(path: Path) -> GameSpec:
-    """The game as it was when the checkpoint was written."""
-    note = read_state(path).game
+    """Return the game as it was when the checkpoint was written. Raises CheckpointError."""
+    return _spec_of(read_state(path), read_tensors(path / MODEL), path)
+
+
+def _spec_of(state: State, tensors: Mapping[str, Tensor], path: Path) -> GameSpec:
     tables = {
-        name.removeprefix("table."): tensor.numpy()
-        for name, tensor in read_tensors(path / MODEL).items()
-        if name.startswith("table.")
+        name.removeprefix("table."): tensor.numpy() for name, tensor in tensors.items() if name.startswith("table.")
     }
-    return rebuild_game(note, tables)
+    with reading(path / STATE):
+        spec = rebuild_game(state.game, tables)
+        teams_in(spec.layout, spec.seats)
+    return spec
 
 
 def check_fits(state: State, spec: GameSpec, path: Path, *, staged: bool = False) -> None:
@@ -273,19 +207,29 @@ def load_agent(
 ) -> NetPolicy:
     """The policy of a checkpoint, or of a run's latest one. It must fit the spec, where one is given. For how many rows
     it will choose at once, about, decides on which device."""
-    checkpoint = find(path)
-    state = read_state(checkpoint)
+    checkpoint = _locate(path)
+    with offering_another(checkpoint):
+        state = read_state(checkpoint)
+        tensors = read_tensors(checkpoint / MODEL)
     if spec is None:
-        spec = read_spec(checkpoint)
+        spec = _spec_of(state, tensors, checkpoint)
     else:
         check_fits(state, spec, checkpoint)
-    net = nets.build(spec, state.policy, state.net)
-    load_net(net, read_tensors(checkpoint / MODEL), checkpoint)
+    net = _build_net(state, spec, tensors, checkpoint)
+    load_net(net, tensors, checkpoint)
     generator = torch.Generator().manual_seed(seed)
     device = playing.choose(
         PolicyConfig(), state.net, rows=rows
     ).device  # not where it was trained, which may be elsewhere
     return NetPolicy(net, spec, version=state.version, generator=generator, greedy=greedy, lane=open_lane(device))
+
+
+def _build_net(state: State, spec: GameSpec, tensors: Mapping[str, Tensor], path: Path) -> nn.Module:
+    """Return the net that the state of a checkpoint describes, which may be a stranger's. Raises CheckpointError."""
+    if state.policy.layers > max(len(tensors), 1):
+        raise CheckpointError(f"{path} has {len(tensors)} tensors, too few for policy.layers: {state.policy.layers:,}")
+    with reading(path, "cannot build the net of"), bounds.AllocationLimit.of(tensors.values()):
+        return nets.build(spec, state.policy, state.net)
 
 
 def note_game(spec: GameSpec) -> GameNote:
@@ -321,7 +265,7 @@ def load_net(net: nn.Module, tensors: Mapping[str, Tensor], path: Path) -> None:
     try:
         net.load_state_dict(named)
     except RuntimeError as error:
-        raise CheckpointError(f"{path} holds another net than the configuration builds: {error}") from error
+        raise CheckpointError(f"{path} holds another net than the configuration builds: {reason(error)}") from error
 
 
 def encode_generator(generator: torch.Generator) -> str:
@@ -329,22 +273,6 @@ def encode_generator(generator: torch.Generator) -> str:
 
 
 def restore_generator(generator: torch.Generator, encoded: str) -> None:
-    generator.set_state(torch.frombuffer(bytearray(base64.b64decode(encoded)), dtype=torch.uint8))
-
-
-def _encoded(state: State) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(state))
-
-
-def _failure(path: Path, error: OSError, names: Sequence[str]) -> str:
-    reason = "no space left on the disk" if error.errno == errno.ENOSPC else str(error)
-    kept = f"{names[-1]} stays the latest" if names else "there is none yet"
-    return f"checkpoint {path} was not written: {reason}; {kept}"
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    """Raises CheckpointError for what `encode_generator` did not write."""
+    with reading("the state of a random generator", "cannot restore"):
+        generator.set_state(torch.frombuffer(bytearray(base64.b64decode(encoded)), dtype=torch.uint8))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,11 +9,12 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save
+from safetensors.torch import load, save
 from torch import Tensor, nn
 
-from ludus.errors import CheckpointError
+from ludus.policies import checksums
+from ludus.policies.checksums import FileSum
+from ludus.policies.files import reading, write_bytes
 
 ALIGNMENT = 16  # floats: every parameter starts on a cache line
 
@@ -102,21 +102,15 @@ class WeightsBoard:
         return vector, version
 
 
-def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
-    """A safetensors file that is on the disk, not only in its cache, when this returns. Raises OSError."""
+def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> FileSum:
+    """Write a safetensors file that is on the disk when this returns. Returns its checksum. Raises OSError."""
     data = save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()})
     write_bytes(path, data)
-
-
-def write_bytes(path: Path, data: bytes) -> None:
-    with path.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+    return checksums.of_bytes(data)
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
-    try:
-        return load_file(path)
-    except (OSError, SafetensorError) as error:
-        raise CheckpointError(f"cannot read {path}: {error}") from error
+    """Return the tensors of a safetensors file, verified where its folder has checksums. Raises CheckpointError."""
+    data = checksums.read(path)
+    with reading(path):
+        return load(data)

@@ -105,6 +105,7 @@ class Run:
             came_to = "changed"
         finally:
             if parts.change is None:
+                self._teller.note_servers()
                 self._saver.save_last(self._tick)
             parts.playing = False
         self._teller.tell(now=True)

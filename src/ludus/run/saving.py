@@ -16,8 +16,10 @@ from ludus.cores import cores
 from ludus.errors import CheckpointError, LudusError
 from ludus.metrics import names, times
 from ludus.metrics.times import RunTimes
-from ludus.policies import checkpoint
-from ludus.policies.checkpoint import Checkpoints, State
+from ludus.policies import checkpoint, checksums
+from ludus.policies.archive import Checkpoints
+from ludus.policies.checkpoint import State
+from ludus.policies.files import reading
 from ludus.policies.weights import read_tensors
 from ludus.run.parts import Parts
 from ludus.scale import sources
@@ -108,7 +110,7 @@ class Saver:
         if latest is not None:
             mean = sum(scores.values()) / len(scores)
             stage = 0 if course is None else course.index
-            self._attempt(lambda: self._checkpoints.mark_best(latest, mean, stage), checkpoint.BEST)
+            self._attempt(lambda: self._checkpoints.mark_best(latest, mean, stage), archive.BEST)
 
     def keep_past_self(self) -> None:
         """A snapshot that later matches are played against."""
@@ -117,19 +119,20 @@ class Saver:
     def restore(self, path: Path) -> None:
         """Go on from that checkpoint."""
         parts = self._parts
-        state = checkpoint.read_state(path)
+        with checkpoint.offering_another(path):
+            state = checkpoint.read_state(path)
+            model, optimiser = (read_tensors(path / name) for name in (checkpoint.MODEL, checkpoint.OPTIMISER))
         checkpoint.check_fits(state, parts.spec, path, staged=parts.course is not None)
-        checkpoint.load_net(parts.algorithm.net, read_tensors(path / checkpoint.MODEL), path)
-        parts.algorithm.load_state(read_tensors(path / checkpoint.OPTIMISER))
-        checkpoint.restore_generator(parts.algorithm.generator, state.generators["minibatches"])
-        anew = parts.metrics.counter(names.BEGUN_ANEW)  # counted when the source was opened
+        checkpoint.load_net(parts.algorithm.net, model, path)
+        with reading(path / checkpoint.OPTIMISER, "cannot go on with"):
+            parts.algorithm.load_state(optimiser)
+        with reading(path / checkpoint.STATE):
+            checkpoint.restore_generator(parts.algorithm.generator, state.generators["minibatches"])
         kept = times.read(parts.run_dir / times.STAGES_FILE)
         parts.metrics.restore(state.counters, None if kept is None else kept.times)
-        if anew:
-            parts.metrics.add(names.BEGUN_ANEW, anew)
         parts.learner.version, parts.learner.training_s = state.version, state.training_s
         parts.scores = dict(state.scores)
-        if sources.begins_stage(state) and not (path / checkpoint.REPLAY).exists():
+        if sources.begins_stage(state) and not checksums.holds(path / checkpoint.REPLAY):
             return
         try:
             parts.learner.feed.restore(path / checkpoint.REPLAY)

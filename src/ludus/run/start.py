@@ -22,8 +22,11 @@ from ludus.learner import compute, devices
 from ludus.metrics import names
 from ludus.metrics.core import Metrics
 from ludus.metrics.observer import RunObserver
-from ludus.policies import checkpoint, playing
-from ludus.policies.checkpoint import Checkpoints, State
+from ludus.policies import checkpoint, checksums, playing
+from ludus.policies.archive import Checkpoints
+from ludus.policies.checkpoint import State
+from ludus.policies.files import reading
+from ludus.run import rewind
 from ludus.run.lock import RunLock, hold
 from ludus.run.loop import Run, RunResult
 from ludus.scale import preflight, sources
@@ -33,9 +36,18 @@ log = logging.getLogger(__name__)
 
 
 def train(
-    config: RunConfig, run_dir: Path, *, resume: bool = False, observer: RunObserver, lock: RunLock | None = None
+    config: RunConfig,
+    run_dir: Path,
+    *,
+    resume: bool = False,
+    resume_from: str | None = None,
+    observer: RunObserver,
+    lock: RunLock | None = None,
 ) -> RunResult:
     """Train until the budget is used up or a signal comes, then evaluate.
+
+    `resume` goes on from the run's latest checkpoint, `resume_from` from another one of its checkpoints: later ones are
+    moved to a folder beside them.
 
     SIGINT, SIGTERM and SIGHUP checkpoint and leave; a second one ends the process at once. One that comes before the
     training begins raises KeyboardInterrupt, since there is nothing to save. When the actor or the fleet fails, the
@@ -46,10 +58,17 @@ def train(
         held = lock or stack.enter_context(hold(run_dir))
         held.tell()
         interrupted = stack.enter_context(interrupts.noticed())
-        return _train(config, run_dir, resume, observer, interrupted)
+        return _train(config, run_dir, resume, resume_from, observer, interrupted)
 
 
-def _train(config: RunConfig, run_dir: Path, resume: bool, observer: RunObserver, interrupted: Interrupts) -> RunResult:
+def _train(
+    config: RunConfig,
+    run_dir: Path,
+    resume: bool,
+    resume_from: str | None,
+    observer: RunObserver,
+    interrupted: Interrupts,
+) -> RunResult:
     torch.set_num_threads(config.policy.threads)
     game = registry.load(config.game)
     stages = preflight.stages(config, game)
@@ -60,12 +79,14 @@ def _train(config: RunConfig, run_dir: Path, resume: bool, observer: RunObserver
     with interrupted.raised():
         for options in _options(stages, game):
             game.command(options)  # installs what is missing here, where the user sees it
-        saved = _saved(run_dir, resume)
-        state = None if saved is None else checkpoint.read_state(saved)
+        saved = _saved(run_dir, resume) if resume_from is None else rewind.find(run_dir, resume_from)
+        state = None if saved is None else _verified(saved)
         if saved is not None and state is not None:
             checkpoint.check_net(state, config.policy, game.net, saved)
         course = _course(config, state)
         preflight.refuse_other_nets(stages, game, run_dir / "logs" / "asked")
+        if resume_from is not None and saved is not None:
+            rewind.set_aside(run_dir, saved)
     while True:
         chosen = stages[0 if course is None else course.index]
         result = _train_stage(chosen, run_dir, game, observer, saved, course, interrupted)
@@ -119,8 +140,19 @@ def _options(configs: Sequence[RunConfig], game: Game) -> list[msgspec.Struct]:
 def _course(config: RunConfig, state: State | None) -> Curriculum | None:
     if not config.curriculum:
         return None
-    kept = None if state is None or state.curriculum is None else msgspec.convert(state.curriculum, CurriculumState)
+    if state is None or state.curriculum is None:
+        return Curriculum(config.curriculum, None)
+    with reading("the curriculum of the checkpoint"):
+        kept = msgspec.convert(state.curriculum, CurriculumState)
     return Curriculum(config.curriculum, kept)
+
+
+def _verified(saved: Path) -> State:
+    """Return the state of a checkpoint whose files are whole. Raises CheckpointError, which says how to go on."""
+    with checkpoint.offering_another(saved, "--resume-from"):
+        for name in (checkpoint.MODEL, checkpoint.OPTIMISER):
+            checksums.verified(saved / name)
+        return checkpoint.read_state(saved)
 
 
 def _saved(run_dir: Path, resume: bool) -> Path | None:

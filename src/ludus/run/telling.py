@@ -31,22 +31,23 @@ class Teller:
         metrics.set(names.TRAINING_S, training_s)
         if used > 0:
             metrics.set(names.ETA_S, max(training_s / used - training_s, 0.0))
-        self._note_servers()
+        self.note_servers()
         observer = self._parts.observer
         if isinstance(observer, CountsFailures):
             metrics.add(names.TELEMETRY_FAILURES, observer.take_failures())
         observer.on_progress(metrics.report())
 
-    def _note_servers(self) -> None:
+    def note_servers(self) -> None:
+        """Take the servers' state into the metrics. Call it before the last checkpoint: restarts are saved with it."""
         health = self._servers()
         if health is None:
             return
         for name, value in (
             (names.SERVERS_ALIVE, health.alive),
             (names.SERVERS_TOTAL, health.total),
-            (names.SERVERS_RESTARTS, health.restarts),
-            (names.SERVERS_RECYCLED, health.recycled),
             (names.SERVERS_MIB, health.memory_mib),
             (names.SERVERS_LARGEST_MIB, health.largest_mib),
         ):
             self._parts.metrics.set(name, value)
+        self._parts.metrics.grow(names.SERVERS_RESTARTS, health.restarts)
+        self._parts.metrics.grow(names.SERVERS_RECYCLED, health.recycled)

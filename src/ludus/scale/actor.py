@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,6 +31,7 @@ from ludus.metrics.times import Times
 from ludus.policies import nets, playing
 from ludus.policies.bank import LEARNER, PolicyBank
 from ludus.policies.checkpoint import MATCHES, encode_generator, load_net, restore_generator
+from ludus.policies.files import BAD_BYTES, reading, reason
 from ludus.policies.lanes import open_lane
 from ludus.policies.nets.recurrence import state_size
 from ludus.policies.network import NetPolicy
@@ -43,6 +45,8 @@ from ludus.scale.underway import ActorState, Note, Underway
 from ludus.seeds import derive
 from ludus.spec import GameSpec
 from ludus.types import Policy, Resumable, SegmentBatch
+
+log = logging.getLogger(__name__)
 
 
 class Health(Protocol):
@@ -97,6 +101,7 @@ class Actor:
             seed=derive(config.seed, "matchmaking", version),
         )
         self._past: dict[str, int] = {}  # past selves that may play, by name
+        self._damaged: set[int] = set()  # past selves that cannot be read
         self._bank = PolicyBank(learner, self._matchmaker, rows=fleet.rows, seats=fleet.spec.seats)
         for name in self._matchmaker.scripted:
             self._bank.enter(SCRIPTED + name, self._script(name))
@@ -146,9 +151,10 @@ class Actor:
         return ActorState(encode_generator(self._generator), self._matchmaker.state(), self._rollout.recent_reward)
 
     def restore(self, state: ActorState) -> None:
-        """Call after `set_past`."""
+        """Call after `set_past`. Raises CheckpointError."""
         restore_generator(self._generator, state.sampling)
-        self._matchmaker.restore(state.matchmaker)
+        with reading("the matchmaker's state", "cannot restore"):
+            self._matchmaker.restore(state.matchmaker)
         self._rollout.recent_reward = state.reward
 
     def save(self, path: Path, handed: Sequence[SegmentBatch] = ()) -> bool:
@@ -212,18 +218,32 @@ class Actor:
         health = self._fleet.health
         self.metrics.set(names.HOSTS_ALIVE, health.alive)
         self.metrics.set(names.HOSTS_TOTAL, self._fleet.hosts)
-        self.metrics.set(names.HOSTS_RESTARTS, health.restarts)
+        self.metrics.grow(names.HOSTS_RESTARTS, health.restarts)
         for opponent, rate in self._matchmaker.rates.items():
             self.metrics.set(names.TRAIN_WIN_RATE(opponent), rate.score)
         self.metrics.merge_times(self._fleet.take_times())
         return self.metrics.drain()
 
     def _enter_past(self, versions: Sequence[int]) -> None:
-        self._past = {f"{PAST}{version}": version for version in versions}
-        for name, version in self._past.items():
-            if name not in self._bank.names:
-                self._bank.enter(name, self._load(version))
-        self._matchmaker.set_past(versions)
+        """A past self whose file is damaged is left out."""
+        self._past = {}
+        for version in versions:
+            name = f"{PAST}{version}"
+            if name not in self._bank.names and not self._load_past(name, version):
+                continue
+            self._past[name] = version
+        self._matchmaker.set_past(list(self._past.values()))
+
+    def _load_past(self, name: str, version: int) -> bool:
+        if version in self._damaged:
+            return False
+        try:
+            self._bank.enter(name, self._load(version))
+        except CheckpointError as error:
+            self._damaged.add(version)
+            log.warning("%s; the run goes on without this past self", error)
+            return False
+        return True
 
     def _revive(self, name: str, found: Underway) -> Policy:
         if name.startswith(SCRIPTED):
@@ -283,24 +303,38 @@ def open_actor(
     state: ActorState | None,
     found: Underway | None,
 ) -> Iterator[Actor]:
-    """An actor on hosts of its own that goes on from what was `found` under way; else from the `state`, where there is
-    one, with matches that no earlier part of the run has played."""
-    seeded = version if found is None else found.note.seeded
-    with open_fleet(config, game, log_dir, seeded, None if found is None else found.standing()) as fleet:
-        actor = Actor(fleet, config, prefers=game.net, scripted=game.scripted, pool=pool, version=seeded)
-        if found is None or found.note.game != actor.spec.fingerprint:  # whoever restores the net refuses the latter
-            actor.set_past(past)
-            if state is not None:
-                actor.restore(state)
-        else:
-            try:
-                actor.resume(found, past)
-            except (KeyError, IndexError, ValueError, RuntimeError) as error:
-                raise CheckpointError(
-                    f"what was under way does not fit this run ({error}); without {MATCHES} in the checkpoint its "
-                    "matches begin anew"
-                ) from error
+    """Open an actor on hosts of its own that goes on from what was `found` under way. If nothing was found, or it does
+    not fit this run, the actor goes on from the `state`, if any, with matches that no earlier part has played."""
+    if found is not None:
+        seeded = found.note.seeded
+        with open_fleet(config, game, log_dir, seeded, found.standing()) as fleet:
+            actor = Actor(fleet, config, prefers=game.net, scripted=game.scripted, pool=pool, version=seeded)
+            if _resumed(actor, found, past, state):
+                yield actor
+                return
+    with open_fleet(config, game, log_dir, version) as fleet:
+        actor = Actor(fleet, config, prefers=game.net, scripted=game.scripted, pool=pool, version=version)
+        actor.set_past(past)
+        if state is not None:
+            actor.restore(state)
+        if found is not None:
+            actor.metrics.add(names.BEGUN_ANEW)
         yield actor
+
+
+def _resumed(actor: Actor, found: Underway, past: Sequence[int], state: ActorState | None) -> bool:
+    """Let an actor go on from what was found. Returns False, and logs why, if that does not fit this run."""
+    if found.note.game != actor.spec.fingerprint:  # whoever restores the net refuses it
+        actor.set_past(past)
+        if state is not None:
+            actor.restore(state)
+        return True
+    try:
+        actor.resume(found, past)
+    except BAD_BYTES as error:
+        log.warning("%s does not fit this run (%s); matches begin anew", MATCHES, reason(error))
+        return False
+    return True
 
 
 def layout_of(config: RunConfig, spec: GameSpec) -> SegmentLayout:

@@ -15,8 +15,9 @@ from ludus.games.registry import Game
 from ludus.league.pool import Pool
 from ludus.metrics import names
 from ludus.metrics.core import Metrics
-from ludus.policies import checkpoint
+from ludus.policies import checkpoint, checksums
 from ludus.policies.checkpoint import State
+from ludus.policies.files import reading
 from ludus.scale import underway
 from ludus.scale.actor import open_actor
 from ludus.scale.local import OverlappedSource, SerialSource
@@ -33,9 +34,10 @@ def open_source(
     version, state, found = 0, None, None
     if saved is not None:
         note = checkpoint.read_state(saved)
-        if not begins_stage(note) or (saved / checkpoint.MATCHES).exists():
+        if not begins_stage(note) or checksums.holds(saved / checkpoint.MATCHES):
             found = _under_way(saved / checkpoint.MATCHES, config, metrics)
-        version, state = note.version, None if note.actor is None else msgspec.convert(note.actor, ActorState)
+        with reading(saved / checkpoint.STATE):
+            version, state = note.version, None if note.actor is None else msgspec.convert(note.actor, ActorState)
         pool.retain(note.pool)  # what came after the checkpoint never was; what was thinned since is gone
     if config.mode == "overlapped":
         matches = None if saved is None or found is None else saved / checkpoint.MATCHES
@@ -52,7 +54,7 @@ def open_source(
 
 def begins_stage(state: State) -> bool:
     """Whether it was saved between two stages, or before the first update of one."""
-    return state.curriculum is not None and state.curriculum["updates"] == state.version
+    return state.curriculum is not None and state.curriculum.get("updates") == state.version
 
 
 def _under_way(path: Path, config: RunConfig, metrics: Metrics) -> Underway | None:

@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
-from safetensors import SafetensorError, safe_open
+from safetensors import safe_open
 from safetensors.numpy import save
 
 from ludus.config.schema import RunConfig
@@ -24,8 +24,9 @@ from ludus.errors import CheckpointError
 from ludus.fleet import standing
 from ludus.fleet.standing import FleetNote, FleetStanding
 from ludus.league.matchmaking import MatchmakerState
+from ludus.policies import checksums
 from ludus.policies.bank import BankState
-from ludus.policies.weights import write_bytes
+from ludus.policies.files import reading, write_bytes
 
 
 class ActorState(Struct, frozen=True):
@@ -73,14 +74,12 @@ def write(path: Path, underway: Underway) -> None:
 
 def read(path: Path, config: RunConfig) -> Underway:
     """Raises CheckpointError when it is missing, damaged, or of a run with other hosts, matches or segments."""
-    try:
-        with safe_open(path, "np") as file:
+    with reading(path):
+        with safe_open(checksums.verified(path), "np") as file:
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  it is no mapping
             note = msgspec.json.decode((file.metadata() or {})["note"], type=Note)
         underway = Underway(note, arrays)
         underway.standing()
-    except (OSError, SafetensorError, msgspec.MsgspecError, KeyError, IndexError, ValueError, StopIteration) as error:
-        raise CheckpointError(f"cannot read {path}: {error or type(error).__name__}") from error
     saved = (len(note.fleet.hosts), note.fleet.matches, note.segment)
     now = (config.fleet.hosts or cores(), config.fleet.matches, config.rollout.segment)
     if saved != now:

@@ -65,6 +65,30 @@ def test_counters_of_a_resumed_run_go_on_and_count_into_no_rate() -> None:
     assert report[names.DECISIONS_PER_S] == pytest.approx(50)
 
 
+def test_counts_made_before_a_checkpoint_is_restored_are_kept() -> None:
+    metrics = Metrics()
+    metrics.add(names.BEGUN_ANEW)
+    metrics.restore({names.BEGUN_ANEW: 2})
+    assert metrics.counter(names.BEGUN_ANEW) == 3
+
+
+def test_a_total_kept_elsewhere_adds_its_growth_and_survives_a_resume() -> None:
+    fleet = Metrics("actor")
+    learner = Metrics()
+    learner.restore({names.HOSTS_RESTARTS: 4})
+    for total in (0, 1, 1, 3):
+        fleet.grow(names.HOSTS_RESTARTS, total)
+        learner.merge(fleet.drain())
+    assert learner.report()[names.HOSTS_RESTARTS] == 7
+
+
+def test_a_total_that_began_again_at_zero_adds_all_of_itself() -> None:
+    metrics = Metrics()
+    for total in (5, 2, 3):
+        metrics.grow(names.SERVERS_RESTARTS, total)
+    assert metrics.counter(names.SERVERS_RESTARTS) == 8
+
+
 def test_a_stage_is_a_share_of_the_time_of_the_process_it_ran_in() -> None:
     learner_clock, actor_clock = Clock(), Clock()
     learner, actor = Metrics("learner", learner_clock), Metrics("actor", actor_clock)

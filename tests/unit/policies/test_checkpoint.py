@@ -12,8 +12,9 @@ from torch import Tensor
 
 from ludus.config.schema import MemoryConfig, PolicyConfig
 from ludus.errors import CheckpointError
-from ludus.policies import checkpoint
-from ludus.policies.checkpoint import Checkpoints, State, load_agent, removable
+from ludus.policies import checkpoint, checksums
+from ludus.policies.archive import Checkpoints, removable
+from ludus.policies.checkpoint import State, load_agent
 from ludus.policies.nets import build
 from ludus.policies.weights import read_tensors
 from ludus.spec import GameSpec, ObsSpec
@@ -143,6 +144,7 @@ def test_broken_state_and_missing_checkpoint_are_refused(tmp_path: Path) -> None
     with pytest.raises(CheckpointError, match=r"nowhere does not exist; name the folder of a run"):
         load_agent(tmp_path / "nowhere")
     path = save(tmp_path, 1)
+    (path / checksums.CHECKSUMS).unlink()
     (path / "state.json").write_text('{"version": "one"}')
     with pytest.raises(CheckpointError, match=r"cannot read .*state.json"):
         load_agent(path)
@@ -165,7 +167,7 @@ def test_saving_a_version_again_renews_what_is_under_way_and_the_state(tmp_path:
     assert (saved / checkpoint.MATCHES).read_bytes() == b"second"
     assert checkpoint.read_state(saved).training_s == 2.0
     assert sorted(path.name for path in saved.iterdir()) == sorted(
-        (checkpoint.MODEL, checkpoint.OPTIMISER, checkpoint.STATE, checkpoint.MATCHES)
+        (checkpoint.MODEL, checkpoint.OPTIMISER, checkpoint.STATE, checkpoint.MATCHES, checksums.CHECKSUMS)
     )
 
 
