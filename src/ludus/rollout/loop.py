@@ -58,6 +58,11 @@ class Rollout:
     def recent_reward(self, recent: tuple[int, float]) -> None:
         self._tally.recent = recent
 
+    def note_under_way(self) -> None:
+        """Set the gauges of the matches under way."""
+        self._metrics.set(names.UNDER_WAY, self._bank.matches)
+        self._metrics.set(names.UNDER_WAY_DECISIONS, self._tally.under_way_decisions)
+
     def play(self, batch: SegmentBatch, stopped: Callable[[], bool]) -> bool:
         """Play until the batch is full: True. False when `stopped`, asked between any two forwards, said so."""
         self._segments.fill(batch)
@@ -90,9 +95,14 @@ class Rollout:
         with self._recording:
             self._segments.close(arrivals, self._bank.learner.values)
             self._tally.count(arrivals, self._bank)
-            self._bank.end(arrivals.endings)
-        if not len(arrivals):
-            return
+            begun = self._bank.end(arrivals.endings) - self._bank.matches
+        if len(arrivals):
+            self._answer(arrivals)
+        begun += self._bank.matches
+        if begun:
+            self._metrics.add(names.BEGUN, begun)
+
+    def _answer(self, arrivals: Arrivals) -> None:
         with self._choosing:
             choices = self._bank.act(arrivals)
         with self._sending:  # before the recording, so that the hosts are at work meanwhile

@@ -12,7 +12,7 @@ import msgspec
 
 from ludus.cores import cores
 from ludus.errors import CheckpointError, LudusError
-from ludus.metrics import names, times
+from ludus.metrics import accounts, names, times
 from ludus.metrics.times import RunTimes
 from ludus.policies import checkpoint
 from ludus.policies.checkpoint import Checkpoints, State
@@ -83,6 +83,8 @@ class Saver:
         parts.metrics.restore(state.counters, None if kept is None else kept.times)
         if anew:
             parts.metrics.add(names.BEGUN_ANEW, anew)
+            accounts.void_under_way(parts.metrics, accounts.ANEW)
+        parts.metrics.set(names.UNDER_WAY, accounts.under_way(state.counters) if not anew else 0)
         parts.learner.version, parts.learner.training_s = state.version, state.training_s
         parts.scores = dict(state.scores)
         if sources.begins_stage(state) and not (path / checkpoint.REPLAY).exists():
@@ -135,7 +137,7 @@ class Saver:
         parts, config = self._parts, self._parts.config
         actor, counters, scores = parts.source.state(), parts.metrics.counters(), parts.scores
         if parts.change is not None:
-            matches = (config.fleet.hosts or cores()) * config.fleet.matches
+            matches = accounts.under_way(counters)
             counted = names.PROMOTIONS if parts.change.way == "promoted" else names.FALLBACKS
             for name, value in ((counted, 1), (names.UNFINISHED, matches)):
                 counters[name] = counters.get(name, 0) + value
