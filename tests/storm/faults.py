@@ -11,7 +11,7 @@ import select
 import signal
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,18 +45,20 @@ class Injection:
         return not self.fault.of.replaced or not any(processes.runs(pid) for pid in self.victims)
 
 
-def inject(fault: Fault, tree: Tree, disk: Disk) -> Injection | None:
-    """None when there is no such process at the moment."""
+def inject(fault: Fault, tree: Tree, disk: Disk, hit: Collection[int] = ()) -> Injection | None:
+    """None when there is no such process at the moment. Those that are `hit` already are spared: the SIGCONT of one
+    fault would undo the SIGSTOP of another."""
     group, _, how = fault.kind.partition("-")
     if group == "disk":
         disk.fill()
         return Injection(fault, undo=disk.free)
     if group == "run":
         return _pause(fault, tree.all)
-    candidates = {"host": tree.hosts, "server": tree.servers, "actor": () if tree.actor is None else (tree.actor,)}
-    if not candidates[group]:
+    groups = {"host": tree.hosts, "server": tree.servers, "actor": () if tree.actor is None else (tree.actor,)}
+    candidates = [pid for pid in groups[group] if pid not in hit]
+    if not candidates:
         return None
-    pid = candidates[group][fault.target % len(candidates[group])]
+    pid = candidates[fault.target % len(candidates)]
     if how == "pause":
         return _pause(fault, (pid,))
     if how in ("kill", "stop"):

@@ -35,6 +35,10 @@ class EndedError(Exception):
     """The run ended and nobody asked it to."""
 
 
+class LostError(Exception):
+    """The run cannot be resumed any more."""
+
+
 class HungError(Exception):
     """The run did not come to where it should in time."""
 
@@ -78,17 +82,13 @@ class _Storm:
     def blow(self, kinds: Sequence[str], seconds: float) -> Outcome:
         before = Before.look()
         try:
-            self._start()
-            self._recover(self._scenario.recovery_s)
-            self._begun_s = time.monotonic()
-            for gust in plan.gusts(self._outcome.seed, kinds):
-                if time.monotonic() - self._begun_s + gust.pause_s >= seconds:
-                    break
-                self._hit(gust)
-            self._outcome.seconds = time.monotonic() - self._begun_s
+            self._rage(kinds, seconds)
             self._finish()
             self._account()
+        except LostError:
+            self._account()
         finally:
+            self._outcome.seconds = time.monotonic() - self._begun_s
             for injection in self._active:
                 injection.undo()
             self._disk.free()
@@ -100,12 +100,21 @@ class _Storm:
             self._run.kill_all()
         return self._outcome
 
+    def _rage(self, kinds: Sequence[str], seconds: float) -> None:
+        self._start()
+        self._recover(self._scenario.recovery_s)
+        self._begun_s = time.monotonic()
+        for gust in plan.gusts(self._outcome.seed, kinds):
+            if time.monotonic() - self._begun_s + gust.pause_s >= seconds:
+                return
+            self._hit(gust)
+
     def _hit(self, gust: Gust) -> None:
-        self._pass(gust.pause_s)
         kinds = " and ".join(fault.kind for fault in gust.faults)
-        self._say(f"{kinds} ...")
         begun_s = time.monotonic()
         try:
+            self._pass(gust.pause_s)
+            self._say(f"{kinds} ...")
             over_s = self._restart(gust.faults[0]) if gust.restarts else self._inject(gust.faults)
             self._recover(self._scenario.recovery_s + max(fault.of.patience_s for fault in gust.faults))
         except EndedError as end:
@@ -126,7 +135,8 @@ class _Storm:
         tree = self._run.tree()
         self._base = self._run.report().updates
         for fault in drawn:
-            injection = faults.inject(fault, tree, self._disk)
+            hit = {pid for injection in self._active for pid in injection.victims}
+            injection = faults.inject(fault, tree, self._disk, hit)
             (self._outcome.skipped if injection is None else self._outcome.injected)[fault.kind] += 1
             if injection is not None:
                 self._active.append(injection)
@@ -234,7 +244,7 @@ class _Storm:
                 self._run.kill_all()
                 if len(self._run.checkpoints) > 1:
                     self._run.checkpoints[-1].rename(self._run.run_dir / f"unusable-{self._run.checkpoints[-1].name}")
-        raise AssertionError(f"the run could not be resumed:\n{self._run.tail()}")
+        raise LostError
 
     def _finish(self) -> None:
         """Ask the run to leave, then let it use up a budget that is spent: it evaluates and reports."""

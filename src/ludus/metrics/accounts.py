@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from ludus.metrics import names
 from ludus.metrics.core import Metrics
 
-ACTOR = "actor"  # reason of matches that were lost with their actor
+ACTOR = "actor_died"  # reason of matches that were lost with their actor
 ANEW = "anew"  # reason of matches that a checkpoint had under way, and that could not be resumed
 
 

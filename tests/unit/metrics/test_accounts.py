@@ -33,7 +33,7 @@ def test_matches_lost_with_the_actor_are_voided_by_that_reason_with_their_decisi
     assert accounts.void_under_way(metrics, accounts.ACTOR) == 4
     numbers = metrics.snapshot()
     assert numbers[names.VOIDED] == 6
-    assert numbers[names.VOIDED_BY("actor")] == 4
+    assert numbers[names.VOIDED_BY("actor_died")] == 4
     assert numbers[names.VOIDED_DECISIONS] == 55
     assert numbers[names.UNDER_WAY] == 0
 
