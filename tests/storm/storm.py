@@ -88,7 +88,6 @@ class _Storm:
         except LostError:
             self._account()
         finally:
-            self._outcome.seconds = time.monotonic() - self._begun_s
             for injection in self._active:
                 injection.undo()
             self._disk.free()
@@ -108,6 +107,7 @@ class _Storm:
             if time.monotonic() - self._begun_s + gust.pause_s >= seconds:
                 return
             self._hit(gust)
+            self._outcome.seconds = time.monotonic() - self._begun_s
 
     def _hit(self, gust: Gust) -> None:
         kinds = " and ".join(fault.kind for fault in gust.faults)
@@ -248,7 +248,7 @@ class _Storm:
 
     def _finish(self) -> None:
         """Ask the run to leave, then let it use up a budget that is spent: it evaluates and reports."""
-        run, within_s = self._run, self._scenario.leaving_s
+        run, within_s = self._run, self._scenario.recovery_s + self._scenario.leaving_s
         for number, status, words in (
             (signal.SIGTERM, INTERRUPTED, ()),
             (None, 0, ("--set", "budget.minutes=0.001")),
