@@ -58,11 +58,6 @@ class Rollout:
     def recent_reward(self, recent: tuple[int, float]) -> None:
         self._tally.recent = recent
 
-    def note_under_way(self) -> None:
-        """Set the gauges of the matches under way."""
-        self._metrics.set(names.UNDER_WAY, self._bank.matches)
-        self._metrics.set(names.UNDER_WAY_DECISIONS, self._tally.under_way_decisions)
-
     def play(self, batch: SegmentBatch, stopped: Callable[[], bool]) -> bool:
         """Play until the batch is full: True. False when `stopped`, asked between any two forwards, said so."""
         self._segments.fill(batch)
@@ -78,6 +73,11 @@ class Rollout:
         segments, waited = self._segments, self._segments.waits
         while segments.waits == waited and segments.roomy and not stopped():
             self._once()
+
+    def note_under_way(self) -> None:
+        """Set the gauges of the matches under way."""
+        self._metrics.set(names.UNDER_WAY, self._bank.matches)
+        self._metrics.set(names.UNDER_WAY_DECISIONS, self._tally.under_way_decisions)
 
     def state(self, handed: Sequence[SegmentBatch] = ()) -> dict[str, NDArray[Any]]:
         """What is recorded, and in batches that were `handed` over and come back. Any: columns of several types."""
