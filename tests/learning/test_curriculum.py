@@ -22,7 +22,7 @@ from ludus.config.schema import (
     StageConfig,
 )
 from ludus.errors import ConfigError
-from ludus.metrics import names
+from ludus.metrics import accounts, names
 from ludus.metrics.observer import Numbers
 from ludus.policies import checkpoint
 from ludus.policies.archive import Checkpoints
@@ -83,6 +83,7 @@ def test_a_run_goes_through_its_stages_with_one_net(
     counted, changes = counters(result), len(stages) - 1
     assert (counted[names.PROMOTIONS], counted.get(names.FALLBACKS, 0)) == (changes, 0)
     assert counted[names.UNFINISHED] == 16 * changes
+    assert accounts.under_way(counted) == 16
     assert names.BEGUN_ANEW not in counted
     assert (result.version, counted[names.UPDATES], kept(tmp_path)["stage"]) == (6, 6, "whole")
     state = checkpoint.read_state(latest(result))

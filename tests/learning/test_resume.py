@@ -36,7 +36,7 @@ from ludus.config.schema import (
     RunConfig,
 )
 from ludus.errors import CheckpointError
-from ludus.metrics import names
+from ludus.metrics import accounts, names
 from ludus.metrics.observer import Numbers
 from ludus.policies import archive, checkpoint, checksums
 from ludus.run import telling, train
@@ -195,6 +195,7 @@ def test_without_a_usable_file_matches_begin_anew_which_is_counted_and_logged(
     tmp_path: Path, two_updates: Path, mode: str, trouble: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     file = copied(two_updates, tmp_path)
+    lost = accounts.under_way(checkpoint.read_state(file.parent).counters)
     if trouble == "missing":
         file.unlink()
     elif trouble == "damaged":
@@ -204,6 +205,8 @@ def test_without_a_usable_file_matches_begin_anew_which_is_counted_and_logged(
         again = train(chosen, tmp_path, resume=True, observer=Silent())
     assert again.version == 4
     assert counters(again)[names.BEGUN_ANEW] == 1
+    assert counters(again)[names.VOIDED_BY("anew")] == lost
+    assert accounts.under_way(counters(again)) == chosen.fleet.hosts * chosen.fleet.matches
     assert "matches begin anew" in caplog.text
 
 

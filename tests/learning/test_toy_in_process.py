@@ -171,3 +171,7 @@ def test_lost_match_leaves_no_decision_in_what_is_learned(tmp_path: Path) -> Non
     assert (batch.ends.reshape(-1, 4) == [False, False, False, True]).all()
     delta = actor.drain()
     assert delta.counters[names.VOIDED_BY("died")] == delta.counters[names.VOIDED] == 16
+    assert delta.counters[names.VOIDED_DECISIONS] == 16
+    over = delta.counters[names.MATCHES] + delta.counters[names.VOIDED]
+    assert delta.counters[names.BEGUN] == over + float(delta.gauges[names.UNDER_WAY])
+    assert delta.gauges[names.UNDER_WAY] == 16

@@ -103,7 +103,11 @@ TELEMETRY_FAILURES = "telemetry/write_failures"
 REWARD = "match/reward"
 LENGTH = "match/decisions"
 TRUNCATED = "match/truncated"
+BEGUN = "match/begun"
+UNDER_WAY = "match/under_way"
+UNDER_WAY_DECISIONS = "match/under_way_decisions"
 VOIDED = "match/voided"
+VOIDED_DECISIONS = "match/voided_decisions"
 BEGUN_ANEW = "match/begun_anew"
 HOSTS_ALIVE = "hosts/alive"
 HOSTS_TOTAL = "hosts/total"
@@ -135,7 +139,7 @@ METRICS: tuple[Metric, ...] = (
     Metric(STAGE_NAME, "gauge", "text", "what the stage is called"),
     Metric(PROMOTIONS, "counter", "stages", "times that a stage was left for the next"),
     Metric(FALLBACKS, "counter", "stages", "times that a stage was left for the one before"),
-    Metric(UNFINISHED, "counter", "matches", "matches that were under way when their stage was left, and ended there"),
+    Metric(UNFINISHED, "counter", "matches", "matches that were under way when their stage was left; they never end"),
     Metric(EVALUATED, "gauge", "matches", "matches of the latest evaluation that have ended"),
     Metric(EVALUATION_MATCHES, "gauge", "matches", "matches of the latest evaluation, against all its opponents"),
     Metric(EVALUATION_OPPONENT, "gauge", "text", "opponent in the match of it that ended last"),
@@ -191,7 +195,32 @@ METRICS: tuple[Metric, ...] = (
     Metric(REWARD, "mean", "reward", "what a learning seat earned in a whole match"),
     Metric(LENGTH, "mean", "decisions", "decisions in a match, all seats together"),
     Metric(TRUNCATED, "counter", "matches", "matches that were cut off at the game's limit"),
-    Metric(VOIDED, "counter", "matches", "matches that were lost with their host"),
+    Metric(
+        BEGUN,
+        "counter",
+        "matches",
+        "training matches that began, which is when their first decision reaches the actor. In every report this is "
+        "progress/matches + match/voided + curriculum/unfinished + match/under_way",
+    ),
+    Metric(
+        UNDER_WAY,
+        "gauge",
+        "matches",
+        "training matches that have begun and have neither ended nor been voided, as the actor last reported",
+    ),
+    Metric(UNDER_WAY_DECISIONS, "gauge", "decisions", "decisions made so far in the matches under way"),
+    Metric(
+        VOIDED,
+        "counter",
+        "matches",
+        "matches that were lost: with their host, with the actor, or with a file of a checkpoint; the sum of voided/*",
+    ),
+    Metric(
+        VOIDED_DECISIONS,
+        "counter",
+        "decisions",
+        "decisions made in voided matches. Those in segments that were complete before have been learned from",
+    ),
     Metric(BEGUN_ANEW, "counter", "resumes", "resumes after which the matches under way began anew; the log says why"),
     Metric(HOSTS_ALIVE, "gauge", "hosts", "hosts that play now"),
     Metric(HOSTS_TOTAL, "gauge", "hosts", "hosts the run began with"),
@@ -219,7 +248,15 @@ RETURN = Family("return", "gauge", "reward", "what the agent earned in a match o
 TRAIN_WIN_RATE = Family(
     "train_win_rate", "mean", "share", "of training matches won against this kind of opponent", "past"
 )
-VOIDED_BY = Family("voided", "counter", "matches", "voided matches by reason", "hung")
+VOIDED_BY = Family(
+    "voided",
+    "counter",
+    "matches",
+    "voided matches by reason. Of their host: died, hung, protocol, host (it gave the match up), strayed (a resumed "
+    "match took another course); actor_died: under way in the last report of an actor that died; anew: in the "
+    "checkpoint of a run that was resumed without them",
+    "hung",
+)
 FACT = Family("fact", "mean", "", "a number the game gives for each match", "turns")
 SHARE = Family("share", "share", "share", "of its process's time, by stage", "actor/policies")
 MEAN_MS = Family("mean_ms", "duration", "ms", "mean time of a pass, by stage", "actor/policies")

@@ -42,6 +42,11 @@ class PolicyBank:
     def names(self) -> tuple[str, ...]:
         return tuple(self._numbers)
 
+    @property
+    def matches(self) -> int:
+        """Matches under way: policies have been seated and no ending has come."""
+        return len(self._pairings)
+
     def policy(self, name: str) -> Policy:
         return self._policy(self._numbers[name])
 
@@ -78,16 +83,22 @@ class PolicyBank:
                 self._policies[number] = None
                 del self._numbers[name]
 
-    def end(self, endings: Iterable[Ending]) -> None:
-        """Call before `act`: a slot's next match may open in the same arrivals."""
+    def end(self, endings: Iterable[Ending]) -> int:
+        """Call before `act`: a slot's next match may open in the same arrivals.
+
+        Returns how many of them ended before any policy was asked for a decision.
+        """
+        unasked = 0
         for ending in endings:
             pairing = self._pairings.pop(ending.match, None)
-            if pairing is None:  # lost before anybody chose
+            if pairing is None:
+                unasked += 1
                 continue
             if self.learner.states is not None:
                 self._forget(ending.rows)
             self._assign(ending.rows, 0)
             self._matchmaker.report(pairing, ending)
+        return unasked
 
     def act(self, arrivals: Arrivals) -> Choices:
         if arrivals.opens.any():

@@ -79,6 +79,11 @@ class Rollout:
         while segments.waits == waited and segments.roomy and not stopped():
             self._once()
 
+    def note_under_way(self) -> None:
+        """Set the gauges of the matches under way."""
+        self._metrics.set(names.UNDER_WAY, self._bank.matches)
+        self._metrics.set(names.UNDER_WAY_DECISIONS, self._tally.under_way_decisions)
+
     def state(self, handed: Sequence[SegmentBatch] = ()) -> dict[str, NDArray[Any]]:
         """What is recorded, and in batches that were `handed` over and come back. Any: columns of several types."""
         parts = {"segments": self._segments.state(handed), "tally": self._tally.state()}
@@ -95,9 +100,14 @@ class Rollout:
         with self._recording:
             self._segments.close(arrivals, self._bank.learner.values)
             self._tally.count(arrivals, self._bank)
-            self._bank.end(arrivals.endings)
-        if not len(arrivals):
-            return
+            begun = self._bank.end(arrivals.endings) - self._bank.matches
+        if len(arrivals):
+            self._answer(arrivals)
+        begun += self._bank.matches
+        if begun:
+            self._metrics.add(names.BEGUN, begun)
+
+    def _answer(self, arrivals: Arrivals) -> None:
         with self._choosing:
             choices = self._bank.act(arrivals)
         with self._sending:  # before the recording, so that the hosts are at work meanwhile

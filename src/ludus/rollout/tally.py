@@ -37,6 +37,11 @@ class Tally:
             self._metrics.add(names.DECISIONS, n)
             self._metrics.observe(names.BATCH_ROWS, n)
 
+    @property
+    def under_way_decisions(self) -> int:
+        """Decisions made so far in the running matches."""
+        return int(self._decisions.sum())
+
     def state(self) -> dict[str, NDArray[Any]]:
         """Of the running matches. Any: columns of several types."""
         return {"earned": self._earned.copy(), "decisions": self._decisions.copy()}
@@ -48,6 +53,7 @@ class Tally:
         metrics, rows = self._metrics, ending.rows
         if ending.void:
             metrics.add(names.VOIDED)
+            metrics.add(names.VOIDED_DECISIONS, int(self._decisions[rows].sum()))
             metrics.add(names.VOIDED_BY(ending.void.partition(":")[0]))  # "host: its own words" is counted as host
         else:
             metrics.add(names.MATCHES)

@@ -14,10 +14,10 @@ import msgspec
 from ludus import files
 from ludus.cores import cores
 from ludus.errors import CheckpointError, LudusError
-from ludus.metrics import names, times
+from ludus.metrics import accounts, names, times
 from ludus.metrics.times import RunTimes
 from ludus.policies import checkpoint, checksums
-from ludus.policies.archive import Checkpoints
+from ludus.policies.archive import BEST, Checkpoints
 from ludus.policies.checkpoint import State
 from ludus.policies.files import reading
 from ludus.policies.weights import read_tensors
@@ -110,7 +110,7 @@ class Saver:
         if latest is not None:
             mean = sum(scores.values()) / len(scores)
             stage = 0 if course is None else course.index
-            self._attempt(lambda: self._checkpoints.mark_best(latest, mean, stage), archive.BEST)
+            self._attempt(lambda: self._checkpoints.mark_best(latest, mean, stage), BEST)
 
     def keep_past_self(self) -> None:
         """A snapshot that later matches are played against."""
@@ -128,8 +128,12 @@ class Saver:
             parts.algorithm.load_state(optimiser)
         with reading(path / checkpoint.STATE):
             checkpoint.restore_generator(parts.algorithm.generator, state.generators["minibatches"])
+        anew = parts.metrics.counter(names.BEGUN_ANEW)  # counted when the source was opened
         kept = times.read(parts.run_dir / times.STAGES_FILE)
         parts.metrics.restore(state.counters, None if kept is None else kept.times)
+        if anew:
+            accounts.void_under_way(parts.metrics, accounts.ANEW)
+        parts.metrics.set(names.UNDER_WAY, accounts.under_way(parts.metrics.counters()))
         parts.learner.version, parts.learner.training_s = state.version, state.training_s
         parts.scores = dict(state.scores)
         if sources.begins_stage(state) and not checksums.holds(path / checkpoint.REPLAY):
@@ -197,7 +201,7 @@ class Saver:
         parts, config = self._parts, self._parts.config
         actor, counters, scores = parts.source.state(), parts.metrics.counters(), parts.scores
         if parts.change is not None:
-            matches = (config.fleet.hosts or cores()) * config.fleet.matches
+            matches = accounts.under_way(counters)
             counted = names.PROMOTIONS if parts.change.way == "promoted" else names.FALLBACKS
             for name, value in ((counted, 1), (names.UNFINISHED, matches)):
                 counters[name] = counters.get(name, 0) + value

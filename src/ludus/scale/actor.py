@@ -216,6 +216,7 @@ class Actor:
     def drain(self) -> Delta:
         """What happened since the last call."""
         health = self._fleet.health
+        self._rollout.note_under_way()
         self.metrics.set(names.HOSTS_ALIVE, health.alive)
         self.metrics.set(names.HOSTS_TOTAL, self._fleet.hosts)
         self.metrics.grow(names.HOSTS_RESTARTS, health.restarts)

@@ -25,10 +25,9 @@ from numpy.typing import NDArray
 
 from ludus import errors, seeds
 from ludus.config.schema import RunConfig
-from ludus.cores import cores
 from ludus.errors import FleetError, HostError, LudusError, TrainingError
 from ludus.hosting.restarts import Restarts
-from ludus.metrics import names
+from ludus.metrics import accounts, names
 from ludus.metrics.core import Metrics
 from ludus.policies.checkpoint import rebuild_game
 from ludus.scale.actor import layout_of
@@ -52,7 +51,6 @@ from ludus.spec import GameSpec
 from ludus.types import SegmentBatch
 
 STOP_S = 10.0  # for the actor and its hosts to leave by themselves
-VOID_REASON = "actor_died"
 TRANSIENT = (FleetError, HostError)  # an actor that is started again may report these, and not the next time
 log = logging.getLogger(__name__)
 
@@ -97,7 +95,6 @@ class SupervisedActor:
         self._memory: SharedMemory | None = None  # None until `start`
         self._taken: int | None = None  # the slab that the learner works on
         self._due_s = 0.0  # RESTING: when to start; STARTING: when Hello is overdue
-        self._hosts_alive = 0
         self._recorded = 0  # decisions that the process has and no batch, when it last said so
         self._saves = 0
         self._saved: Saved | None = None
@@ -234,7 +231,6 @@ class SupervisedActor:
         self._process, self.phase = process, Phase.STARTING
         self._due_s = time.monotonic() + self._hello_deadline_s()
         self._answers, self._recorded = True, 0
-        self._hosts_alive = self._config.fleet.hosts or cores()
         if self._memory is None:  # nothing was played
             process.send(self._begin)
         else:
@@ -266,7 +262,6 @@ class SupervisedActor:
             self.filled.append(message)
         elif isinstance(message, Report):
             self._recorded = message.recorded
-            self._hosts_alive = int(message.delta.gauges.get(names.HOSTS_ALIVE, self._hosts_alive))
             self._metrics.merge(message.delta)
         elif isinstance(message, Saved):
             self._saved = message
@@ -322,9 +317,7 @@ class SupervisedActor:
         """Count the matches and decisions that die with a process, and return them in words."""
         if self.phase is not Phase.PLAYING or self._memory is None:
             return ""
-        matches = self._hosts_alive * self._config.fleet.matches
-        self._metrics.add(names.VOIDED, matches)
-        self._metrics.add(names.VOIDED_BY(VOID_REASON), matches)
+        matches = accounts.void_under_way(self._metrics, accounts.ACTOR)
         self._metrics.add(names.ACTOR_LOST, self._recorded)
         self._metrics.set(names.HOSTS_ALIVE, 0)
         return f"{matches} matches and about {self._recorded} recorded decisions are lost; "

@@ -20,7 +20,7 @@ from tests.running import PATIENCE_S, small_run
 from ludus.config.schema import FleetConfig, OpponentsConfig
 from ludus.errors import ConfigError, FleetError, TrainingError
 from ludus.league.matchmaking import SharedMatchmaker
-from ludus.metrics import names
+from ludus.metrics import accounts, names
 from ludus.metrics.core import Delta, Metrics
 from ludus.policies.checkpoint import note_game
 from ludus.scale import local, process, supervised
@@ -94,14 +94,14 @@ def until(actor: SupervisedActor, holds: Callable[[], bool]) -> None:
 def test_killed_actor_is_started_again_and_its_losses_are_counted(
     tmp_path: Path, plays: Callable[..., None], caplog: pytest.LogCaptureFixture
 ) -> None:
-    report = Report(Delta(gauges={names.HOSTS_ALIVE: 1}), recorded=37)
+    report = Report(Delta(counters={names.BEGUN: 11, names.MATCHES: 3}), recorded=37)
     plays(["read", HELLO, "read", report, "die"], ["read", HELLO, Filled(0, STATE), "obey"])
     metrics = Metrics()
     with source(tmp_path, metrics) as opened:
         opened.start(WEIGHTS, 0)
         assert opened.next(lambda: False) is not None
     assert metrics.counter(names.ACTOR_RESTARTS) == 1
-    assert metrics.counter(names.VOIDED) == metrics.counter(names.VOIDED_BY("actor_died")) == 8  # one host was alive
+    assert metrics.counter(names.VOIDED) == metrics.counter(names.VOIDED_BY(accounts.ACTOR)) == 8
     assert metrics.counter(names.ACTOR_LOST) == 37
     (line,) = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
     assert "was killed by signal 9 (SIGKILL); 8 matches and about 37 recorded decisions are lost; starting it" in line
