@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from ludus.cli.main import app
 from ludus.cli.train import as_found_when_refused, new_run_dir
-from ludus.errors import ConfigError, FleetError, HostRefused, LudusError
+from ludus.errors import CheckpointError, ConfigError, FleetError, HostRefused, LudusError
 
 
 def refused(*words: str) -> str:
@@ -53,6 +53,21 @@ def test_resume_takes_the_latest_run_of_the_named_preset(tmp_path: Path, monkeyp
         os.utime(folder / "config.yaml", (1000 + age, 1000 + age))
     assert "'nim-2'" in refused("--resume")
     assert "'gen1-2'" in refused("gen1", "--resume")
+
+
+def test_resume_from_takes_a_name_or_a_path_and_says_which_checkpoints_there_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = run_in(tmp_path / "runs" / "toy")
+    for words in (("u00000009", "--run-dir", "runs/toy"), ("u00000009",), ("runs/toy/checkpoints/u00000009",)):
+        result = CliRunner().invoke(app, ["train", "--resume-from", *words])
+        assert isinstance(result.exception, CheckpointError)
+        assert "has no such checkpoint; there are u00000001" in str(result.exception)
+    result = CliRunner().invoke(app, ["train", "--resume-from", "runs/toy/checkpoints/u00000001"])
+    assert isinstance(result.exception, CheckpointError)
+    assert "cannot read runs/toy/checkpoints/u00000001/" in str(result.exception)
+    assert (folder / "config.yaml").read_text() == "game: toy\n"
 
 
 def test_a_bad_configuration_leaves_no_folder_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
