@@ -283,3 +283,15 @@ def test_a_batch_that_was_handed_over_is_not_kept_and_open_segments_only_as_far_
     assert len(state["complete.action"]) == 0
     assert state["open.value"].tolist() == [2.0]
     assert state["position"].tolist() == [1, 0]
+
+
+def test_recorded_decisions_are_those_in_no_full_batch() -> None:
+    segments, batch = Segments(SPEC, 2, 2), SegmentLayout(SPEC, 2, 2).allocate()
+    segments.fill(batch)
+    counts = []
+    for at in range(6):
+        arrivals = one_decision(0, opens=at == 0)
+        segments.close(arrivals, value_of)
+        segments.open(arrivals, choose(at), None)
+        counts.append(segments.recorded)
+    assert counts == [1, 2, 3, 4, 1, 2]  # the fifth decision fills the batch of two segments

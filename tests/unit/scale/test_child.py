@@ -135,3 +135,40 @@ def test_an_actor_plays_on_while_the_learner_has_all_batches_and_fills_the_first
     assert [message.slab for message in channel.sent if isinstance(message, Filled)] == [0, 0]
     assert actor.rounds == 3
     assert actor.metrics.drain().times.share(names.HAND_OVER) == 0.0
+
+
+def test_an_actor_leaves_batches_of_an_earlier_one_alone_and_saves_them_until_they_come_back() -> None:
+    board = WeightsBoard(memoryview(bytearray(WeightsBoard.nbytes(1))))
+    board.publish(np.zeros(1, np.float32), 1)
+    saved: list[object] = []
+
+    class SavingActor(TirelessActor):
+        def save(self, path: Path, handed: object) -> None:
+            saved.append(handed)
+
+    channel = FakeChannel(Save("matches", 3), Release(2), Stop())  # read only while it waits
+    memory = SimpleNamespace(board=board, slabs=["first", "second", "third"])
+    Shift(cast(Any, SavingActor(1)), cast(Any, memory), cast(Any, channel), [2, 0]).work()  # Any: fakes
+    assert [message.slab for message in channel.sent if isinstance(message, Filled)] == [1, 2]
+    assert saved == [["third", "first", "second"]]
+    assert [message.number for message in channel.sent if isinstance(message, Saved)] == [3]
+
+
+def test_an_actor_waits_for_weights_that_are_being_written() -> None:
+    class Board:
+        """Whole at the third look."""
+
+        version = 4
+
+        def __init__(self) -> None:
+            self.looks = 0
+
+        def read(self) -> tuple[NDArray[np.float32], int] | None:
+            self.looks += 1
+            return (np.ones(1, np.float32), 4) if self.looks == 3 else None
+
+    actor = FakeActor(0)
+    Shift(
+        cast(Any, actor), cast(Any, SimpleNamespace(board=Board(), slabs=[None])), cast(Any, None)
+    ).work()  # Any: fakes
+    assert (actor.weights, actor.version) == ([1.0], 4)

@@ -308,3 +308,21 @@ def test_late_answer_to_an_earlier_save_is_not_taken_for_the_present_one(
             opened.save(path, PATIENCE_S)
     finally:
         opened.close()
+
+
+def test_death_during_an_evaluation_is_noticed_when_the_run_catches_up(
+    tmp_path: Path, plays: Callable[..., None]
+) -> None:
+    plays(["read", HELLO, "read", Report(Delta({names.MATCHES: 3})), "die"], ["read", HELLO, Filled(0, STATE), "obey"])
+    metrics = Metrics()
+    with source(tmp_path, metrics) as opened:
+        opened.start(WEIGHTS, 0)
+        deadline_s = time.monotonic() + PATIENCE_S
+        while not metrics.counter(names.ACTOR_RESTARTS):
+            assert time.monotonic() < deadline_s
+            opened.catch_up()
+        opened.set_past([4])
+        opened.publish(WEIGHTS, 1)
+        opened.release()
+        assert opened.next(lambda: False) is not None
+    assert metrics.counter(names.MATCHES) == 3
