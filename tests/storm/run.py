@@ -21,7 +21,7 @@ from ludus.metrics.exporters.csv import read
 
 SOURCE = Path(__file__).parents[2] / "src"
 TAIL_LINES = 12
-ADVICE = re.compile(r"--resume-from[ =]([^\s;,.'\"`]+)")
+ADVICE = re.compile(r"--resume-from[\s=]+([^\s;,.'\"`]+)")
 
 
 class Training:

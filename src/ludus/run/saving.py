@@ -84,7 +84,7 @@ class Saver:
         if anew:
             parts.metrics.add(names.BEGUN_ANEW, anew)
             accounts.void_under_way(parts.metrics, accounts.ANEW)
-        parts.metrics.set(names.UNDER_WAY, accounts.under_way(state.counters) if not anew else 0)
+        parts.metrics.set(names.UNDER_WAY, accounts.under_way(parts.metrics.counters()))
         parts.learner.version, parts.learner.training_s = state.version, state.training_s
         parts.scores = dict(state.scores)
         if sources.begins_stage(state) and not (path / checkpoint.REPLAY).exists():
