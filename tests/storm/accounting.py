@@ -8,7 +8,7 @@ after that checkpoint. `rolled_back` says how much that is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from ludus.metrics import accounts, names
@@ -79,12 +79,10 @@ def numbers_of(row: Mapping[str, str]) -> dict[str, float]:
     return numbers
 
 
-def rolled_back(rows: Sequence[Mapping[str, str]], checkpoint: Mapping[str, float]) -> tuple[int, int]:
-    """Matches begun and decisions made that the last report knew of and the checkpoint does not."""
-    if not rows:
-        return 0, 0
-    last = numbers_of(rows[-1])
-    return tuple(int(max(0, last.get(name, 0) - checkpoint.get(name, 0))) for name in (names.BEGUN, names.DECISIONS))  # type: ignore[return-value]  # two names, two numbers
+def rolled_back(last: Mapping[str, float], checkpoint: Mapping[str, float]) -> tuple[int, int]:
+    """Matches begun and decisions made that the last numbers know of and the checkpoint does not."""
+    matches, decisions = (last.get(name, 0) - checkpoint.get(name, 0) for name in (names.BEGUN, names.DECISIONS))
+    return int(max(0, matches)), int(max(0, decisions))
 
 
 def _errors(numbers: Mapping[str, float], matches: int) -> list[str]:

@@ -21,7 +21,7 @@ from ludus.metrics.exporters.csv import read
 
 SOURCE = Path(__file__).parents[2] / "src"
 TAIL_LINES = 12
-ADVICE = re.compile(r"--resume-from[ =]([^\s;,.'\"`]+)")
+ADVICE = re.compile(r"--resume-from[\s=]+([^\s;,.'\"`]+)")
 
 
 class Training:
@@ -82,10 +82,11 @@ class Training:
         except (OSError, ValueError):
             return []
 
-    def counters(self) -> dict[str, float]:
-        """Of the latest checkpoint; empty when there is none that can be read."""
+    def counters(self, name: str = "") -> dict[str, float]:
+        """Of that checkpoint, or the latest; empty when there is none that can be read."""
         try:
-            state = json.loads((self.checkpoints[-1] / "state.json").read_bytes())
+            folder = self.run_dir / "checkpoints" / name if name else self.checkpoints[-1]
+            state = json.loads((folder / "state.json").read_bytes())
             return {name: float(value) for name, value in state["counters"].items()}
         except (OSError, ValueError, IndexError, KeyError):
             return {}

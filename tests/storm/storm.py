@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from tests.storm import accounting, faults, leftovers, plan, processes
@@ -111,7 +111,7 @@ class _Storm:
 
     def _hit(self, gust: Gust) -> None:
         kinds = " and ".join(fault.kind for fault in gust.faults)
-        begun_s = time.monotonic()
+        begun_s, before = time.monotonic(), self._outcome.injected.copy()
         try:
             self._pass(gust.pause_s)
             self._say(f"{kinds} ...")
@@ -125,8 +125,8 @@ class _Storm:
             self._revive()
         else:
             took_s = time.monotonic() - over_s
-            for fault in gust.faults:
-                self._outcome.recovery_s.setdefault(fault.kind, []).append(took_s)
+            for kind in self._outcome.injected - before:
+                self._outcome.recovery_s.setdefault(kind, []).append(took_s)
             self._say(f"{kinds}: recovered in {took_s:.1f} s")
             self._look_at_descriptors()
 
@@ -162,7 +162,7 @@ class _Storm:
         if fault.kind in SIGNALS:
             self._check_left(number)
         else:
-            self._note_rolled_back()
+            self._note_rolled_back(run.report().numbers, run.counters())
         if fault.kind.startswith("damage") and not faults.damage(fault.kind, run.run_dir, fault.seed):
             self._outcome.injected[fault.kind] -= 1
             self._outcome.skipped[fault.kind] += 1
@@ -191,6 +191,7 @@ class _Storm:
             advice = self._run.advice()
             if advice is None:
                 raise
+            self._note_rolled_back(self._run.counters(), self._run.counters(Path(advice).name))
             self._file, self._base = self._run.report().file, None
             self._run.resume("--resume-from", advice)
 
@@ -232,7 +233,7 @@ class _Storm:
         self._active.clear()
         self._disk.free()
         self._run.kill_all()
-        self._note_rolled_back()
+        self._note_rolled_back(self._run.report().numbers, self._run.counters())
         for _ in range(2):
             self._outcome.resumes += 1
             self._start()
@@ -278,8 +279,8 @@ class _Storm:
         outcome.checkpoint_failures = int(counters.get(names.CHECKPOINT_FAILURES, 0))
         outcome.checkpoints = len(self._checkpoints)
 
-    def _note_rolled_back(self) -> None:
-        matches, decisions = accounting.rolled_back(self._run.rows(), self._run.counters())
+    def _note_rolled_back(self, last: Mapping[str, float], checkpoint: Mapping[str, float]) -> None:
+        matches, decisions = accounting.rolled_back(last, checkpoint)
         before = self._outcome.rolled_back
         self._outcome.rolled_back = (before[0] + matches, before[1] + decisions)
 

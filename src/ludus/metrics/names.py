@@ -219,7 +219,7 @@ METRICS: tuple[Metric, ...] = (
         VOIDED_DECISIONS,
         "counter",
         "decisions",
-        "decisions made in voided matches. Those in segments that were complete before have been learned from",
+        "decisions made in voided matches, those that were learned from before included; not of matches voided as anew",
     ),
     Metric(BEGUN_ANEW, "counter", "resumes", "resumes after which the matches under way began anew; the log says why"),
     Metric(HOSTS_ALIVE, "gauge", "hosts", "hosts that play now"),

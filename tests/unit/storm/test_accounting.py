@@ -54,5 +54,5 @@ def test_accounts_of_several_runs_add_up() -> None:
 
 def test_what_came_after_the_checkpoint_of_a_killed_run_is_rolled_back() -> None:
     checkpoint = {names.BEGUN: 15.0, names.DECISIONS: 150.0}
-    assert accounting.rolled_back([{}, WHOLE], checkpoint) == (5, 50)
-    assert accounting.rolled_back([], checkpoint) == (0, 0)
+    assert accounting.rolled_back(accounting.numbers_of(WHOLE), checkpoint) == (5, 50)
+    assert accounting.rolled_back({}, checkpoint) == (0, 0)
