@@ -77,7 +77,7 @@ def logging_to(path: Path, stream: TextIO | None = None) -> Iterator[logging.Log
     logger = logging.getLogger(LOGGER)
     level = logger.level
     path.parent.mkdir(parents=True, exist_ok=True)
-    handlers: list[logging.Handler] = [logging.FileHandler(path, encoding="utf-8")]
+    handlers: list[logging.Handler] = [logging.FileHandler(path, encoding="utf-8", errors="backslashreplace")]
     handlers[0].setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     if stream is not None:
         handlers.append(logging.StreamHandler(stream))
