@@ -180,7 +180,7 @@ def _run(chosen: RunConfig, folder: Path, resume: bool, learning: Sequence[str],
     from ludus.config import load
 
     with as_found_when_refused(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+        _make(folder)
         load.save(chosen, folder / CONFIG)
         provenance.note(folder)
         if console.is_terminal:  # elsewhere they are lines of the log
@@ -217,6 +217,24 @@ def new_run_dir(runs: Path, name: str, day: date) -> Path:
             return folder
         except FileExistsError:
             number += 1
+        except OSError as error:
+            raise ConfigError(_unwritable(folder, error)) from error
+
+
+def _make(folder: Path) -> None:
+    """Create the folder of a run and try to write in it. Raises ConfigError where that fails."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / ".writable"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise ConfigError(_unwritable(folder, error)) from error
+
+
+def _unwritable(folder: Path, error: OSError) -> str:
+    reason = "it is a file" if isinstance(error, FileExistsError) else error.strerror
+    return f"{folder} cannot be the folder of a run: {reason}; choose another with --run-dir"
 
 
 def file_name(game: str) -> str:

@@ -55,6 +55,21 @@ def test_resume_takes_the_latest_run_of_the_named_preset(tmp_path: Path, monkeyp
     assert "'gen1-2'" in refused("gen1", "--resume")
 
 
+@pytest.mark.parametrize(("below", "reason"), [("", "it is a file"), ("/run", "Not a directory")])
+def test_a_file_as_the_folder_of_a_run_is_refused_and_stays(tmp_path: Path, below: str, reason: str) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("mine")
+    expected = f"{path}{below} cannot be the folder of a run: {reason}; choose another with --run-dir"
+    assert refused("nim", "--run-dir", f"{path}{below}") == expected
+    assert path.read_text() == "mine"
+
+
+def test_a_file_in_place_of_the_folder_of_all_runs_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "runs").write_text("mine")
+    with pytest.raises(ConfigError, match="cannot be the folder of a run: Not a directory"):
+        new_run_dir(tmp_path / "runs", "nim", date(2025, 1, 31))
+
+
 def test_a_bad_configuration_leaves_no_folder_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert refused("nim", "--set", "options.pil=3") == "--set options.pil=3: unknown key; did you mean options.pile?"
