@@ -67,14 +67,19 @@ $(STAMPS)/venv:
 	@$(PYTHON) -m venv $(VENV)
 	@mkdir -p $(STAMPS) && touch $@
 
-# The hashes of torch itself are checked first. Its CUDA builds for Linux need packages that no other build needs (CUDA
-# libraries, triton), which torch pins exactly: the second command installs those by version, and nothing for other builds.
+# Of several builds pip takes the one whose hash it knows before it looks, so the build is chosen by its version alone,
+# fetched, and then installed by hash. The CUDA builds for Linux need packages that no other build needs (CUDA libraries,
+# triton), which torch pins exactly: the last command installs those by version, and nothing for other builds.
 $(STAMPS)/torch: constraints.txt locks/build.txt locks/run.txt locks/torch.txt | $(STAMPS)/venv
 	@echo "installing $(TORCH) and what ludus runs on"
 	@$(HASHED) -r locks/build.txt
 	@$(HASHED) -r locks/run.txt
-	@test "$(TORCH_HASHES)" = no || $(HASHED) --no-deps -r locks/torch.txt || { echo "if pip said that hashes do not match, \
-	it found a build of torch that is not in locks/torch.txt: make TORCH_HASHES=no $(MAKECMDGOALS) takes it unchecked"; exit 1; }
+ifneq ($(TORCH_HASHES),no)
+	@$(BIN)/python -m pip download -qq --disable-pip-version-check --no-deps -d $(VENV)/torch $(TORCH)
+	@$(HASHED) --no-deps --no-index -f $(VENV)/torch -r locks/torch.txt || { echo "if the hashes do not match, pip is \
+	configured for a build of torch that is not in locks/torch.txt: make TORCH_HASHES=no takes it unchecked"; exit 1; }
+	@rm -rf $(VENV)/torch
+endif
 	@$(PIP) -c constraints.txt $(TORCH)
 	@touch $@
 
