@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -29,9 +30,13 @@ def note(run_dir: Path) -> None:
 
 
 def read(run_dir: Path) -> list[Start]:
-    """Every start of a run; empty when it was begun by a version that did not note them."""
+    """Every start of a run, without damaged lines; empty when it was begun by a version that did not note them."""
     file = run_dir / STARTS
-    return [msgspec.json.decode(line, type=Start) for line in file.read_bytes().splitlines()] if file.exists() else []
+    starts = []
+    for line in file.read_bytes().splitlines() if file.exists() else ():
+        with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            starts.append(msgspec.json.decode(line, type=Start))
+    return starts
 
 
 def here() -> Start:

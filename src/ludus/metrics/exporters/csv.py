@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -66,12 +66,22 @@ class ProgressCsv:
 
 
 def read(path: Path) -> list[dict[str, str]]:
-    """The whole rows of a progress.csv; a last row that a crash cut short is left out. [] when there is no file."""
+    """The whole rows of a progress.csv; damaged ones, as one that a crash cut short, are left out. [] when there is no
+    file."""
     if not path.exists():
         return []
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    return [row for row in rows if None not in row and None not in row.values()]
+    with path.open(newline="", encoding="utf-8", errors="replace") as file:
+        return [row for row in _readable(csv.DictReader(file)) if None not in row and None not in row.values()]
+
+
+def _readable(reader: csv.DictReader[str]) -> Iterator[dict[str, str]]:
+    while True:
+        try:
+            yield next(reader)
+        except csv.Error:  # a field beyond the limit, a NUL
+            continue
+        except StopIteration:
+            return
 
 
 def _time(row: Mapping[str, object]) -> float:

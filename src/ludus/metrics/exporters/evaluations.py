@@ -69,14 +69,15 @@ class EvaluationLog:
 
 
 def read(path: Path) -> list[Evaluation]:
-    """The evaluations of a run, in order; a last line that a crash cut short is left out. [] when there is no file."""
+    """The evaluations of a run, in order; damaged lines, as one that a crash cut short, are left out. [] when there is
+    no file."""
     if not path.exists():
         return []
     found = []
     for line in path.read_bytes().splitlines():
         try:
             found.append(msgspec.json.decode(line, type=Evaluation))
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             continue
     return found
 
