@@ -13,6 +13,8 @@ from ludus.metrics import names
 from ludus.metrics.exporters.text import number
 from ludus.metrics.observer import Numbers, Result
 
+MOST_MATCHES = 2**53  # in one evaluation; a float holds every whole number up to here
+
 
 class Score(msgspec.Struct, frozen=True):
     """Matches against one opponent."""
@@ -76,9 +78,11 @@ def read(path: Path) -> list[Evaluation]:
     found = []
     for line in path.read_bytes().splitlines():
         try:
-            found.append(msgspec.json.decode(line, type=Evaluation))
+            evaluation = msgspec.json.decode(line, type=Evaluation)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             continue
+        if all(0 <= score.wins <= score.matches <= MOST_MATCHES for score in evaluation.scores):
+            found.append(evaluation)
     return found
 
 

@@ -46,3 +46,12 @@ def test_a_line_that_a_crash_cut_short_is_left_out(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes() + b'{"training_s": 3')
     assert len(read(path)) == 1
     assert read(tmp_path / "nothing.jsonl") == []
+
+
+def test_a_line_with_more_wins_than_matches_or_bytes_that_are_no_text_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "evaluations.jsonl"
+    log = EvaluationLog(path)
+    log.on_evaluation([result("random", 50)])
+    log.on_evaluation([result("random", 101)])
+    path.write_bytes(path.read_bytes() + b'{"training_s": 1, "x": "\xff"}\n')
+    assert [line.scores[0].wins for line in read(path)] == [50]
