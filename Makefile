@@ -5,10 +5,14 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
+# only files whose hash stands in locks/, which `make lock` writes from constraints.txt; builds fetch nothing
+HASHED := $(PIP) --require-hashes --no-build-isolation
+# torch is published in several builds (CUDA, CPU, ROCm). locks/torch.txt knows those of the package index and the CPU
+# build for Linux; any other build of the pinned version is taken, unchecked, with TORCH_HASHES=no
 TORCH := $(shell grep '^torch==' constraints.txt)
+TORCH_HASHES ?= yes
+LUDUS := $(PIP) --no-deps --no-build-isolation --no-index -e .
 STAMPS := $(VENV)/.stamps
-# the extra rocket, less than a megabyte; by itself, since one of them asks for a NumPy older than other games take
-ROCKET := rocketsim rlgym-api rlgym-rocket-league
 # most tests wait for the programs they start, so one more than there are cores; whole files at a time and in their
 # order: the shortest come last
 ABREAST := -n $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)') --maxprocesses 4 --dist loadfile \
@@ -40,7 +44,8 @@ format: $(STAMPS)/dev  ## let ruff rewrite what it can
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-lock: $(STAMPS)/run  ## rewrite the simulator's lock file, without addresses
+lock: $(STAMPS)/run  ## rewrite the lock files of Python packages and of the simulator, without addresses
+	$(BIN)/python scripts/lock_hashes.py
 	cd src/ludus/games/showdown/simulator && rm -f package-lock.json && $(CURDIR)/$(BIN)/npm install --package-lock-only \
 		--omit=optional --ignore-scripts --omit-lockfile-registry-resolved --no-audit --no-fund
 	$(BIN)/node -e 'const fs = require("fs"), file = process.argv[1], lock = JSON.parse(fs.readFileSync(file)); \
@@ -62,20 +67,30 @@ $(STAMPS)/venv:
 	@$(PYTHON) -m venv $(VENV)
 	@mkdir -p $(STAMPS) && touch $@
 
-# torch by itself and exactly first, so that no other package's range decides which build is taken
-$(STAMPS)/torch: constraints.txt | $(STAMPS)/venv
-	@echo "installing $(TORCH)"
-	@$(PIP) $(TORCH)
+# Of several builds pip takes the one whose hash it knows before it looks, so the build is chosen by its version alone,
+# fetched, and then installed by hash. The CUDA builds for Linux need packages that no other build needs (CUDA libraries,
+# triton), which torch pins exactly: the last command installs those by version, and nothing for other builds.
+$(STAMPS)/torch: constraints.txt locks/build.txt locks/run.txt locks/torch.txt | $(STAMPS)/venv
+	@echo "installing $(TORCH) and what ludus runs on"
+	@$(HASHED) -r locks/build.txt
+	@$(HASHED) -r locks/run.txt
+ifneq ($(TORCH_HASHES),no)
+	@$(BIN)/python -m pip download -qq --disable-pip-version-check --no-deps -d $(VENV)/torch $(TORCH)
+	@$(HASHED) --no-deps --no-index -f $(VENV)/torch -r locks/torch.txt || { echo "if the hashes do not match, pip is \
+	configured for a build of torch that is not in locks/torch.txt: make TORCH_HASHES=no takes it unchecked"; exit 1; }
+	@rm -rf $(VENV)/torch
+endif
+	@$(PIP) -c constraints.txt $(TORCH)
 	@touch $@
 
-$(STAMPS)/run: pyproject.toml constraints.txt $(STAMPS)/torch
-	@echo "installing ludus and what it runs on"
-	@$(PIP) -c constraints.txt -e '.[showdown]'
+$(STAMPS)/run: pyproject.toml $(STAMPS)/torch
+	@echo "installing ludus"
+	@$(LUDUS)
 	@touch $@
 
-# in one go with what running needs: the package is built once
-$(STAMPS)/dev: pyproject.toml constraints.txt $(STAMPS)/torch
-	@echo "installing ludus, what it runs on and development tools"
-	@$(PIP) -c constraints.txt -e '.[showdown,dev]'
-	@$(PIP) -c constraints.txt --no-deps $(ROCKET)
+$(STAMPS)/dev: pyproject.toml locks/dev.txt locks/rocket.txt $(STAMPS)/torch
+	@echo "installing ludus and development tools"
+	@$(HASHED) -r locks/dev.txt
+	@$(HASHED) --no-deps -r locks/rocket.txt  # one of them asks for a NumPy older than other games take
+	@$(LUDUS)
 	@touch $(STAMPS)/run $@

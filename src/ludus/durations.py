@@ -45,6 +45,12 @@ class Durations(msgspec.Struct):
         self.buckets = {bucket: count * factor for bucket, count in self.buckets.items()}
 
     @property
+    def plausible(self) -> bool:
+        """False where a number is negative or not finite, or a bucket does not exist; a file may say anything."""
+        numbers = (self.total_ns, self.passes, *self.buckets.values())
+        return all(0 <= number < math.inf for number in numbers) and all(0 <= each < BUCKETS for each in self.buckets)
+
+    @property
     def mean_ns(self) -> float:
         """NaN before the first pass has ended."""
         return self.total_ns / self.passes if self.passes > 0 else math.nan
@@ -54,7 +60,7 @@ class Durations(msgspec.Struct):
         left = share * sum(self.buckets.values())
         for bucket in sorted(self.buckets):
             count = self.buckets[bucket]
-            if left <= count:
+            if 0 < count >= left:
                 low, high = edges(bucket)
                 return low + (high - low) * left / count
             left -= count

@@ -66,3 +66,8 @@ def test_nothing_has_no_percentile_and_fading_changes_none() -> None:
 def test_they_travel_as_json_with_their_buckets() -> None:
     durations = Durations.of([3, 5, 5, 2**39])
     assert msgspec.json.decode(msgspec.json.encode(durations), type=Durations) == durations
+
+
+def test_a_bucket_that_nothing_fell_into_has_no_share_of_a_percentile() -> None:
+    assert math.isnan(Durations(0.0, 0.0, {3: 0.0}).quantile_ns(0.5))
+    assert Durations(40.0, 1.0, {2: 0.0, 8: 1.0}).quantile_ns(0.0) == edges(8)[0]

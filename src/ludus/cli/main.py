@@ -16,6 +16,7 @@ from ludus.metrics.exporters.log import logging_to
 from ludus.metrics.failures import Failures
 
 FAILED, UNEXPECTED = 2, 1  # exit codes: a LudusError, and anything else
+MESSAGE_CHARACTERS = 4_000  # of an error on the console
 
 app = typer.Typer(
     name="ludus",
@@ -68,7 +69,9 @@ def _version(on: bool) -> None:
 
 
 def _one_line(error: Exception) -> str:
-    return "; ".join(line.strip() for line in str(error).splitlines() if line.strip())
+    """The message without line ends or control characters: a file or a host may have written a part of it."""
+    line = "; ".join(line.strip() for line in str(error).splitlines() if line.strip())
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in line[:MESSAGE_CHARACTERS])
 
 
 def _note(error: Exception) -> str:

@@ -260,6 +260,13 @@ def new_run_dir(runs: Path, name: str, day: date) -> Path:
             return folder
         except FileExistsError:
             number += 1
+        except OSError as error:
+            raise ConfigError(_unwritable(folder, error)) from error
+
+
+def _unwritable(folder: Path, error: OSError) -> str:
+    reason = "it is a file" if isinstance(error, FileExistsError) else error.strerror
+    return f"{folder} cannot be the folder of a run: {reason}; choose another with --run-dir"
 
 
 def file_name(game: str) -> str:

@@ -12,9 +12,12 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import inspect
 
+from ludus.config.document import shown
 from ludus.errors import ConfigError
 
 S = TypeVar("S", bound=msgspec.Struct)
+INT64 = range(-(2**63), 2**63)
+"""The whole numbers that arrays, tensors and host protocols can hold."""
 
 
 def check(data: object, struct: type[S], path: str = "") -> S:
@@ -64,9 +67,11 @@ def _item_struct(kind: inspect.Type) -> inspect.StructType | None:
 
 def _check_value(value: Any, owner: type, field: inspect.Field, path: str) -> None:  # Any: not yet checked
     """Refuse a value that does not fit its field, by the field's own type and range."""
-    for inner, number in _floats(value):
-        if not math.isfinite(number):
+    for inner, number in _numbers(value):
+        if isinstance(number, float) and not math.isfinite(number):
             raise ConfigError(f"{path}{inner}: must be a finite number, but is {number}")
+        if isinstance(number, int) and number not in INT64:
+            raise ConfigError(f"{path}{inner}: must be a number of at most 64 bits, but is {_seen(number)}")
     python_type = next(f.type for f in msgspec.structs.fields(owner) if f.encode_name == field.encode_name)
     try:
         msgspec.convert(value, python_type)
@@ -76,15 +81,15 @@ def _check_value(value: Any, owner: type, field: inspect.Field, path: str) -> No
         ) from error
 
 
-def _floats(value: object, inner: str = "") -> Iterator[tuple[str, float]]:
-    if isinstance(value, float):
+def _numbers(value: object, inner: str = "") -> Iterator[tuple[str, int | float]]:
+    if isinstance(value, int | float):
         yield inner, value
     elif isinstance(value, list | tuple):
         for index, item in enumerate(value):
-            yield from _floats(item, f"{inner}[{index}]")
+            yield from _numbers(item, f"{inner}[{index}]")
     elif isinstance(value, Mapping):
         for key, item in value.items():
-            yield from _floats(item, f"{inner}.{key}")
+            yield from _numbers(item, f"{inner}.{shown(str(key))}")
 
 
 def describe(kind: inspect.Type) -> str:
@@ -117,21 +122,25 @@ def describe(kind: inspect.Type) -> str:
 def _range(kind: inspect.IntType | inspect.FloatType) -> str:
     bounds = []
     if kind.ge is not None and kind.le is not None:
-        bounds.append(f"from {kind.ge:g} to {kind.le:g}")
+        bounds.append(f"from {_bound(kind.ge)} to {_bound(kind.le)}")
     else:
         for word, bound in (("at least", kind.ge), ("at most", kind.le)):
             if bound is not None:
-                bounds.append(f"{word} {bound:g}")
+                bounds.append(f"{word} {_bound(bound)}")
     for word, bound in (("above", kind.gt), ("below", kind.lt)):
         if bound is not None:
-            bounds.append(f"{word} {bound:g}")
+            bounds.append(f"{word} {_bound(bound)}")
     if kind.multiple_of is not None:
         bounds.append("even" if kind.multiple_of == 2 else f"a multiple of {kind.multiple_of:g}")
     return "".join(f", {bound}" for bound in bounds)
 
 
+def _bound(value: float) -> str:
+    return str(value) if isinstance(value, int) else f"{value:g}"
+
+
 def _unknown(key: str, siblings: list[str], root: inspect.StructType, path: str) -> str:
-    place = f"{path}.{key}" if path else key
+    place = f"{path}.{shown(key)}" if path else shown(key)
     prefix = f"{path}." if path else ""
     near = [prefix + name for name in difflib.get_close_matches(key, siblings, n=1)]
     if not near:  # perhaps the right key in the wrong section
@@ -157,8 +166,7 @@ def _nearest(value: object, field: inspect.Field) -> str:
 
 
 def _seen(value: object) -> str:
-    text = json.dumps(value) if value is None or isinstance(value, bool) else repr(value)  # as YAML writes them
-    return text if len(text) <= 80 else text[:77] + "..."
+    return shown(json.dumps(value) if value is None or isinstance(value, bool) else repr(value))  # as YAML writes them
 
 
 def _plain(error: msgspec.ValidationError) -> str:

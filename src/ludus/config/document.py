@@ -1,24 +1,49 @@
 """YAML as configurations use it: what is written is what is meant.
 
-Differs from PyYAML's default in four ways: `1e-3` is a number, only `true` and `false` are booleans (`no` and `off` are
-text), a date or `1:30` is text, and a key given twice is refused.
+Differs from PyYAML's default in these ways: `1e-3` is a number, only `true` and `false` are booleans (`no` and `off`
+are text), and a date or `1:30` is text. Refused are a key given twice, a key that is a list, a tag (`!!set`) and a text
+beyond the limits in `bounds`.
 """
 
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import yaml
 
+from ludus.config import bounds
 from ludus.errors import ConfigError
 
 
-def parse(text: str, where: str) -> Any:  # Any: whatever the text says; `check` gives it a type
-    """The plain data in a YAML text. `where` names the text in the error."""
+def decode(content: bytes, where: str) -> str:
+    """The text of a file's first bytes, with or without a byte order mark. A caller passes at most one byte more than
+    `bounds.MAX_BYTES`; that many are refused. `where` names the file in the error."""
+    if len(content) > bounds.MAX_BYTES:
+        raise ConfigError(f"{where}: is larger than {bounds.MAX_BYTES // 1024} KiB; is it a configuration?")
     try:
-        return yaml.load(text, Loader=_Loader)  # a SafeLoader: plain data only
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        byte, line = content[error.start], content.count(b"\n", 0, error.start) + 1
+        raise ConfigError(
+            f"{where}: is not UTF-8 text (byte 0x{byte:02x} in line {line}); save it with the encoding UTF-8"
+        ) from error
+
+
+def parse(text: str, where: str) -> Any:  # Any: whatever the text says; `check` gives it a type
+    """The plain data in a YAML text. `where` names the text in the error. Returns, or raises ConfigError, within a
+    second, whatever the text is."""
+    if len(text) > bounds.MAX_BYTES:
+        raise ConfigError(f"{where}: is longer than {bounds.MAX_BYTES:,} characters; is it a configuration?")
+    try:
+        events = tuple(bounds.within(yaml.parse(text, Loader=yaml.SafeLoader)))
+        return _Builder(events).get_single_data()
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        character = ascii(chr(error.character)) if isinstance(error.character, int) else repr(error.character)
+        raise ConfigError(f"{where}: no valid YAML: character {character} is not allowed (line {line})") from error
     except yaml.YAMLError as error:
         raise ConfigError(f"{where}: no valid YAML: {_one_line(error)}") from error
 
@@ -32,12 +57,20 @@ def render(data: Mapping[str, object]) -> str:
 def section(data: dict[str, Any], keys: Sequence[str], where: str) -> dict[str, Any]:  # Any: plain data
     """What stands in `data` below these keys, one in the other; made where it is missing. `where` names in the error
     who asks for it."""
+    if len(keys) > bounds.MAX_DEPTH:
+        raise ConfigError(f"{where}: has {len(keys):,} keys, one in the other; at most {bounds.MAX_DEPTH} are allowed")
     found = data
     for depth, key in enumerate(keys, 1):
         found = found.setdefault(key, {})
         if not isinstance(found, dict):
-            raise ConfigError(f"{where}: {'.'.join(keys[:depth])} is {found!r}, not a section with keys")
+            raise ConfigError(f"{where}: {'.'.join(keys[:depth])} is {shown(repr(found))}, not a section with keys")
     return found
+
+
+def shown(text: str) -> str:
+    """A text as an error quotes it: cut to 100 characters, control characters and line ends escaped."""
+    cut = text if len(text) <= 100 else text[:97] + "..."
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in cut)
 
 
 def _resolvers() -> dict[str | None, list[tuple[str, re.Pattern[str]]]]:
@@ -50,7 +83,7 @@ def _resolvers() -> dict[str | None, list[tuple[str, re.Pattern[str]]]]:
         (
             "float",
             "+-." + digits,
-            r"[-+]?(?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+]?[0-9]+)?|[-+]?\.inf|\.nan",
+            r"[-+]?(?:[0-9][0-9_]*(?:\.[0-9_]*)?|\.[0-9][0-9_]*)(?:[eE][-+]?[0-9]+)?|[-+]?\.inf|\.nan",
         ),
     )
     by_first: dict[str | None, list[tuple[str, re.Pattern[str]]]] = {}
@@ -61,22 +94,46 @@ def _resolvers() -> dict[str | None, list[tuple[str, re.Pattern[str]]]]:
     return by_first
 
 
-class _Loader(yaml.SafeLoader):
+class _Builder(yaml.composer.Composer, yaml.constructor.SafeConstructor, yaml.resolver.Resolver):
+    """Plain data from the events of one document."""
+
     yaml_implicit_resolvers = _resolvers()
+
+    def __init__(self, events: Sequence[yaml.Event]) -> None:
+        yaml.composer.Composer.__init__(self)
+        yaml.constructor.SafeConstructor.__init__(self)
+        yaml.resolver.Resolver.__init__(self)
+        self._events = deque(events)
+
+    def check_event(self, *choices: type[yaml.Event]) -> bool:
+        return bool(self._events) and (not choices or isinstance(self._events[0], choices))
+
+    def peek_event(self) -> yaml.Event:
+        return self._events[0]
+
+    def get_event(self) -> yaml.Event:
+        return self._events.popleft()
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen = set()
         for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise yaml.MarkedYAMLError(None, None, "a key is a list or a section, not a text", key.start_mark)
             if key.value in seen:
                 raise yaml.MarkedYAMLError(None, None, f"{key.value!r} is given twice", key.start_mark)
             seen.add(key.value)
         return super().construct_mapping(node, deep)
 
     def construct_integer(self, node: yaml.ScalarNode) -> int:
+        if len(node.value) > bounds.MAX_DIGITS:
+            problem = f"a whole number has {len(node.value):,} digits; at most {bounds.MAX_DIGITS} are read"
+            raise yaml.MarkedYAMLError(None, None, problem, node.start_mark)
         return int(node.value.replace("_", ""))  # 010 is ten, not eight
 
 
-_Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_integer)
+_Builder.add_constructor(  # type: ignore[type-var]  # the stubs know only whole loaders, with a scanner and a parser
+    "tag:yaml.org,2002:int", _Builder.construct_integer
+)
 
 
 class _Dumper(yaml.SafeDumper):

@@ -11,10 +11,12 @@ from typing import Any
 
 import msgspec
 
+from ludus.config.document import shown
 from ludus.config.schema import FleetConfig, RunConfig
 from ludus.errors import ConfigError
 
 N_ENVS = "n_envs"
+MAX_ENVIRONMENTS = 65_536
 
 
 def parted(game: str) -> tuple[str, str | None]:
@@ -51,8 +53,11 @@ def taken(data: Mapping[str, Any]) -> tuple[dict[str, Any], int | None]:  # Any:
     if N_ENVS not in data:
         return rest, None
     environments, fleet = data[N_ENVS], data.get("fleet")
-    if not isinstance(environments, int) or isinstance(environments, bool) or environments < 1:
-        raise ConfigError(f"{N_ENVS}: must be a whole number, at least 1, but is {environments!r}")
+    whole = isinstance(environments, int) and not isinstance(environments, bool)
+    if not whole or not 1 <= environments <= MAX_ENVIRONMENTS:
+        raise ConfigError(
+            f"{N_ENVS}: must be a whole number, from 1 to {MAX_ENVIRONMENTS}, but is {shown(repr(environments))}"
+        )
     if isinstance(fleet, Mapping) and "matches" in fleet:
         raise ConfigError(
             f"{N_ENVS}: is fleet.matches of all hosts together, and fleet.matches is set; leave one out, or where a "

@@ -11,7 +11,7 @@ import msgspec
 
 import ludus
 from ludus import files
-from ludus.config import document, familiar, stages
+from ludus.config import bounds, document, familiar, stages
 from ludus.config.check import check
 from ludus.config.schema import RunConfig
 from ludus.cores import cores
@@ -36,7 +36,7 @@ def assembled(data: Mapping[str, Any], sets: Sequence[str], origin: str | None, 
         culprit = _culprit(str(error), data, sets, build)
         if culprit is not None:
             path = culprit.partition("=")[0].strip()
-            raise ConfigError(f"--set {culprit}: {str(error).removeprefix(f'{path}: ')}") from error
+            raise ConfigError(f"--set {document.shown(culprit)}: {str(error).removeprefix(f'{path}: ')}") from error
         if origin is not None:
             raise ConfigError(f"{origin}: {error}") from error
         raise
@@ -103,14 +103,15 @@ def preset_files(folder: Path) -> list[Path]:
 def read(path: Path) -> dict[str, Any]:
     """The plain data of a YAML file, unchecked. An empty file is an empty configuration: all defaults."""
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        with path.open("rb") as file:
+            content = file.read(bounds.MAX_BYTES + 1)
+    except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error}") from error
-    data = document.parse(text, str(path))
+    data = document.parse(document.decode(content, str(path)), str(path))
     if data is None:
         return {}
     if not isinstance(data, dict):
-        raise ConfigError(f"{path}: must be a section with keys, but is {data!r}")
+        raise ConfigError(f"{path}: must be a section with keys, but is {document.shown(repr(data))}")
     return data
 
 
@@ -118,12 +119,13 @@ def override(data: Mapping[str, Any], sets: Sequence[str]) -> dict[str, Any]:
     """`data` with each "a.b=value" put in its place, later ones over earlier ones. Values are read as YAML."""
     changed = _copy(data)
     for text in sets:
+        where = f"--set {document.shown(text)}"
         path, equals, value = text.partition("=")
         keys = [key.strip() for key in path.split(".")]
         if not equals or not all(keys):
-            raise ConfigError(f"--set {text}: must look like a.b=value, as in --set learner.lr=1e-3")
-        section = document.section(changed, keys[:-1], f"--set {text}")
-        section[keys[-1]] = document.parse(value, f"--set {text}")
+            raise ConfigError(f"{where}: must look like a.b=value, as in --set learner.lr=1e-3")
+        section = document.section(changed, keys[:-1], where)
+        section[keys[-1]] = document.parse(value, where)
     return changed
 
 

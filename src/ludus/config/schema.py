@@ -1,6 +1,7 @@
 """The configuration of a run. A component takes its own struct, never the whole.
 
-Ranges are part of the types, so a bad value is refused with its path when the file is read.
+Ranges are part of the types, so a bad value is refused with its path when the file is read. Upper bounds are far beyond
+any use: they refuse a slip of the keyboard before processes are started or memory is taken for it.
 """
 
 from __future__ import annotations
@@ -13,19 +14,26 @@ from msgspec import Meta, Struct
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
 Positive = Annotated[float, Meta(gt=0.0)]
 NonNegative = Annotated[float, Meta(ge=0.0)]
-Count = Annotated[int, Meta(ge=1)]
-CountOrAuto = Annotated[int, Meta(ge=0)]  # 0: chosen for this machine
+Seconds = Annotated[float, Meta(gt=0.0, le=1_000_000)]  # eleven days; poll() takes 24 at most
+Count = Annotated[int, Meta(ge=1, le=1_000_000_000)]
+CountOrAuto = Annotated[int, Meta(ge=0, le=1_000_000_000)]  # 0: chosen for this machine
+Total = Annotated[int, Meta(ge=0, le=10**15)]  # of a whole run; 0: no limit
+Few = Annotated[int, Meta(ge=1, le=1024)]
+FewOrAuto = Annotated[int, Meta(ge=0, le=1024)]
+Matches = Annotated[int, Meta(ge=1, le=65_536)]
+Seed = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+Even = Annotated[int, Meta(ge=2, le=1_000_000_000, multiple_of=2)]
 Schedule = Annotated[tuple[tuple[Count, Count], ...], Meta(min_length=1)]  # so long, so many times
 
 
 class FleetConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    hosts: CountOrAuto = 0  # 0: one per core
-    matches: Count = 64  # per host; the batches of the policy are about as large
+    hosts: FewOrAuto = 0  # 0: one per core
+    matches: Matches = 64  # per host; the batches of the policy are about as large
     parts: CountOrAuto = 0  # in which a host answers; 0: one where every core has a host, else two
-    hello_deadline_s: Positive = 60.0  # from start to the first frame
-    reply_deadline_s: Positive = 30.0  # from actions to what they lead to
-    backoff_s: Positive = 0.5  # doubled with each failure in a row, at most backoff_max_s
-    backoff_max_s: Positive = 30.0
+    hello_deadline_s: Seconds = 60.0  # from start to the first frame
+    reply_deadline_s: Seconds = 30.0  # from actions to what they lead to
+    backoff_s: Seconds = 0.5  # doubled with each failure in a row, at most backoff_max_s
+    backoff_max_s: Seconds = 30.0
     # then that host is given up; if none is left, or the actor fails as often without a batch, the run ends
     failures_in_a_row: Count = 5
 
@@ -33,7 +41,7 @@ class FleetConfig(Struct, frozen=True, forbid_unknown_fields=True):
 class ServersConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """Servers that the run itself starts on this machine, keeps alive and stops; for games that are played on such."""
 
-    count: CountOrAuto = 0  # 0: none, the options of the game say where to play
+    count: FewOrAuto = 0  # 0: none, the options of the game say where to play
     base_port: Annotated[int, Meta(ge=0, le=65535)] = 0  # ports from there on, in a row; 0: free ones
     memory_mib: Positive = 1024.0  # of one; past it, it is started anew between matches
 
@@ -54,14 +62,14 @@ class PolicyConfig(Struct, frozen=True, forbid_unknown_fields=True):
     heads: Count = 4  # of attention (transformer); they divide the width
     context: Count = 128  # of the whole state's vector
     memory: MemoryConfig = MemoryConfig()
-    threads: Count = 1  # torch threads in each process: more stalls beside busy simulators
+    threads: Few = 1  # torch threads in each process: more stalls beside busy simulators
     device: Literal["auto", "cpu", "cuda"] = "auto"  # on which it plays; auto: policies/playing.py says which, and why
     precision: Literal["fp32", "bf16"] = "fp32"  # of playing; bf16 rounds what is recorded of choices, too
 
 
 class RolloutConfig(Struct, frozen=True, forbid_unknown_fields=True):
     segment: Count = 32  # T, decisions in a segment
-    queue: Count = 1  # full batches that may wait while the learner is at work on one, before the actor waits
+    queue: Few = 1  # full batches that may wait while the learner is at work on one, before the actor waits
 
 
 class VtraceConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -158,10 +166,10 @@ class OpponentsConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
 class EvaluationConfig(Struct, frozen=True, forbid_unknown_fields=True):
     opponents: tuple[str, ...] = ()  # empty: all the game has
-    matches: Annotated[int, Meta(ge=2, multiple_of=2)] = 400  # at the end, each; half of them with seats swapped
+    matches: Even = 400  # at the end, each; half of them with seats swapped
     every_updates: CountOrAuto = 0  # 0: a tenth of the run
-    quick_matches: Annotated[int, Meta(ge=2, multiple_of=2)] = 100  # at those points
-    seed: CountOrAuto = 20_000  # the list of match-ups
+    quick_matches: Even = 100  # at those points
+    seed: Seed = 20_000  # the list of match-ups
 
 
 class CheckpointConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -173,8 +181,8 @@ class BudgetConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """The run ends when any of these that is not 0 is used up."""
 
     minutes: NonNegative = 10.0  # of training, evaluation not counted
-    decisions: CountOrAuto = 0
-    updates: CountOrAuto = 0
+    decisions: Total = 0
+    updates: Total = 0
 
 
 class WinRateAtLeast(Struct, frozen=True, forbid_unknown_fields=True):
@@ -198,9 +206,9 @@ class PromoteConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
     win_rate: WinRateAtLeast | None = None
     reward: float | None = None  # at least; a learning seat's in a match, mean of the last 200 or so
-    matches: CountOrAuto = 0  # that ended; 0: not asked for
-    updates: CountOrAuto = 0
-    decisions: CountOrAuto = 0  # learned from
+    matches: Total = 0  # that ended; 0: not asked for
+    updates: Total = 0
+    decisions: Total = 0  # learned from
 
 
 class FallBackConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -208,9 +216,9 @@ class FallBackConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
     win_rate: WinRateBelow | None = None
     reward: float | None = None  # less than that
-    matches: CountOrAuto = 0  # at least, as for promote
-    updates: CountOrAuto = 0
-    decisions: CountOrAuto = 0
+    matches: Total = 0  # at least, as for promote
+    updates: Total = 0
+    decisions: Total = 0
 
 
 class StageConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -225,7 +233,7 @@ class StageConfig(Struct, frozen=True, forbid_unknown_fields=True):
 class RunConfig(Struct, frozen=True, forbid_unknown_fields=True):
     game: str = "showdown"
     options: dict[str, Any] = msgspec.field(default_factory=dict)  # Any: the game's own struct checks it
-    seed: CountOrAuto = 1
+    seed: Seed = 1
     mode: Literal["serial", "overlapped"] = "overlapped"
     device: str = "auto"  # of the learner: auto, cpu, cuda, cuda:0 ...
     fleet: FleetConfig = FleetConfig()

@@ -56,7 +56,7 @@ def read(folder: Path) -> Study:
         return msgspec.json.decode(path.read_bytes(), type=Study)
     except FileNotFoundError as error:
         raise ConfigError(f"{folder} holds no benchmark to resume: there is no {JSON} in it") from error
-    except (OSError, msgspec.MsgspecError) as error:
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(f"{path}: cannot be read: {error}") from error
 
 

@@ -112,6 +112,8 @@ def write(path: Path, kept: RunTimes) -> None:
 def read(path: Path) -> RunTimes | None:
     """None where there is no such file, or none that can be read: a run is none the worse without."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=RunTimes)
+        kept = msgspec.json.decode(path.read_bytes(), type=RunTimes)
     except (OSError, msgspec.MsgspecError, ValueError, ArithmeticError, RecursionError, MemoryError):
         return None
+    sound = all(0 <= wall_ns < math.inf for wall_ns in kept.times.walls.values())
+    return kept if sound and all(each.plausible for each in kept.times.stages.values()) else None

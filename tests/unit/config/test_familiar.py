@@ -61,7 +61,7 @@ def test_n_envs_counts_all_hosts_together() -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ({"n_envs": 0}, "n_envs: must be a whole number, at least 1, but is 0"),
+        ({"n_envs": 0}, "n_envs: must be a whole number, from 1 to 65536, but is 0"),
         ({"n_envs": "many"}, "n_envs: must be a whole number"),
         ({"n_envs": 4, "fleet": {"matches": 4}}, "fleet.matches is set; leave one out"),
         ({"n_envs": 5, "fleet": {"hosts": 2}}, "n_envs: 5 cannot be shared out evenly to fleet.hosts: 2"),

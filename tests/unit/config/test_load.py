@@ -42,12 +42,15 @@ def built(data: dict[str, Any], *sets: str) -> RunConfig:
         ),
         ({"learner": {"clip": -1}}, "learner.clip: must be a number, above 0, but is -1"),
         ({"learner": {"gamma": 1.5}}, "learner.gamma: must be a number, from 0 to 1, but is 1.5"),
-        ({"learner": {"epochs": 2.5}}, "learner.epochs: must be a whole number, at least 1, but is 2.5"),
-        ({"learner": {"epochs": True}}, "learner.epochs: must be a whole number, at least 1, but is true"),
+        ({"learner": {"epochs": 2.5}}, "learner.epochs: must be a whole number, from 1 to 1000000000, but is 2.5"),
+        ({"learner": {"epochs": True}}, "learner.epochs: must be a whole number, from 1 to 1000000000, but is true"),
         ({"learner": {"lr": "high"}}, "learner.lr: must be a number, above 0, but is 'high'"),
         ({"learner": {"lr": float("inf")}}, "learner.lr: must be a finite number, but is inf"),
         ({"learner": None}, "learner: must be a section with keys, but is null"),
-        ({"evaluation": {"matches": 401}}, "evaluation.matches: must be a whole number, at least 2, even, but is 401"),
+        (
+            {"evaluation": {"matches": 401}},
+            "evaluation.matches: must be a whole number, from 2 to 1000000000, even, but is 401",
+        ),
         (
             {"evaluation": {"opponents": "random"}},
             "evaluation.opponents: must be a list [..] in which each is a text, but is 'random'",

@@ -17,6 +17,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from ludus.config import load
 from ludus.errors import ConfigError
 from ludus.games.rocket import field, scene
 from ludus.games.rocket.scene import FLAG, Floats, Scene
@@ -207,10 +208,10 @@ class Rewards:
 def read_rewards(path: str) -> RewardFile:
     """Raises ConfigError that names the file and what is wrong in it."""
     try:
-        read = msgspec.yaml.decode(Path(path).expanduser().read_bytes(), type=RewardFile)
-    except OSError as error:
-        raise ConfigError(f"options.rewards_file: {path} cannot be read: {error.strerror}") from error
-    except msgspec.MsgspecError as error:
+        read = msgspec.convert(load.read(Path(path).expanduser()), RewardFile)
+    except ConfigError as error:
+        raise ConfigError(f"options.rewards_file: {error}") from error
+    except msgspec.ValidationError as error:
         raise ConfigError(f"options.rewards_file: {path}: {error}") from error
     refuse_unknown(read.weights, f"options.rewards_file: {path}: weights")
     return read

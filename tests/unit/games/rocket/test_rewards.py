@@ -139,7 +139,7 @@ def test_a_file_that_is_wrong_is_refused_with_what_is_wrong_in_it(tmp_path: Path
     [
         ({"rewards": {"tuch": 1.0}}, "options.rewards: there is no term 'tuch'; did you mean 'touch'?"),
         ({"rewards": {"touch": 1.0}, "sparse": True}, "sparse rewards need goal or concede"),
-        ({"rewards_file": "nowhere.yaml"}, "nowhere.yaml cannot be read"),
+        ({"rewards_file": "nowhere.yaml"}, "nowhere.yaml: cannot be read"),
         ({"rewards_file": "a.yaml", "sparse": True}, "leave them out here"),
         ({"starts": {"kickof": 1.0}}, "options.starts: there is no start 'kickof'; did you mean 'kickoff'?"),
         ({"starts": {"kickoff": 0.0}}, "no start has a weight"),

@@ -48,5 +48,5 @@ def understood(said: bytes) -> Answer:
         raise StrangerError(head.partition(b"\r\n")[0][:80].decode("latin-1"))
     try:
         return msgspec.json.decode(body, type=Answer)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise StrangerError(str(error)) from error

@@ -57,7 +57,7 @@ def read() -> KeeperState | None:
     """What the keeper, or one that died, wrote last; None when there is nothing."""
     try:
         return msgspec.json.decode((folder() / "state.json").read_bytes(), type=KeeperState)
-    except (OSError, msgspec.DecodeError):
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
 

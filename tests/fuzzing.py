@@ -1,0 +1,256 @@
+"""Everything in Python that reads bytes from outside, each as one function of bytes: `scripts/fuzz.py` feeds them with
+atheris, `tests/unit/test_fuzzing.py` with a few hundred damaged files.
+
+A target returns, or raises one of the errors that its readers promise. Anything else is a find.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import msgspec
+from tests.running import small_run
+
+from ludus import provenance
+from ludus.config import document, edit, load
+from ludus.diagnostics import study
+from ludus.errors import CheckpointError, ConfigError, LudusError, ProtocolError, ReplayError, UntrustedError
+from ludus.evaluation import recording, replay, report
+from ludus.evaluation.outsiders import opponent_of
+from ludus.games import registry
+from ludus.games.rocket import rewards
+from ludus.games.showdown.page import page
+from ludus.games.showdown.servers import probe
+from ludus.games.toy.matches import spec_of
+from ludus.games.toy.options import ToyOptions
+from ludus.metrics import times
+from ludus.metrics.exporters import csv, evaluations
+from ludus.policies import archive, checkpoint
+from ludus.policies.weights import read_tensors
+from ludus.scale import underway
+from ludus.wire import frames
+from ludus.wire.frames import Kind
+from ludus.wire.ledger import Ledger
+from ludus.wire.stream import FrameReader
+
+MATCHES = 4
+MAX_BYTES = 1 << 16  # of one input
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A reader of bytes. `seeds` names the file, made by `tests.fuzz_seeds`, that its inputs begin as."""
+
+    read: Callable[[bytes, Path], None]  # the path: a folder of its own, for readers of files
+    allowed: tuple[type[Exception], ...]
+    seeds: str
+
+
+def _frames(data: bytes, _: Path) -> None:
+    reader = FrameReader(max_body=MAX_BYTES)
+    reader.feed(data)
+    for kind, body in reader:
+        _body(kind, body)
+    reader.close()
+
+
+def _body(kind: Kind, body: memoryview) -> None:
+    spec = spec_of(ToyOptions())
+    match kind:
+        case Kind.CONFIGURE:
+            frames.decode_configure(body)
+        case Kind.HELLO:
+            frames.decode_hello(body)
+        case Kind.ARRIVALS:
+            frames.decode_arrivals(body, spec.actions, spec.obs.nbytes)
+        case Kind.ACTIONS:
+            frames.decode_actions(body)
+        case Kind.ENDING:
+            frames.decode_ending(body, spec.seats, spec.obs.nbytes)
+        case Kind.ERROR:
+            frames.decode_error(body)
+        case Kind.TIMES:
+            frames.decode_times(body)
+
+
+def _bodies(data: bytes, _: Path) -> None:
+    """The first byte chooses the kind of frame, so that no input is lost to a wrong header."""
+    kinds = list(Kind)
+    if data:
+        _body(kinds[data[0] % len(kinds)], memoryview(data)[1:])
+
+
+def _hello(data: bytes, _: Path) -> None:
+    hello = frames.decode_hello(data)
+    spec = hello.spec()
+    assert spec.seats >= 1, "a game without seats"
+    if spec.seats * MATCHES <= 1 << 16 and spec.actions <= 1 << 20:  # others need memory, which the fleet must refuse
+        Ledger(spec, MATCHES)
+
+
+def _ledger(data: bytes, _: Path) -> None:
+    """A host's side of a conversation; each complete answer is followed by actions for all rows that wait."""
+    reader = FrameReader(max_body=MAX_BYTES)
+    reader.feed(data)
+    ledger = Ledger(spec_of(ToyOptions()), MATCHES)
+    for kind, body in reader:
+        match kind:
+            case Kind.ARRIVALS:
+                ledger.arrivals(body)
+            case Kind.ENDING:
+                ledger.ending(body)
+            case Kind.ERROR:
+                ledger.lost(frames.decode_error(body))
+        if ledger.owed == 0 and ledger.waiting:
+            ledger.actions(ledger.waited_for())
+        assert ledger.waiting == len(ledger.waited_for()), "the count of waiting rows is wrong"
+
+
+def _state(data: bytes, folder: Path) -> None:
+    (folder / checkpoint.STATE).write_bytes(data)
+    state = checkpoint.read_state(folder)
+    checkpoint.check_fits(state, checkpoint.rebuild_game(state.game, {}), folder)
+
+
+def _best(data: bytes, folder: Path) -> None:
+    checkpoints = archive.Checkpoints(folder, 1)
+    checkpoints.folder.mkdir(exist_ok=True)
+    (checkpoints.folder / archive.BEST).write_bytes(data)
+    checkpoints.best()
+
+
+def _weights(data: bytes, folder: Path) -> None:
+    path = folder / checkpoint.MODEL
+    path.write_bytes(data)
+    read_tensors(path)
+
+
+def _underway(data: bytes, folder: Path) -> None:
+    path = folder / checkpoint.MATCHES
+    path.write_bytes(data)
+    underway.read(path, small_run())
+
+
+def _recording(data: bytes, folder: Path) -> None:
+    path = folder / "match.ludus.json"
+    path.write_bytes(data)
+    match = recording.read(path)
+    try:
+        game = registry.load(match.game)
+    except LudusError:
+        return
+    replay.options_of(match, game, path)
+
+
+def _yaml(data: bytes, _: Path) -> None:
+    value = document.parse(document.decode(data, "run.yaml"), "run.yaml")
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        again = document.parse(document.render(value), "rendered")
+        assert repr(again) == repr(value), "rendered data is read back as other data"  # repr: NaN is not itself
+
+
+def _config(data: bytes, folder: Path) -> None:
+    path = folder / "run.yaml"
+    path.write_bytes(data)
+    config = load.load(path, options_of=_options_of)
+    load.save(config, path)
+    assert load.load(path, options_of=_options_of) == config, "a saved configuration is another one"
+    text = document.decode(data, "run.yaml")
+    changed = document.parse(edit.put(text, "fleet", {"hosts": 3}, "run.yaml"), "run.yaml")
+    assert changed["fleet"]["hosts"] == 3, "an edited value was not found again"
+
+
+def _sets(data: bytes, _: Path) -> None:
+    """`--set` arguments, as a shell hands them over: bytes that are not UTF-8 become surrogates."""
+    words = data.decode("utf-8", "surrogateescape").split("\0")[:8]
+    load.assembled({"game": "toy"}, words, None, lambda data: load.build(data, options_of=_options_of))
+
+
+@cache  # looking up a game reads the metadata of all installed packages
+def _options_of(game: str) -> type[msgspec.Struct]:
+    return registry.load(game).options
+
+
+def _rewards(data: bytes, folder: Path) -> None:
+    path = folder / "rewards.yaml"
+    path.write_bytes(data)
+    rewards.read_rewards(str(path))
+
+
+def _progress(data: bytes, folder: Path) -> None:
+    path = folder / report.PROGRESS
+    path.write_bytes(data)
+    rows = csv.read(path)
+    report.markdown("toy", [], report.figures(rows), "", None, report.stages(rows))
+
+
+def _evaluations(data: bytes, folder: Path) -> None:
+    path = folder / report.EVALUATIONS
+    path.write_bytes(data)
+    report.markdown("toy", evaluations.read(path), report.figures([]), "")
+
+
+def _stages(data: bytes, folder: Path) -> None:
+    path = folder / times.STAGES_FILE
+    path.write_bytes(data)
+    report.markdown("toy", [], report.figures([]), "", times.read(path))
+
+
+def _starts(data: bytes, folder: Path) -> None:
+    (folder / provenance.STARTS).write_bytes(data)
+    provenance.read(folder)
+
+
+def _study(data: bytes, folder: Path) -> None:
+    (folder / study.JSON).write_bytes(data)
+    study.read(folder)
+
+
+def _page(data: bytes, _: Path) -> None:
+    """A battle's log, as a server wrote it."""
+    log = data.decode("utf-8", "replace")
+    text = page(opponent_of(log, "me"), log)
+    assert text.count("<script") == 2, "the log begins a script of its own"
+
+
+def _probe(data: bytes, _: Path) -> None:
+    probe.understood(data)
+
+
+WIRE = (ProtocolError,)
+TARGETS: Mapping[str, Target] = {
+    "frames": Target(_frames, WIRE, "host"),
+    "bodies": Target(_bodies, WIRE, "bodies"),
+    "hello": Target(_hello, WIRE, "hello"),
+    "ledger": Target(_ledger, WIRE, "host"),
+    "state": Target(_state, (CheckpointError,), "state"),
+    "best": Target(_best, (CheckpointError,), "best"),
+    "weights": Target(_weights, (CheckpointError,), "weights"),
+    "underway": Target(_underway, (CheckpointError,), "underway"),
+    "recording": Target(_recording, (ReplayError, UntrustedError), "recording"),
+    "yaml": Target(_yaml, (ConfigError,), "yaml"),
+    "config": Target(_config, (ConfigError,), "yaml"),
+    "sets": Target(_sets, (ConfigError,), "sets"),
+    "rewards": Target(_rewards, (ConfigError,), "rewards"),
+    "progress": Target(_progress, (), "progress"),
+    "evaluations": Target(_evaluations, (), "evaluations"),
+    "stages": Target(_stages, (), "stages"),
+    "starts": Target(_starts, (), "starts"),
+    "study": Target(_study, (ConfigError,), "study"),
+    "page": Target(_page, (), "page"),
+    "probe": Target(_probe, (probe.StrangerError, ConnectionResetError), "probe"),
+}
+
+
+def find(target: Target, data: bytes, folder: Path) -> Exception | None:
+    """The error that an input causes and that its reader does not promise; None where there is none."""
+    try:
+        target.read(data[:MAX_BYTES], folder)
+    except target.allowed:
+        return None
+    except Exception as error:  # whatever it is, it is a find
+        return error
+    return None
