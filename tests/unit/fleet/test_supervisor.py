@@ -81,7 +81,9 @@ def test_silence_counts_from_the_oldest_unanswered_actions() -> None:
     supervisor.on(Owing(0), 100.0)
     supervisor.on(Owing(0), 120.0)
     assert supervisor.wake_s == 130.0
-    assert supervisor.on(Tick(), 130.0) == [Stop(0, "hung", "sent nothing for 30 s while it owed an answer", 1.0)]
+    assert supervisor.on(Tick(), 130.0) == [
+        Stop(0, "hung", "sent no row, ending or completed answer for 30 s while it owed an answer", 1.0)
+    ]
 
 
 def test_host_that_is_heard_has_its_full_time_again() -> None:
@@ -145,7 +147,9 @@ def test_failure_of_one_host_does_not_touch_the_others() -> None:
     supervisor.on(Failed(1, "protocol", "garbage"), 12.0)
     assert [supervisor.phase(host) for host in range(3)] == [Phase.PLAYING, Phase.RESTING, Phase.PLAYING]
     assert supervisor.on(Tick(), 13.0) == [Start(1, 1)]
-    assert supervisor.on(Tick(), 40.0) == [Stop(2, "hung", "sent nothing for 30 s while it owed an answer", 1.0)]
+    assert supervisor.on(Tick(), 40.0) == [
+        Stop(2, "hung", "sent no row, ending or completed answer for 30 s while it owed an answer", 1.0)
+    ]
 
 
 def test_finished_host_may_die() -> None:
