@@ -55,7 +55,7 @@ class FleetHealth:
     alive: int  # hosts that play, or have played all they had to
     restarts: int
     given_up: int  # hosts
-    voided: Counter[str] = field(default_factory=Counter)  # matches by reason: died, hung, protocol, "host: ..."
+    voided: Counter[str] = field(default_factory=Counter)  # matches by reason: died, hung, refused ...
     exhausted: bool = False  # every scheduled match has ended
     moved: tuple[int, ...] = ()  # scheduled matches that another host took over from one that was given up, by number
 
@@ -167,7 +167,7 @@ class HostFleet:
         """Ask hosts that owe an answer for a sign of life: one whose matches wait for people may owe it for days."""
         for host in self._hosts:
             if host.nudge():
-                self._pipes.watch_writer(host)
+                self._sent(host)
 
     def standing(self, within_s: float | None = None) -> FleetStanding:
         """Where all matches stand, once the hosts have answered what they were sent; `recv` returns the same as without
@@ -314,7 +314,7 @@ class HostFleet:
                     self._tell(event)
                 if host.process is None:
                     return
-            self._pipes.watch_writer(host)  # a replay answers by itself
+            self._sent(host)  # a replay answers by itself
             if host.progress is not None:
                 if host.owes:
                     self._tell(host.progress)
@@ -352,9 +352,14 @@ class HostFleet:
     def _send(self, host: Host, row: NDArray[np.int32], action: NDArray[np.int32]) -> None:
         if host.send(row, action):
             self._tell(host.owing)
+            self._sent(host)
+
+    def _sent(self, host: Host) -> None:
+        """See to what its stdin did not take at once."""
+        if host.process is not None and host.process.unsent:
             self._pipes.watch_writer(host)
-            if host.process is not None and host.process.clogged:
-                self._tell(Failed(host.index, "hung", f"left {limits.UNREAD_BYTES >> 20} MiB unread in its stdin"))
+            if host.process.clogged:
+                self._tell(Failed(host.index, "hung", f"left {limits.UNREAD_BYTES:,} bytes unread in its stdin"))
 
     def _ready(self, wait_all: bool) -> bool:
         ready = False

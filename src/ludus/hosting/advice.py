@@ -54,7 +54,7 @@ _BY_PATTERN = [
         Advice("Frames", "The JSON of this frame lacks a field, or one has another type; NaN is no JSON."),
     ),
     (
-        r"before HELLO|first frame is|HELLO",
+        r"before HELLO|first frame is|HELLO|layout\.teams|has dtype|table '",
         Advice(
             "HELLO", "Answer CONFIGURE with one HELLO frame, then with ARRIVALS; compare its fields with the table."
         ),
@@ -106,6 +106,10 @@ _BY_PATTERN = [
         Advice(
             "Rule 2", "Read stdin and flush stdout after every answer; is something waiting for more than it needs?"
         ),
+    ),
+    (
+        r"it sent [A-Z]+, expected",
+        Advice("Frames", "Send only kinds that come from a host, TIMES only if it is asked for."),
     ),
     (r"matches in a row", Advice("ERROR", "Every match is lost; the host's own words say why.")),
     (
