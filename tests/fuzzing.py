@@ -50,7 +50,7 @@ class Target:
 
 
 def _frames(data: bytes, _: Path) -> None:
-    reader = FrameReader(max_body=MAX_BYTES)
+    reader = FrameReader()
     reader.feed(data)
     for kind, body in reader:
         _body(kind, body)
@@ -93,7 +93,7 @@ def _hello(data: bytes, _: Path) -> None:
 
 def _ledger(data: bytes, _: Path) -> None:
     """A host's side of a conversation; each complete answer is followed by actions for all rows that wait."""
-    reader = FrameReader(max_body=MAX_BYTES)
+    reader = FrameReader()
     reader.feed(data)
     ledger = Ledger(spec_of(ToyOptions()), MATCHES)
     for kind, body in reader:

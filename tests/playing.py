@@ -36,6 +36,14 @@ def first_host_dies(*, greets: bool = True) -> HostCommand:
     return HostCommand(("sh", "-c", f'if [ "$LUDUS_HOST" = 0 ]; then {dies}; fi; exec {host}'))
 
 
+def first_host_spoiled(fault: str, marker: Path) -> HostCommand:
+    """Toy hosts, of which the first breaks in a way of tests/spoiler.py, once: whoever makes the marker does."""
+    host = shlex.join(command(ToyOptions()).argv)
+    spoils = f"exec {shlex.join((sys.executable, SPOILER, fault, '20', '--'))} {host}"
+    when = f'[ "$LUDUS_HOST" = 0 ] && mkdir {shlex.quote(str(marker))} 2>/dev/null'
+    return HostCommand(("sh", "-c", f"if {when}; then {spoils}; fi; exec {host}"))
+
+
 def toy_fleet(
     log_dir: Path,
     config: FleetConfig = QUICK,

@@ -11,6 +11,7 @@ from math import prod
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ludus import limits
 from ludus.errors import ProtocolError
 
 DTYPES = ("uint8", "int8", "uint16", "int16", "int32", "fixed8", "fixed16", "float32")
@@ -149,9 +150,12 @@ def teams_in(layout: Mapping[str, object], seats: int) -> tuple[int, ...]:
     named = layout.get("teams")
     if named is None:
         return tuple(range(seats))
-    if not isinstance(named, list | tuple) or len(named) != seats or sorted(set(named)) != [*range(len(set(named)))]:
-        raise ProtocolError(f"layout.teams is {named!r}, expected a team for each of {seats} seats, counted from 0")
-    return tuple(named)
+    teams = tuple(named) if isinstance(named, list | tuple) else ()
+    is_whole = len(teams) == seats and all(type(team) is int for team in teams)
+    if not is_whole or sorted(set(teams)) != [*range(len(set(teams)))]:
+        seen = limits.clipped(named)
+        raise ProtocolError(f"layout.teams is {seen}, expected a team for each of {seats} seats, counted from 0")
+    return teams
 
 
 def _stored(dtype: str) -> np.dtype[np.generic]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -13,9 +15,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.playing import (
+    PATIENCE_S,
     QUICK,
+    SPOILER,
     both_finished,
     first_host_dies,
+    first_host_spoiled,
     first_legal,
     host_of,
     is_still_there,
@@ -25,9 +30,13 @@ from tests.playing import (
     wait_until_gone,
 )
 
+from ludus import limits
 from ludus.config.schema import FleetConfig
 from ludus.errors import FleetError, HostRefused
 from ludus.fleet.fleet import HostFleet
+from ludus.fleet.hostlog import FILE_BYTES
+from ludus.games.toy.game import command
+from ludus.games.toy.options import ToyOptions
 from ludus.hosting.command import HostCommand
 
 SOON = FleetConfig(hosts=2, matches=4, backoff_s=0.01, reply_deadline_s=2.0)
@@ -118,6 +127,130 @@ def test_fault_of_one_host_is_counted_and_recovered(
         assert fleet.health.restarts == 1
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert "again in 0.01 s" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason", "words"),
+    [
+        ("latin-1", "protocol", "ERROR is not what it should be: 'utf-8' codec"),
+        ("nested", "protocol", "ERROR is not what it should be: it is nested too deep"),
+        ("large reward", "protocol", r"has a reward of 1e\+30, expected a finite number from -1e\+06"),
+        ("fact names", "protocol", "one more than the 64 names a host may use"),
+        ("chatter", "hung", "sent no row, ending or completed answer for 2 s"),
+        ("times flood", "protocol", "more than (64 TIMES|65,536) frames came"),
+        ("trickle", "hung", "sent no row, ending or completed answer for 2 s"),
+    ],
+)
+def test_whatever_a_host_sends_costs_only_its_own_matches(
+    tmp_path: Path, fault: str, reason: str, words: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    hosts = first_host_spoiled(fault, tmp_path / "marker")
+    with toy_fleet(tmp_path, SOON, hosts=hosts) as fleet:
+        played = play(fleet, lambda played: fleet.health.restarts == 1)
+        assert set(voided(fleet)) == {reason}
+        assert {host_of(fleet, int(row)) for ending in played.voided for row in ending.rows} == {0}
+        play(fleet, both_finished(fleet))
+        assert (fleet.health.restarts, fleet.health.alive) == (1, 2)
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert re.search(words, caplog.text)
+    assert len(caplog.text) < 5000
+
+
+def test_long_words_of_a_host_are_shortened_in_reason_and_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with toy_fleet(tmp_path, SOON, hosts=first_host_spoiled("long error", tmp_path / "marker")) as fleet:
+        play(fleet, lambda played: fleet.health.restarts == 1)
+        assert [len(reason) for reason in voided(fleet)] == [200]
+    assert len(caplog.text) < 5000
+
+
+@pytest.mark.parametrize("fault", ["chatter", "trickle"])
+def test_a_save_does_not_wait_for_a_host_that_talks_and_never_answers(tmp_path: Path, fault: str) -> None:
+    config = FleetConfig(hosts=2, matches=4, backoff_s=0.01, reply_deadline_s=600.0)
+    with toy_fleet(tmp_path, config, hosts=first_host_spoiled(fault, tmp_path / "marker")) as fleet:
+        end_s = time.monotonic() + PATIENCE_S
+        silent_since_s = time.monotonic()
+        while time.monotonic() - silent_since_s < 1.0:  # until the first host is silent, while the second plays on
+            assert time.monotonic() < end_s
+            arrivals = fleet.recv(1.0)
+            if any(host_of(fleet, int(row)) == 0 for row in arrivals.row):
+                silent_since_s = time.monotonic()
+            fleet.send(arrivals.row, first_legal(arrivals))
+        began_s = time.monotonic()
+        standing = fleet.standing(within_s=0.5)
+        assert time.monotonic() - began_s < 10.0
+        assert [host.runs for host in standing.hosts] == [0, 4]
+        assert set(voided(fleet)) == {"hung"}
+        play(fleet, both_finished(fleet))
+
+
+def test_host_that_reads_nothing_is_stopped_before_much_is_kept_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "UNREAD_BYTES", 100_000)
+    with toy_fleet(tmp_path, FleetConfig(hosts=1, matches=2, backoff_s=0.01)) as fleet:
+        arrivals = fleet.recv(30.0, wait_all=True)
+        os.kill(fleet.pids[0], signal.SIGSTOP)
+        fleet.send(arrivals.row, first_legal(arrivals))
+        for _ in range(20_000):
+            fleet.nudge()
+        assert set(voided(fleet)) == {"hung"}
+        assert play(fleet, lambda played: bool(played.finished)).finished
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ("hello actions", "2 seats and 1000000000000 actions; allowed are 4,096 and 1,048,576"),
+        ("hello seats", "1000000000 seats"),
+        ("hello rows", "shape .1000000, 1000000., allowed are 33,554,432 items"),
+        ("hello leaves", "100,000 observation leaves, allowed are 1,024"),
+        ("hello teams", "layout.teams is"),
+        ("hello table", "table 't' the shape"),
+        ("hello depth", "layout of HELLO is nested more than 32 levels deep"),
+    ],
+)
+def test_hello_beyond_the_limits_is_refused_before_memory_is_taken(tmp_path: Path, fault: str, words: str) -> None:
+    with pytest.raises(FleetError, match=f"broke the protocol: .*{words}"):
+        toy_fleet(tmp_path, FleetConfig(hosts=1), hosts=first_host_spoiled(fault, tmp_path / "marker"))
+
+
+def test_host_that_refuses_after_a_restart_has_failed_like_any_other(tmp_path: Path) -> None:
+    """A server that is away for a moment: its host cannot connect, and says that its configuration cannot be played."""
+    marker = tmp_path / "marker"
+    marker.mkdir()
+    with toy_fleet(tmp_path, SOON, hosts=first_host_spoiled("refuse", marker)) as fleet:
+        play(fleet, both_finished(fleet))
+        marker.rmdir()
+        os.kill(fleet.pids[0], signal.SIGKILL)
+        play(fleet, lambda played: fleet.health.restarts == 2)
+        play(fleet, both_finished(fleet))
+        assert (fleet.health.alive, set(voided(fleet))) == (2, {"died"})
+
+
+def test_host_that_refuses_what_another_plays_is_started_again(tmp_path: Path) -> None:
+    host = shlex.join(command(ToyOptions()).argv)
+    refuses = f"{shlex.join((sys.executable, SPOILER, 'refuse', '0', '--'))} {host}"
+    waits = f"while [ ! -s {tmp_path / 'host-1.log'} ]; do sleep 0.05; done"  # until the other has begun
+    script = f"""
+        if [ "$LUDUS_HOST" = 0 ] && mkdir {tmp_path / "marker"} 2>/dev/null; then
+            {waits}; sleep 1; exec {refuses}
+        fi
+        echo begun >&2; exec {host}"""
+    with toy_fleet(tmp_path, SOON, hosts=HostCommand(("sh", "-c", script))) as fleet:
+        assert fleet.health.restarts == 1
+        play(fleet, both_finished(fleet))
+
+
+def test_host_that_floods_its_stderr_plays_on_and_its_log_stays_small(tmp_path: Path) -> None:
+    host = shlex.join(command(ToyOptions()).argv)
+    flood = f'if [ "$LUDUS_HOST" = 0 ]; then yes "this is no news" >&2 & fi; exec {host}'
+    with toy_fleet(tmp_path, SOON, hosts=HostCommand(("sh", "-c", flood))) as fleet:
+        end_s = time.monotonic() + 2.0
+        play(fleet, lambda played: time.monotonic() > end_s)
+        play(fleet, both_finished(fleet))
+        assert fleet.health.restarts == 0
+    sizes = [path.stat().st_size for path in tmp_path.glob("host-0.log*")]
+    assert 1_000_000 < sum(sizes) <= 2 * FILE_BYTES
 
 
 def test_match_that_fails_is_voided_alone(tmp_path: Path) -> None:

@@ -122,6 +122,7 @@ def play(
             matches=concurrency if matches is None else min(concurrency, matches),
             schedule=schedule,
             keep_log=True,
+            refusals_are_final=True,
         ) as fleet:
             table = _Table(fleet, agent(fleet.spec), options.name, save_replays)
             journal = _Journal(log_dir / "host-0.log")
@@ -260,8 +261,11 @@ class _Journal:
         self._at = 0
 
     def read(self) -> list[Event]:
-        if self._path.stat().st_size == self._at:
+        size = self._path.stat().st_size
+        if size == self._at:
             return []
+        if size < self._at:  # the log was full, and began anew
+            self._at = 0
         with self._path.open("rb") as log:
             log.seek(self._at)
             *lines, rest = log.read().split(b"\n")

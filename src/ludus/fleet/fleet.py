@@ -15,23 +15,37 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from ludus import limits
 from ludus.config.schema import FleetConfig
 from ludus.cores import cores
 from ludus.errors import FleetError, HostRefused, ProtocolError
-from ludus.fleet import shares
+from ludus.fleet import shares, words
 from ludus.fleet.arrivals import gathered, nothing
 from ludus.fleet.host import Host, Setup
 from ludus.fleet.pipes import Pipes
 from ludus.fleet.standing import FleetStanding
-from ludus.fleet.supervisor import Assigned, Event, Failed, Instruction, Phase, Start, Supervisor, Tick
+from ludus.fleet.supervisor import (
+    REFUSED,
+    Assigned,
+    Event,
+    Failed,
+    Instruction,
+    Phase,
+    Returned,
+    Start,
+    Supervisor,
+    Tick,
+)
 from ludus.hosting.command import HostCommand
+from ludus.limits import clipped
 from ludus.metrics.times import Times
 from ludus.spec import GameSpec
 from ludus.types import Arrivals, Ending
-from ludus.wire.frames import ArrivalsBody, encode_stop
+from ludus.wire.frames import UNREADABLE, ArrivalsBody, Kind, encode_stop
 
 READ_BYTES = 8 << 20  # of one host before the others have their turn
 TIMES_S = 0.5  # how often hosts say where their time went
+STANDING_DEADLINES = 2  # reply deadlines in which all hosts must answer, for their matches to be saved
 GRACE_S = 2.0  # for hosts to leave by themselves when the fleet closes
 _LOG = logging.getLogger("ludus.fleet")
 
@@ -41,7 +55,7 @@ class FleetHealth:
     alive: int  # hosts that play, or have played all they had to
     restarts: int
     given_up: int  # hosts
-    voided: Counter[str] = field(default_factory=Counter)  # matches by reason: died, hung, protocol, "host: ..."
+    voided: Counter[str] = field(default_factory=Counter)  # matches by reason: died, hung, refused ...
     exhausted: bool = False  # every scheduled match has ended
     moved: tuple[int, ...] = ()  # scheduled matches that another host took over from one that was given up, by number
 
@@ -49,7 +63,8 @@ class FleetHealth:
 class HostFleet:
     """A context manager; it starts its hosts and returns when all have said HELLO.
 
-    Raises HostRefused with the host's words when the configuration is refused, and FleetError when a host cannot start.
+    Raises HostRefused with the host's words when the configuration is refused before any host could play it, and
+    FleetError when a host cannot start. With `refusals_are_final`, a host that refuses after its HELLO raises it, too.
     All calls must come from the thread that made the fleet: hosts die with it.
 
     A caller answers every row that `recv` returned before it calls `recv` again, or at least drops the answers for
@@ -77,6 +92,7 @@ class HostFleet:
         keep_log: bool = False,
         standing: FleetStanding | None = None,
         times_s: float | None = TIMES_S,
+        refusals_are_final: bool = False,
     ) -> None:
         count = hosts or config.hosts or cores()
         if schedule is not None:
@@ -85,12 +101,14 @@ class HostFleet:
         self.matches = matches or config.matches
         self._seed = seed = seed if standing is None else standing.seed
         self._scheduled = schedule is not None
+        self._refusals_are_final = refusals_are_final
         parts = config.parts or _parts(count)
         sent = options if command.options is None else command.options
         setup = Setup(command, sent, seed, count, self.matches, self._scheduled, keep_log, log_dir, times_s, parts)
         dealt = [None] * count if schedule is None else shares.dealt(schedule, count)
         stood = [None] * count if standing is None else standing.hosts
         self._hosts = [Host(i, setup, share, host) for i, (share, host) in enumerate(zip(dealt, stood, strict=True))]
+        self._config = config
         self._supervisor = Supervisor(config, count)
         self._stumbled: set[int] = set()  # hosts that failed before they first said HELLO
         self._moved: set[int] = set()  # numbers of scheduled matches
@@ -149,13 +167,22 @@ class HostFleet:
         """Ask hosts that owe an answer for a sign of life: one whose matches wait for people may owe it for days."""
         for host in self._hosts:
             if host.nudge():
-                self._pipes.watch_writer(host)
+                self._sent(host)
 
-    def standing(self) -> FleetStanding:
+    def standing(self, within_s: float | None = None) -> FleetStanding:
         """Where all matches stand, once the hosts have answered what they were sent; `recv` returns the same as without
-        this call. All rows that `recv` returned must have been answered. Not for fleets with a schedule."""
-        while any(host.answering for host in self._hosts):
-            self._pump(math.inf)
+        this call. All rows that `recv` returned must have been answered. Not for fleets with a schedule.
+
+        A host that has not answered within this time (None: two reply deadlines) has failed: its matches are voided as
+        `hung`."""
+        within_s = STANDING_DEADLINES * self._config.reply_deadline_s if within_s is None else within_s
+        end_s = time.monotonic() + within_s
+        while late := [host for host in self._hosts if host.answering]:
+            if time.monotonic() >= end_s:
+                for host in late:
+                    self._tell(Failed(host.index, "hung", f"did not complete its answers within {within_s:g} s"))
+                break
+            self._pump(end_s)
         return FleetStanding(self._seed, tuple(host.standing() for host in self._hosts))
 
     @property
@@ -206,6 +233,7 @@ class HostFleet:
         finally:
             for host in reversed(self._hosts):
                 host.leave()
+                host.log.close()
 
     def __enter__(self) -> HostFleet:
         return self
@@ -216,7 +244,8 @@ class HostFleet:
         self.close()
 
     def _meet(self) -> GameSpec:
-        """Start all hosts and wait for their HELLOs, with a schedule only for those that did not fail meanwhile."""
+        """Start all hosts and wait for their HELLOs, with a schedule only for those that did not fail meanwhile. Ends
+        within the deadline for HELLO, and the pauses of hosts that refuse what others play."""
         while any(host.spec is None and host.index not in self._stumbled for host in self._hosts):
             self._pump(math.inf)
         specs = {host.index: host.spec for host in self._hosts if host.spec is not None}
@@ -227,30 +256,24 @@ class HostFleet:
         for host in self._hosts:
             host.spec = known  # which one that says HELLO later has to keep to
         if not self._scheduled:
-            self._say_facts()
+            for line in words.facts(self._hosts):
+                _LOG.info("%s", line)
         return known
-
-    def _say_facts(self) -> None:
-        """What hosts say of themselves, once for all that say the same."""
-        said: dict[str, list[str]] = {}
-        for host in self._hosts:
-            words = "; ".join(f"{name}: {fact}" for name, fact in host.facts.items())
-            said.setdefault(words, []).append(str(host.index))
-        for words, hosts in said.items():
-            if words:
-                _LOG.info("host%s %s: %s", "s" if len(hosts) > 1 else "", ", ".join(hosts), words)
 
     def _pump(self, until_s: float) -> None:
         """Wait until something happens, at most until then; read, write and supervise. Silence is judged last: a host
         whose answer waits in its pipe is not silent, however long the caller was away."""
         wake_s = self._supervisor.wake_s
         pipes = self._pipes
-        for fd, _ in pipes.poll(_wait_ms(until_s, wake_s)):
+        for fd, _ in pipes.poll(pipes.wait_ms(until_s, wake_s)):
             if fd in pipes.readers:
                 self._read(pipes.readers[fd])
             elif fd in pipes.writers:
                 pipes.flush(pipes.writers[fd])
-        if wake_s is not None and (now_s := time.monotonic()) >= wake_s:
+        now_s = time.monotonic()
+        if now_s >= pipes.sweep_s and pipes.sweep(now_s):
+            self._supervisor.on(Returned(), now_s)
+        if wake_s is not None and now_s >= wake_s:
             self._carry_out(self._supervisor.on(Tick(), now_s))
 
     def _tell(self, event: Event) -> None:
@@ -264,11 +287,13 @@ class HostFleet:
                 host.start(instruction.incarnation)
                 self._pipes.watch(host)
                 continue
-            described = self._describe(host)
+            described = words.described(host)
             self._pipes.forget(host)
             host.stop(instruction.reason)
-            if host.spec is None:
+            if host.spec is None and instruction.reason != REFUSED:
                 self._stumble(host, f"{described} {instruction.detail}")
+            elif host.spec is None and instruction.again_in_s is None:
+                self._stumbled.add(host.index)
             after = "giving it up" if instruction.again_in_s is None else f"again in {instruction.again_in_s:g} s"
             _LOG.warning("%s %s; %s (log: %s)", described, instruction.detail, after, host.log_path)
 
@@ -276,27 +301,30 @@ class HostFleet:
         """A host cannot start. FleetError, unless others may play what it was to play."""
         self._stumbled.add(host.index)
         if not self._scheduled or len(self._stumbled) == len(self._hosts):
-            words = host.last_words() or "nothing"
-            raise FleetError(f"{failure} before HELLO; its log ({host.log_path}) says: {words}")
+            said = host.last_words or "nothing"
+            raise FleetError(f"{failure} before HELLO; its log ({host.log_path}) says: {said}")
 
     def _read(self, host: Host) -> None:
         process = host.process
         assert process is not None
         try:
-            frames, came, ended = process.read(READ_BYTES)
+            frames, ended = process.read(READ_BYTES)
             for kind, body in frames:
-                for event in host.take(kind, body):
+                for event in self._taken(host, kind, body):
                     self._tell(event)
                 if host.process is None:
                     return
-            self._pipes.watch_writer(host)  # a replay answers by itself
-            if came and host.owes:
-                self._tell(host.heard)
+            self._sent(host)  # a replay answers by itself
+            if host.progress is not None:
+                if host.owes:
+                    self._tell(host.progress)
+                host.progress = None
         except ProtocolError as error:
-            self._tell(Failed(host.index, "protocol", f"broke the protocol: {error}"))
+            self._tell(Failed(host.index, "protocol", f"broke the protocol: {clipped(error, words.WORDS_CHARS)}"))
             return
         except HostRefused as refusal:
-            raise HostRefused(f"{self._describe(host)} refused its configuration: {refusal}") from None
+            self._refused(host, refusal)
+            return
         if ended:
             self._pipes.forget(host)
             half = process.half_frame()
@@ -304,10 +332,34 @@ class HostFleet:
             self._tell(Failed(host.index, "died", detail))
             host.process = None
 
+    def _taken(self, host: Host, kind: Kind, body: memoryview) -> list[Event]:
+        """What a frame leads to. Whatever a host sends costs at most that host: an error that nobody expected is a
+        ProtocolError, and logged as it may be a fault of ours."""
+        try:
+            return host.take(kind, body)
+        except UNREADABLE as error:
+            _LOG.exception("a %s frame of %s could not be read", kind.name, words.described(host))
+            raise ProtocolError(f"{kind.name} could not be read ({type(error).__name__}: {error})") from error
+
+    def _refused(self, host: Host, refusal: HostRefused) -> None:
+        """HostRefused, if no host could play this configuration yet or refusals are final; else it is a failure like
+        any other: a server may be away for a moment."""
+        has_begun = any(each.spec is not None for each in self._hosts)
+        if not has_begun or (self._refusals_are_final and host.ledger is not None):
+            raise HostRefused(f"{words.described(host)} refused its configuration: {refusal}") from None
+        self._tell(Failed(host.index, REFUSED, f"refused its configuration: {refusal}"))
+
     def _send(self, host: Host, row: NDArray[np.int32], action: NDArray[np.int32]) -> None:
         if host.send(row, action):
             self._tell(host.owing)
+            self._sent(host)
+
+    def _sent(self, host: Host) -> None:
+        """See to what its stdin did not take at once."""
+        if host.process is not None and host.process.unsent:
             self._pipes.watch_writer(host)
+            if host.process.clogged:
+                self._tell(Failed(host.index, "hung", f"left {limits.UNREAD_BYTES:,} bytes unread in its stdin"))
 
     def _ready(self, wait_all: bool) -> bool:
         ready = False
@@ -346,12 +398,7 @@ class HostFleet:
         lost = self._given_up()
         if len(lost) < len(self._hosts):
             return
-        reasons = "; ".join(
-            f"host {host.index} {self._supervisor.last_failure(host.index)} (log: {host.log_path})" for host in lost
-        )
-        unplayed = sum(host.unplayed for host in lost)
-        missing = f", {unplayed} scheduled matches cannot be played" if unplayed else ""
-        raise FleetError(f"no host is left to play on{missing}: {reasons}")
+        raise FleetError(words.none_left(lost, [self._supervisor.last_failure(host.index) for host in lost]))
 
     def _hand_on(self) -> None:
         """What hosts that were given up have left of the schedule goes to those that have played all of theirs."""
@@ -371,20 +418,8 @@ class HostFleet:
             host.share = [match for match in host.share if match not in moved]
         self._moved |= {number for number, _ in moved}
 
-    def _describe(self, host: Host) -> str:
-        if host.process is None:
-            return f"host {host.index}"
-        return f"host {host.index} ({host.process.name}, pid {host.process.pid})"
-
 
 def _parts(hosts: int) -> int:
     """How many parts an answer should have. With cores to spare, hosts should not wait for the caller while they have
     work. Where every core has a host, a caller that wakes early takes the core from one that is busy."""
     return 1 if hosts >= cores() else 2
-
-
-def _wait_ms(until_s: float, wake_s: float | None) -> int | None:
-    if until_s == 0.0:
-        return 0
-    wait_s = min(until_s, math.inf if wake_s is None else wake_s) - time.monotonic()
-    return None if wait_s == math.inf else max(0, math.ceil(wait_s * 1000))

@@ -3,26 +3,41 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ludus import limits
 from ludus.errors import HostRefused, ProtocolError
+from ludus.fleet.hostlog import HostLog
 from ludus.fleet.memory import RowMemory
 from ludus.fleet.process import HostProcess
+from ludus.fleet.reasons import reason_of
 from ludus.fleet.replay import Replay
-from ludus.fleet.standing import NONE, HostStanding, chosen, joined, nothing_came
-from ludus.fleet.supervisor import STRAYED, Event, Failed, Finished, Greeted, Heard, Owing, Played, Settled, Strayed
+from ludus.fleet.standing import NONE, HostStanding, chosen, joined, nothing_came, nothing_runs
+from ludus.fleet.supervisor import (
+    STRAYED,
+    Answered,
+    Event,
+    Failed,
+    Finished,
+    Greeted,
+    Heard,
+    Owing,
+    Played,
+    Settled,
+    Strayed,
+)
 from ludus.fleet.transcript import Transcript
 from ludus.hosting.command import HostCommand
 from ludus.metrics.times import HOSTS, Times
 from ludus.spec import GameSpec
 from ludus.types import Ending
+from ludus.wire.facts import FactNames
 from ludus.wire.frames import (
     ArrivalsBody,
     Configure,
@@ -38,9 +53,6 @@ from ludus.wire.ledger import Ledger
 from ludus.wire.seeds import derive
 
 LOST_IN_A_ROW = 4  # matches per slot that a host may give up before it counts as broken
-REASON_CHARS = 200
-REASONS_LOGGED = 20  # different ones, of one host; all are counted
-LOG_TAIL_BYTES = 4096
 _LOG = logging.getLogger("ludus.fleet")
 
 
@@ -58,6 +70,7 @@ class Setup:
     log_dir: Path
     times_s: float | None = None  # how often hosts say where their time went
     parts: int = 1  # in which hosts answer
+    facts: FactNames = field(default_factory=FactNames)
 
 
 class Host:
@@ -80,15 +93,19 @@ class Host:
         self.endings: list[Ending] = [] if standing is None else list(standing.endings)
         self.voided: Counter[str] = Counter()
         self.times = Times()  # where its time went; the owner takes it
-        self.log_path = setup.log_dir / f"host-{index}.log"
-        self.owing, self.heard = Owing(index), Heard(index)  # told with every frame, so made once
+        self.log = HostLog(setup.log_dir / f"host-{index}.log")
+        self.log_path = self.log.path
+        self.owing, self._heard, self._answered = Owing(index), Heard(index), Answered(index)  # made once, told often
+        self.progress: Event | None = None  # what the frames since the last look amount to; the owner takes it
         self._settled: list[Event] = [Settled(index)]
+        self.last_words = ""  # the last line on stderr of its last process
         self._setup = setup
         self._share = None if share is None else list(share)
         self._seed = 0
         self._incarnation = 0
         self._lineage = 0  # added to match numbers, which start again at 0 with each incarnation: ids must not
         self._lost_in_a_row = 0
+        self._times_frames = 0  # in the answer under way
         self._played = False  # a match to its end, since its last start
         self._lapsed: set[int] = set()  # rows that were asked and are not waited for any more
         self._transcript: Transcript | None = None  # None with a schedule, which is played again from its start
@@ -130,10 +147,7 @@ class Host:
         if self._standing is not None:
             return replace(self._standing, endings=endings)
         if self.ledger is None or self._transcript is None:
-            number = np.full(slots, NONE, np.int64)
-            count = np.zeros(slots * self.spec.seats, np.int32)
-            nothing = np.empty(0, np.int32)
-            return HostStanding(self._incarnation, 0, number, count, nothing, nothing_came(self.spec), endings)
+            return nothing_runs(self.spec, slots, self._incarnation, endings)
         came = joined([nothing_came(self.spec), *self.came])
         if self.ledger.waiting != len(came.row):
             raise ValueError(f"host {self.index} waits for rows that were handed over and not answered")
@@ -152,13 +166,14 @@ class Host:
         self._incarnation = incarnation = self._earlier + incarnation if standing is None else standing.incarnation
         self._seed = derive(derive(self._setup.seed, self.index), incarnation)
         self._lineage = 0 if self._setup.scheduled else (self.index + incarnation * self._setup.hosts) << 32
-        self._lost_in_a_row = 0
+        self._lost_in_a_row = self._times_frames = 0
+        self.progress = None
         self._played = False
         command = self._setup.command
         named = replace(command, env={**command.env, "LUDUS_HOST": str(self.index)})
         self._memory = RowMemory.offered()
         shared = None if self._memory is None else self._memory.descriptor
-        self.process = HostProcess(named, self.log_path, () if shared is None else (shared,))
+        self.process = HostProcess(named, self.log, () if shared is None else (shared,))
         configure = Configure(
             self._setup.matches,
             dict(self._setup.options),
@@ -242,16 +257,9 @@ class Host:
         """End the process, if there is one."""
         if self.process is not None:
             self.process.reap()
+            self.last_words = self.process.last_line
             self.process = None
         self._share_nothing()
-
-    def last_words(self) -> str:
-        """Last line the host wrote to its log."""
-        with self.log_path.open("rb") as log:
-            log.seek(0, os.SEEK_END)
-            log.seek(max(log.tell() - LOG_TAIL_BYTES, 0))
-            lines = log.read().decode(errors="replace").split("\n")
-        return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
     def _tell(self, ledger: Ledger, index: NDArray[np.intp], row: NDArray[np.int32], action: NDArray[np.int32]) -> None:
         assert self.process is not None
@@ -270,19 +278,19 @@ class Host:
         if self.ledger is not None:
             raise ProtocolError("HELLO came twice")
         hello = decode_hello(body)
-        spec, self.facts = hello.spec(), hello.facts
+        spec = hello.spec()
         if self.spec is not None and self.spec.fingerprint != spec.fingerprint:
             raise ProtocolError(
                 f"HELLO describes another game ({spec.name}) than before the restart ({self.spec.name})"
             )
-        self.spec = self.spec or spec
+        standing = self._standing
+        resume = None if standing is None else standing.resumption()
+        self.ledger = Ledger(self.spec or spec, self._setup.matches, self._share, resume)
+        self.spec, self.facts = self.spec or spec, hello.facts
         if self._memory is not None and hello.memory:
             self._memory.divide(self._setup.matches * spec.seats, spec.obs.nbytes)
         else:
             self._share_nothing()
-        standing = self._standing
-        resume = None if standing is None else standing.resumption()
-        self.ledger = Ledger(self.spec, self._setup.matches, self._share, resume)
         self._replay = None if standing is None else Replay(standing)
         self._transcript = Transcript(self._setup.matches * spec.seats) if self._share is None else None
         return [Greeted(self.index)]
@@ -290,8 +298,13 @@ class Host:
     def _arrivals(self, ledger: Ledger, body: memoryview) -> list[Event]:
         memory = self._memory
         came = ledger.arrivals(body, None if memory is None else memory.next_rows)
-        if memory is not None and came.done:
-            memory.settle()
+        if came.done:
+            self.progress = self._answered
+            self._times_frames = 0
+            if memory is not None:
+                memory.settle()
+        else:
+            self._come_further()
         if self._standing is not None and self._replay is not None:
             return self._replayed(ledger, self._standing, self._replay, came)
         if len(came.row):
@@ -340,10 +353,12 @@ class Host:
     def _ending(self, ledger: Ledger, body: memoryview) -> list[Event]:
         assert self.spec is not None
         head, final_obs, lapsed = ledger.ending(body)
+        self._come_further()
         self._over(head.slot, lapsed)
         if self._replay is not None:
             self._replay.lose(head.slot)
             return []
+        facts = self._setup.facts.admit(self.index, head.facts, self.spec.seats)
         self._lost_in_a_row = 0
         self.endings.append(
             Ending(
@@ -353,7 +368,7 @@ class Host:
                 np.array(head.reward, np.float32),
                 head.truncated,
                 head.seed,
-                head.facts,
+                facts,
                 final_obs,
                 head.log,
                 out=tuple(head.out),
@@ -364,25 +379,35 @@ class Host:
         self._played = True
         return [Played(self.index)]
 
+    def _come_further(self) -> None:
+        """A part of an answer came that cannot come again and again: rows, or the end of a match."""
+        if self.progress is None:
+            self.progress = self._heard
+
     def _timed(self, ledger: Ledger, body: memoryview) -> list[Event]:
         if self._setup.times_s is None or not ledger.owed:
             raise ProtocolError("TIMES came although nobody asked for it, or all ACTIONS were answered")
+        self._times_frames += 1
+        if self._times_frames > limits.TIMES_FRAMES:
+            raise ProtocolError(f"more than {limits.TIMES_FRAMES} TIMES frames came in one answer")
         times = decode_times(body)
         stages = {f"{HOSTS}/{name}": durations for name, durations in times.stages.items()}
         self.times.add(Times({HOSTS: times.wall_ns}, stages))
         return []
 
     def _error(self, error: ErrorBody) -> list[Event]:
+        message = limits.clipped(error.message, limits.MESSAGE_CHARS)
         if error.kind == "configuration":
-            raise HostRefused(error.message)
-        reason = f"host: {error.message.splitlines()[0] if error.message else 'no reason given'}"[:REASON_CHARS]
+            raise HostRefused(message)
+        reason = reason_of(error.message, self.voided)
         if error.kind == "internal":
-            return [Failed(self.index, reason, f"reported {error.message!r}")]
+            return [Failed(self.index, reason, f"reported {message!r}")]
         if self.ledger is None:
             raise ProtocolError("ERROR of kind match before HELLO")
-        if reason not in self.voided and len(self.voided) < REASONS_LOGGED:
+        if reason not in self.voided:
             _LOG.warning("host %d lost a match, %s (log: %s)", self.index, reason, self.log_path)
         number, lapsed = self.ledger.lost(error)
+        self._come_further()
         assert error.slot is not None
         self._over(error.slot, lapsed)
         if self._replay is not None:

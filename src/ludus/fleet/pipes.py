@@ -9,6 +9,10 @@ import time
 
 from ludus.fleet.host import Host
 
+SWEEP_S = 0.05  # how often stderr is read: a host that floods it is held to a pipe full in this time
+
+AWAY_S = 1.0  # a caller that reads nothing for so long may have kept hosts from writing
+
 
 class Pipes:
     """A host stands in `readers` from `watch` to `forget`, and in `writers` until it has taken all it was sent.
@@ -19,6 +23,15 @@ class Pipes:
         self.poll = self._poll.poll
         self.readers: dict[int, Host] = {}
         self.writers: dict[int, Host] = {}
+        self.sweep_s = time.monotonic() + SWEEP_S  # when `sweep` is due
+
+    def wait_ms(self, until_s: float, wake_s: float | None) -> int:
+        """Return the milliseconds to poll for: until the earliest of the two and the next `sweep`; 0 for 0."""
+        if until_s == 0.0:
+            return 0
+        until_s = min(until_s, self.sweep_s)
+        wait_s = (until_s if wake_s is None else min(until_s, wake_s)) - time.monotonic()
+        return max(0, math.ceil(wait_s * 1000))
 
     def watch(self, host: Host) -> None:
         """A host that has been started."""
@@ -51,8 +64,19 @@ class Pipes:
             self._poll.unregister(host.process.read_fd)
 
     def drain(self, end_s: float, read_bytes: int) -> None:
-        """Let hosts that are writing finish, so that they come to read STOP; what they say is not wanted any more."""
+        """Let hosts that are writing finish, so that they come to read STOP; their frames are not wanted any more."""
         while self.readers and (wait_s := end_s - time.monotonic()) > 0:
-            for fd, _ in self.poll(math.ceil(wait_s * 1000)):
+            for fd, _ in self.poll(math.ceil(min(wait_s, SWEEP_S) * 1000)):
                 if not os.read(fd, read_bytes):
                     self.forget(self.readers[fd])
+            self.sweep(time.monotonic())
+
+    def sweep(self, now_s: float) -> bool:
+        """Move what the hosts wrote to stderr into their logs. Returns whether nobody did so for so long that hosts may
+        have waited for it."""
+        for host in self.readers.values():
+            if host.process is not None:
+                host.process.log()
+        was_away = now_s - self.sweep_s > AWAY_S
+        self.sweep_s = now_s + SWEEP_S
+        return was_away

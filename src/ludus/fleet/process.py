@@ -1,4 +1,4 @@
-"""One child process and its two pipes. Nothing here waits for the host, except `reap` after a kill."""
+"""One child process and its three pipes. Nothing here waits for the host, except `reap` after a kill."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO
 
-from ludus import scheduling
+from ludus import limits, scheduling
 from ludus.errors import ProtocolError
+from ludus.fleet.hostlog import HostLog
 from ludus.hosting.command import HostCommand
 from ludus.hosting.launch import tied
+from ludus.hosting.stderr import StderrPipe
 from ludus.wire.stream import FrameReader
 
 PIPE_BYTES = 1 << 20  # what Linux grants without privileges; a frame that fits is read in one go
 REAP_S = 5.0
+LAST_READS = 4  # of stderr, after the host has ended; others may still write to it
 
 
 class HostProcess:
@@ -27,21 +29,27 @@ class HostProcess:
     It dies with the thread that made it (PR_SET_PDEATHSIG): make it in a thread that lives as long as the fleet.
     """
 
-    def __init__(self, command: HostCommand, log_path: Path, inherits: Sequence[int] = ()) -> None:
+    def __init__(self, command: HostCommand, log: HostLog, inherits: Sequence[int] = ()) -> None:
         """`inherits`: descriptors that it finds open under the same numbers."""
+        log.open()
         self.name = Path(command.argv[0]).name
-        with _opened(log_path) as log:
+        self._log, self._stderr = log, StderrPipe()
+        try:
             self._process = subprocess.Popen(
                 tied(command.argv),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=log,
+                stderr=self._stderr.write_fd,
                 env={**os.environ, **command.env},
                 cwd=command.cwd,
                 bufsize=0,
                 start_new_session=True,
                 pass_fds=inherits,
             )
+        except BaseException:
+            self._stderr.close()
+            raise
+        self._stderr.handed_over()
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._stdin, self._stdout = self._process.stdin, self._process.stdout
@@ -65,8 +73,8 @@ class HostProcess:
         """Whether `flush` should be called once `write_fd` takes more."""
         return bool(self._unsent)
 
-    def read(self, max_bytes: int) -> tuple[FrameReader, int, bool]:
-        """(reader with the complete frames, bytes that came, whether the stream has ended).
+    def read(self, max_bytes: int) -> tuple[FrameReader, bool]:
+        """(reader with the complete frames, whether the stream has ended).
 
         Stops after about `max_bytes`, so that a host that floods cannot keep the others waiting. Raises ProtocolError
         on bytes that are no frame.
@@ -79,12 +87,31 @@ class HostProcess:
             except BlockingIOError:
                 break
             if count == 0:
-                return self._reader, came, True
+                return self._reader, True
             came += count
             self._reader.filled(count)
             if count < len(space):
                 break  # the pipe is empty
-        return self._reader, came, False
+        return self._reader, False
+
+    @property
+    def clogged(self) -> bool:
+        """Whether the host has left more unread than it may: it does not read its stdin."""
+        return len(self._unsent) > limits.UNREAD_BYTES
+
+    @property
+    def last_line(self) -> str:
+        """The last line that was taken from its stderr."""
+        return self._stderr.last_line
+
+    def log(self) -> bool:
+        """Move what the host wrote to stderr into its log, at most one pipe full; says whether there was anything.
+
+        A host that writes more than that between two calls waits for the next.
+        """
+        data = self._stderr.read()
+        self._log.write(data)
+        return bool(data)
 
     def write(self, data: bytes) -> None:
         """Send now what the pipe takes and keep the rest. A host that is gone is noticed by `read`."""
@@ -123,6 +150,10 @@ class HostProcess:
                 self._fate = _in_words(self._process.wait(REAP_S))
             except subprocess.TimeoutExpired:
                 self._fate = "could not be killed"
+            for _ in range(LAST_READS):
+                if not self.log():
+                    break
+            self._stderr.close()
         return self._fate
 
     def half_frame(self) -> str:
@@ -132,15 +163,6 @@ class HostProcess:
         except ProtocolError as error:
             return str(error)
         return ""
-
-
-def _opened(log_path: Path) -> BinaryIO:
-    """The log to append to; none where it cannot be opened: on a full disk a host is worth more than its log."""
-    try:
-        log_path.parent.mkdir(parents=True, exist_ok=True)
-        return log_path.open("ab")
-    except OSError:
-        return Path(os.devnull).open("ab")
 
 
 def _in_words(status: int) -> str:

@@ -83,6 +83,12 @@ class FleetStanding:
     hosts: tuple[HostStanding, ...]
 
 
+def nothing_runs(spec: GameSpec, slots: int, incarnation: int, endings: tuple[Ending, ...]) -> HostStanding:
+    """The standing of a host without a process."""
+    number, count = np.full(slots, NONE, np.int64), np.zeros(slots * spec.seats, np.int32)
+    return HostStanding(incarnation, 0, number, count, np.empty(0, np.int32), nothing_came(spec), endings)
+
+
 class EndingNote(Struct, frozen=True):
     match: int
     row: int  # the first of its rows

@@ -3,7 +3,7 @@
       Tick, back-off over           Greeted                 Finished
 RESTING ───────────────► STARTING ─────────► PLAYING ─────────────────► FINISHED (it may go, nobody misses it)
    ▲                        │ Failed, or       │ Failed, or                  │
-   ├────────────────────────┴─ no HELLO in time┴─ silent too long while it owed something
+   ├────────────────────────┴─ no HELLO in time┴─ came no further for too long while it owed an answer
    │                                           └─ Strayed, which is no failure: again at once
    └── Assigned: it takes over what a host that was given up has left ─────────┘
                  after `failures_in_a_row` failures without a played match between them: GIVEN_UP
@@ -11,12 +11,16 @@ RESTING ───────────────► STARTING ────�
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import Enum, auto
 
 from ludus.config.schema import FleetConfig
 from ludus.hosting.restarts import Restarts
 
+ANSWER_DEADLINES = 10  # reply deadlines in which an answer must be complete
+EXCUSE_S = 5.0  # for a host that could not write while nobody read
+REFUSED = "refused"  # the reason of a host that refuses what it, or another, has played before
 STRAYED = "strayed"  # the reason of matches that a replay did not bring back
 
 
@@ -29,14 +33,21 @@ class Greeted:
 
 @dataclass(frozen=True, slots=True)
 class Owing:
-    """The host was sent actions: from now on it must not be silent for longer than the reply deadline."""
+    """The host was sent actions: from now on it must come further within the reply deadline."""
 
     host: int
 
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """Bytes came."""
+    """Rows or the end of a match came, as a part of an answer. Other bytes and frames are no event."""
+
+    host: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """An answer was completed, and the host owes others."""
 
     host: int
 
@@ -88,11 +99,16 @@ class Assigned:
 
 
 @dataclass(frozen=True, slots=True)
+class Returned:
+    """Nobody read from the hosts for a while: one whose pipe was full could not come further. Tell it before Tick."""
+
+
+@dataclass(frozen=True, slots=True)
 class Tick:
     """Time has passed."""
 
 
-Event = Greeted | Owing | Heard | Settled | Strayed | Played | Failed | Finished | Assigned | Tick
+Event = Greeted | Owing | Heard | Answered | Settled | Strayed | Played | Failed | Finished | Assigned | Returned | Tick
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +143,8 @@ class _State:
     restarts: Restarts
     phase: Phase = Phase.RESTING
     due_s: float | None = 0.0  # when the phase, or the wait for an answer, has lasted too long
+    answer_due_s: float = math.inf  # when an answer must be complete, however many parts of it come
+    is_excused: bool = False  # since it last came further
 
 
 class Supervisor:
@@ -140,6 +158,9 @@ class Supervisor:
         """Events of a host that is neither starting nor playing are echoes of its past and change nothing."""
         if isinstance(event, Tick):
             return [instruction for host in range(len(self._states)) for instruction in self._tick(host, now_s)]
+        if isinstance(event, Returned):
+            self._excuse(now_s)
+            return []
         state = self._states[event.host]
         if state.phase is not Phase.PLAYING and state.phase is not Phase.STARTING:
             if isinstance(event, Assigned) and state.phase is Phase.FINISHED:
@@ -149,15 +170,19 @@ class Supervisor:
         match event:
             case Owing():
                 if state.due_s is None:
-                    state.due_s = now_s + self._config.reply_deadline_s
+                    self._expect(state, now_s)
             case Heard():
                 if state.phase is Phase.PLAYING and state.due_s is not None:
-                    state.due_s = now_s + self._config.reply_deadline_s
+                    state.due_s = min(now_s + self._config.reply_deadline_s, state.answer_due_s)
+                    state.is_excused = False
+            case Answered():
+                if state.phase is Phase.PLAYING and state.due_s is not None:
+                    self._expect(state, now_s)
             case Settled():
                 state.due_s = None
             case Greeted():
                 state.phase = Phase.PLAYING
-                state.due_s = now_s + self._config.reply_deadline_s
+                self._expect(state, now_s)
             case Played():
                 state.restarts.recovered()
             case Finished():
@@ -203,13 +228,31 @@ class Supervisor:
         if state.due_s is None or now_s < state.due_s:
             return []
         if state.phase is Phase.RESTING:
-            state.phase = Phase.STARTING
+            state.phase, state.is_excused = Phase.STARTING, False
             state.due_s = now_s + self._config.hello_deadline_s
             return [Start(host, state.restarts.started())]
         if state.phase is Phase.STARTING:
             return [self._fail(host, "hung", f"did not say HELLO within {self._config.hello_deadline_s:g} s", now_s)]
-        silence = f"sent nothing for {self._config.reply_deadline_s:g} s while it owed an answer"
+        reply_s = self._config.reply_deadline_s
+        silence = f"sent no row, ending or completed answer for {reply_s:g} s while it owed an answer"
+        if now_s >= state.answer_due_s:
+            silence = f"completed no answer for {ANSWER_DEADLINES * reply_s:g} s"
         return [self._fail(host, "hung", silence, now_s)]
+
+    def _expect(self, state: _State, now_s: float) -> None:
+        """An answer begins to be waited for."""
+        reply_s = self._config.reply_deadline_s
+        state.due_s, state.answer_due_s, state.is_excused = now_s + reply_s, now_s + ANSWER_DEADLINES * reply_s, False
+
+    def _excuse(self, now_s: float) -> None:
+        """Let hosts that are waited for come further now, once: a caller that is away again and again must not keep a
+        host that hangs."""
+        grace_s = now_s + min(EXCUSE_S, self._config.reply_deadline_s)
+        for state in self._states:
+            if state.is_excused or state.phase not in (Phase.STARTING, Phase.PLAYING):
+                continue
+            if state.due_s is not None and state.due_s < grace_s:
+                state.due_s, state.is_excused = grace_s, True
 
     def _fail(self, host: int, reason: str, detail: str, now_s: float) -> Stop:
         state = self._states[host]

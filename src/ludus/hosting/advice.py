@@ -46,15 +46,15 @@ _BY_PATTERN = [
         Advice("Rule 9", "Ask only seats that can choose; where one must pass, make passing an action.", "masks"),
     ),
     (
-        r"not finite|float32 cannot hold",
-        Advice("Rule 9", "Look for a division by zero or a NaN before it is sent.", "numbers"),
+        r"not finite|expected a finite number",
+        Advice("Rule 9", "Look for a division by zero or a NaN before it is sent; scale large rewards.", "numbers"),
     ),
     (
         r"is not what it should be",
         Advice("Frames", "The JSON of this frame lacks a field, or one has another type; NaN is no JSON."),
     ),
     (
-        r"before HELLO|first frame is|HELLO",
+        r"before HELLO|first frame is|HELLO|layout\.teams|has dtype|table '",
         Advice(
             "HELLO", "Answer CONFIGURE with one HELLO frame, then with ARRIVALS; compare its fields with the table."
         ),
@@ -102,10 +102,14 @@ _BY_PATTERN = [
     (r"expected a failure", Advice("Rule 9", "Send ERROR of kind internal and exit with a status of 1 or more.")),
     (r"stages sum|buckets|told", Advice("TIMES", "Use one lap clock: every stage's time is since the lap before.")),
     (
-        r"sent nothing|read nothing",
+        r"sent nothing|read nothing|did not complete",
         Advice(
             "Rule 2", "Read stdin and flush stdout after every answer; is something waiting for more than it needs?"
         ),
+    ),
+    (
+        r"it sent [A-Z]+, expected",
+        Advice("Frames", "Send only kinds that come from a host, TIMES only if it is asked for."),
     ),
     (r"matches in a row", Advice("ERROR", "Every match is lost; the host's own words say why.")),
     (

@@ -10,6 +10,7 @@ import traceback
 from contextlib import suppress
 from typing import cast
 
+from ludus import limits
 from ludus.errors import ConfigError, ProtocolError
 from ludus.hosting.inturn import MatchesInTurn
 from ludus.hosting.match import AsyncMatch, HostedGame, MakeGame, Match
@@ -42,7 +43,7 @@ def _serve(make: MakeGame, channel: Channel, departure: _Departure) -> int:
         departure.status = 1
         message = str(error) if isinstance(error, ProtocolError) else f"{type(error).__name__}: {error}"
         with suppress(BrokenPipeError):
-            channel.send(encode_error(ErrorBody(message, "internal")))
+            channel.send(encode_error(ErrorBody(message[: limits.MESSAGE_CHARS], "internal")))
         return 1
     finally:
         departure.begin()
@@ -59,7 +60,7 @@ def _converse(make: MakeGame, channel: Channel, departure: _Departure) -> int:
         game = make(configure.options)
         rows_at_most(game.spec)
     except ConfigError as error:
-        channel.send(encode_error(ErrorBody(str(error), "configuration")))
+        channel.send(encode_error(ErrorBody(str(error)[: limits.MESSAGE_CHARS], "configuration")))
         departure.status = 2
         return 2
     channel.send(encode_hello(game.spec, game.facts))

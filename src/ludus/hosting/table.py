@@ -14,6 +14,7 @@ from itertools import chain, count
 import numpy as np
 from numpy.typing import NDArray
 
+from ludus import limits
 from ludus.errors import ConfigError, ProtocolError
 from ludus.hosting.clock import StageClock
 from ludus.hosting.match import HostedGame, Turn
@@ -163,7 +164,7 @@ class Table:
             slot.index,
             slot.number,
             score,
-            (slot.earned + turn.reward).tolist(),
+            self._check.earned(slot.earned + turn.reward),
             turn.truncated,
             slot.seed,
             {name: float(value) for name, value in turn.facts.items()},
@@ -175,7 +176,7 @@ class Table:
     def _lose(self, slot: Slot, error: BaseException) -> None:
         traceback.print_exception(error, file=sys.stderr)
         slot.asked.clear()
-        message = f"{type(error).__name__}: {error}"
+        message = f"{type(error).__name__}: {error}"[: limits.MESSAGE_CHARS]
         self._channel.send(encode_error(ErrorBody(message, "match", slot.index, slot.number)))
 
     def _send(

@@ -6,21 +6,26 @@ import os
 import select
 import signal
 import subprocess
-import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from types import TracebackType
+from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ludus import limits
 from ludus.errors import HostRefused, ProtocolError
 from ludus.hosting.command import HostCommand
 from ludus.hosting.launch import tied
+from ludus.hosting.stderr import StderrPipe
+from ludus.limits import clipped
 from ludus.spec import GameSpec
+from ludus.wire.facts import FactNames
 from ludus.wire.frames import (
+    UNREADABLE,
     ArrivalsBody,
     Configure,
     EndingHead,
@@ -40,6 +45,7 @@ from ludus.wire.stream import FrameReader
 
 READ_BYTES = 1 << 20
 REAP_S = 5.0
+STDERR_S = 0.05  # how often stderr is read while something else is waited for
 LOST_IN_A_ROW = 4  # matches a slot that a host may lose before a fleet stops it
 
 
@@ -62,8 +68,14 @@ class Talk:
         self.decisions = 0
         self.began_s = time.monotonic()
         self._until_s = self.began_s + 4 * deadline_s
-        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115  closed with the process
-        self._process = _start(command, self._stderr.fileno())
+        self._facts = FactNames()
+        self._stderr = StderrPipe()
+        try:
+            self._process = _start(command, self._stderr.write_fd)
+        except BaseException:
+            self._stderr.close()
+            raise
+        self._stderr.handed_over()
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._stdin, self._stdout = self._process.stdin, self._process.stdout
@@ -71,11 +83,11 @@ class Talk:
         try:
             self.write(encode_configure(configure))
             self.spec = self._hello()
+            self.greeted_s = time.monotonic() - self.began_s
+            self._ledger = Ledger(self.spec, configure.matches, configure.schedule, configure.resume)
         except BaseException:
             self.close()
             raise
-        self.greeted_s = time.monotonic() - self.began_s
-        self._ledger = Ledger(self.spec, configure.matches, configure.schedule, configure.resume)
 
     def play(self, decisions: int | None, at_once: int | None = None, within_s: float | None = None) -> None:
         """Until that many decisions were answered (None: until nobody asks) or the time is over, at most `at_once` rows
@@ -114,7 +126,7 @@ class Talk:
         """Empty when nothing comes for so long, else what came."""
         for kind, _ in self._reader:
             return kind.name
-        if not select.select([self._stdout], [], [], seconds)[0]:
+        if not self._ready(time.monotonic() + seconds):
             return ""
         data = os.read(self._stdout.fileno(), READ_BYTES)
         return f"{len(data)} bytes" if data else ""
@@ -122,7 +134,7 @@ class Talk:
     def write(self, data: bytes) -> None:
         rest, end_s = memoryview(data), time.monotonic() + self._deadline_s
         while rest:
-            if not select.select([], [self._stdin], [], max(0.0, end_s - time.monotonic()))[1]:
+            if not self._ready(end_s, self._stdin):
                 raise ProtocolError(f"it read nothing from its stdin for {self._deadline_s:g} s")
             try:
                 rest = rest[os.write(self._stdin.fileno(), rest) :]
@@ -141,9 +153,8 @@ class Talk:
             status = self._process.poll()
             if status is not None:
                 return status
-            if select.select([self._stdout], [], [], 0.01)[0] and not os.read(self._stdout.fileno(), READ_BYTES):
-                with suppress(subprocess.TimeoutExpired):
-                    return self._process.wait(max(0.0, end_s - time.monotonic()))
+            if self._ready(time.monotonic() + 0.01) and not os.read(self._stdout.fileno(), READ_BYTES):
+                return self._wait(end_s)
         raise ProtocolError(f"it was still there after {self._deadline_s:g} s")
 
     def close(self) -> None:
@@ -151,8 +162,9 @@ class Talk:
             os.killpg(self._process.pid, signal.SIGKILL)
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(REAP_S)
-        for pipe in (self._stdin, self._stdout, self._stderr):
-            pipe.close()
+        self._stdin.close()
+        self._stdout.close()
+        self._stderr.close()
 
     def __enter__(self) -> Talk:
         return self
@@ -168,18 +180,25 @@ class Talk:
             self._refused(decode_error(body))
         if kind is not Kind.HELLO:
             raise ProtocolError(f"its first frame is {kind.name}, expected HELLO")
-        return decode_hello(body).spec()
+        with _readable(kind):
+            return decode_hello(body).spec()
 
     def _refused(self, error: ErrorBody) -> None:
+        message = clipped(error.message, limits.MESSAGE_CHARS)
         if error.kind == "configuration":
-            raise HostRefused(error.message)
-        raise ProtocolError(f"it reported an error: {error.message}")
+            raise HostRefused(message)
+        raise ProtocolError(f"it reported an error: {message}")
 
     def _take(self, kind: Kind, body: memoryview) -> None:
+        with _readable(kind):
+            self._taken(kind, body)
+
+    def _taken(self, kind: Kind, body: memoryview) -> None:
         if kind is Kind.ARRIVALS:
             self._arrived(self._ledger.arrivals(body))
         elif kind is Kind.ENDING:
             head, final_obs, lapsed = self._ledger.ending(body)
+            self._facts.admit(0, head.facts, self.spec.seats)
             self.endings.append(head)
             self._lost_in_a_row = 0
             self.record[head.number].append(repr((head.score, head.reward, head.truncated, head.seed)).encode())
@@ -194,7 +213,9 @@ class Talk:
             self.lost.append(number)
             self._lost_in_a_row += 1
             if self._lost_in_a_row > LOST_IN_A_ROW * self._configure.matches:
-                raise ProtocolError(f"it lost {self._lost_in_a_row} matches in a row, the last: {error.message}")
+                raise ProtocolError(
+                    f"it lost {self._lost_in_a_row} matches in a row, the last: {clipped(error.message)}"
+                )
         elif kind is Kind.ERROR:
             self._refused(decode_error(body))
         else:
@@ -230,13 +251,16 @@ class Talk:
         return np.unpackbits(mask, count=self.spec.actions, bitorder="little").astype(np.bool_)
 
     def _frame(self) -> tuple[Kind, memoryview]:
-        end_s = min(time.monotonic() + self._deadline_s, self._until_s)
+        now_s = time.monotonic()
+        end_s = min(now_s + self._deadline_s, self._until_s)
+        if now_s >= self._until_s:
+            raise ProtocolError(f"it did not complete its answers within {4 * self._deadline_s:g} s")
         while True:
             for frame in self._reader:
                 return frame
             if self._broken is not None:
                 raise self._broken
-            if not select.select([self._stdout], [], [], max(0.0, end_s - time.monotonic()))[0]:
+            if not self._ready(end_s):
                 half = " more, within a frame," if self._reader.partial else ""
                 raise ProtocolError(f"it sent nothing{half} for {self._deadline_s:g} s")
             data = os.read(self._stdout.fileno(), READ_BYTES)
@@ -254,9 +278,36 @@ class Talk:
         return f"it {fate}; its last words: {self._last_words()}"
 
     def _last_words(self) -> str:
-        self._stderr.seek(0)
-        lines = self._stderr.read().decode(errors="replace").split("\n")
-        return next((line.strip() for line in reversed(lines) if line.strip()), "none")
+        self._stderr.read()
+        return self._stderr.last_line or "none"
+
+    def _ready(self, end_s: float, writer: IO[bytes] | None = None) -> bool:
+        """Wait until stdout has something to read, or the `writer` takes bytes, or the time is up, which is False. What
+        the host writes to stderr is read meanwhile, as it might wait for that."""
+        readers, writers = ([self._stdout], []) if writer is None else ([], [writer])
+        while True:
+            wait_s = max(0.0, min(end_s - time.monotonic(), STDERR_S))
+            readable, writable, _ = select.select(readers, writers, [], wait_s)
+            self._stderr.read()
+            if readable or writable or time.monotonic() >= end_s:
+                return bool(readable or writable)
+
+    def _wait(self, end_s: float) -> int:
+        """Exit status of a host that has closed its stdout."""
+        while time.monotonic() < end_s:
+            self._stderr.read()
+            with suppress(subprocess.TimeoutExpired):
+                return self._process.wait(min(STDERR_S, max(0.0, end_s - time.monotonic())))
+        raise ProtocolError(f"it was still there after {self._deadline_s:g} s")
+
+
+@contextmanager
+def _readable(kind: Kind) -> Iterator[None]:
+    """Whatever a host sends is a ProtocolError, never the end of the check."""
+    try:
+        yield
+    except UNREADABLE as error:
+        raise ProtocolError(f"{kind.name} could not be read ({type(error).__name__}: {clipped(error)})") from error
 
 
 def _start(command: HostCommand, stderr: int) -> subprocess.Popen[bytes]:

@@ -7,9 +7,12 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from ludus import limits
 from ludus.hosting.match import Turn
 from ludus.spec import GameSpec
 from ludus.wire.ledger import float_ranges
+
+_REWARDS = f"expected finite numbers from -{limits.REWARD:g} to {limits.REWARD:g}: scale the rewards of the game"
 
 
 class BadTurn(ValueError):
@@ -43,11 +46,12 @@ class TurnCheck:
         if len(score) != spec.seats or not all(0.0 <= each <= 1.0 for each in score):
             raise BadTurn(f"score is {turn.score}, expected {spec.seats} of 0 (lost) to 1 (won)")
         self._shaped("reward", turn.reward, (spec.seats,), np.float32)
-        if not np.isfinite(turn.reward).all():
-            raise BadTurn(f"rewards are {turn.reward.tolist()}, expected finite numbers")
         wrong = {name: value for name, value in turn.facts.items() if not math.isfinite(value)}
         if wrong:
             raise BadTurn(f"facts hold {wrong}, expected finite numbers")
+        long = [name for name in turn.facts if not 0 < len(name) <= limits.FACT_CHARS or not name.isprintable()]
+        if long:
+            raise BadTurn(f"a fact is named {long[0][:200]!r}, expected 1 to {limits.FACT_CHARS} printable characters")
         if not self._seats.issuperset(turn.out):
             raise BadTurn(f"seats {turn.out} are out, expected some of 0 to {spec.seats - 1}")
         if turn.truncated:
@@ -56,19 +60,25 @@ class TurnCheck:
                 raise BadTurn(f"the last observation has a value that is not finite in leaf {self._leaf(turn.obs)!r}")
         return score
 
+    def earned(self, reward: NDArray[np.float32]) -> list[float]:
+        """The rewards of all seats at the end of a match. Raises BadTurn."""
+        if not _in_range(reward).all():
+            raise BadTurn(f"rewards are {reward.tolist()}, {_REWARDS}")
+        return [float(each) for each in reward]
+
     def faults(
         self, legal: NDArray[np.bool_], reward: NDArray[np.float32], obs: NDArray[np.uint8]
     ) -> dict[int, BadTurn]:
         """Which of n rows cannot be sent, and why."""
         choosable: NDArray[np.bool_] = np.logical_or.reduce(legal, axis=1)
-        earned, shown = np.isfinite(reward), self._finite(obs)
+        earned, shown = _in_range(reward), self._finite(obs)
         good = choosable & earned & shown
         found = {}
         for index in [] if good.all() else np.flatnonzero(~good).tolist():
             if not choosable[index]:
                 found[index] = BadTurn("a seat must choose and no action is legal")
             elif not earned[index]:
-                found[index] = BadTurn(f"a reward is {reward[index]}, expected a finite number")
+                found[index] = BadTurn(f"a reward is {reward[index]}, {_REWARDS}")
             else:
                 leaf = self._leaf(obs[index : index + 1])
                 found[index] = BadTurn(f"an observation has a value that is not finite in leaf {leaf!r}")
@@ -93,3 +103,7 @@ class TurnCheck:
             if leaf.dtype == "float32" and not np.isfinite(self._spec.obs.leaf(obs, leaf.name)).all():
                 return leaf.name
         raise AssertionError("called for rows with a value that is not finite")
+
+
+def _in_range(reward: NDArray[np.float32]) -> NDArray[np.bool_]:
+    return np.abs(reward) <= limits.REWARD  # False for NaN, too

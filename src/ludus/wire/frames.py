@@ -6,23 +6,25 @@ each body holds and when it may be sent; whether a well-formed frame comes at th
 
 from __future__ import annotations
 
-import math
 import struct
 from collections.abc import Callable, Mapping
 from enum import IntEnum
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
+from ludus import limits
 from ludus.durations import BUCKETS, Durations
 from ludus.errors import ProtocolError
-from ludus.spec import GameSpec, ObsSpec
+from ludus.spec import GameSpec
+from ludus.wire import described
 
 MAGIC = 0x554C  # "LU"
 VERSION = 2
-MAX_BODY = 64 << 20  # bytes
+MAX_BODY = limits.BODY_BYTES
 HEADER = struct.Struct("<HBBI")
 HEADER_BYTES = HEADER.size
 _COUNT = struct.Struct("<IB3x")
@@ -33,6 +35,11 @@ HOST_STAGES = frozenset({"wait", "simulate", "encode", "mask", "send"})  # that 
 _I4, _U4, _F4, _U1 = np.dtype("<i4"), np.dtype("<u4"), np.dtype("<f4"), np.dtype("u1")
 
 Bytes = bytes | bytearray | memoryview
+Number = Annotated[int, Meta(ge=0, le=limits.MATCH_NUMBER)]  # of a match
+Seed = Annotated[int, Meta(ge=0, le=limits.SEED)]
+Place = Annotated[int, Meta(ge=-(2**31), lt=2**31)]  # a slot or a seat; the ledger says which there are
+# what decoding raises for bytes that nobody expected, beside ProtocolError and the errors of msgspec
+UNREADABLE = (ValueError, TypeError, ArithmeticError, LookupError, RecursionError, MemoryError)
 
 
 class Kind(IntEnum):
@@ -44,6 +51,14 @@ class Kind(IntEnum):
     ERROR = 6
     STOP = 7
     TIMES = 8
+
+
+MAX_BODIES = dict.fromkeys(Kind, MAX_BODY) | {
+    Kind.HELLO: limits.HELLO_BYTES,
+    Kind.ENDING: limits.ENDING_BYTES,
+    Kind.ERROR: limits.ERROR_BYTES,
+    Kind.TIMES: limits.TIMES_BYTES,
+}
 
 
 class Resumption(msgspec.Struct, frozen=True):
@@ -88,18 +103,20 @@ class Hello(msgspec.Struct, frozen=True):
     memory: bool = False  # it leaves rows where CONFIGURE's `memory` is
 
     def spec(self) -> GameSpec:
-        """Raises ProtocolError where the numbers make no game."""
+        """Return the game this describes. Raises ProtocolError where it makes no game, or one beyond `limits`."""
         if self.protocol != VERSION:
-            raise ProtocolError(f"host speaks protocol {self.protocol}, this fleet speaks {VERSION}")
-        if self.seats < 1 or self.actions < 1:
-            raise ProtocolError(f"HELLO says {self.seats} seats and {self.actions} actions; both must be at least 1")
-        leaves = {name: (dtype, tuple(shape)) for name, dtype, shape in self.obs}
-        if len(leaves) != len(self.obs):
-            raise ProtocolError("HELLO names an observation leaf twice")
-        if any(size < 0 for _, shape in leaves.values() for size in shape):
-            raise ProtocolError("HELLO gives an observation leaf a negative size")
-        tables = {name: _table(name, table) for name, table in self.tables.items()}
-        return GameSpec(self.name, self.seats, self.actions, ObsSpec.pack(leaves), self.schema, self.layout, tables)
+            raise ProtocolError(f"host speaks protocol {limits.clipped(self.protocol)}, this fleet speaks {VERSION}")
+        described.check_numbers(self.seats, self.actions, self.schema)
+        described.check_name("its game", self.name)
+        described.check_depth("layout", self.layout)
+        described.check_depth("facts", self.facts)
+        if len(self.tables) > limits.TABLES:
+            raise ProtocolError(f"HELLO has {len(self.tables):,} tables, allowed are {limits.TABLES}")
+        obs = described.packed(self.obs)
+        tables = {name: described.table(name, table.shape, table.data) for name, table in self.tables.items()}
+        spec = GameSpec(self.name, self.seats, self.actions, obs, self.schema, self.layout, tables)
+        assert spec.teams  # raises ProtocolError for teams that make no sense
+        return spec
 
 
 class ArrivalsBody(NamedTuple):
@@ -117,15 +134,15 @@ class ArrivalsBody(NamedTuple):
 class EndingHead(msgspec.Struct, frozen=True):
     """The JSON part of an ENDING."""
 
-    slot: int
-    number: int
+    slot: Place
+    number: Number
     score: list[float]
     reward: list[float]
     truncated: bool
-    seed: int
+    seed: Seed
     facts: dict[str, float] = {}
-    log: str = ""
-    out: list[int] = []  # of a truncated match: seats for which it had ended before
+    log: Annotated[str, Meta(max_length=limits.LOG_CHARS)] = ""
+    out: list[Place] = []  # of a truncated match: seats for which it had ended before
 
 
 _ENDINGS = msgspec.json.Decoder(EndingHead)  # they come often enough to be made ready for
@@ -134,8 +151,8 @@ _ENDINGS = msgspec.json.Decoder(EndingHead)  # they come often enough to be made
 class ErrorBody(msgspec.Struct, frozen=True):
     message: str
     kind: Literal["configuration", "match", "internal"]
-    slot: int | None = None  # where a match was lost
-    number: int | None = None  # of that match
+    slot: Place | None = None  # where a match was lost
+    number: Number | None = None  # of that match
     again: bool = False  # it is in the schedule, and its host will open it once more
 
 
@@ -298,15 +315,18 @@ def encode_times(times: TimesBody) -> bytes:
 def decode_times(body: Bytes) -> TimesBody:
     times = _json(body, TimesBody, "TIMES")
     if not times.stages.keys() <= HOST_STAGES:
-        unknown = min(times.stages.keys() - HOST_STAGES)
+        unknown = limits.clipped(min(times.stages.keys() - HOST_STAGES))
         raise ProtocolError(f"TIMES has a stage {unknown!r}, known are {', '.join(sorted(HOST_STAGES))}")
     for name, found in times.stages.items():
         if not all(0 <= bucket < BUCKETS for bucket in found.buckets):
             raise ProtocolError(f"TIMES: {name} has a bucket out of 0 to {BUCKETS - 1}")
-        if not all(0 <= number < math.inf for number in (found.total_ns, found.passes, *found.buckets.values())):
-            raise ProtocolError(f"TIMES: {name} has a number that is negative or not finite")
-    if not 0 < times.wall_ns < math.inf:
-        raise ProtocolError(f"TIMES is of {times.wall_ns:g} ns, expected more than none")
+        numbers = (found.total_ns, found.passes, *found.buckets.values())
+        if not all(0 <= number <= limits.TIMES_NS for number in numbers):
+            raise ProtocolError(
+                f"TIMES: {name} has a number that is negative or not finite, or above {limits.TIMES_NS:g}"
+            )
+    if not 0 < times.wall_ns <= limits.TIMES_NS:
+        raise ProtocolError(f"TIMES is of {times.wall_ns:g} ns, expected more than none, at most {limits.TIMES_NS:g}")
     return times
 
 
@@ -320,25 +340,15 @@ T = TypeVar("T")
 def _json(body: Bytes, kind: type[T] | msgspec.json.Decoder[T], name: str) -> T:
     try:
         return kind.decode(body) if isinstance(kind, msgspec.json.Decoder) else msgspec.json.decode(body, type=kind)
-    except msgspec.DecodeError as error:
-        raise ProtocolError(f"{name} is not what it should be: {error}") from error
-
-
-def _table(name: str, table: Table) -> NDArray[np.float32]:
-    values = np.frombuffer(table.data[: len(table.data) // 4 * 4], _F4)
-    try:
-        shaped = values.reshape(table.shape)
-    except ValueError as error:
-        raise ProtocolError(f"table {name!r} has {len(table.data)} bytes, expected shape {table.shape}") from error
-    if not np.isfinite(shaped).all():
-        raise ProtocolError(f"table {name!r} has values that are not finite")
-    return shaped
+    except (msgspec.MsgspecError, *UNREADABLE) as error:
+        why = "it is nested too deep" if isinstance(error, RecursionError) else limits.clipped(error)
+        raise ProtocolError(f"{name} is not what it should be: {why}") from error
 
 
 def _frame(kind: Kind, *parts: bytes) -> bytes:
     size = sum(map(len, parts))
-    if size > MAX_BODY:
-        raise ProtocolError(f"{kind.name} frame would have {size} bytes, allowed are {MAX_BODY}")
+    if size > MAX_BODIES[kind]:
+        raise ProtocolError(f"{kind.name} frame would have {size} bytes, allowed are {MAX_BODIES[kind]}")
     return b"".join((HEADER.pack(MAGIC, VERSION, kind, size), *parts))
 
 

@@ -16,17 +16,28 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ludus import limits
 from ludus.errors import ProtocolError
+from ludus.limits import clipped
 from ludus.spec import GameSpec, ObsSpec
+from ludus.wire.described import check_size
 from ludus.wire.frames import ArrivalsBody, Bytes, EndingHead, ErrorBody, Resumption, decode_arrivals, decode_ending
 
 _NONE = -1
 _NO_MATCH = 2**32 - 1  # of the type that numbers come in; no host gets that far
-_LARGEST = float(np.finfo(np.float32).max)
+_NO_MATCH_BYTES = _NO_MATCH.to_bytes(4, "little")
+
+
+# highest bytes of a float32 (the sign and most of its exponent) of which every number is within the limit
+_SMALL = bytes(byte for byte in range(256) if byte % 128 < np.float32(limits.REWARD).view(np.uint32) >> 24)
+_REWARDS = f"expected a finite number from -{limits.REWARD:g} to {limits.REWARD:g}: scale the rewards of the game"
 
 
 class Ledger:
-    """Begins when HELLO has come: the host owes its opening arrivals."""
+    """Begins when HELLO has come: the host owes its opening arrivals.
+
+    Raises ProtocolError where the rows of so many matches would take more memory than one host may (`limits`).
+    """
 
     def __init__(
         self,
@@ -35,6 +46,7 @@ class Ledger:
         schedule: Sequence[tuple[int, int]] | None = None,
         resume: Resumption | None = None,
     ) -> None:
+        check_size(spec, matches)
         self._spec = spec
         self._seats = spec.seats
         bits = np.packbits(np.ones(spec.actions, np.bool_), bitorder="little")
@@ -108,13 +120,15 @@ class Ledger:
             raise ProtocolError(f"ENDING of match {head.number} in slot {head.slot}, where {runs}")
         for score in head.score:
             if not 0.0 <= score <= 1.0:
-                raise ProtocolError(f"ENDING of match {head.number} has scores {head.score}, expected 0 to 1")
+                raise ProtocolError(f"ENDING of match {head.number} has scores {clipped(head.score)}, expected 0 to 1")
         for reward in head.reward:
-            if not abs(reward) <= _LARGEST:
-                raise ProtocolError(f"ENDING of match {head.number} has rewards {head.reward} that float32 cannot hold")
+            if not abs(reward) <= limits.REWARD:
+                raise ProtocolError(f"ENDING of match {head.number} has a reward of {reward:g}, {_REWARDS}")
+        if len(head.out) > self._seats:
+            raise ProtocolError(f"ENDING of match {head.number} has {len(head.out)} seats out of {self._seats}")
         for seat in head.out:
             if not 0 <= seat < self._seats:
-                seats = f"seats {head.out} out, expected 0 to {self._seats - 1}"
+                seats = f"seats {clipped(head.out)} out, expected 0 to {self._seats - 1}"
                 raise ProtocolError(f"ENDING of match {head.number} has {seats}")
         if final_obs is not None:
             self._check_floats(final_obs, "the final observation")
@@ -164,6 +178,8 @@ class Ledger:
             raise ProtocolError("a row is twice in one ARRIVALS frame, or arrived again before it was answered")
         self.waiting = waiting
         opens = came.opens.tobytes()
+        if _NO_MATCH_BYTES in match.tobytes() and (match == _NO_MATCH).any():
+            raise ProtocolError(f"ARRIVALS has match {_NO_MATCH}, expected 0 to {limits.MATCH_NUMBER}")
         if first.tobytes() != opens:
             wrong = first != came.opens
             raise ProtocolError(
@@ -223,10 +239,16 @@ class Ledger:
             choosable = np.bitwise_or.reduce(choosable, axis=1)
         if 0 in choosable.astype(np.bool_).tobytes():
             raise ProtocolError(f"row {came.row[choosable.ravel() == 0][0]} has an empty mask")
-        if 0 in np.isfinite(came.reward).tobytes():
-            raise ProtocolError(f"row {came.row[~np.isfinite(came.reward)][0]} has a reward that is not finite")
+        if came.reward.tobytes()[3::4].translate(None, _SMALL):
+            self._check_rewards(came)
         if self._floats:
             self._check_floats(came.obs, "an observation")
+
+    def _check_rewards(self, came: ArrivalsBody) -> None:
+        is_wrong = ~(np.abs(came.reward) <= limits.REWARD)
+        if is_wrong.any():
+            at = int(is_wrong.argmax())
+            raise ProtocolError(f"row {came.row[at]} has a reward of {came.reward[at]:g}, {_REWARDS}")
 
     def _check_floats(self, obs: NDArray[np.uint8], what: str) -> None:
         for start, stop in self._floats:

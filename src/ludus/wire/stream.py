@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 
 import numpy as np
 
+from ludus import limits
 from ludus.errors import ProtocolError
-from ludus.wire.frames import HEADER, HEADER_BYTES, MAGIC, MAX_BODY, VERSION, Bytes, Kind
+from ludus.wire.frames import HEADER, HEADER_BYTES, MAGIC, MAX_BODIES, VERSION, Bytes, Kind
 
 CHUNK_BYTES, CHUNK_BYTES_MOST = 1 << 16, 2 << 20  # taken from a stream at once: twice its largest frame, within these
 _NAMES = {int(kind): kind for kind in Kind}
@@ -21,15 +23,14 @@ class FrameReader:
     Bytes are taken in large chunks, so that one read brings all that a host has written, and not copied.
     """
 
-    def __init__(self, max_body: int = MAX_BODY) -> None:
-        self._max_body = max_body
+    def __init__(self) -> None:
         self._chunk = memoryview(b"")
         self._start = 0  # of the current frame, in the chunk
         self._end = 0  # of what has come
         self._kind: Kind | None = None  # of the current frame; None: its header is incomplete
         self._size = HEADER_BYTES  # of the current frame, as far as it is known
         self._usual = CHUNK_BYTES
-        self._frames: list[tuple[Kind, memoryview]] = []
+        self._frames: deque[tuple[Kind, memoryview]] = deque()
 
     @property
     def partial(self) -> bool:
@@ -71,7 +72,7 @@ class FrameReader:
     def __iter__(self) -> Iterator[tuple[Kind, memoryview]]:
         """Complete frames, oldest first; each comes out once."""
         while self._frames:
-            yield self._frames.pop(0)
+            yield self._frames.popleft()
 
     def close(self) -> None:
         """The stream has ended. Raises ProtocolError when it did so within a frame."""
@@ -102,8 +103,11 @@ class FrameReader:
             raise ProtocolError(f"frame has version {version}, expected {VERSION}")
         if kind not in _NAMES:
             raise ProtocolError(f"frame has unknown kind {kind}")
-        if size > self._max_body:
-            raise ProtocolError(f"{_NAMES[kind].name} frame announces {size} bytes, allowed are {self._max_body}")
+        if size > MAX_BODIES[_NAMES[kind]]:
+            allowed = MAX_BODIES[_NAMES[kind]]
+            raise ProtocolError(f"{_NAMES[kind].name} frame announces {size} bytes, allowed are {allowed}")
+        if len(self._frames) >= limits.FRAMES_UNREAD:
+            raise ProtocolError(f"more than {limits.FRAMES_UNREAD:,} frames came at once")
         self._kind, self._size = _NAMES[kind], HEADER_BYTES + size
         if 2 * size > self._usual:
             self._usual = min(2 * size, CHUNK_BYTES_MOST)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from ludus.config.schema import FleetConfig
 from ludus.fleet.supervisor import (
+    Answered,
     Assigned,
     Event,
     Failed,
@@ -17,6 +18,7 @@ from ludus.fleet.supervisor import (
     Owing,
     Phase,
     Played,
+    Returned,
     Settled,
     Start,
     Stop,
@@ -81,7 +83,9 @@ def test_silence_counts_from_the_oldest_unanswered_actions() -> None:
     supervisor.on(Owing(0), 100.0)
     supervisor.on(Owing(0), 120.0)
     assert supervisor.wake_s == 130.0
-    assert supervisor.on(Tick(), 130.0) == [Stop(0, "hung", "sent nothing for 30 s while it owed an answer", 1.0)]
+    assert supervisor.on(Tick(), 130.0) == [
+        Stop(0, "hung", "sent no row, ending or completed answer for 30 s while it owed an answer", 1.0)
+    ]
 
 
 def test_host_that_is_heard_has_its_full_time_again() -> None:
@@ -92,6 +96,53 @@ def test_host_that_is_heard_has_its_full_time_again() -> None:
     supervisor.on(Settled(0), 126.0)
     supervisor.on(Heard(0), 127.0)
     assert supervisor.wake_s is None
+
+
+def test_host_that_completes_an_answer_has_its_full_time_again() -> None:
+    supervisor = playing()
+    supervisor.on(Owing(0), 100.0)
+    supervisor.on(Answered(0), 125.0)
+    assert supervisor.wake_s == 155.0
+
+
+def test_parts_of_an_answer_extend_it_up_to_a_limit() -> None:
+    supervisor = playing()
+    supervisor.on(Owing(0), 100.0)
+    for now_s in range(120, 400, 20):
+        supervisor.on(Heard(0), float(now_s))
+        assert supervisor.on(Tick(), float(now_s)) == []
+    assert supervisor.wake_s == 400.0
+    assert supervisor.on(Tick(), 400.0) == [Stop(0, "hung", "completed no answer for 300 s", 1.0)]
+
+
+def test_host_that_completes_answers_now_and_then_may_owe_one_for_ever() -> None:
+    supervisor = playing()
+    supervisor.on(Owing(0), 100.0)
+    for now_s in range(120, 4000, 20):
+        supervisor.on(Answered(0), float(now_s))
+        assert supervisor.on(Tick(), float(now_s)) == []
+
+
+@pytest.mark.parametrize("greeted", [True, False])
+def test_host_is_excused_once_when_nobody_read_what_it_wrote(greeted: bool) -> None:
+    supervisor = playing() if greeted else Supervisor(CONFIG, 1)
+    supervisor.on(Owing(0) if greeted else Tick(), 0.0)
+    supervisor.on(Returned(), 100.0)
+    assert supervisor.on(Tick(), 100.0) == []
+    assert supervisor.wake_s == 105.0
+    supervisor.on(Returned(), 105.0)
+    assert [type(instruction) for instruction in supervisor.on(Tick(), 105.0)] == [Stop]
+
+
+def test_excuse_does_not_shorten_the_time_that_is_left_and_comes_anew_with_progress() -> None:
+    supervisor = playing()
+    supervisor.on(Owing(0), 0.0)
+    supervisor.on(Returned(), 2.0)
+    assert supervisor.wake_s == 30.0
+    supervisor.on(Returned(), 40.0)
+    supervisor.on(Heard(0), 41.0)
+    supervisor.on(Returned(), 80.0)
+    assert supervisor.wake_s == 85.0
 
 
 def test_failed_host_starts_again_after_its_back_off() -> None:
@@ -145,7 +196,9 @@ def test_failure_of_one_host_does_not_touch_the_others() -> None:
     supervisor.on(Failed(1, "protocol", "garbage"), 12.0)
     assert [supervisor.phase(host) for host in range(3)] == [Phase.PLAYING, Phase.RESTING, Phase.PLAYING]
     assert supervisor.on(Tick(), 13.0) == [Start(1, 1)]
-    assert supervisor.on(Tick(), 40.0) == [Stop(2, "hung", "sent nothing for 30 s while it owed an answer", 1.0)]
+    assert supervisor.on(Tick(), 40.0) == [
+        Stop(2, "hung", "sent no row, ending or completed answer for 30 s while it owed an answer", 1.0)
+    ]
 
 
 def test_finished_host_may_die() -> None:
@@ -167,7 +220,9 @@ def test_finished_host_with_more_to_play_begins_again_at_once_and_has_not_failed
     assert supervisor.on(Tick(), 1e9) == []
 
 
-@pytest.mark.parametrize("event", [Greeted(0), Heard(0), Owing(0), Settled(0), Played(0), DIED, Finished(0)])
+@pytest.mark.parametrize(
+    "event", [Greeted(0), Heard(0), Answered(0), Returned(), Owing(0), Settled(0), Played(0), DIED, Finished(0)]
+)
 def test_echoes_of_a_stopped_host_change_nothing(event: Event) -> None:
     supervisor = playing()
     supervisor.on(DIED, 10.0)
@@ -177,7 +232,8 @@ def test_echoes_of_a_stopped_host_change_nothing(event: Event) -> None:
 
 EVENTS = st.one_of(
     st.builds(Tick),
-    *(st.builds(kind, st.integers(0, 2)) for kind in (Greeted, Owing, Heard, Settled, Played, Finished)),
+    st.builds(Returned),
+    *(st.builds(kind, st.integers(0, 2)) for kind in (Greeted, Owing, Heard, Answered, Settled, Played, Finished)),
     *(st.builds(kind, st.integers(0, 2), st.just("x")) for kind in (Assigned, Strayed)),
     st.builds(Failed, st.integers(0, 2), st.just("died"), st.just("x")),
 )

@@ -6,6 +6,7 @@ import sys
 from itertools import islice
 
 import pytest
+from tests.playing import SPOILER
 
 from ludus.games.toy.game import command
 from ludus.games.toy.options import ToyOptions
@@ -37,6 +38,34 @@ def test_broken_host_is_told_what_it_did_and_what_to_do(fault: str, rule: str, s
     assert found.advice is not None
     assert found.advice.place == place
     assert f"failed     {found.rule}: {found.seen}" in str(report)
+
+
+@pytest.mark.parametrize(
+    ("fault", "seen"),
+    [
+        ("latin-1", "ERROR is not what it should be: 'utf-8' codec can't decode"),
+        ("nested", "it is nested too deep"),
+        ("large reward", "expected a finite number from -1e+06"),
+        ("fact names", "one more than the 64 names a host may use"),
+        ("hello actions", "1000000000000 actions; allowed are"),
+        ("hello depth", "nested more than 32 levels deep"),
+        ("hello teams", "layout.teams is"),
+        ("times flood", "it sent TIMES, expected ARRIVALS"),
+    ],
+)
+def test_host_that_sends_what_nobody_expects_is_told_so(fault: str, seen: str) -> None:
+    spoiled = HostCommand((sys.executable, SPOILER, fault, "20", "--", *command(ToyOptions()).argv))
+    report = Report(tuple(islice(findings(spoiled, {}, deadline_s=20.0), CONTENTS)))
+    (found,) = troubles(report)
+    assert seen in found.seen
+    assert found.advice is not None
+
+
+def test_host_that_floods_its_stderr_is_checked_like_any_other() -> None:
+    flood = "import os, sys; [os.write(2, b'x' * 1000 + b'\\n') for _ in range(3000)]; sys.exit('out of mana')"
+    trial = Trial(HostCommand((sys.executable, "-c", flood)), {}, 4, 40, 1, 20.0)
+    found = _found("", trial.greets)
+    assert found.seen == "it ended with status 1; its last words: out of mana"
 
 
 def test_a_host_may_lose_matches() -> None:

@@ -237,6 +237,7 @@ class Odd:
         (replace(GOOD, legal=np.zeros((2, 2), np.bool_)), "no action is legal"),
         (replace(GOOD, reward=cast(Any, [0.0, 0.0])), "reward is list, expected an array"),
         (replace(GOOD, reward=NAN), "a reward is nan"),
+        (replace(GOOD, reward=np.full(2, -2e6, np.float32)), "a reward is -2000000.0, expected finite numbers from"),
         (replace(GOOD, obs=_obs(2, float("inf"))), "not finite in leaf 'turn'"),
     ],
 )
@@ -262,6 +263,8 @@ def test_a_turn_that_cannot_be_loses_one_match_and_says_why(
         (replace(OVER, score=(2.0, -1.0)), "score is (2.0, -1.0)"),
         (replace(OVER, reward=NAN), "rewards are [nan, nan]"),
         (replace(OVER, facts={"turns": float("inf")}), "facts hold {'turns': inf}"),
+        (replace(OVER, reward=np.full(2, 1e30, np.float32)), "scale the rewards of the game"),
+        (replace(OVER, facts={"turns\n": 1.0}), "a fact is named 'turns\\n', expected 1 to 64 printable characters"),
         (replace(OVER, facts=cast(Any, {"turns": "two"})), "TypeError"),
         (replace(OVER, truncated=True), "obs is uint8 [0, 8], expected uint8 [2, 8]"),
         (replace(OVER, truncated=True, obs=_obs(2, float("nan"))), "the last observation has a value that is not"),

@@ -85,7 +85,10 @@ def test_whole_match_passes() -> None:
         (came([3], [1], [False]), "row 3 has the wrong `opens`"),
         (came([0], [0], [True]), "row 0 has the wrong `opens`"),
         (came([3], [1], [True], legal=np.zeros((1, 3), np.bool_)), "row 3 has an empty mask"),
-        (came([3], [1], [True], reward=np.array([np.inf], np.float32)), "row 3 has a reward that is not finite"),
+        (
+            came([3], [1], [True], reward=np.array([np.inf], np.float32)),
+            "row 3 has a reward of inf, expected a finite number",
+        ),
         (came([], [], [], done=False), "without rows that is not the last"),
     ],
 )
@@ -125,9 +128,31 @@ def test_integers_may_have_any_bits() -> None:
     assert len(Ledger(SPEC, 2).arrivals(came([0], [0], [True], obs=obs)).row) == 1
 
 
-def test_large_rewards_whose_squares_overflow_are_finite() -> None:
-    reward = np.array([3e38], np.float32)
-    assert Ledger(SPEC, 2).arrivals(came([0], [0], [True], reward=reward)).reward[0] == reward[0]
+@pytest.mark.parametrize("reward", [0.0, -0.0, 1e6, -1e6, 524288.0, 1e-40])
+def test_rewards_within_the_limit_pass(reward: float) -> None:
+    sent = np.array([reward], np.float32)
+    assert Ledger(SPEC, 2).arrivals(came([0], [0], [True], reward=sent)).reward[0] == sent[0]
+
+
+@pytest.mark.parametrize("reward", [1.1e6, -1.1e6, 3e38, 1e30, np.nan, -np.inf])
+def test_reward_beyond_the_limit_is_refused(reward: float) -> None:
+    sent = np.array([0.0, reward], np.float32)
+    with pytest.raises(ProtocolError, match=r"row 1 has a reward of .*expected a finite number from -1e\+06 to 1e\+06"):
+        Ledger(SPEC, 2).arrivals(came([0, 1], [0, 0], [True, True], reward=sent))
+
+
+def test_number_that_stands_for_no_match_is_refused() -> None:
+    with pytest.raises(ProtocolError, match="ARRIVALS has match 4294967295"):
+        Ledger(SPEC, 2).arrivals(came([0], [2**32 - 1], [False]))
+
+
+def test_rows_that_would_take_too_much_memory_are_refused_before_it_is_taken() -> None:
+    huge = GameSpec("g", 4096, 2, SPEC.obs, 1)
+    with pytest.raises(ProtocolError, match="1,024 matches of 4,096 seats 4,194,304 rows, allowed are 1,048,576"):
+        Ledger(huge, 1024)
+    wide = GameSpec("g", 2, 1 << 20, SPEC.obs, 1)
+    with pytest.raises(ProtocolError, match="2,048 MiB, 1,024 MiB are allowed"):
+        Ledger(wide, 1024)
 
 
 def test_host_that_owes_nothing_must_be_silent() -> None:
@@ -143,7 +168,7 @@ def test_host_that_owes_nothing_must_be_silent() -> None:
         (ended(2, 0), "slot 2, expected 0 to 1"),
         (ended(1, 0), "match 0 in slot 1, where match 1 runs"),
         (ended(0, 0, score=[2.0, 0.0]), "scores"),
-        (ended(0, 0, reward=[1e300, 0.0]), "float32 cannot hold"),
+        (ended(0, 0, reward=[1e300, 0.0]), "has a reward of 1e\\+300, expected a finite number from -1e\\+06"),
     ],
 )
 def test_ending_that_cannot_be_is_refused(frame: bytes, message: str) -> None:

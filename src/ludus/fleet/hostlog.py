@@ -1,0 +1,64 @@
+"""The log of one host: its stderr in a file of bounded size, `host-0.log`, with older lines in `host-0.log.1`."""
+
+from __future__ import annotations
+
+import logging
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO
+
+FILE_BYTES = 8 << 20  # of one file: there are two at most
+_LOG = logging.getLogger("ludus.fleet")
+
+
+class HostLog:
+    """Goes on with the file of an earlier process. A full disk costs lines of the log, never the fleet."""
+
+    def __init__(self, path: Path, file_bytes: int = FILE_BYTES) -> None:
+        self.path = path
+        self.dropped = 0  # bytes that are in neither file any more, or could not be written
+        self._older = path.with_name(f"{path.name}.1")
+        self._file_bytes = file_bytes
+        self._file: BinaryIO | None = None
+        self._size = 0
+
+    def open(self) -> None:
+        """Open the file, and make it if it is missing. If that fails, lines are dropped until the next `open`."""
+        if self._file is not None:
+            return
+        with suppress(OSError):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = self.path.open("ab", buffering=0)
+            self._size = os.fstat(self._file.fileno()).st_size
+
+    def write(self, data: bytes) -> None:
+        """Append, and begin a file when this one is full."""
+        while data:
+            if self._size >= self._file_bytes:
+                self._rotate()
+            part, data = data[: self._file_bytes - self._size], data[self._file_bytes - self._size :]
+            try:
+                written = 0 if self._file is None else self._file.write(part)
+            except OSError:
+                written = 0
+            self.dropped += len(part) - written
+            self._size += len(part)
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+        self._file = None
+
+    def _rotate(self) -> None:
+        if self.dropped == 0 and self._older.exists():
+            kept = 2 * self._file_bytes >> 20
+            _LOG.warning("a host writes more to stderr than its log keeps, the last %d MiB (log: %s)", kept, self.path)
+        with suppress(OSError):
+            self.dropped += self._older.stat().st_size
+        self.close()
+        self._size = 0
+        with suppress(OSError):
+            os.replace(self.path, self._older)
+        with suppress(OSError):
+            self._file = self.path.open("wb", buffering=0)
