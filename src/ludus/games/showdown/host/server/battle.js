@@ -85,9 +85,15 @@ class ServedBattle {
 		this.log.push(line);
 		if (line.startsWith('|t:|')) this.told = true;
 		else if (line.startsWith('|sentchoice|')) this.isSent = true;
-		else if (line.startsWith('|turn|')) this.turn = Number(line.slice('|turn|'.length));
+		else if (line.startsWith('|turn|')) this.#count(line.slice('|turn|'.length));
 		else if (line.startsWith('|win|')) this.#end(line.slice('|win|'.length));
 		else if (line === '|tie' || line.startsWith('|tie|')) this.#end('');
+	}
+
+	#count(text) {
+		const turn = Number(text);
+		if (!Number.isSafeInteger(turn)) throw new HostError('match', 'the server counts turns in no numbers', text);
+		this.turn = turn;
 	}
 
 	#end(winner) {

@@ -25,7 +25,7 @@ class RequestReader {
 			// told below
 		}
 		if (!/^p[1-4]$/.test(request?.side?.id) || !Array.isArray(request.side.pokemon) || !Number.isInteger(request.rqid)) {
-			throw new HostError('match', `the server asked in a way that is not understood: ${text.slice(0, 100)}`, text);
+			throw new HostError('match', 'the server asked in a way that is not understood', text);
 		}
 		return request;
 	}
