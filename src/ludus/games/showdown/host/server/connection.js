@@ -7,6 +7,7 @@ const { whatAnswers } = require('./reach.js');
 
 const LONGEST_NAME = 18;
 const NAMES_TRIED = 5;
+const LARGEST_EARLY = 1 << 26; // characters that a server may say before somebody is logged in
 
 /** What a server knows a name by. */
 function userId(name) {
@@ -57,6 +58,7 @@ class Connection {
 		const socket = new this.constructor.Socket(this.url);
 		this.socket = socket;
 		this.isNamed = false;
+		this.earlySize = 0;
 		let timer;
 		try {
 			await new Promise((resolve, reject) => {
@@ -110,6 +112,11 @@ class Connection {
 	#logIn(data, wish, resolve, refuse) {
 		if (typeof data !== 'string' || !/^[|>]/.test(data)) {
 			refuse('it does not speak the Showdown protocol');
+			return;
+		}
+		this.earlySize += data.length;
+		if (this.earlySize > LARGEST_EARLY) {
+			refuse('it says too much before anybody is logged in');
 			return;
 		}
 		const { room, lines } = parseMessage(data);

@@ -24,7 +24,9 @@ class RequestReader {
 		} catch {
 			// told below
 		}
-		if (!/^p[1-4]$/.test(request?.side?.id) || !Array.isArray(request.side.pokemon) || !Number.isInteger(request.rqid)) {
+		const side = request?.side;
+		const isSide = typeof side?.id === 'string' && /^p[1-4]$/.test(side.id) && Array.isArray(side.pokemon);
+		if (!isSide || !Number.isSafeInteger(request.rqid)) {
 			throw new HostError('match', 'the server asked in a way that is not understood', text);
 		}
 		return request;
