@@ -243,6 +243,26 @@ def test_ctrl_c_finishes_what_runs_and_begins_no_more(server: str, tmp_path: Pat
     connected.done.cancel()
 
 
+def test_a_connection_that_is_lost_after_ctrl_c_comes_back_and_the_battle_is_finished(
+    port: int, server: str, tmp_path: Path
+) -> None:
+    other, stop = peer(server, concurrency=1), Stop()
+    connected = Connected(lambda: later(other.send_challenges("Faithful Agent", 2)))
+    with Proxy(port) as proxy:
+
+        def leave() -> None:
+            stop()
+            proxy.cut_after(2_000)
+
+        url = f"ws://127.0.0.1:{proxy.port}/showdown/websocket"
+        options = PlayOptions(server=url, name="Faithful Agent", format=FORMAT)
+        result = play(Acting(leave), options, log_dir=tmp_path, deadline_s=DEADLINE_S, tell=connected, stop=stop)
+    assert connected.done is not None
+    connected.done.cancel()
+    assert (result.total.battles, result.reconnects, result.stopped) == (1, 1, "interrupted")
+    assert not result.voided
+
+
 def test_a_second_ctrl_c_forfeits(server: str, tmp_path: Path) -> None:
     other, stop = peer(server, concurrency=1), Stop()
     connected = Connected(lambda: later(other.send_challenges("Forfeiting Agent", 1)))

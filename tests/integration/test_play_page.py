@@ -34,8 +34,8 @@ CLICK = """(() => {
     return button ? 'clicked' : 'waiting';
 })()"""
 CHALLENGE = """(() => {
-    const formats = document.querySelectorAll('#format option').length;
-    if (document.getElementById('lobby').disabled || formats < 10) return false;
+    const lobby = document.getElementById('lobby'); // not there while the page loads
+    if (!lobby || lobby.disabled || document.querySelectorAll('#format option').length < 10) return false;
     document.getElementById('name').value = 'A person';
     document.getElementById('opponent').value = 'Page Agent';
     document.getElementById('challenge').click();

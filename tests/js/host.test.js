@@ -7,7 +7,8 @@ const os = require('node:os');
 const path = require('node:path');
 const { test } = require('node:test');
 const { HOST, HOSTING, SplitMix, sim } = require('./simulator.js');
-const { FrameReader, KIND, ProtocolError } = require(path.join(HOSTING, 'frames.js'));
+const { actionsOf, decoded } = require('./spoken.js');
+const { FrameReader, ProtocolError } = require(path.join(HOSTING, 'frames.js'));
 const { Host, RUN_TOGETHER } = require(path.join(HOST, 'host.js'));
 const { matchSeed } = require(path.join(HOSTING, 'seeds.js'));
 const { loadTeams, splitTeams } = require(path.join(HOST, 'teams.js'));
@@ -36,33 +37,9 @@ class Driven {
 
 	/** Answer rows with random legal actions, in one frame. */
 	answer(rows) {
-		const n = rows.length;
-		const body = Buffer.alloc(((8 + 4 * n + 7) & ~7) + 4 * n);
-		body.writeUInt32LE(n, 0);
-		for (const [i, { row, legal }] of rows.entries()) {
-			body.writeInt32LE(row, 8 + 4 * i);
-			body.writeInt32LE(legal[this.random.nextBelow(legal.length)], ((8 + 4 * n + 7) & ~7) + 4 * i);
-		}
+		const body = actionsOf(rows, legal => legal[this.random.nextBelow(legal.length)]);
 		this.host.act(body);
 	}
-}
-
-function decoded({ kind, body }, host) {
-	if (kind === KIND.ENDING) return { frame: 'ENDING', ...JSON.parse(body.subarray(8, 8 + body.readUInt32LE(0))) };
-	if (kind !== KIND.ARRIVALS) return { frame: kind === KIND.HELLO ? 'HELLO' : 'ERROR', ...JSON.parse(body) };
-	const n = body.readUInt32LE(0);
-	const up = offset => (offset + 7) & ~7;
-	const matchAt = up(8 + 4 * n);
-	const legalAt = up(up(up(matchAt + 4 * n) + 4 * n) + n);
-	const { maskBytes } = host.setup.actionSet;
-	const rows = Array.from({ length: n }, (_, i) => {
-		const legal = [];
-		for (let action = 0; action < 8 * maskBytes; action++) {
-			if (body[legalAt + i * maskBytes + (action >> 3)] & (1 << (action & 7))) legal.push(action);
-		}
-		return { row: body.readInt32LE(8 + 4 * i), match: body.readUInt32LE(matchAt + 4 * i), legal };
-	});
-	return { frame: 'ARRIVALS', done: body[4] === 1, rows };
 }
 
 const rowsOf = frames => frames.flatMap(frame => frame.rows ?? []);

@@ -8,11 +8,13 @@ const os = require('node:os');
 const path = require('node:path');
 const { mock, test } = require('node:test');
 const { HOST, HOSTING } = require('./simulator.js');
-const { ArrivalStage } = require(path.join(HOSTING, 'frames.js'));
+const { ArrivalStage, HostError } = require(path.join(HOSTING, 'frames.js'));
+const { errorText, messageOf } = require(path.join(HOSTING, 'words.js'));
 const { setUp } = require(path.join(HOST, 'setup.js'));
 const { Connection, userId } = require(path.join(HOST, 'server', 'connection.js'));
 const { Account } = require(path.join(HOST, 'play', 'account.js'));
 const { Guest } = require(path.join(HOST, 'play', 'guest.js'));
+const { Journal } = require(path.join(HOST, 'play', 'journal.js'));
 const { assertion, readPassword } = require(path.join(HOST, 'play', 'login.js'));
 const { GuestMatch } = require(path.join(HOST, 'play', 'match.js'));
 
@@ -396,7 +398,70 @@ test('who leaves begins nothing more, and forfeits only in the end', () => withG
 	assert.deepEqual(account.take(), [`${ROOM}|/forfeit`, `|/leave ${ROOM}`]);
 }));
 
+test('who leaves comes back to a battle that runs', () => withGuest({ matches: 2 }, async given => {
+	const { account, challenge, guest, tick, told } = given;
+	inBattle(given);
+	guest.drain();
+	account.drop('cut');
+	await tick(250);
+	assert.deepEqual(told.events.map(({ event }) => event), ['lost', 'back']);
+	assert.deepEqual(account.take(), [`|/join ${ROOM}`]);
+	account.hear({ room: ROOM, lines: OPENING });
+	challenge('Late');
+	assert.deepEqual(account.take(), ['|/reject late']);
+	guest.close();
+	account.drop('cut');
+	await tick(60_000);
+	assert.equal(account.isOpen, false);
+}));
+
+// -- what it reports
+
+test('a report carries the token, is short and holds no more of a kind than a second needs', () => {
+	let nowMs = 0;
+	const written = [];
+	const journal = new Journal('t0ken', text => written.push(text), () => nowMs);
+	for (let i = 0; i < 1000; i++) journal.tell({ event: 'popup', why: `\n@t0ken {}${'x'.repeat(10_000)}` });
+	journal.tell({ event: 'back' });
+	assert.equal(written.length, 21);
+	assert.equal(written.join('').split('\n').length, 22);
+	assert.ok(written.every(text => text.startsWith('@t0ken {"event":') && text.length < 500));
+	nowMs = 1000;
+	journal.tell({ event: 'popup', why: '' });
+	assert.deepEqual(JSON.parse(written.at(-1).slice('@t0ken '.length)), { event: 'popup', why: '', left_out: 980 });
+});
+
+test('words of others are indented in a log, without what a terminal obeys', () => {
+	const said = '@{"event":"back"}\n@{"event":"back"}\r\u001b[2J';
+	const lines = errorText(new HostError('match', said, said)).split('\n');
+	assert.match(lines[0], /^Error: @/);
+	assert.ok(lines.slice(1).every(line => line === '' || line.startsWith('    ')), lines.join('\n'));
+	assert.ok(lines.includes('    @{"event":"back"}\\u000d\\u001b[2J'));
+	assert.ok(errorText(new HostError('match', 'x'.repeat(10 ** 6), 'y'.repeat(10 ** 6))).length < 50_000);
+	assert.ok(messageOf(new Error('x'.repeat(10 ** 6))).length < 1000);
+});
+
 // -- logging in
+
+test('what a server says together with the name is heard', async () => {
+	const original = Connection.Socket;
+	Connection.Socket = FakeSocket;
+	try {
+		const heard = [];
+		const options = { format: setup.format, password: null, loginServer: '' };
+		const account = new Account('ws://x', { hear: message => heard.push(message), lost() {} }, options);
+		const opened = account.open('Agent', 1000);
+		for (const data of ['|challstr|4|abc', '|updateuser| Agent|1|1|{}\n|popup|hello', '|pm| One| Agent|/challenge x']) {
+			FakeSocket.last.onmessage({ data });
+		}
+		await opened;
+		assert.deepEqual(heard, [
+			{ room: '', lines: ['|popup|hello'] }, { room: '', lines: ['|pm| One| Agent|/challenge x'] },
+		]);
+	} finally {
+		Connection.Socket = original;
+	}
+});
 
 class FakeSocket {
 	constructor() {

@@ -264,7 +264,23 @@ test('an invalid choice is a fault with the server\'s words', () => {
 test('a request that cannot be read is a fault, not the end of the host', () => {
 	const { match, stage } = startedMatch();
 	match.hear(1, ['|request|{"active":'], stage, 0);
-	assert.match(match.fault.message, /the server asked in a way that is not understood: \{"active":/);
+	assert.equal(match.fault.message, 'the server asked in a way that is not understood');
+	assert.equal(match.fault.detail, '{"active":');
+});
+
+test('a battle without an end is a fault before it fills the memory', () => {
+	const { match, stage } = startedMatch();
+	for (let i = 0; i < 20 && !match.fault; i++) match.hear(0, ['|-message|x', `|-hint|${'x'.repeat(10 ** 6)}`], stage, 0);
+	assert.match(match.fault.message, /the server said over \d+ characters in one battle/);
+});
+
+test('a flood before the login and endless lists of formats are cut short', async () => {
+	const { outcome } = await logIn(socket => {
+		for (let i = 0; i < 8; i++) socket.say(`>lobby\n${'x'.repeat(10 ** 7)}`);
+	});
+	assert.match(outcome, /it says too much before anybody is logged in/);
+	const endless = `|formats|,1|S/V|${'x'.repeat(10 ** 7)},e|${'[Gen 1] OU,e|'.repeat(10 ** 5)}`;
+	assert.equal(listedFormats(endless).length, 10_000);
 });
 
 test('a request of another version of the protocol is a fault with what was said', () => {
@@ -272,7 +288,8 @@ test('a request of another version of the protocol is a fault with what was said
 	for (const said of ['{"active":[]}', badSide, '{"side":{"id":"p1","pokemon":[]}}', '7']) {
 		const { match, stage } = startedMatch();
 		match.hear(0, [`|request|${said}`], stage, 0);
-		assert.match(match.fault.message, /not understood: [{7]/);
+		assert.match(match.fault.message, /not understood$/);
+		assert.equal(match.fault.detail, said);
 	}
 });
 

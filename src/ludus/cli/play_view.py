@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from ludus.evaluation.intervals import wilson
-from ludus.evaluation.outsiders import Event, PlayResult, Record
+from ludus.evaluation.outsiders import Event, PlayResult, Record, printable
 from ludus.games.showdown.play_game import PlayOptions
 from ludus.metrics.exporters import text
 
@@ -118,11 +118,6 @@ class View:
 
     def _print(self, words: str) -> None:
         self._console.print(printable(words), highlight=False, soft_wrap=True, markup=False)
-
-
-def printable(words: str) -> str:
-    """Without what a terminal would obey: names and messages are other people's."""
-    return "".join(letter if letter.isprintable() else "?" for letter in words)
 
 
 def sentence(event: Event, options: PlayOptions) -> str:

@@ -11,16 +11,19 @@ import re
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from contextlib import closing, suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from ludus.config.schema import FleetConfig
 from ludus.errors import ConfigError, FleetError, HostRefused
+from ludus.evaluation import journal
 from ludus.evaluation.intervals import wilson
+from ludus.evaluation.journal import Event as Event
+from ludus.evaluation.journal import Journal
 from ludus.fleet.fleet import HostFleet
 from ludus.games.showdown.page import page
 from ludus.games.showdown.play_game import PlayOptions, command
@@ -31,8 +34,8 @@ OWN = 0  # the agent's seat in every match
 POLL_S = 1.0
 NUDGE_S = 20.0  # a host that waits for people says so when it is asked
 FLEET = FleetConfig(hosts=1, reply_deadline_s=3 * NUDGE_S)
-
-Event = Mapping[str, Any]  # Any: what a host tells people, as JSON
+REASONS = 100  # why battles did not begin, told apart; a server may make up any number
+OTHER_REASONS = "other reasons"
 
 
 @dataclass(slots=True)
@@ -112,9 +115,10 @@ def play(
     until_s = None if deadline_s is None else time.monotonic() + deadline_s
     if save_replays is not None:
         _make(save_replays)
+    token, host = journal.new_token(), command(options)
     try:
         with HostFleet(
-            command(options),
+            replace(host, env={**host.env, journal.VARIABLE: token}),
             FLEET,
             options=msgspec.to_builtins(options),
             seed=seed,
@@ -125,8 +129,8 @@ def play(
             refusals_are_final=True,
         ) as fleet:
             table = _Table(fleet, agent(fleet.spec), options.name, save_replays)
-            journal = _Journal(log_dir / "host-0.log")
-            return _play(table, journal, stop or Stop(), until_s, show, tell)
+            with closing(Journal(log_dir / "host-0.log", token)) as events:
+                return _play(table, events, stop or Stop(), until_s, show, tell)
     except HostRefused as refusal:
         raise HostRefused(_reason(refusal)) from None
 
@@ -140,7 +144,7 @@ def _make(folder: Path) -> None:
 
 def _play(
     table: _Table,
-    journal: _Journal,
+    events: Journal,
     stop: Stop,
     until_s: float | None,
     show: Callable[[PlayResult], None] | None,
@@ -149,7 +153,7 @@ def _play(
     result, fleet = table.result, table.fleet
     draining = False
     shown_s = nudged_s = time.monotonic()
-    _report(table, journal, show, tell)
+    _report(table, events, show, tell)
     while not fleet.health.exhausted:
         now_s = time.monotonic()
         if until_s is not None and now_s >= until_s:
@@ -158,7 +162,8 @@ def _play(
         if stop.asked and not draining:
             draining = True
             for pid in fleet.pids:
-                os.kill(pid, signal.SIGTERM)  # a host that plays begins no more battles then
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGTERM)  # a host that plays begins no more battles then
         if stop.asked > 1 or (draining and not result.running):
             result.stopped = "interrupted"
             break
@@ -174,18 +179,18 @@ def _play(
             break
         if now_s - shown_s >= POLL_S or result.stopped:
             shown_s = now_s
-            _report(table, journal, show, tell)
-    _report(table, journal, show, tell)
+            _report(table, events, show, tell)
+    _report(table, events, show, tell)
     return result
 
 
 def _report(
     table: _Table,
-    journal: _Journal,
+    events: Journal,
     show: Callable[[PlayResult], None] | None,
     tell: Callable[[Event], None] | None,
 ) -> None:
-    for event in journal.read():
+    for event in events.read():
         table.note(event)
         if tell is not None:
             tell(event)
@@ -196,7 +201,12 @@ def _report(
 
 def _reason(error: Exception) -> str:
     text = str(error)
-    return text.partition("refused its configuration: ")[2] or text
+    return printable(text.partition("refused its configuration: ")[2] or text)
+
+
+def printable(words: str) -> str:
+    """Without what a terminal would obey: names and messages are other people's."""
+    return "".join(letter if letter.isprintable() else "?" for letter in words)
 
 
 class _Table:
@@ -225,7 +235,9 @@ class _Table:
     def note(self, event: Event) -> None:
         kind = event.get("event")
         if kind == "unplayed":
-            self.result.unplayed[str(event.get("why"))] += 1
+            unplayed, why = self.result.unplayed, str(event.get("why"))
+            known = why in unplayed or len(unplayed) < REASONS
+            unplayed[why if known else OTHER_REASONS] += 1 + int(event.get("left_out", 0))
         elif kind == "back":
             self.result.reconnects += 1
 
@@ -251,33 +263,6 @@ class _Table:
         result.rating = ending.facts.get("rating", result.rating)
         if self._save_replays is not None and not _save(self._save_replays, ending, self._id, opponent, outcome):
             result.unsaved += 1
-
-
-class _Journal:
-    """What a host told people since the last time: the lines of its log that begin with @ and hold JSON."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._at = 0
-
-    def read(self) -> list[Event]:
-        size = self._path.stat().st_size
-        if size == self._at:
-            return []
-        if size < self._at:  # the log was full, and began anew
-            self._at = 0
-        with self._path.open("rb") as log:
-            log.seek(self._at)
-            *lines, rest = log.read().split(b"\n")
-            self._at = log.tell() - len(rest)
-        events: list[Event] = []
-        for line in lines:
-            if line.startswith(b"@"):
-                try:
-                    events.append(msgspec.json.decode(line[1:], type=dict[str, Any]))  # Any: as above
-                except msgspec.MsgspecError:
-                    continue  # a library's own words
-        return events
 
 
 def user_id(name: str) -> str:

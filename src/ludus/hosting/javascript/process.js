@@ -3,6 +3,7 @@
 
 const fs = require('node:fs');
 const { HostError, KIND } = require('./frames.js');
+const { errorText, messageOf } = require('./words.js');
 
 const RETRY_MS = 1; // when a pipe that was set non-blocking is empty or full
 const EXIT = Object.freeze({ done: 0, failed: 1, refused: 2 });
@@ -16,9 +17,9 @@ function takeStdout() {
 /** End the process: with an ERROR frame, if there was an error. */
 function leave(host, error = null) {
 	if (error === null || error.code === 'EPIPE') process.exit(EXIT.done); // EPIPE: the other side has left
-	host.log(`${error.stack}\n`);
+	host.log(errorText(error));
 	const kind = error instanceof HostError ? error.kind : 'internal';
-	host.writer.json(KIND.ERROR, { message: error.message, kind });
+	host.writer.json(KIND.ERROR, { message: messageOf(error), kind });
 	try {
 		writeAll(host.writer.take());
 	} catch {

@@ -4,6 +4,7 @@
 const { SEND, SILENT, StageClock } = require('./clock.js');
 const { ArrivalStage, FrameWriter, HostError, KIND, ProtocolError, decodeActions } = require('./frames.js');
 const { matchSeed } = require('./seeds.js');
+const { errorText, messageOf } = require('./words.js');
 
 const TIMES_AGAIN = 3; // a scheduled match is opened again
 const FAULTS_IN_A_ROW = 20; // matches that fail without one that ends between them, before the host gives up
@@ -71,11 +72,11 @@ class SlotHost {
 
 	reportFault(slot, match) {
 		const error = match.fault;
-		this.log(`match ${match.number} (seed ${match.seed}) failed: ${error.stack}\n${error.detail || ''}\n`);
+		this.log(`match ${match.number} (seed ${match.seed}) failed: ${errorText(error)}`);
 		if (++this.faults > this.faultsAllowed) {
-			throw new HostError('internal', `${this.faults} matches in a row failed, the last one: ${error.message}`);
+			throw new HostError('internal', `${this.faults} matches in a row failed, the last one: ${messageOf(error)}`);
 		}
-		const said = { message: error.message, kind: 'match', slot, number: match.number };
+		const said = { message: messageOf(error), kind: 'match', slot, number: match.number };
 		this.writer.json(KIND.ERROR, this.#queueAgain(match) ? { ...said, again: true } : said);
 	}
 

@@ -53,6 +53,7 @@ class Seated {
 	/** The shaped part of the reward since this seat's previous decision. */
 	earned(seat) {
 		const potential = this.standingOf(seat);
+		if (!Number.isFinite(potential)) throw new HostError('match', 'the state of the battle makes no sense');
 		const change = potential - this.potential[seat];
 		this.potential[seat] = potential;
 		return this.setup.options.reward_shaping * change;

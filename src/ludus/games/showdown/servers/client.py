@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from ludus.errors import ConfigError
 from ludus.games.showdown.servers.ports import LOOPBACK
+from ludus.games.showdown.servers.visitors import why_refused
 
 PAGE = Path(__file__).with_name("client.html")
 PLACE = "SERVER_ADDRESS"
@@ -37,10 +38,11 @@ def page(server: str) -> bytes:
 
 
 def _policy(server: str) -> str:
-    """It may talk to that server and load nothing from anywhere."""
+    """It may talk to that server and load nothing from anywhere; no other page may show it in a frame."""
     parts = urlsplit(server)
     inline = "script-src 'unsafe-inline'; style-src 'unsafe-inline'"
-    return f"default-src 'none'; {inline}; connect-src {parts.scheme}://{parts.netloc}"
+    alone = "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+    return f"default-src 'none'; {inline}; {alone}; connect-src {parts.scheme}://{parts.netloc}"
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -51,12 +53,20 @@ class _Handler(BaseHTTPRequestHandler):
         super().__init__(*rest)  # type: ignore[arg-type]  # what the server passes on
 
     def do_GET(self) -> None:
-        found = urlsplit(self.path).path == "/"
-        body = self._body if found else b"there is one page here: /\n"
-        self.send_response(200 if found else 404)
-        self.send_header("Content-Type", "text/html; charset=utf-8" if found else "text/plain; charset=utf-8")
+        why = why_refused(self.headers.get_all("Host", []), self.headers.get_all("Origin", []))
+        if why:
+            self._answer(403, "text/plain", f"refused: {why}\n".encode())
+        elif urlsplit(self.path).path == "/":
+            self._answer(200, "text/html", self._body)
+        else:
+            self._answer(404, "text/plain", b"there is one page here: /\n")
+
+    def _answer(self, status: int, kind: str, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", f"{kind}; charset=utf-8")
         self.send_header("Content-Length", str(len(body)))
         self.send_header("Content-Security-Policy", self._policy)
+        self.send_header("X-Content-Type-Options", "nosniff")
         self.end_headers()
         self.wfile.write(body)
 

@@ -13,18 +13,22 @@ import json
 from pathlib import Path
 
 CONTROL = Path(__file__).parent / "control.js"
+GUARD = Path(__file__).parent / "guard.js"
 GATHERING = Path(__file__).parent / "gathering.js"
 ENGINE = Path(__file__).parents[1] / "host" / "engine.js"
 OWN = ("config", "logs", "databases")
 CONFIG = """
 exports.bindaddress = '127.0.0.1';
-exports.repl = false;
+exports.backdoor = false; // else operators of the public servers may do anything
+exports.consoleips = []; // else an administrator on this machine may run commands
+exports.repl = false; // else there are sockets that run commands
 exports.watchconfig = false;
 exports.autolockdown = false; // whoever drains it ends it
 exports.subprocesses = {subprocesses};
 exports.wsdeflate = null;
 exports.reportjoins = false;
 Object.assign(exports, require({control}));
+require({guard}).guardServers();
 """
 SPEED_UP = """
 require({gathering}).gatherWrites();
@@ -50,7 +54,7 @@ def lay(package: Path, folder: Path, subprocesses: str = "0", *, stock: bool = T
     for missing in (root / "logs" / "repl", root / "config" / "chat-plugins"):  # the server expects them
         missing.mkdir(exist_ok=True)
     example = (package / "config" / "config-example.js").read_text(encoding="utf-8")
-    ours = CONFIG.format(subprocesses=subprocesses, control=_quoted(CONTROL))
+    ours = CONFIG.format(subprocesses=subprocesses, control=_quoted(CONTROL), guard=_quoted(GUARD))
     if not stock:
         ours += SPEED_UP.format(gathering=_quoted(GATHERING), engine=_quoted(ENGINE), root=_quoted(root.resolve()))
     (root / "config" / "config.js").write_text(example + ours, encoding="utf-8")

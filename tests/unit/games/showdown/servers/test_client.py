@@ -35,6 +35,7 @@ def test_the_page_talks_to_its_server_and_to_nobody_else(url: str) -> None:
     assert client.PLACE not in text
     assert policy.startswith("default-src 'none'")
     assert policy.endswith("connect-src ws://127.0.0.1:8000")
+    assert "frame-ancestors 'none'" in policy
     assert "innerHTML" not in text
 
 
@@ -44,6 +45,23 @@ def test_there_is_one_page_and_no_file(url: str, path: str) -> None:
         urllib.request.urlopen(f"{url}{path}", timeout=10)
     assert refused.value.code == 404
     refused.value.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("Origin", "https://evil.example"), ("Host", "evil.example"), ("Host", "")]
+)
+def test_a_page_of_another_site_gets_nothing(url: str, name: str, value: str) -> None:
+    with pytest.raises(HTTPError) as refused:
+        urllib.request.urlopen(urllib.request.Request(url, headers={name: value}), timeout=10)
+    assert refused.value.code == 403
+    assert SERVER.encode() not in refused.value.read()
+    refused.value.close()
+
+
+@pytest.mark.parametrize(("name", "value"), [("Origin", "http://localhost:8100"), ("Host", "localhost:8100")])
+def test_pages_of_this_machine_may_ask(url: str, name: str, value: str) -> None:
+    with urllib.request.urlopen(urllib.request.Request(url, headers={name: value}), timeout=10) as answer:
+        assert answer.status == 200
 
 
 def test_an_address_that_could_break_out_of_the_page_is_refused() -> None:

@@ -51,12 +51,6 @@ class Account extends Connection {
 	ping() {
 		this.send('', `/cmd userdetails ${this.id}`);
 	}
-
-	/** Give a connection up that says nothing any more, as if it had been lost. */
-	drop(why) {
-		this.close();
-		this.lost(`${this.url}: ${why}`);
-	}
 }
 
 module.exports = { Account };

@@ -52,7 +52,8 @@ class Guest {
 		this.missed = 0; // challenges in a row that came to nothing
 		this.lostMs = null;
 		this.heardMs = Date.now();
-		this.isLeaving = false;
+		this.isDraining = false; // begins no more battles, and finishes those that run
+		this.isClosed = false;
 		this.held = []; // what battles of an earlier process say, until there are matches for them; null afterwards
 		this.unknown = new Unknown(events.tell);
 	}
@@ -82,7 +83,7 @@ class Guest {
 	}
 
 	startNext() {
-		if (!this.isUp || this.starting !== null || this.queue.length === 0 || this.isLeaving || this.held !== null) return;
+		if (!this.isUp || this.starting !== null || this.queue.length === 0 || this.isDraining || this.held !== null) return;
 		const { mode, opponent } = this.wish;
 		let who = opponent;
 		if (mode === 'accept') {
@@ -142,7 +143,7 @@ class Guest {
 			return;
 		}
 		if (!line.startsWith('|pm|')) return;
-		const [, , from, to, said = ''] = line.split('|');
+		const [, , from = '', to = '', said = ''] = line.split('|');
 		if (said.startsWith('/error ') && this.starting !== null) this.refuse(said.slice('/error '.length));
 		else if (userId(to) === this.account.id && /^\/challenge\b/.test(said)) {
 			this.meet(from.slice(1), said.slice('/challenge '.length));
@@ -157,7 +158,7 @@ class Guest {
 			return;
 		}
 		const wanted = userId(format.split('@@@')[0]) === this.wish.format && !format.includes('@@@');
-		if (this.wish.mode !== 'accept' || !wanted || this.challengers.size >= CHALLENGERS_KEPT || this.isLeaving) {
+		if (this.wish.mode !== 'accept' || !wanted || this.challengers.size >= CHALLENGERS_KEPT || this.isDraining) {
 			this.account.send('', `/reject ${id}`);
 			this.events.tell({ event: 'declined', who: name, format });
 			return;
@@ -183,7 +184,7 @@ class Guest {
 			return;
 		}
 		this.later(() => {
-			if (this.starting === starting && this.isUp && !this.isLeaving) this.ask();
+			if (this.starting === starting && this.isUp && !this.isDraining) this.ask();
 		});
 	}
 
@@ -214,7 +215,7 @@ class Guest {
 			return;
 		}
 		if (!room.startsWith(`battle-${this.wish.format}-`)) return;
-		const match = this.left.has(room) || this.isLeaving ? undefined : this.starting?.match ?? this.queue.shift();
+		const match = this.left.has(room) || this.isDraining ? undefined : this.starting?.match ?? this.queue.shift();
 		if (match === undefined) {
 			this.quit(room);
 			return;
@@ -285,7 +286,7 @@ class Guest {
 
 	reconnect() {
 		this.later(async () => {
-			if (this.isLeaving) return;
+			if (this.isClosed) return;
 			try {
 				await this.account.open(this.wish.name, LOGIN_DEADLINE_MS);
 			} catch (error) {
@@ -323,7 +324,7 @@ class Guest {
 
 	/** Begin no more battles; those that run go on. */
 	drain() {
-		this.isLeaving = true;
+		this.isDraining = true;
 		if (this.starting !== null) {
 			this.withdraw(this.starting.who);
 			this.queue.unshift(this.starting.match);
@@ -340,7 +341,7 @@ class Guest {
 	}
 
 	close() {
-		this.isLeaving = true;
+		this.isDraining = this.isClosed = true;
 		this.account.close();
 	}
 }

@@ -8,6 +8,7 @@ const { ServerHost } = require('../server/host.js');
 const { createHost } = require('../starting.js');
 const { Account } = require('./account.js');
 const { Guest } = require('./guest.js');
+const { Journal, takeToken } = require('./journal.js');
 const { readPassword } = require('./login.js');
 const { GuestMatch } = require('./match.js');
 
@@ -44,6 +45,11 @@ const OPTIONS = {
 };
 
 class PlayHost extends ServerHost {
+	constructor(simRoot, send, log) {
+		super(simRoot, send, log);
+		this.journal = new Journal(takeToken(), log);
+	}
+
 	/** Log in, then answer CONFIGURE with HELLO; arrivals follow when somebody plays. */
 	async configure(body) {
 		const message = decodeConfigure(body);
@@ -124,9 +130,9 @@ class PlayHost extends ServerHost {
 		}
 	}
 
-	/** One line of stderr that whoever started this host can read. */
+	/** To whoever started this host. */
 	tell(event) {
-		this.log(`@${JSON.stringify(event)}\n`);
+		this.journal.tell(event);
 	}
 
 	stop() {

@@ -118,7 +118,7 @@ class GuestMatch extends ServedMatch {
 	}
 
 	#readRating(line) {
-		const found = /^\|raw\|(.*)'s rating: .*<strong>(\d+)<\/strong>/.exec(line);
+		const found = /^\|raw\|(.*)'s rating: .*<strong>(\d{1,9})<\/strong>/.exec(line);
 		if (found && userId(found[1]) === this.id) this.rating = Number(found[2]);
 	}
 

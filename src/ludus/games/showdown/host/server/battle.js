@@ -5,6 +5,7 @@ const { HostError } = require('../../../../hosting/javascript/frames.js');
 const { mayBeMeant } = require('./lines.js');
 const { RequestReader } = require('./requests.js');
 
+const LARGEST = 1 << 24; // characters of one battle; its log must fit into a frame
 const LATE = /nothing to choose|too late/; // the battle went on before the choice came
 
 /**
@@ -19,6 +20,7 @@ class ServedBattle {
 		this.view = new View(observer, this);
 		this.requests = new RequestReader();
 		this.turn = 0;
+		this.size = 0; // characters of the log
 		this.request = before ? before.request : null;
 		this.refusals = before ? before.refusals : 0;
 		this.isRejoined = before !== null;
@@ -47,11 +49,13 @@ class ServedBattle {
 	/** Take the lines of one message; throws HostError when the server says that a choice was wrong. */
 	take(lines) {
 		for (const line of lines) {
+			this.size += line.length;
 			if (!mayBeMeant(line)) this.log.push(line);
 			else if (line.startsWith('|request|')) this.#ask(line.slice('|request|'.length));
 			else if (line.startsWith('|error|')) this.#refuse(line.slice('|error|'.length));
 			else this.#tell(line);
 		}
+		if (this.size > LARGEST) throw new HostError('match', `the server said over ${LARGEST} characters in one battle`);
 		this.view.read();
 	}
 
@@ -85,9 +89,15 @@ class ServedBattle {
 		this.log.push(line);
 		if (line.startsWith('|t:|')) this.told = true;
 		else if (line.startsWith('|sentchoice|')) this.isSent = true;
-		else if (line.startsWith('|turn|')) this.turn = Number(line.slice('|turn|'.length));
+		else if (line.startsWith('|turn|')) this.#count(line.slice('|turn|'.length));
 		else if (line.startsWith('|win|')) this.#end(line.slice('|win|'.length));
 		else if (line === '|tie' || line.startsWith('|tie|')) this.#end('');
+	}
+
+	#count(text) {
+		const turn = Number(text);
+		if (!Number.isSafeInteger(turn)) throw new HostError('match', 'the server counts turns in no numbers', text);
+		this.turn = turn;
 	}
 
 	#end(winner) {

@@ -7,6 +7,7 @@ const { whatAnswers } = require('./reach.js');
 
 const LONGEST_NAME = 18;
 const NAMES_TRIED = 5;
+const LARGEST_EARLY = 1 << 26; // characters that a server may say before somebody is logged in
 
 /** What a server knows a name by. */
 function userId(name) {
@@ -45,7 +46,8 @@ class Connection {
 		this.name = '';
 		this.id = '';
 		this.isOpen = false; // logged in
-		this.early = []; // what rooms said while somebody logged in again
+		this.isNamed = false; // the server has let it log in
+		this.early = []; // messages for `hear` that came before it could be called
 	}
 
 	/**
@@ -55,6 +57,8 @@ class Connection {
 	async open(wish, deadlineMs) {
 		const socket = new this.constructor.Socket(this.url);
 		this.socket = socket;
+		this.isNamed = false;
+		this.earlySize = 0;
 		let timer;
 		try {
 			await new Promise((resolve, reject) => {
@@ -77,7 +81,7 @@ class Connection {
 			clearTimeout(timer);
 		}
 		socket.onmessage = ({ data }) => {
-			if (typeof data === 'string') this.hear(parseMessage(data));
+			if (typeof data === 'string') this.#pass(parseMessage(data));
 		};
 		socket.onerror = null;
 		this.isOpen = true;
@@ -87,7 +91,22 @@ class Connection {
 			const why = `${event.code} ${event.reason || 'no reason given'}`;
 			this.lost(`${this.url}: the connection of ${this.name} was lost (${why})`);
 		};
-		for (const message of this.early.splice(0)) this.hear(message);
+		for (const message of this.early.splice(0)) this.#pass(message);
+	}
+
+	/** A message that cannot be dealt with costs the connection, not the host. */
+	#pass(message) {
+		try {
+			this.hear(message);
+		} catch (error) {
+			if (this.isOpen) this.drop(`the server sent a message that cannot be dealt with (${error.message})`);
+		}
+	}
+
+	/** Give a connection up as if it had been lost. */
+	drop(why) {
+		this.close();
+		this.lost(`${this.url}: ${why}`);
 	}
 
 	#logIn(data, wish, resolve, refuse) {
@@ -95,20 +114,27 @@ class Connection {
 			refuse('it does not speak the Showdown protocol');
 			return;
 		}
+		this.earlySize += data.length;
+		if (this.earlySize > LARGEST_EARLY) {
+			refuse('it says too much before anybody is logged in');
+			return;
+		}
 		const { room, lines } = parseMessage(data);
-		if (room !== '') this.early.push({ room, lines });
+		if (room !== '' || this.isNamed) this.early.push({ room, lines });
 		else this.#readGlobal(lines, wish, resolve, refuse);
 	}
 
 	#readGlobal(lines, wish, resolve, refuse) {
-		for (const line of lines) {
-			const [, kind, first, second] = line.split('|');
+		for (const [i, line] of lines.entries()) {
+			const [, kind, first = '', second = ''] = line.split('|');
 			if (kind === 'challstr') {
 				this.tries = 0;
 				this.introduce(wish, line.slice('|challstr|'.length), refuse);
 			} else if (kind === 'nametaken') {
 				this.yieldName(wish, `the server refused the name ${first}: ${second}`, refuse);
 			} else if (kind === 'updateuser' && this.id !== '' && userId(first) === this.id) {
+				this.isNamed = true;
+				if (i + 1 < lines.length) this.early.push({ room: '', lines: lines.slice(i + 1) });
 				resolve();
 				return;
 			} else {

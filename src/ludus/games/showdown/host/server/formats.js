@@ -3,9 +3,13 @@
 
 const { suggestion } = require('../../../../hosting/javascript/options.js');
 
+const LONGEST_NAME = 100;
+const MOST_NAMES = 10_000;
+
 /** The ids in a |formats| line: entries are "name,flags" between headings and ",column". */
 function listedFormats(line) {
-	const entries = line.split('|').slice(2).filter(entry => entry.indexOf(',') > 0);
+	const entries = line.split('|').slice(2).filter(entry => entry.indexOf(',') > 0 && entry.length <= LONGEST_NAME)
+		.slice(0, MOST_NAMES);
 	return entries.map(entry => entry.slice(0, entry.lastIndexOf(',')).toLowerCase().replace(/[^a-z0-9]/g, ''));
 }
 

@@ -3,6 +3,7 @@
 
 const { setTimeout: sleep } = require('node:timers/promises');
 const { HostError } = require('../../../../hosting/javascript/frames.js');
+const { indented } = require('../../../../hosting/javascript/words.js');
 const { PairedAccount } = require('./account.js');
 const { passing } = require('./connection.js');
 
@@ -213,7 +214,7 @@ class Pair {
 
 	/** A connection has gone: connect again; the server then brings the account back into its battles. */
 	lose(seat, why) {
-		this.events.log(`${why}; connecting again\n`);
+		this.events.log(`${indented(why)}; connecting again\n`);
 		this.isRestarting = false;
 		for (const room of this.rooms.keys()) this.absent[seat].add(room);
 		if (this.starting !== null && this.starting.room === null) { // else its battle has begun: both come to it
@@ -228,7 +229,7 @@ class Pair {
 			try {
 				await this.accounts[seat].open(this.wish, LOGIN_DEADLINE_MS);
 			} catch (error) {
-				this.events.log(`${error.message}; trying again in ${this.pauseMs / 1000} s\n`);
+				this.events.log(`${indented(error.message)}; trying again in ${this.pauseMs / 1000} s\n`);
 				this.reconnect(seat);
 				return;
 			}

@@ -24,8 +24,10 @@ class RequestReader {
 		} catch {
 			// told below
 		}
-		if (!/^p[1-4]$/.test(request?.side?.id) || !Array.isArray(request.side.pokemon) || !Number.isInteger(request.rqid)) {
-			throw new HostError('match', `the server asked in a way that is not understood: ${text.slice(0, 100)}`, text);
+		const side = request?.side;
+		const isSide = typeof side?.id === 'string' && /^p[1-4]$/.test(side.id) && Array.isArray(side.pokemon);
+		if (!isSide || !Number.isSafeInteger(request.rqid)) {
+			throw new HostError('match', 'the server asked in a way that is not understood', text);
 		}
 		return request;
 	}
