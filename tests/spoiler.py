@@ -147,7 +147,7 @@ def _fact_names(head: bytes, body: bytes, actions: int) -> None:
 
 def _chatter(pause_s: float) -> Callable[[bytes, bytes, int], None]:
     def spoiled(*_: object) -> None:
-        for _ in range(1_000_000):
+        for _frame in range(1_000_000):
             _write(_framed(TIMES, b'{"wall_ns": 1000, "stages": {}}'))
             if pause_s:
                 threading.Event().wait(pause_s)

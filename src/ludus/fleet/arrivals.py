@@ -1,12 +1,14 @@
-"""What came from several hosts, as one table of rows. Pure; every batch passes through here."""
+"""What came from several hosts, as one table of rows. Every batch passes through here."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from ludus.fleet.host import Host
 from ludus.spec import GameSpec
 from ludus.types import Arrivals, Ending
 from ludus.wire.frames import ArrivalsBody
@@ -21,6 +23,26 @@ def nothing(spec: GameSpec) -> Arrivals:
         np.empty(0, np.float32),
         np.empty(0, np.bool_),
     )
+
+
+def collected(hosts: Sequence[Host], span: int, nothing: Arrivals) -> Arrivals:
+    """Take what all hosts have; `span` is the number of rows of one host. `nothing` is returned where no row came."""
+    row: list[NDArray[np.int32]] = []
+    match: list[NDArray[np.int64]] = []
+    bodies: list[ArrivalsBody] = []
+    endings: list[Ending] = []
+    for host in hosts:
+        if not host.came and not host.endings:
+            continue
+        came, ended = host.hand_over()
+        for body in came:
+            row.append(body.row + host.index * span)
+            match.append(host.match_ids(body.match))
+        bodies += came
+        endings += ended
+    if not bodies:
+        return msgspec.structs.replace(nothing, endings=tuple(endings))
+    return gathered(row, match, bodies, endings, nothing.legal.shape[1])
 
 
 def gathered(

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,9 +19,10 @@ from ludus.config.schema import FleetConfig
 from ludus.cores import cores
 from ludus.errors import FleetError, HostRefused, ProtocolError
 from ludus.fleet import shares, words
-from ludus.fleet.arrivals import gathered, nothing
-from ludus.fleet.host import Host, Setup
+from ludus.fleet.arrivals import collected, nothing
+from ludus.fleet.host import Host
 from ludus.fleet.pipes import Pipes
+from ludus.fleet.setup import Setup
 from ludus.fleet.standing import FleetStanding
 from ludus.fleet.supervisor import (
     REFUSED,
@@ -40,8 +40,8 @@ from ludus.hosting.command import HostCommand
 from ludus.limits import clipped
 from ludus.metrics.times import Times
 from ludus.spec import GameSpec
-from ludus.types import Arrivals, Ending
-from ludus.wire.frames import UNREADABLE, ArrivalsBody, Kind, encode_stop
+from ludus.types import Arrivals
+from ludus.wire.frames import UNREADABLE, Kind, encode_stop
 
 READ_BYTES = 8 << 20  # of one host before the others have their turn
 TIMES_S = 0.5  # how often hosts say where their time went
@@ -139,7 +139,7 @@ class HostFleet:
             if time.monotonic() >= end_s or self._exhausted():
                 return self._nothing
             self._pump(end_s)
-        return self._collect()
+        return collected(self._hosts, self._span, self._nothing)
 
     def send(self, row: NDArray[np.int32], action: NDArray[np.int32]) -> None:
         """Answers for rows that `recv` returned, in any order and any parts. Answers for lost matches are dropped."""
@@ -248,12 +248,13 @@ class HostFleet:
         within the deadline for HELLO, and the pauses of hosts that refuse what others play."""
         while any(host.spec is None and host.index not in self._stumbled for host in self._hosts):
             self._pump(math.inf)
-        specs = {host.index: host.spec for host in self._hosts if host.spec is not None}
-        first, known = next(iter(specs.items()))
-        for index, spec in specs.items():
-            if spec.fingerprint != known.fingerprint:
-                raise FleetError(f"host {index} describes another game ({spec.name}) than host {first} ({known.name})")
+        first = next(host for host in self._hosts if host.spec is not None)
+        known = first.spec
+        assert known is not None
         for host in self._hosts:
+            if host.spec is not None and host.spec.fingerprint != known.fingerprint:
+                others = f"({host.spec.name}) than host {first.index} ({known.name})"
+                raise FleetError(f"host {host.index} describes another game {others}")
             host.spec = known  # which one that says HELLO later has to keep to
         if not self._scheduled:
             for line in words.facts(self._hosts):
@@ -372,24 +373,6 @@ class HostFleet:
 
     def _exhausted(self) -> bool:
         return self._scheduled and not any(host.unplayed for host in self._hosts)
-
-    def _collect(self) -> Arrivals:
-        row: list[NDArray[np.int32]] = []
-        match: list[NDArray[np.int64]] = []
-        bodies: list[ArrivalsBody] = []
-        endings: list[Ending] = []
-        for host in self._hosts:
-            if not host.came and not host.endings:
-                continue
-            came, ended = host.hand_over()
-            for body in came:
-                row.append(body.row + host.index * self._span)
-                match.append(host.match_ids(body.match))
-            bodies += came
-            endings += ended
-        if not bodies:
-            return msgspec.structs.replace(self._nothing, endings=tuple(endings))
-        return gathered(row, match, bodies, endings, self.spec.actions)
 
     def _given_up(self) -> list[Host]:
         return [host for host in self._hosts if self._supervisor.phase(host.index) is Phase.GIVEN_UP]

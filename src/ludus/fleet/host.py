@@ -5,8 +5,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +17,7 @@ from ludus.fleet.memory import RowMemory
 from ludus.fleet.process import HostProcess
 from ludus.fleet.reasons import reason_of
 from ludus.fleet.replay import Replay
+from ludus.fleet.setup import Setup
 from ludus.fleet.standing import NONE, HostStanding, chosen, joined, nothing_came, nothing_runs
 from ludus.fleet.supervisor import (
     STRAYED,
@@ -33,11 +33,9 @@ from ludus.fleet.supervisor import (
     Strayed,
 )
 from ludus.fleet.transcript import Transcript
-from ludus.hosting.command import HostCommand
 from ludus.metrics.times import HOSTS, Times
 from ludus.spec import GameSpec
 from ludus.types import Ending
-from ludus.wire.facts import FactNames
 from ludus.wire.frames import (
     ArrivalsBody,
     Configure,
@@ -54,23 +52,6 @@ from ludus.wire.seeds import derive
 
 LOST_IN_A_ROW = 4  # matches per slot that a host may give up before it counts as broken
 _LOG = logging.getLogger("ludus.fleet")
-
-
-@dataclass(frozen=True, slots=True)
-class Setup:
-    """What all hosts of a fleet have in common."""
-
-    command: HostCommand
-    options: Mapping[str, object]
-    seed: int
-    hosts: int
-    matches: int
-    scheduled: bool
-    keep_log: bool
-    log_dir: Path
-    times_s: float | None = None  # how often hosts say where their time went
-    parts: int = 1  # in which hosts answer
-    facts: FactNames = field(default_factory=FactNames)
 
 
 class Host:

@@ -109,7 +109,7 @@ _BY_PATTERN = [
     ),
     (
         r"it sent [A-Z]+, expected",
-        Advice("Frames", "Send only kinds that come from a host, TIMES only if it is asked for."),
+        Advice("Frames", "Send only kinds of a host, and TIMES only if it is asked for."),
     ),
     (r"matches in a row", Advice("ERROR", "Every match is lost; the host's own words say why.")),
     (

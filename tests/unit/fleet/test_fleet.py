@@ -15,7 +15,8 @@ from ludus.config.schema import FleetConfig
 from ludus.cores import cores
 from ludus.errors import ProtocolError
 from ludus.fleet.fleet import HostFleet
-from ludus.fleet.host import Host, Setup
+from ludus.fleet.host import Host
+from ludus.fleet.setup import Setup
 from ludus.games.toy.game import game
 from ludus.metrics import names
 from ludus.metrics.times import HOSTS

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from ludus.durations import Durations
 from ludus.errors import HostRefused, ProtocolError
-from ludus.fleet.host import Host, Setup
+from ludus.fleet.host import Host
+from ludus.fleet.setup import Setup
 from ludus.hosting.command import HostCommand
 from ludus.spec import GameSpec, ObsSpec
 from ludus.wire import frames
