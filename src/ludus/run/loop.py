@@ -105,7 +105,7 @@ class Run:
             came_to = "changed"
         finally:
             if parts.change is None:
-                self._saver.save_last(self._tick)
+                self._saver.save_last(stopped)
             parts.playing = False
         self._teller.tell(now=True)
         return came_to
