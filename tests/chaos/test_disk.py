@@ -25,9 +25,9 @@ DEADLINE_S = 120.0
 PROGRAM = """
 import sys
 from ludus.cli.main import main
-from ludus.run import saving, telling
+from ludus.run import patience, telling
 telling.PROGRESS_S = 0.05
-saving.LAST_S = float(sys.argv.pop(1))
+patience.LAST_S = float(sys.argv.pop(1))
 main()
 """
 SETTINGS = (

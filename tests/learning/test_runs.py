@@ -33,8 +33,9 @@ from ludus.config.schema import (
 )
 from ludus.errors import CheckpointError, ConfigError
 from ludus.metrics import names
+from ludus.metrics.observer import Numbers
 from ludus.policies import archive, checkpoint
-from ludus.run import train
+from ludus.run import patience, train
 
 
 def config(mode: str, updates: int, game: str = "nim") -> RunConfig:
@@ -160,10 +161,23 @@ def test_full_disk_is_counted_and_training_goes_on(tmp_path: Path, monkeypatch: 
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", full)
+    monkeypatch.setattr(patience, "LAST_S", 0.1)
     result = train(config("serial", 5), tmp_path, observer=Watch())
     assert result.version == 5
     assert result.checkpoint is None
     assert result.checkpoint_failures >= 3
+    lost = "there is no checkpoint, so everything it learned is lost"
+    assert result.unsaved == f"update 5 could not be saved (no space left on the disk); {lost}"
+
+
+def test_an_observer_that_raises_ends_the_run_and_what_was_learned_is_saved(tmp_path: Path) -> None:
+    class Broken(Watch):
+        def on_progress(self, numbers: Numbers) -> None:
+            raise ZeroDivisionError("a bug")
+
+    with pytest.raises(ZeroDivisionError):
+        train(config("serial", ENDLESS), tmp_path, observer=Broken())
+    assert checkpoint.load_agent(tmp_path).version >= 0
 
 
 @pytest.mark.parametrize(("mode", "number"), [("serial", signal.SIGINT), ("overlapped", signal.SIGTERM)])

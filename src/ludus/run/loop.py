@@ -106,7 +106,7 @@ class Run:
         finally:
             if parts.change is None:
                 self._teller.note_servers()
-                self._saver.save_last(self._tick)
+                self._saver.save_last(stopped)
             parts.playing = False
         self._teller.tell(now=True)
         return came_to

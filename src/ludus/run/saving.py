@@ -22,10 +22,9 @@ from ludus.policies.checkpoint import State
 from ludus.policies.files import reading
 from ludus.policies.weights import read_tensors
 from ludus.run.parts import Parts
+from ludus.run.patience import patiently
 from ludus.scale import sources
 
-LAST_S = 60.0  # that a run waits for room on the disk before it ends without its last checkpoint
-POLL_S = 0.1
 Written = TypeVar("Written")
 log = logging.getLogger(__name__)
 
@@ -36,6 +35,7 @@ class Saver:
         self._checkpoints = Checkpoints(parts.run_dir, parts.config.checkpoint.keep)
         self._saved_at = time.monotonic()
         self._trouble = ""  # why the latest attempt failed
+        self._write_failures = 0  # of checkpoints, for which room on the disk would help
 
     def is_due(self) -> bool:
         return time.monotonic() - self._saved_at >= self._parts.config.checkpoint.every_s
@@ -59,6 +59,8 @@ class Saver:
                 matches.unlink()  # they belong to the stage that ends
                 matches = None
             replay = self._attempt(self._write_replay, "the replay buffer")
+            if replay is None:
+                self._discard(checkpoint.REPLAY)
             path = self._attempt(
                 lambda: self._checkpoints.save(
                     self._state(), model, optimiser, matches, replay, between=parts.change is not None
@@ -73,24 +75,8 @@ class Saver:
         return path
 
     def save_last(self, stopped: Callable[[], bool]) -> None:
-        """Save, and where that fails try again for up to `LAST_S`: a full disk may be given room.
-
-        `stopped` is asked meanwhile; a signal that comes after the first attempt ends the waiting.
-        """
-        until, pause_s, before = time.monotonic() + LAST_S, 1.0, stopped()
-        while not self._is_whole(lambda: self.save(leaving=stopped())):
-            left_s = until - time.monotonic()
-            if left_s <= 0:
-                log.error("the last checkpoint could not be written for %.0f s: giving up", LAST_S)
-                return
-            log.warning("trying again for up to %.0f s: free space on the disk; Ctrl-C leaves at once", left_s)
-            again = time.monotonic() + min(pause_s, left_s)
-            pause_s *= 2
-            while time.monotonic() < again:
-                if stopped() and not before:
-                    log.error("interrupted before the last checkpoint could be written")
-                    return
-                time.sleep(POLL_S)
+        """Save, and while a disk has no room try again for up to a minute or until a signal comes (`patience.py`)."""
+        patiently(lambda: self._save_whole(leaving=stopped()), stopped)
 
     def unsaved(self) -> str:
         """What is lost if the run ends now; empty if its latest update is saved."""
@@ -151,14 +137,17 @@ class Saver:
             return write()
         except (CheckpointError, OSError) as error:
             self._parts.metrics.add(counted)
-            self._trouble = files.reason(error.__cause__ or error)
+            cause = error.__cause__ or error
+            self._trouble = files.reason(cause)
+            self._write_failures += isinstance(cause, OSError) and counted == names.CHECKPOINT_FAILURES
             log.warning("%s", f"{what} cannot be written: {self._trouble}" if isinstance(error, OSError) else error)
             return None
 
-    def _is_whole(self, save: Callable[[], Path | None]) -> bool:
-        """Call `save`; True if it wrote a checkpoint with everything that belongs into it."""
-        failures = self._parts.metrics.counter(names.CHECKPOINT_FAILURES)
-        return save() is not None and self._parts.metrics.counter(names.CHECKPOINT_FAILURES) == failures
+    def _save_whole(self, *, leaving: bool) -> bool:
+        """Save; False if a part of the checkpoint could not be written and may be later."""
+        failures = self._write_failures
+        self.save(leaving=leaving)
+        return self._write_failures == failures
 
     def _discard(self, *names: str) -> None:
         """Remove files that were to become part of a checkpoint: what was written of them takes the room of others."""

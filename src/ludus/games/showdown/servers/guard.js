@@ -1,5 +1,5 @@
-// Keeps web pages out of a server on this machine. Browsers let every page connect to 127.0.0.1, and say in Origin where
-// the page is from; a page whose own name is made to lead to 127.0.0.1 (DNS rebinding) shows that name in Host.
+// Keeps web pages out of a server on this machine. Browsers let every page connect to 127.0.0.1, and say in Origin
+// where the page is from; a page whose own name is made to lead to 127.0.0.1 (DNS rebinding) shows that name in Host.
 'use strict';
 
 const http = require('node:http');
@@ -12,7 +12,7 @@ LOOPBACK.addAddress('::1', 'ipv6');
 const NAME = /^(localhost|[\d.]+|\[[\d:a-f.]+\])(?::\d{1,5})?$/i; // of a host, with or without its port
 const ORIGIN = /^https?:\/\/([^/]+)$/i;
 
-/** The host in a Host header or an Origin without its port and brackets; '' for what is neither an address nor localhost. */
+/** The host in a Host header or an Origin without port and brackets; '' for neither an address nor localhost. */
 function hostOf(text) {
 	const found = NAME.exec(text);
 	return found === null ? '' : found[1].replace(/^\[(.*)\]$/, '$1').toLowerCase();
@@ -25,8 +25,8 @@ function isLoopback(host) {
 }
 
 /**
- * Why a request is not answered, or null. `headers` are by name, each a list of values, as in `headersDistinct`; `bound`
- * is the address of this machine that the request came to.
+ * Why a request is not answered, or null. `headers` are by name, each a list of values, as in `headersDistinct`;
+ * `bound` is the address of this machine that the request came to.
  */
 function whyRefused(headers, method, bound) {
 	const hosts = headers.host ?? [];
