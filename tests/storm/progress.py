@@ -27,6 +27,10 @@ class Report:
         return int(self.numbers.get(names.UPDATES, 0))
 
     @property
+    def training_s(self) -> float:
+        return self.numbers.get(names.TRAINING_S, 0.0)
+
+    @property
     def complete(self) -> bool:
         """Whether all hosts play, and all servers take matches."""
         pairs = ((names.HOSTS_ALIVE, names.HOSTS_TOTAL), (names.SERVERS_ALIVE, names.SERVERS_TOTAL))

@@ -44,7 +44,7 @@ TOY = Scenario(
     ),
     hosts=3,
     matches=8,
-    recovery_s=45.0,
+    recovery_s=60.0,
     disk_mib=256,
     share=1.0,
 )

@@ -24,6 +24,8 @@ from ludus.metrics import names
 
 INTERRUPTED = 130  # exit status of a run that a signal asked to leave
 MORE_UPDATES = 2  # before a run counts as recovered
+TOLD_S = 2.0  # training time after which a report knows of what happened before: actor and learner take 1 s each
+STARTING_S = 90.0  # for a run to start, on a machine that is busy otherwise
 POLL_S = 0.1
 TELL_S = 5.0
 SIGNALS = {"leave-term": signal.SIGTERM, "leave-int": signal.SIGINT, "leave-hup": signal.SIGHUP}
@@ -74,6 +76,7 @@ class _Storm:
         self._active: list[Injection] = []
         self._file = 0  # of the progress.csv that the run has not yet written anew since its last start
         self._base: int | None = None  # updates from which on growth counts; None: the run has not yet reported
+        self._settled_s: float | None = None  # training time when the right number of processes was back
         self._descriptors: dict[int, int] = {}  # of each process, when it was first looked at
         self._ports: set[int] = set()
         self._checkpoints: set[str] = set()
@@ -100,8 +103,12 @@ class _Storm:
         return self._outcome
 
     def _rage(self, kinds: Sequence[str], seconds: float) -> None:
-        self._start()
-        self._recover(self._scenario.recovery_s)
+        try:
+            self._start()
+            self._recover(self._scenario.recovery_s + STARTING_S)
+        except (EndedError, HungError) as error:
+            self._note(self._outcome.ends, f"the run could not be started: {error}")
+            raise LostError from error
         self._begun_s = time.monotonic()
         for gust in plan.gusts(self._outcome.seed, kinds):
             if time.monotonic() - self._begun_s + gust.pause_s >= seconds:
@@ -116,7 +123,8 @@ class _Storm:
             self._pass(gust.pause_s)
             self._say(f"{kinds} ...")
             over_s = self._restart(gust.faults[0]) if gust.restarts else self._inject(gust.faults)
-            self._recover(self._scenario.recovery_s + max(fault.of.patience_s for fault in gust.faults))
+            patience_s = max(fault.of.patience_s for fault in gust.faults) + STARTING_S * gust.restarts
+            self._recover(self._scenario.recovery_s + patience_s)
         except EndedError as end:
             self._note(self._outcome.ends, f"after {kinds}, {time.monotonic() - begun_s:.0f} s: {end}")
             self._revive()
@@ -155,6 +163,8 @@ class _Storm:
         begun_s, run = time.monotonic(), self._run
         self._outcome.injected[fault.kind] += 1
         number = SIGNALS.get(fault.kind, signal.SIGKILL)
+        if fault.kind.startswith("damage"):  # there must be a checkpoint to go back to
+            self._await(lambda: len(run.checkpoints) > 1, self._scenario.recovery_s, "it wrote no second checkpoint")
         run.signal(number)
         self._await(lambda: run.status() is not None, self._scenario.leaving_s, f"it did not leave after {number.name}")
         orphans = processes.all_gone(run.mark, leftovers.GONE_S)
@@ -186,7 +196,7 @@ class _Storm:
     def _take_advice(self) -> None:
         """A run that finds its checkpoint damaged refuses to go on and names one that is whole."""
         try:
-            self._await(self._reported, self._scenario.recovery_s, "it neither went on nor refused")
+            self._await(self._reported, self._scenario.recovery_s + STARTING_S, "it neither went on nor refused")
         except EndedError:
             advice = self._run.advice()
             if advice is None:
@@ -209,6 +219,7 @@ class _Storm:
         self._run.start()
 
     def _recover(self, within_s: float) -> None:
+        self._settled_s = None
         self._await(self._recovered, within_s, "it did not recover")
         for injection in self._active:
             injection.undo()
@@ -217,14 +228,14 @@ class _Storm:
     def _recovered(self) -> bool:
         self._note_base()
         report, tree = self._run.report(), self._run.tree()
-        return (
-            self._base is not None
-            and report.updates >= self._base + MORE_UPDATES
-            and report.complete
-            and all(injection.settled for injection in self._active)
-            and tree.actor is not None
-            and (len(tree.hosts), len(tree.servers)) == (self._scenario.hosts, self._scenario.servers)
-        )
+        running = (len(tree.hosts), len(tree.servers)) == (self._scenario.hosts, self._scenario.servers)
+        if self._base is None or not running or not all(injection.settled for injection in self._active):
+            self._settled_s = None
+            return False
+        if self._settled_s is None:
+            self._settled_s = report.training_s
+        told = report.training_s >= self._settled_s + TOLD_S
+        return told and report.complete and report.updates >= self._base + MORE_UPDATES
 
     def _revive(self) -> None:
         """End what is left of the run and resume it, from the checkpoint before where the latest is of no use."""
@@ -238,7 +249,7 @@ class _Storm:
             self._outcome.resumes += 1
             self._start()
             try:
-                self._recover(self._scenario.recovery_s)
+                self._recover(self._scenario.recovery_s + STARTING_S)
                 return
             except (EndedError, HungError) as error:
                 self._note(self._outcome.ends, f"could not be resumed: {error}")
@@ -249,7 +260,7 @@ class _Storm:
 
     def _finish(self) -> None:
         """Ask the run to leave, then let it use up a budget that is spent: it evaluates and reports."""
-        run, within_s = self._run, self._scenario.recovery_s + self._scenario.leaving_s
+        run, within_s = self._run, STARTING_S + self._scenario.leaving_s
         for number, status, words in (
             (signal.SIGTERM, INTERRUPTED, ()),
             (None, 0, ("--set", "budget.minutes=0.001")),
