@@ -34,3 +34,10 @@ def void_under_way(metrics: Metrics, reason: str) -> int:
     metrics.set(names.UNDER_WAY, 0)
     metrics.set(names.UNDER_WAY_DECISIONS, 0)
     return matches
+
+
+def begin_anew(metrics: Metrics, matches: int) -> None:
+    """Count a resume that cannot go on with the matches of its checkpoint, which had so many under way."""
+    metrics.add(names.BEGUN_ANEW)
+    metrics.add(names.VOIDED, matches)
+    metrics.add(names.VOIDED_BY(ANEW), matches)

@@ -25,7 +25,7 @@ from ludus.games.registry import Game
 from ludus.league.matchmaking import PAST, SCRIPTED, SharedMatchmaker
 from ludus.league.pool import Pool
 from ludus.learner import devices
-from ludus.metrics import names
+from ludus.metrics import accounts, names
 from ludus.metrics.core import Delta, Metrics
 from ludus.metrics.times import Times
 from ludus.policies import nets, playing
@@ -319,7 +319,7 @@ def open_actor(
         if state is not None:
             actor.restore(state)
         if found is not None:
-            actor.metrics.add(names.BEGUN_ANEW)
+            accounts.begin_anew(actor.metrics, len(found.note.bank.pairings))
         yield actor
 
 

@@ -201,7 +201,7 @@ def test_hosts_that_cannot_start_under_a_restarted_actor_are_tried_again(
 ) -> None:
     """As with a host that is started again: its server may be away for a moment."""
     plays(
-        ["read", HELLO, "read", "die"],
+        ["read", HELLO, "read", Report(Delta(counters={names.BEGUN: 16})), "die"],
         ["read", Failed("HostRefused", "connection refused")],
         ["read", HELLO, Filled(0, STATE), "obey"],
     )
