@@ -96,11 +96,16 @@ function spoilJson(draw, value) {
 		const key = draw.of(keys);
 		const kind = draw.below(5);
 		if (kind === 0) delete place[key];
-		else if (kind === 1) place[draw.of(FIELDS) || 'x'] = place[key];
+		else if (kind === 1 && !Array.isArray(place)) put(place, draw.of(FIELDS), place[key]);
 		else if (kind === 2 && Array.isArray(place)) place.splice(0, 0, ...structuredClone([...place]));
-		else place[key] = structuredClone(draw.of(VALUES));
+		else put(place, key, structuredClone(draw.of(VALUES)));
 	}
 	return spoiled;
+}
+
+/** Set a property, also one that is named __proto__. */
+function put(place, name, value) {
+	Object.defineProperty(place, name, { value, configurable: true, enumerable: true, writable: true });
 }
 
 function spoilLine(draw, line) {
