@@ -25,7 +25,6 @@ from ludus.wire.frames import ArrivalsBody, Bytes, EndingHead, ErrorBody, Resump
 
 _NONE = -1
 _NO_MATCH = 2**32 - 1  # of the type that numbers come in; no host gets that far
-_NO_MATCH_BYTES = _NO_MATCH.to_bytes(4, "little")
 
 
 # highest bytes of a float32 (the sign and most of its exponent) of which every number is within the limit
@@ -178,7 +177,7 @@ class Ledger:
             raise ProtocolError("a row is twice in one ARRIVALS frame, or arrived again before it was answered")
         self.waiting = waiting
         opens = came.opens.tobytes()
-        if _NO_MATCH_BYTES in match.tobytes() and (match == _NO_MATCH).any():
+        if 255 in match.tobytes()[3::4] and (match == _NO_MATCH).any():
             raise ProtocolError(f"ARRIVALS has match {_NO_MATCH}, expected 0 to {limits.MATCH_NUMBER}")
         if first.tobytes() != opens:
             wrong = first != came.opens
