@@ -40,7 +40,8 @@ def _words(line: str | tuple[str, ...]) -> tuple[str, ...]:
     if not words:
         raise ConfigError(
             "options.command: names no program; say which is the host, as in command: node my_host.js, or on the "
-            "command line: --game 'command:node my_host.js'"
+            "command line: --game 'command:node my_host.js'; for a run or a match of somebody else: "
+            "--set 'options.command=node my_host.js'"
         )
     return words
 
