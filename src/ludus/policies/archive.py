@@ -190,9 +190,15 @@ class Checkpoints:
         return best_by_scores([(name, _scores(self.folder / name)) for name in self.names()])
 
     def _write_best(self, best: Best) -> None:
+        """Raises OSError, and leaves no half of a file then."""
         unfinished = pending(self.folder / BEST)
-        write_bytes(unfinished, msgspec.json.encode(best))
-        unfinished.replace(self.folder / BEST)
+        try:
+            write_bytes(unfinished, msgspec.json.encode(best))
+            unfinished.replace(self.folder / BEST)
+        except OSError:
+            with contextlib.suppress(OSError):
+                unfinished.unlink(missing_ok=True)
+            raise
 
     def _remove_old(self) -> None:
         best = self._healed_best()

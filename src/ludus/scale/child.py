@@ -132,6 +132,7 @@ class Shift:
                 return
             slab = self._free.popleft()
             self._handed.append(slab)
+            self._send_report()  # whoever learns from the batch also knows of the matches it is from
             self._control.send(Filled(slab, self._actor.state(), self._actor.recorded))
 
     def _wait_for_slab(self) -> None:
