@@ -297,7 +297,7 @@ def test_matches_that_wait_send_the_first_first_and_repeat_themselves(
         ("huge", "ARRIVALS frame announces 4294967280 bytes", "64 MiB"),
         ("crash", "it ended with status 3; its last words: out of mana", "stderr"),
         ("hang", "it sent nothing for 1 s", "flush stdout"),
-        ("nan reward", "a reward that is not finite", "NaN"),
+        ("nan reward", "a reward of nan", "NaN"),
         ("nan obs", "not finite in leaf 'own'", "NaN"),
         ("empty mask", "has an empty mask", "passing"),
     ],

@@ -190,6 +190,7 @@ def _report(
     show: Callable[[PlayResult], None] | None,
     tell: Callable[[Event], None] | None,
 ) -> None:
+    table.fleet.write_logs()
     for event in events.read():
         table.note(event)
         if tell is not None:

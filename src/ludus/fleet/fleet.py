@@ -208,6 +208,10 @@ class HostFleet:
             host.times = Times()
         return taken
 
+    def write_logs(self) -> None:
+        """Write to the logs what hosts have written to stderr so far. `recv` does so twenty times a second."""
+        self._pipes.sweep(time.monotonic())
+
     @property
     def pids(self) -> tuple[int, ...]:
         """Processes of the hosts that run."""
