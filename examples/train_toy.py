@@ -7,13 +7,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
-from ludus.config import load
-from ludus.games import registry
+import ludus
 from ludus.metrics import names
 from ludus.metrics.observer import Numbers, Result
-from ludus.run import train
 
 
 class Printer:
@@ -27,8 +24,8 @@ class Printer:
             print(f"{result.win_rate:.0%} won against {result.opponent}")
 
 
-def main(folder: Path) -> None:
-    config = load.build(
+def main(folder: str) -> None:
+    run = ludus.train(
         {
             "game": "toy",
             "options": {"game": "nim", "pile": 12},
@@ -36,15 +33,13 @@ def main(folder: Path) -> None:
             "fleet": {"hosts": 1, "matches": 16},
             "learner": {"decisions": 1024, "minibatch": 256},
             "evaluation": {"matches": 40, "quick_matches": 10},
-            "budget": {"updates": 20, "minutes": 0},
         },
-        options_of=lambda name: registry.load(name).options,
+        updates=20,
+        run_dir=folder,
+        observer=Printer(),
     )
-    folder.mkdir(parents=True, exist_ok=True)
-    load.save(config, folder / "config.yaml")
-    result = train(config, folder, observer=Printer())
-    print(f"{result.version} updates; the weights are in {result.checkpoint}")
+    print(f"{run.updates} updates; the weights are in {run.checkpoint}")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path("runs/example-nim"))
+    main(sys.argv[1] if len(sys.argv) > 1 else "runs/example-nim")

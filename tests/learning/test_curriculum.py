@@ -10,7 +10,6 @@ import msgspec
 import pytest
 from tests.running import NEVER, Silent, Watch, assert_equal_runs, counters, latest, small_run
 
-from ludus.cli import prepare
 from ludus.config import load
 from ludus.config.schema import (
     EvaluationConfig,
@@ -22,6 +21,7 @@ from ludus.config.schema import (
     StageConfig,
 )
 from ludus.errors import ConfigError
+from ludus.games import catalogue
 from ludus.metrics import accounts, names
 from ludus.metrics.observer import Numbers
 from ludus.policies import checkpoint
@@ -180,7 +180,7 @@ def test_a_stage_that_the_net_cannot_play_is_refused_before_the_run_begins(
 @pytest.mark.slow
 def test_one_net_plays_from_one_against_one_to_three_against_three(tmp_path: Path) -> None:
     pytest.importorskip("RocketSim", reason="needs ludus[rocket]")
-    preset = load.load(prepare.presets()["rocket-stages"], options_of=prepare.options_of)
+    preset = load.load(catalogue.presets()["rocket-stages"], options_of=catalogue.options_of)
     soon = [msgspec.structs.replace(stage, promote=PromoteConfig(updates=1)) for stage in preset.curriculum[:-1]]
     small = config(5)
     chosen = msgspec.structs.replace(

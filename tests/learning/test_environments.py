@@ -8,9 +8,9 @@ import pytest
 from tests.running import Watch
 
 from ludus import run
-from ludus.cli.prepare import options_of, presets
 from ludus.config import load
 from ludus.config.schema import RunConfig
+from ludus.games.catalogue import options_of, presets
 from ludus.metrics import names
 
 

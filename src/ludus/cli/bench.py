@@ -58,8 +58,8 @@ def scale(
     from rich.console import Console
 
     from ludus.cli import prepare
-    from ludus.cli.train import new_run_dir
     from ludus.config.check import check
+    from ludus.config.folders import new_run_dir
     from ludus.diagnostics import scaling_report, study
     from ludus.games import registry
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 import shlex
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,12 +19,9 @@ from ludus.cli import local_options, places
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ludus.config.schema import ServersConfig
     from ludus.evaluation.arena import MatchupResult
     from ludus.games.registry import Game
     from ludus.metrics.times import RunTimes
-    from ludus.spec import GameSpec
-    from ludus.types import Policy
 
 AGENT = "agent"
 REDRAW_S = 0.2
@@ -83,47 +79,34 @@ class Asked:
 def _evaluate(asked: Asked) -> None:
     from rich.console import Console
 
-    from ludus import logs
+    from ludus.api import evaluating
     from ludus.cli import prepare
-    from ludus.config.check import check
+    from ludus.config.sets import given_options
     from ludus.cores import cores
-    from ludus.evaluation import arena
-    from ludus.evaluation.schedule import evenly
-    from ludus.games import trust
     from ludus.metrics.core import Metrics
     from ludus.metrics.times import ACTOR, RunTimes
     from ludus.policies import checkpoint
-    from ludus.spec import teams_in
 
     console = Console(stderr=asked.as_json)
-    chosen = checkpoint.find(asked.path)
+    chosen = evaluating.find(asked.path)
     state = checkpoint.read_state(chosen)
-    game = game_of(chosen, state.game.name)
-    said = {name: value for name, value in state.options.items() if not asked.servers or name not in game.local}
-    accepted = trust.accept(game, said, str(chosen), local_options.given(asked.sets))
-    options = check(accepted, game.options, f"{chosen}: options")
-    names = _opponents(asked.opponents, game)
-    teams = teams_in(state.game.layout, state.game.seats)
-    prepare.install(game, options, console)
+    game = evaluating.game_of(chosen, state.game.name)
+    names = tuple(name.strip() for name in asked.opponents.split(",") if name.strip())
+    local = given_options(asked.sets)
+    evaluating.scripted_opponents(names, game)  # refuses unknown ones before anything is installed
+    prepare.install(game, evaluating.options_of(chosen, state, game, local, asked.servers), console)
     metrics = Metrics(ACTOR)
-    with (
-        logs.passing("ludus-eval-") as folder,
-        game.served(options, _servers(chosen, asked.servers), folder) as served,
-        _bar(console) as show,
-    ):
-        results = arena.play(
-            game,
-            served.options,
-            lambda spec: _policies(asked, chosen, game, names, spec),
-            agent=AGENT,
-            opponents=names if state.game.seats > 1 else (),
-            matches=evenly(asked.matches, teams),
+    with _bar(console) as show:
+        results = evaluating.evaluate(
+            chosen,
+            names,
+            asked.matches,
             seed=asked.seed,
-            teams=teams,
-            log_dir=folder,
-            hosts=asked.hosts or None,
-            progress=lambda progress: show(progress.ended, progress.scheduled, progress.opponent),
+            hosts=asked.hosts,
+            servers=asked.servers,
+            options=local,
             save_replays=asked.save_replays,
+            progress=lambda progress: show(progress.ended, progress.scheduled, progress.opponent),
             metrics=metrics,
         )
     spent = RunTimes(metrics.times(), asked.hosts or cores(), cores())
@@ -131,52 +114,6 @@ def _evaluate(asked: Asked) -> None:
         typer.echo(_json(chosen, game, results, asked.seed, spent))
     else:
         _say(console, chosen, results, spent, asked.save_replays)
-
-
-def _policies(asked: Asked, chosen: Path, game: Game, names: Sequence[str], spec: GameSpec) -> Mapping[str, Policy]:
-    """The agent and its opponents, for the game as its hosts describe it."""
-    from ludus.config.schema import FleetConfig
-    from ludus.cores import cores
-    from ludus.policies import checkpoint
-
-    scripted = {name: game.scripted[name](spec, asked.seed) for name in names}
-    rows = (asked.hosts or cores()) * FleetConfig().matches
-    return {AGENT: checkpoint.load_agent(chosen, spec, rows=rows), **scripted}
-
-
-def game_of(chosen: Path, spec_name: str) -> Game:
-    """The game of a checkpoint: what its run's configuration says or, for one that left its run, its hosts."""
-    from ludus.cli.train import CONFIG
-    from ludus.config import load
-    from ludus.games import registry
-
-    config = chosen.parent.parent / CONFIG
-    if config.exists():
-        return registry.load(str(load.read(config).get("game", "showdown")))
-    return registry.load(re.split("[-/]", spec_name)[0])
-
-
-def _servers(chosen: Path, count: int | None) -> ServersConfig:
-    """What the checkpoint's run says of servers, with as many of them as asked for."""
-    from ludus.cli.train import CONFIG
-    from ludus.config import load
-    from ludus.config.check import check
-    from ludus.config.schema import ServersConfig
-
-    config = chosen.parent.parent / CONFIG
-    said = load.read(config).get("servers", {}) if config.exists() else {}
-    found = check(said, ServersConfig, f"{config}: servers")
-    return found if count is None else msgspec.structs.replace(found, count=count)
-
-
-def _opponents(text: str, game: Game) -> tuple[str, ...]:
-    from ludus.errors import ConfigError
-
-    names = tuple(name.strip() for name in text.split(",") if name.strip()) or tuple(game.scripted)
-    for name in names:
-        if name not in game.scripted:
-            raise ConfigError(f"--opponents: {game.name} has no {name!r}; there are {', '.join(game.scripted)}")
-    return names
 
 
 @contextmanager

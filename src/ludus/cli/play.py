@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ludus.cli import local_options, places
+from ludus.config.sets import given_options
 
 if TYPE_CHECKING:
     from ludus.evaluation.outsiders import Stop
@@ -93,7 +94,7 @@ def play(
         "login_server": login_server,
     }
     trained = _accepted(
-        chosen, checkpoint.read_state(chosen).options, local_options.given(sets), game_format, team_folder
+        chosen, checkpoint.read_state(chosen).options, given_options(sets or ()), game_format, team_folder
     )
     options = _options(trained, game_format, team_folder, asked)
     _play(chosen, options, matches or None, concurrency, save_replays, read_the_rules, as_json)

@@ -1,27 +1,14 @@
-"""What several commands do before they start: find the configuration, bring what the game needs."""
+"""What several commands do before they start: bring what the game needs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 import msgspec
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
-from ludus.config import load
-from ludus.games import registry
 from ludus.games.registry import Game
-
-
-def presets() -> dict[str, Path]:
-    """Every preset of every installed game; showdown's names win over those of other games."""
-    order = sorted(registry.names(), key=lambda name: name != "showdown")
-    return load.presets_in({name: registry.load(name).presets for name in order})
-
-
-def options_of(game: str) -> type[msgspec.Struct]:
-    return registry.load(game).options
 
 
 def install(game: Game, options: Mapping[str, object] | msgspec.Struct, console: Console) -> None:

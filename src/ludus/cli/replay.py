@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ludus.cli import local_options, places
+from ludus.config.sets import given_options
 
 
 def replay(
@@ -40,7 +41,7 @@ def replay(
     console = Console()
     match = recording.read(file)
     game = registry.load(match.game)
-    local = local_options.given(sets)
+    local = given_options(sets or ())
     prepare.install(game, options_of(match, game, file, local), console)
     page = out or file.with_name(file.name.removesuffix(recording.SUFFIX) + ".html")
     result = play_again(file, page, deadline_s=deadline_s, local=local)

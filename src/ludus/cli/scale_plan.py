@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ludus.cli import local_options
+from ludus.config.sets import whole_options
 from ludus.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -37,15 +37,14 @@ class Asked:
 
 def make(before: Plan | None, asked: Asked) -> Plan:
     """What is asked for; what is not said is as it was `before`, or the default."""
-    from ludus.cli import prepare
     from ludus.config import load
     from ludus.diagnostics.scaling import SHORTEST_S, Plan
-    from ludus.games import registry
+    from ludus.games import catalogue, registry
 
     _check_sets(asked.sets)
     policy = asked.policy or (before.policy if before else "random")
     base = _base(before, asked.game, policy, asked.sets)
-    config = load.assembled(base, asked.sets, None, lambda data: load.build(data, options_of=prepare.options_of))
+    config = load.assembled(base, asked.sets, None, lambda data: load.build(data, options_of=catalogue.options_of))
     fleet = {key: value for key, value in msgspec.to_builtins(config.fleet).items() if key not in ("hosts", "matches")}
     plan = Plan(
         game=config.game,
@@ -110,7 +109,7 @@ def _base(before: Plan | None, game: str | None, policy: str, sets: Sequence[str
         options = _accepted(before.game, before.options, "the benchmark to go on with", sets)
         return {"game": before.game, "options": options, "fleet": before.fleet, "seed": before.seed}
     if Path(policy).exists():
-        from ludus.cli.evaluate import game_of
+        from ludus.api.evaluating import game_of
         from ludus.policies import checkpoint  # only here: it brings torch, which would count as memory of every cell
 
         chosen = checkpoint.find(Path(policy))
@@ -125,7 +124,7 @@ def _accepted(game: str, options: dict[str, Any], origin: str, sets: Sequence[st
     """Any: options of a game. Those that `sets` names are put over these later."""
     from ludus.games import registry, trust
 
-    named = local_options.names(sets)
+    named = whole_options(sets)
     kept = {name: value for name, value in options.items() if name not in named}
     return trust.accept(registry.load(game), kept, origin)
 

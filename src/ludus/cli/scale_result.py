@@ -81,10 +81,10 @@ def _listed(numbers: Sequence[int]) -> str:
 
 def check_target(path: Path, game: str) -> None:
     """Before anything is measured: can the result be written there?"""
-    from ludus.cli import prepare
     from ludus.config import load
+    from ludus.games import catalogue
 
-    config = load.load(path, options_of=prepare.options_of)
+    config = load.load(path, options_of=catalogue.options_of)
     if config.game != game:
         raise ConfigError(f"--apply: {path} is for {config.game}, this measures {game}")
     if not os.access(path, os.W_OK):

@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
-import logging
-import re
 import shlex
-import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ludus import files
 from ludus.cli import places
 from ludus.config import familiar
+from ludus.config.folders import CONFIG, RUNS, new_run_dir
 from ludus.config.schema import RunConfig
-from ludus.errors import CheckpointError, ConfigError, EvaluationError, HostRefused, SetupError
-from ludus.metrics.failures import Failures
-from ludus.metrics.observer import Observers, RunObserver
+from ludus.errors import CheckpointError, ConfigError, EvaluationError
+from ludus.metrics.observer import RunObserver
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from ludus.api.settings import Source
     from ludus.run import RunResult
 
 DEFAULT = "gen1"
-RUNS = Path("runs")
-CONFIG = "config.yaml"
-LOCK = "lock"  # run.lock.LOCK, without what run imports
 INTERRUPTED = 130  # exit code, as shells have it for Ctrl-C
 
 
@@ -132,28 +125,28 @@ def _train(asked: Asked) -> None:
     from rich.console import Console
 
     from ludus import run
+    from ludus.api import settings, training
     from ludus.cli import prepare, sizes
-    from ludus.config import load
     from ludus.games import registry
 
     console = Console()
     folder = _to_resume(asked.run_dir or _run_of(asked.resume_from), asked.config) if asked.resume else asked.run_dir
     purpose = None if asked.preset is None else sizes.purpose_of(asked.preset, resume=asked.resume)
     source = _source(asked, folder)
-    chosen = load.assembled(source.data, asked.sets, source.path, _fit)
+    chosen = settings.assembled(source, asked.sets)
     if asked.resume:
-        _refuse_untrusted(chosen, asked.sets, source)
-    if not asked.resume and folder is not None and has_checkpoint(folder):
-        raise ConfigError(f"{folder} already holds a run; add --resume to go on with it, or choose another --run-dir")
+        settings.refuse_untrusted(chosen, asked.sets, str(source.path))
+    elif folder is not None:
+        training.refuse_used(folder)
     learning = run.learning(chosen)  # refuses what cannot be done on the device
     prepare.install(registry.load(chosen.game), chosen.options, console)
     if purpose is not None:
-        sized = sizes.choose(purpose, chosen, sizes.given(source.data, asked.sets, shipped=source.shipped))
-        chosen = _fit(sizes.under(source.data, sized, asked.sets))
+        sized = sizes.choose(purpose, chosen, sizes.given(source.data, asked.sets, shipped=source.is_preset))
+        chosen = settings.fit(sizes.under(source.data, sized, asked.sets))
         console.print(sizes.table(purpose, sized))
     folder = folder or new_run_dir(RUNS, source.name, date.today())
     result = _run(chosen, folder, asked, learning, console)
-    page, trouble = _reported(folder, chosen, _again(asked, folder))
+    page, trouble = training.write_report(folder, chosen, _again(asked, folder))
     _say_what_came_of_it(console, result, page, trouble)
     if result.unsaved:
         again = f"ludus train --run-dir {shlex.quote(str(folder))} --resume"
@@ -165,124 +158,32 @@ def _train(asked: Asked) -> None:
         raise EvaluationError(f"the run is trained and saved, but not evaluated: {result.unevaluated}; try: {again}")
 
 
-def _refuse_untrusted(config: RunConfig, sets: Sequence[str], source: Source) -> None:
-    """Raises UntrustedError where the folder of the run sets an option that only this machine may set: the folder may
-    come from elsewhere."""
-    from ludus.cli import local_options, prepare
-    from ludus.config import load
-    from ludus.games import registry, trust
-
-    game, named = registry.load(config.game), local_options.names(sets)
-    local = {name: config.options[name] for name in named if name in config.options}
-    for stage in load.in_stages(config, options_of=prepare.options_of):
-        ours = {name: value for name, value in local.items() if stage.options.get(name) == value}
-        trust.accept(game, stage.options, str(source.path), ours)
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Where the settings of a run come from, before --set."""
-
-    name: str  # of the run's folder
-    path: str | None  # of the file they stand in, if any
-    data: Mapping[str, Any]  # Any: plain data, not yet checked
-    shipped: bool  # with a game
-
-
 def _source(asked: Asked, folder: Path | None) -> Source:
-    from ludus.cli import prepare
-    from ludus.config import load
+    from ludus.api import settings
 
     if asked.game is not None:
         _refuse_beside_game(asked.config, asked.resume)
-        return Source(file_name(asked.game), None, {"game": asked.game}, False)
-    known = prepare.presets()
-    path = folder / CONFIG if asked.resume and folder else load.find(asked.config or DEFAULT, known)
-    return Source(path.stem, str(path), load.read(path), path in known.values())
-
-
-def _fit(data: Mapping[str, Any]) -> RunConfig:  # Any: plain data, not yet checked
-    """The configuration of a run that can begin, as far as that can be told without a host."""
-    from ludus.cli import prepare
-    from ludus.config import load
-    from ludus.games import registry
-    from ludus.scale import preflight
-
-    config = load.build(data, options_of=prepare.options_of)
-    preflight.stages(config, registry.load(config.game))
-    return config
+        return settings.of_game(asked.game)
+    return settings.of_file(folder / CONFIG) if asked.resume and folder else settings.of(asked.config)
 
 
 def _run(chosen: RunConfig, folder: Path, asked: Asked, learning: Sequence[str], console: Console) -> RunResult:
-    from ludus import provenance, run
-    from ludus.config import load
+    """Train, with the live table on a terminal and plain lines elsewhere."""
+    from ludus.api import training
+    from ludus.metrics.exporters.console import LiveTable
 
-    with run.hold(folder) as lock, as_found_when_refused(folder):
-        try:
-            load.save(chosen, folder / CONFIG)
-        except OSError as error:
-            raise SetupError(f"{folder / CONFIG}: cannot be written: {files.reason(error)}") from error
-        if console.is_terminal:  # elsewhere they are lines of the log
-            console.print("\n".join(learning), highlight=False, markup=False)
-        with _observed(folder, _title(chosen, folder), console) as observer:
-            provenance.note(folder)
-            return run.train(
-                chosen, folder, resume=asked.resume, resume_from=asked.resume_from, observer=observer, lock=lock
-            )
-
-
-@contextmanager
-def as_found_when_refused(folder: Path) -> Iterator[None]:
-    """A run that is refused before its first checkpoint leaves no folder, unless the error names a log in it; one that
-    was to be resumed keeps the configuration it had. The error's traceback is in ludus.log all the same."""
-    found = folder.is_dir() and any(path.name != LOCK for path in folder.iterdir())
-    config = (folder / CONFIG).read_bytes() if (folder / CONFIG).is_file() else None
-    checkpoint = _latest(folder)
-    try:
-        yield
-    except (CheckpointError, ConfigError, HostRefused, SetupError) as error:
-        if _latest(folder) == checkpoint:
-            if not found and str(folder / "logs") not in str(error):
-                shutil.rmtree(folder, ignore_errors=True)
-            elif config is not None:
-                with suppress(OSError):
-                    files.replace(folder / CONFIG, config)
-        raise
-
-
-def new_run_dir(runs: Path, name: str, day: date) -> Path:
-    """The first free runs/<name>-<date>-<n>, created, so that two runs started together do not share one."""
-    number = 1
-    while True:
-        folder = runs / f"{name}-{day:%Y%m%d}-{number}"
-        try:
-            folder.mkdir(parents=True)
-            return folder
-        except FileExistsError:
-            number += 1
-        except OSError as error:
-            raise ConfigError(_unwritable(folder, error)) from error
-
-
-def _unwritable(folder: Path, error: OSError) -> str:
-    reason = "it is a file" if isinstance(error, FileExistsError) else error.strerror
-    return f"{folder} cannot be the folder of a run: {reason}; choose another with --run-dir"
-
-
-def file_name(game: str) -> str:
-    """Of the game's runs: gymnasium:my_module:MyEnv becomes gymnasium-my_module-MyEnv."""
-    return re.sub(r"[^\w.]+", "-", game).strip("-")
-
-
-def has_checkpoint(folder: Path) -> bool:
-    """A run that failed before its first checkpoint holds nothing worth keeping: its folder may be used again."""
-    return _latest(folder) is not None
-
-
-def _latest(folder: Path) -> Path | None:
-    from ludus.policies.archive import Checkpoints
-
-    return Checkpoints(folder, 1).latest()
+    watchers: dict[str, RunObserver] = {}
+    if console.is_terminal:  # elsewhere these are lines of the log
+        console.print("\n".join(learning), highlight=False, markup=False)
+        watchers["the live table"] = LiveTable(f"{familiar.title(chosen)}  {folder}", console)
+    return training.run_in(
+        folder,
+        chosen,
+        watchers,
+        resume=asked.resume,
+        resume_from=asked.resume_from,
+        lines_to=None if console.is_terminal else sys.stdout,
+    )
 
 
 def _refuse_beside_game(config: str | None, resume: bool) -> None:
@@ -298,6 +199,8 @@ def _to_resume(run_dir: Path | None, name: str | None) -> Path:
         if not (run_dir / CONFIG).exists():
             raise ConfigError(f"{run_dir} holds no run to resume: there is no {CONFIG} in it")
         return run_dir
+    from ludus.run.folder import has_checkpoint
+
     pattern = f"{Path(name).stem}-*" if name else "*"
     runs = (path for path in RUNS.glob(f"{pattern}/{CONFIG}") if has_checkpoint(path.parent))
     found = sorted(runs, key=lambda path: path.stat().st_mtime)
@@ -312,49 +215,6 @@ def _run_of(checkpoint: str | None) -> Path | None:
     return path.parent.parent if len(path.parts) > 2 else None
 
 
-@contextmanager
-def _observed(folder: Path, title: str, console: Console) -> Iterator[RunObserver]:
-    """Everything that watches a run: files always; the live table on a terminal, plain lines elsewhere."""
-    from ludus.evaluation.report import EVALUATIONS, PROGRESS
-    from ludus.metrics.exporters.console import LiveTable
-    from ludus.metrics.exporters.csv import ProgressCsv
-    from ludus.metrics.exporters.evaluations import EvaluationLog
-    from ludus.metrics.exporters.log import LogLines, logging_to
-    from ludus.metrics.exporters.tensorboard import TensorBoard
-    from ludus.metrics.exporters.tolerant import Tolerant
-
-    failures = Failures()
-    with ExitStack() as stack:
-        stream = None if console.is_terminal else sys.stdout
-        logger = stack.enter_context(logging_to(folder / "run.log", stream, failures))
-        stack.enter_context(_logged(logger))
-        logger.info("%s", title)
-        exporters: dict[str, RunObserver] = {
-            PROGRESS: ProgressCsv(folder / PROGRESS),
-            EVALUATIONS: EvaluationLog(folder / EVALUATIONS),
-            "tensorboard": TensorBoard(folder / "tensorboard"),
-            "the log": LogLines(logger),
-        }
-        if console.is_terminal:
-            exporters["the live table"] = LiveTable(title, console)
-        tolerant = [stack.enter_context(Tolerant(name, each, failures)) for name, each in exporters.items()]
-        yield Observers(tolerant, failures)
-
-
-@contextmanager
-def _logged(logger: logging.Logger) -> Iterator[None]:
-    """What stops the run stands in its own log too, with its traceback."""
-    try:
-        yield
-    except Exception:
-        logger.exception("the run stopped")
-        raise
-
-
-def _title(config: RunConfig, folder: Path) -> str:
-    return f"{familiar.title(config)}  {folder}"
-
-
 def _again(asked: Asked, folder: Path) -> str:
     """How to make the run again."""
     if asked.resume:
@@ -362,19 +222,6 @@ def _again(asked: Asked, folder: Path) -> str:
     words = ["--game", asked.game] if asked.game is not None else [asked.config or DEFAULT]
     words += [] if asked.preset is None else ["--preset", asked.preset]
     return shlex.join(["ludus", "train", *words, *(word for each in asked.sets for word in ("--set", each))])
-
-
-def _reported(folder: Path, config: RunConfig, command: str) -> tuple[Path | None, str]:
-    """Write the report; returns where it is, or None and why it could not be written."""
-    from ludus.evaluation import report
-    from ludus.metrics.exporters.log import logging_to
-
-    try:
-        return report.write(folder, config, command), ""
-    except Exception as error:  # whatever is wrong with a page, the user is to see what hours of training came to
-        with suppress(OSError), logging_to(folder / "run.log") as logger:
-            logger.error("the report could not be written", exc_info=error)
-        return None, files.reason(error)
 
 
 def _say_what_came_of_it(console: Console, result: RunResult, page: Path | None, trouble: str) -> None:

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from ludus.cli import prepare
 from ludus.errors import SetupError
+from ludus.games import catalogue
 from ludus.games.registry import Game, Progress
 from ludus.hosting.command import HostCommand
 
@@ -71,6 +72,6 @@ def test_what_cannot_be_installed_is_raised() -> None:
 
 
 def test_presets_of_all_games_are_known_by_name() -> None:
-    presets = prepare.presets()
+    presets = catalogue.presets()
     assert presets["gen1"].name == "gen1.yaml"
     assert presets["toy/nim"] == presets["nim"]

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from ludus.cli import prepare, sizes
+from ludus.cli import sizes
 from ludus.cli.main import app
 from ludus.config import load
 from ludus.config.schema import RunConfig
@@ -15,7 +15,7 @@ from ludus.cores import cores
 from ludus.diagnostics import machine, sizing
 from ludus.diagnostics.sizing import Machine, Purpose
 from ludus.errors import ConfigError
-from ludus.games import registry
+from ludus.games import catalogue, registry
 
 
 @pytest.fixture(autouse=True)
@@ -25,9 +25,9 @@ def _a_machine_of_sixteen_cores(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def sized(purpose: Purpose, data: dict[str, Any], *sets: str, shipped: bool = False) -> RunConfig:
     """As `ludus train` does it."""
-    first = load.build(load.override(data, sets), options_of=prepare.options_of)
+    first = load.build(load.override(data, sets), options_of=catalogue.options_of)
     chosen = sizes.choose(purpose, first, sizes.given(data, sets, shipped=shipped))
-    return load.build(sizes.under(data, chosen, sets), options_of=prepare.options_of)
+    return load.build(sizes.under(data, chosen, sets), options_of=catalogue.options_of)
 
 
 def test_sizes_are_chosen_for_what_the_configuration_leaves_open() -> None:
@@ -59,7 +59,7 @@ def test_environments_in_all_keep_their_number() -> None:
 
 
 def test_every_choice_is_shown_with_its_reason() -> None:
-    config = load.build({"game": "showdown", "fleet": {"matches": 12}}, options_of=prepare.options_of)
+    config = load.build({"game": "showdown", "fleet": {"matches": 12}}, options_of=catalogue.options_of)
     chosen = sizes.choose("quick", config, {"fleet": {"matches": 12}})
     console = Console(width=140)
     with console.capture() as shown:

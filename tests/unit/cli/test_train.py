@@ -9,8 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from ludus.cli.main import app
-from ludus.cli.train import as_found_when_refused, new_run_dir
+from ludus.config.folders import new_run_dir
 from ludus.errors import CheckpointError, ConfigError, FleetError, HostRefused, LudusError
+from ludus.run.folder import as_found_when_refused
 
 
 def refused(*words: str) -> str:

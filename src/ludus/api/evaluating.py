@@ -1,0 +1,135 @@
+"""Evaluate a trained agent against scripted opponents."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ludus import logs
+from ludus.api.training import Run
+from ludus.config import load
+from ludus.config.check import check
+from ludus.config.folders import CONFIG
+from ludus.config.schema import FleetConfig, ServersConfig
+from ludus.cores import cores
+from ludus.errors import ConfigError
+from ludus.evaluation import arena
+from ludus.evaluation.arena import MatchupResult, Progress
+from ludus.evaluation.schedule import evenly
+from ludus.games import registry, trust
+from ludus.games.registry import Game
+from ludus.metrics.core import Metrics
+from ludus.policies import checkpoint
+from ludus.policies.checkpoint import State
+from ludus.spec import GameSpec, teams_in
+from ludus.types import Policy
+
+AGENT = "agent"
+SEED = 20_000  # the list of match-ups that a run's own evaluation plays
+
+
+def evaluate(
+    run: Run | str | Path,
+    opponents: Sequence[str] = (),
+    matches: int = 400,
+    *,
+    seed: int = SEED,
+    hosts: int = 0,
+    servers: int | None = None,
+    options: Mapping[str, Any] | None = None,  # Any: options of the game, checked before anything starts
+    save_replays: str | Path | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    metrics: Metrics | None = None,
+) -> list[MatchupResult]:
+    """Play a trained agent greedily against each opponent; returns wins, losses and 95% intervals, one result each.
+
+    run: what `train` returned, a run's folder (its latest checkpoint), or the folder of one checkpoint.
+    opponents: names of scripted policies; default: all that the game has.
+    matches: against each opponent. Every seed is played from every seat.
+    hosts: processes that play; 0: one per core. servers: game servers to start; default: as the run did.
+    options: options of the game in place of the checkpoint's. A checkpoint from elsewhere cannot name a module, a
+        program or a path (docs/security.md); name them here.
+    save_replays: a folder; a few matches are written there for `ludus replay`.
+    progress: called after each match. metrics: learns where the time went.
+
+    Raises CheckpointError, UntrustedError, ConfigError, SetupError, FleetError or EvaluationError.
+    """
+    chosen = find(run)
+    state = checkpoint.read_state(chosen)
+    game = game_of(chosen, state.game.name)
+    game_options = options_of(chosen, state, game, options or {}, servers)
+    names = scripted_opponents(opponents, game)
+    teams = teams_in(state.game.layout, state.game.seats)
+    if game.prepare is not None:
+        game.prepare(game_options, lambda stage, share: None)
+
+    def policies(spec: GameSpec) -> Mapping[str, Policy]:
+        """The agent and its opponents, for the game as its hosts describe it."""
+        rows = (hosts or cores()) * FleetConfig().matches
+        scripted = {name: game.scripted[name](spec, seed) for name in names}
+        return {AGENT: checkpoint.load_agent(chosen, spec, rows=rows), **scripted}
+
+    with logs.passing("ludus-eval-") as folder, game.served(game_options, _servers(chosen, servers), folder) as served:
+        return arena.play(
+            game,
+            served.options,
+            policies,
+            agent=AGENT,
+            opponents=names if state.game.seats > 1 else (),
+            matches=evenly(matches, teams),
+            seed=seed,
+            teams=teams,
+            log_dir=folder,
+            hosts=hosts or None,
+            progress=progress,
+            save_replays=None if save_replays is None else Path(save_replays),
+            metrics=metrics,
+        )
+
+
+def find(run: Run | str | Path) -> Path:
+    """The folder of the checkpoint that is meant. Raises CheckpointError."""
+    if isinstance(run, Run):
+        return checkpoint.find(run.checkpoint or run.folder)
+    return checkpoint.find(Path(run))
+
+
+def options_of(
+    chosen: Path,
+    state: State,
+    game: Game,
+    local: Mapping[str, Any],  # Any: options of the game, not yet checked
+    servers: int | None = None,
+) -> msgspec.Struct:
+    """The options a checkpoint is evaluated with: its own, with those of this machine (`local`) over them. Raises
+    UntrustedError for one that only this machine may set."""
+    kept = {name: value for name, value in state.options.items() if not servers or name not in game.local}
+    return check(trust.accept(game, kept, str(chosen), local), game.options, f"{chosen}: options")
+
+
+def scripted_opponents(names: Sequence[str], game: Game) -> tuple[str, ...]:
+    """These opponents, or all of the game. Raises ConfigError for one that the game does not have."""
+    for name in names:
+        if name not in game.scripted:
+            raise ConfigError(f"--opponents: {game.name} has no {name!r}; there are {', '.join(game.scripted)}")
+    return tuple(names) or tuple(game.scripted)
+
+
+def game_of(chosen: Path, spec_name: str) -> Game:
+    """The game of a checkpoint: what its run's configuration says or, for one that left its run, its hosts."""
+    config = chosen.parent.parent / CONFIG
+    if config.exists():
+        return registry.load(str(load.read(config).get("game", "showdown")))
+    return registry.load(re.split("[-/]", spec_name)[0])
+
+
+def _servers(chosen: Path, count: int | None) -> ServersConfig:
+    """What the checkpoint's run says of servers, with as many of them as asked for."""
+    config = chosen.parent.parent / CONFIG
+    section = load.read(config).get("servers", {}) if config.exists() else {}
+    servers = check(section, ServersConfig, f"{config}: servers")
+    return servers if count is None else msgspec.structs.replace(servers, count=count)

@@ -1,0 +1,160 @@
+"""Train an agent: from settings to the report in the run's folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any, TextIO
+
+from ludus import files, provenance, run
+from ludus.api import settings as run_settings
+from ludus.api import watching
+from ludus.api.settings import Config
+from ludus.config import familiar, load
+from ludus.config.check import check
+from ludus.config.folders import CONFIG, RUNS, new_run_dir
+from ludus.config.schema import RunConfig
+from ludus.config.sets import texts_of
+from ludus.errors import CheckpointError, ConfigError, SetupError
+from ludus.evaluation import report
+from ludus.evaluation.arena import MatchupResult
+from ludus.games import registry
+from ludus.metrics.exporters.bar import ProgressBar
+from ludus.metrics.exporters.log import logging_to
+from ludus.metrics.observer import RunObserver
+from ludus.run import RunResult
+from ludus.run.folder import as_found_when_refused, has_checkpoint
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run that has ended. Pass it to `evaluate` and `load`."""
+
+    folder: Path
+    updates: int  # those of earlier parts of a resumed run included
+    training_s: float
+    checkpoint: Path | None  # the latest; None if none could be written
+    interrupted: bool  # by a signal; `resume=True` continues it
+    evaluation: tuple[MatchupResult, ...]  # against each scripted opponent; empty if it was interrupted
+    report: Path | None  # report.md; None if it could not be written
+
+
+def train(
+    config: Config | None = None,
+    *,
+    game: str | None = None,
+    minutes: float | None = None,
+    updates: int | None = None,
+    settings: Mapping[str, Any] | None = None,  # Any: plain data, checked before anything starts
+    run_dir: str | Path | None = None,
+    resume: bool = False,
+    observer: RunObserver | None = None,
+    progress: bool = True,
+) -> Run:
+    """Train until the budget is used up, then evaluate. Returns the run; its files are in `run_dir`.
+
+    config: name of a preset (`ludus.games()` lists them), path of a YAML file, or a mapping; default: "gen1".
+    game: instead of `config`, all defaults of a game: "gymnasium:CartPole-v1", "showdown:gen9randombattle".
+    minutes, updates: the budget, in place of the one in `config`.
+    settings: more settings, nested or dotted: {"learner": {"lr": 1e-3}} or {"learner.lr": 1e-3}.
+    run_dir: folder of the run; default: runs/NAME-DATE-N.
+    resume: continue the run in `run_dir`, with its own configuration.
+    observer: an object with `on_progress` and `on_evaluation`, called between updates; an error it raises ends the run.
+    progress: show a progress bar on a terminal and in a notebook.
+
+    Ctrl-C (or "interrupt" in a notebook) saves and returns. Raises ConfigError for settings that are wrong, SetupError
+    for what is missing on this machine, HostRefused, FleetError, TrainingError and CheckpointError.
+    """
+    folder = None if run_dir is None else Path(run_dir)
+    if resume:
+        refuse_beside_resume(config, game)
+        source = run_settings.of_file(_folder_to_resume(folder) / CONFIG)
+    else:
+        source = run_settings.of(config) if game is None else run_settings.of_game(game)
+    sets = [*_budget(minutes, updates), *texts_of(settings or {})]
+    chosen = run_settings.assembled(source, sets)
+    if resume:
+        run_settings.refuse_untrusted(chosen, sets, str(source.path))
+    elif folder is not None:
+        refuse_used(folder)
+    run.learning(chosen)  # refuses what cannot be done on the device
+    _install(chosen)
+    folder = folder or new_run_dir(RUNS, source.name, date.today())
+    watchers = {"the progress bar": ProgressBar(familiar.title(chosen))} if progress else {}
+    result = run_in(folder, chosen, watchers, observer=observer, resume=resume)
+    page, _ = write_report(folder, chosen, "ludus.train(...)")
+    if result.unsaved:
+        raise CheckpointError(result.unsaved)
+    return Run(
+        folder, result.version, result.training_s, result.checkpoint, result.interrupted, result.evaluation, page
+    )
+
+
+def run_in(
+    folder: Path,
+    config: RunConfig,
+    watchers: Mapping[str, RunObserver],
+    *,
+    observer: RunObserver | None = None,
+    resume: bool = False,
+    resume_from: str | None = None,
+    lines_to: TextIO | None = None,
+) -> RunResult:
+    """Train in this folder, which no other process may use meanwhile; write the configuration and the telemetry there.
+
+    A run that is refused leaves the folder as it was. Lines of the log also go to `lines_to`.
+    """
+    with run.hold(folder) as lock, as_found_when_refused(folder):
+        try:
+            load.save(config, folder / CONFIG)
+        except OSError as error:
+            raise SetupError(f"{folder / CONFIG}: cannot be written: {files.reason(error)}") from error
+        title = f"{familiar.title(config)}  {folder}"
+        with watching.watched(folder, title, watchers, lines_to=lines_to, observer=observer) as all_observers:
+            provenance.note(folder)
+            return run.train(config, folder, resume=resume, resume_from=resume_from, observer=all_observers, lock=lock)
+
+
+def write_report(folder: Path, config: RunConfig, command: str) -> tuple[Path | None, str]:
+    """Write the report; returns where it is, or None and why it could not be written."""
+    try:
+        return report.write(folder, config, command), ""
+    except Exception as error:  # whatever is wrong with a page, the user is to see what hours of training came to
+        with suppress(OSError), logging_to(folder / "run.log") as logger:
+            logger.error("the report could not be written", exc_info=error)
+        return None, files.reason(error)
+
+
+def refuse_used(folder: Path) -> None:
+    """Raise ConfigError if a folder for a new run holds one already."""
+    if has_checkpoint(folder):
+        raise ConfigError(f"{folder} already holds a run; add --resume to go on with it, or choose another --run-dir")
+
+
+def refuse_beside_resume(config: object, game: object) -> None:
+    """Raise ConfigError if a run that is resumed is given another configuration."""
+    if config is not None or game is not None:
+        raise ConfigError("resume: a run that is resumed has its configuration; leave config and game out")
+
+
+def _folder_to_resume(folder: Path | None) -> Path:
+    if folder is None or not (folder / CONFIG).is_file():
+        raise ConfigError(f"run_dir: {folder} holds no run to resume: there is no {CONFIG} in it")
+    return folder
+
+
+def _budget(minutes: float | None, updates: int | None) -> list[str]:
+    """Whichever is given is the whole budget."""
+    if minutes is None and updates is None:
+        return []
+    return [f"budget.minutes={minutes or 0}", f"budget.updates={updates or 0}", "budget.decisions=0"]
+
+
+def _install(config: RunConfig) -> None:
+    """Install what the game needs, if anything is missing. Raises SetupError."""
+    game = registry.load(config.game)
+    if game.prepare is not None:
+        game.prepare(check(config.options, game.options, "options"), lambda stage, share: None)

@@ -1,0 +1,56 @@
+"""Whoever watches a run: files in its folder always, and what the caller brings, such as a table or a bar."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TextIO
+
+from ludus.evaluation.report import EVALUATIONS, PROGRESS
+from ludus.metrics.exporters.csv import ProgressCsv
+from ludus.metrics.exporters.evaluations import EvaluationLog
+from ludus.metrics.exporters.log import LogLines, logging_to
+from ludus.metrics.exporters.tensorboard import TensorBoard
+from ludus.metrics.exporters.tolerant import Tolerant
+from ludus.metrics.failures import Failures
+from ludus.metrics.observer import Observers, RunObserver
+
+
+@contextmanager
+def watched(
+    folder: Path,
+    title: str,
+    watchers: Mapping[str, RunObserver],
+    *,
+    lines_to: TextIO | None = None,
+    observer: RunObserver | None = None,
+) -> Iterator[RunObserver]:
+    """One observer for all: progress.csv, evaluations.jsonl, TensorBoard, run.log, and `watchers` by their names. Lines
+    of the log also go to `lines_to`. A watcher that fails is counted, named once and tried again; the run goes on. An
+    error of the caller's own `observer` ends the run."""
+    failures = Failures()
+    with ExitStack() as stack:
+        logger = stack.enter_context(logging_to(folder / "run.log", lines_to, failures))
+        stack.enter_context(_logged(logger))
+        logger.info("%s", title)
+        observers: dict[str, RunObserver] = {
+            PROGRESS: ProgressCsv(folder / PROGRESS),
+            EVALUATIONS: EvaluationLog(folder / EVALUATIONS),
+            "tensorboard": TensorBoard(folder / "tensorboard"),
+            "the log": LogLines(logger),
+            **watchers,
+        }
+        tolerant = [stack.enter_context(Tolerant(name, each, failures)) for name, each in observers.items()]
+        yield Observers([*tolerant, *([] if observer is None else [observer])], failures)
+
+
+@contextmanager
+def _logged(logger: logging.Logger) -> Iterator[None]:
+    """Write an error that stops the run to its log, with its traceback."""
+    try:
+        yield
+    except Exception:
+        logger.exception("the run stopped")
+        raise

@@ -1,0 +1,36 @@
+"""Folders of runs: where they are made and what they are called."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from pathlib import Path
+
+from ludus.errors import ConfigError
+
+RUNS = Path("runs")
+CONFIG = "config.yaml"  # in a run's folder
+
+
+def new_run_dir(runs: Path, name: str, day: date) -> Path:
+    """The first free runs/<name>-<date>-<n>, created, so that two runs started together do not share one."""
+    number = 1
+    while True:
+        folder = runs / f"{name}-{day:%Y%m%d}-{number}"
+        try:
+            folder.mkdir(parents=True)
+            return folder
+        except FileExistsError:
+            number += 1
+        except OSError as error:
+            raise ConfigError(_unwritable(folder, error)) from error
+
+
+def _unwritable(folder: Path, error: OSError) -> str:
+    reason = "it is a file" if isinstance(error, FileExistsError) else error.strerror
+    return f"{folder} cannot be the folder of a run: {reason}; choose another with --run-dir"
+
+
+def file_name(game: str) -> str:
+    """Of the game's runs: gymnasium:my_module:MyEnv becomes gymnasium-my_module-MyEnv."""
+    return re.sub(r"[^\w.]+", "-", game).strip("-")

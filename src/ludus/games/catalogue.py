@@ -1,0 +1,20 @@
+"""Presets and options of all installed games, as configurations refer to them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from ludus.config import load
+from ludus.games import registry
+
+
+def presets() -> dict[str, Path]:
+    """Every preset of every installed game; showdown's names win over those of other games."""
+    order = sorted(registry.names(), key=lambda name: name != "showdown")
+    return load.presets_in({name: registry.load(name).presets for name in order})
+
+
+def options_of(game: str) -> type[msgspec.Struct]:
+    return registry.load(game).options
