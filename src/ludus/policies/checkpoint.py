@@ -247,7 +247,9 @@ def note_game(spec: GameSpec) -> GameNote:
 
 
 def rebuild_game(note: GameNote, tables: Mapping[str, NDArray[np.float32]]) -> GameSpec:
-    obs = ObsSpec.pack({name: (dtype, tuple(shape)) for name, dtype, shape in note.leaves})
+    """Raises CheckpointError for leaves that make no observation."""
+    with reading(f"the observations of {note.name!r}"):
+        obs = ObsSpec.pack({name: (dtype, tuple(shape)) for name, dtype, shape in note.leaves})
     return GameSpec(note.name, note.seats, note.actions, obs, note.schema, note.layout, tables)
 
 
