@@ -5,6 +5,8 @@ from __future__ import annotations
 import multiprocessing
 import random
 import signal
+import subprocess
+import sys
 import time
 from itertools import count
 from multiprocessing.connection import Connection
@@ -17,6 +19,7 @@ from tests.unit.policies.test_checkpoint import model, state
 from ludus.policies import checkpoint, checksums
 from ludus.policies.archive import Checkpoints
 
+ROOT = Path(__file__).parents[2]
 PATIENCE_S = 120.0
 KILLS = 20
 
@@ -39,6 +42,13 @@ def matches_of(version: int, part: int) -> bytes:
 
 
 def test_the_latest_checkpoint_is_whole_whenever_its_writer_is_killed(tmp_path: Path) -> None:
+    """In a process of its own, with which the helpers of multiprocessing end."""
+    words = [sys.executable, "-m", "tests.chaos.test_saving", str(tmp_path)]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_S)
+    assert done.returncode == 0, done.stderr
+
+
+def check_every_kill(tmp_path: Path) -> None:
     moments = random.Random(21)
     for _ in range(KILLS):
         saved = killed_while_saving(tmp_path, moments.uniform(0.0, 0.05))
@@ -75,3 +85,7 @@ def killed_while_saving(run_dir: Path, delay_s: float) -> int:
         process.join(PATIENCE_S)
     assert process.exitcode == -signal.SIGKILL
     return version
+
+
+if __name__ == "__main__":
+    check_every_kill(Path(sys.argv[1]))
