@@ -30,10 +30,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks import contest
 from benchmarks.drivers.echo import OBS
 
-from ludus.config.schema import FleetConfig
+from ludus.config.settings import FleetConfig
 from ludus.fleet.fleet import HostFleet
 from ludus.fleet.process import PIPE_BYTES
-from ludus.hosting.command import HostCommand
+from ludus.processes.command import HostCommand
 from ludus.wire.frames import HEADER_BYTES, Configure, encode_actions, encode_configure
 
 ROOT = Path(__file__).parents[1]

@@ -32,7 +32,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks import contest
 from benchmarks.drivers.updates import CUDA_WAYS, PEER_TASKS, TASKS, WAYS, Task, Update, ours, sb3
 
-from ludus.config.schema import ComputeConfig
+from ludus.config.settings import ComputeConfig
 from ludus.learner.devices import choose
 
 ROOT = Path(__file__).parents[1]

@@ -34,8 +34,8 @@ from ludus.games.rocket.matches import RocketMatches, spec_of
 from ludus.games.rocket.options import RocketOptions
 from ludus.games.rocket.simulator import rocketsim
 from ludus.games.rocket.starts import Starts
-from ludus.hosting.table import Table
-from ludus.hosting.together import MatchesTogether
+from ludus.sdk.batched import MatchesTogether
+from ludus.sdk.slots import Table
 from ludus.wire.frames import HEADER_BYTES, Configure, Kind, encode_actions
 
 ROOT = Path(__file__).parents[1]

@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks import contest
 from benchmarks.contest import Contestant
 
-from ludus.config.schema import FleetConfig
+from ludus.config.settings import FleetConfig
 from ludus.games.showdown import install
 from ludus.games.showdown.game import HERE, NODE_FLAGS
 

@@ -29,15 +29,15 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks import contest
 
-from ludus.config.schema import FleetConfig
+from ludus.config.settings import FleetConfig
 from ludus.fleet.fleet import HostFleet
 from ludus.games import registry
 from ludus.games.showdown import install
 from ludus.games.showdown.game import NODE_FLAGS
-from ludus.hosting.launch import tied
 from ludus.metrics import names
 from ludus.metrics.core import Metrics
 from ludus.metrics.times import ACTOR
+from ludus.processes.launch import tied
 from ludus.types import Policy
 
 ROOT = Path(__file__).parents[1]

@@ -26,13 +26,13 @@ from benchmarks import contest
 from ludus import run
 from ludus.config import load
 from ludus.config.check import check
-from ludus.config.schema import RunConfig
+from ludus.config.settings import RunConfig
 from ludus.evaluation import arena
 from ludus.evaluation.curve import COLOURS
 from ludus.games import registry
 from ludus.metrics import names
 from ludus.metrics.observer import Numbers, Result
-from ludus.policies import checkpoint
+from ludus.policies.checkpoints import checkpoint
 from ludus.spec import GameSpec
 from ludus.types import Policy
 

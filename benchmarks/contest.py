@@ -25,8 +25,8 @@ from typing import Any, Self
 
 import psutil
 
-from ludus import provenance
-from ludus.hosting.launch import tied
+from ludus.processes.launch import tied
+from ludus.run import provenance
 
 ROOT = Path(__file__).parents[1]
 START_DEADLINE_S = 120.0

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import psutil
 
-from ludus.config.schema import FleetConfig, PolicyConfig
+from ludus.config.settings import FleetConfig, PolicyConfig
 from ludus.fleet.fleet import HostFleet
 from ludus.games.registry import load
-from ludus.hosting.launch import tied
 from ludus.policies import nets
-from ludus.policies.archive import Checkpoints
-from ludus.policies.checkpoint import State, net_tensors, note_game, table_tensors
+from ludus.policies.checkpoints.archive import Checkpoints
+from ludus.policies.checkpoints.checkpoint import State, net_tensors, note_game, table_tensors
+from ludus.processes.launch import tied
 
 READY_S = 120.0
 SETTLE_S = 5.0  # after which Node has collected what the start left behind

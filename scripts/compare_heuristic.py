@@ -29,13 +29,13 @@ from poke_env.player import SimpleHeuristicsPlayer
 from poke_env.player.battle_order import BattleOrder, DoubleBattleOrder, SingleBattleOrder
 from poke_env.player.player import Player
 
-from ludus.config.schema import FleetConfig
+from ludus.config.settings import FleetConfig
 from ludus.evaluation import arena
 from ludus.games import registry
 from ludus.games.showdown.game import ShowdownOptions
 from ludus.games.showdown.scripted import POLICIES
 from ludus.games.showdown.scripted.actions import MOVES, ActionMap
-from ludus.hosting.command import HostCommand
+from ludus.processes.command import HostCommand
 from ludus.spec import GameSpec
 from ludus.types import Arrivals, Choices, Policy
 

@@ -15,9 +15,9 @@ from typing import Any
 
 import yaml
 
-from ludus import provenance
 from ludus.evaluation.intervals import wilson
-from ludus.provenance import Start
+from ludus.run import provenance
+from ludus.run.provenance import Start
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"

@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT))
 from tests.storm import outcome, plan, scenarios  # noqa: E402  found by the line above
 from tests.storm.storm import storm  # noqa: E402
 
-from ludus import provenance  # noqa: E402
+from ludus.run import provenance  # noqa: E402
 
 
 def main() -> int:

@@ -11,7 +11,7 @@ import numpy as np
 from tests.hosted import served
 from tests.running import latest, small_run
 
-from ludus import provenance, run
+from ludus import run
 from ludus.config import load
 from ludus.diagnostics import scaling, study
 from ludus.evaluation import recording, report
@@ -22,7 +22,8 @@ from ludus.games.toy.options import ToyOptions
 from ludus.metrics import times
 from ludus.metrics.exporters import csv, evaluations
 from ludus.metrics.observer import Observers
-from ludus.policies import archive, checkpoint
+from ludus.policies.checkpoints import archive, checkpoint
+from ludus.run import provenance
 from ludus.wire import frames
 from ludus.wire.frames import Configure, ErrorBody, Kind
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 from tests.running import small_run
 
-from ludus import provenance
+from ludus.actors import in_flight
 from ludus.config import document, edit, load
 from ludus.diagnostics import study
 from ludus.errors import CheckpointError, ConfigError, LudusError, ProtocolError, ReplayError, UntrustedError
@@ -28,9 +28,9 @@ from ludus.games.toy.matches import spec_of
 from ludus.games.toy.options import ToyOptions
 from ludus.metrics import times
 from ludus.metrics.exporters import csv, evaluations
-from ludus.policies import archive, checkpoint
+from ludus.policies.checkpoints import archive, checkpoint
 from ludus.policies.weights import read_tensors
-from ludus.scale import underway
+from ludus.run import provenance
 from ludus.wire import frames
 from ludus.wire.frames import Kind
 from ludus.wire.ledger import Ledger
@@ -131,7 +131,7 @@ def _weights(data: bytes, folder: Path) -> None:
 def _underway(data: bytes, folder: Path) -> None:
     path = folder / checkpoint.MATCHES
     path.write_bytes(data)
-    underway.read(path, small_run())
+    in_flight.read(path, small_run())
 
 
 def _recording(data: bytes, folder: Path) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ludus.hosting.match import MakeGame
-from ludus.hosting.serve import serve
+from ludus.sdk.match import MakeGame
+from ludus.sdk.serve import serve
 from ludus.spec import GameSpec
 from ludus.wire import frames
 from ludus.wire.channel import MemoryChannel, memory_pair

@@ -14,12 +14,12 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from ludus.config.schema import FleetConfig
+from ludus.config.settings import FleetConfig
 from ludus.fleet.fleet import TIMES_S, HostFleet
-from ludus.fleet.standing import FleetStanding
+from ludus.fleet.saved_state import FleetStanding
 from ludus.games.toy.game import command
 from ludus.games.toy.options import ToyOptions
-from ludus.hosting.command import HostCommand
+from ludus.processes.command import HostCommand
 from ludus.types import Arrivals, Ending
 
 PATIENCE_S = 60.0  # a shared, busy machine

@@ -14,7 +14,7 @@ import torch
 from safetensors.numpy import load_file
 from torch import Tensor
 
-from ludus.config.schema import (
+from ludus.config.settings import (
     BudgetConfig,
     EvaluationConfig,
     FleetConfig,
@@ -25,7 +25,7 @@ from ludus.config.schema import (
     RunConfig,
 )
 from ludus.metrics.observer import Numbers, Result
-from ludus.policies import checkpoint
+from ludus.policies.checkpoints import checkpoint
 from ludus.policies.weights import read_tensors
 from ludus.run import RunResult
 
@@ -38,7 +38,7 @@ import sys
 from pathlib import Path
 import msgspec
 from ludus import run
-from ludus.config.schema import RunConfig
+from ludus.config.settings import RunConfig
 from ludus.run import telling
 
 class Tell:

@@ -67,7 +67,7 @@ class Ceiling {
   constructor(simRoot, hostRoot, format, matches) {
     const { Host, LEFT_TOGETHER, RUN_TOGETHER } = require(path.join(hostRoot, 'host.js'));
     const { Match } = require(path.join(hostRoot, 'matches.js'));
-    const { ArrivalStage } = require(path.join(hostRoot, '../../../hosting/javascript/frames.js'));
+    const { ArrivalStage } = require(path.join(hostRoot, '../../../sdk/javascript/frames.js'));
     const host = new Host(simRoot, () => {});
     const configure = { protocol: 2, matches: 1, options: { format }, seed: 1, schedule: [], keep_log: false };
     host.configure(Buffer.from(JSON.stringify(configure)));

@@ -11,9 +11,12 @@ import msgspec
 import torch
 from msgspec import Struct
 
+from ludus.actors.actor import Actor
+from ludus.actors.sources import SerialSource
 from ludus.config import load
 from ludus.config.check import check
-from ludus.config.schema import RunConfig
+from ludus.config.seeds import derive
+from ludus.config.settings import RunConfig
 from ludus.evaluation.exploitability import nash_conv
 from ludus.fleet.inprocess import InProcessFleet
 from ludus.games import registry
@@ -26,9 +29,6 @@ from ludus.learner import algorithms
 from ludus.learner.loop import learning_rate
 from ludus.metrics.core import Metrics
 from ludus.policies import nets
-from ludus.scale.actor import Actor
-from ludus.scale.local import SerialSource
-from ludus.seeds import derive
 
 
 class Point(Struct, frozen=True):

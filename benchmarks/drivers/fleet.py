@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from benchmarks.drivers.lines import Answer, answer_requests
 
-from ludus.config.schema import FleetConfig, PolicyConfig
+from ludus.config.settings import FleetConfig, PolicyConfig
 from ludus.fleet.fleet import HostFleet
 from ludus.games.registry import load
 from ludus.spec import GameSpec

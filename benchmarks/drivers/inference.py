@@ -17,15 +17,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ludus.config.schema import MemoryConfig, PolicyConfig
+from ludus.config.settings import MemoryConfig, PolicyConfig
+from ludus.policies.cpu.drawing import draw
 from ludus.policies.distributions import Distribution
-from ludus.policies.graphs import Engine, Judge
-from ludus.policies.lanes import CudaLane, Lane, Run
+from ludus.policies.gpu.graphs import Engine, Judge
+from ludus.policies.gpu.streams import CudaLane, Lane, Run
+from ludus.policies.hidden_states import RowStates
 from ludus.policies.nets import ask, build, core_of, evaluate
-from ludus.policies.nets.drawing import draw
 from ludus.policies.nets.recurrence import Recall
 from ludus.policies.network import NetPolicy
-from ludus.policies.remembering import RowStates
 from ludus.policies.weights import FlatWeights
 from ludus.spec import GameSpec, ObsSpec
 from ludus.types import Arrivals

@@ -38,13 +38,13 @@ def ours(environment: str, number: int) -> None:
     from benchmarks.drivers.train import Watcher
 
     from ludus import run
+    from ludus.actors import sources
     from ludus.config import load
     from ludus.games import registry
-    from ludus.run import telling
-    from ludus.scale import local
+    from ludus.run import reporting
 
-    telling.PROGRESS_S = 0.05  # a user sees one report a second, which is coarse for a measurement of a few
-    local.SILENCE_S = PAUSE_S
+    reporting.PROGRESS_S = 0.05  # a user sees one report a second, which is coarse for a measurement of a few
+    sources.SILENCE_S = PAUSE_S
     data = {
         "game": game_of(environment),
         "n_envs": number,

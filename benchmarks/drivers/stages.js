@@ -12,10 +12,10 @@ const { parseArgs } = require('node:util');
 const { values } = parseArgs({
   options: Object.fromEntries(['sim', 'host', 'format', 'matches'].map(name => [name, { type: 'string' }])),
 });
-const HOSTING = '../../../hosting/javascript'; // from the host's folder
+const SDK = '../../../sdk/javascript'; // from the host's folder
 const { Host, TIMED_OF } = require(path.join(values.host, 'host.js'));
-const { SILENT, StageClock, WAIT } = require(path.join(values.host, HOSTING, 'clock.js'));
-const { FrameReader, KIND } = require(path.join(values.host, HOSTING, 'frames.js'));
+const { SILENT, StageClock, WAIT } = require(path.join(values.host, SDK, 'clock.js'));
+const { FrameReader, KIND } = require(path.join(values.host, SDK, 'frames.js'));
 const MATCHES = Number(values.matches);
 const TIMES_FRAMES = 40; // about as many as a host on a core of its own plays in the half second between two TIMES
 const LAPS = 200_000; // to see what one costs

@@ -19,13 +19,13 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from benchmarks.drivers.lines import Answer, answer_requests
 
 from ludus import run
+from ludus.actors import sources
 from ludus.config import load
-from ludus.config.schema import RunConfig
+from ludus.config.settings import RunConfig
 from ludus.games import registry
 from ludus.metrics import names
 from ludus.metrics.observer import Numbers, Result
-from ludus.run import telling
-from ludus.scale import local
+from ludus.run import reporting
 
 PAUSE_S = 1000000.0  # nobody may be taken for hung while the others are measured
 INTERVALS = 1  # between updates, at least, in a measurement
@@ -92,8 +92,8 @@ def main(battle_format: str, hosts: str, matches: str) -> None:
 
 def learn(config: RunConfig) -> None:
     """Train, answer requests about it, and leave when there are no more."""
-    telling.PROGRESS_S = 0.05  # a user sees one report a second, which is coarse for a measurement of a few
-    local.SILENCE_S = PAUSE_S
+    reporting.PROGRESS_S = 0.05  # a user sees one report a second, which is coarse for a measurement of a few
+    sources.SILENCE_S = PAUSE_S
     watcher = Watcher()
     threading.Thread(target=_answer_until_told_to_leave, args=(watcher,), daemon=True).start()
     with tempfile.TemporaryDirectory(prefix="ludus-bench-") as folder:

@@ -12,7 +12,7 @@ import torch
 from benchmarks.drivers.inference import CASES, Case
 from numpy.typing import NDArray
 
-from ludus.config.schema import ComputeConfig, LearnerConfig, PolicyConfig
+from ludus.config.settings import ComputeConfig, LearnerConfig, PolicyConfig
 from ludus.learner.ppo import Ppo
 from ludus.metrics import names
 from ludus.rollout.segments import SegmentLayout

@@ -1,6 +1,6 @@
 // Tic-tac-toe as a host: what a game written in Java needs, and nothing else.
 //
-//   ludus hosts check -- java src/ludus/hosting/java/Host.java examples/hosts/TicTacToe.java
+//   ludus hosts check -- java src/ludus/sdk/java/Host.java examples/hosts/TicTacToe.java
 //   ludus train examples/hosts/tictactoe_java.yaml
 
 import java.util.Arrays;

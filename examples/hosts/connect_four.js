@@ -4,7 +4,7 @@
 //   ludus hosts check -- node examples/hosts/connect_four.js
 //   ludus train examples/hosts/connect_four.yaml
 
-const { SplitMix, refuse, serve } = require('../../src/ludus/hosting/javascript'); // docs/hosts.md: in a project of yours
+const { SplitMix, refuse, serve } = require('../../src/ludus/sdk/javascript'); // docs/hosts.md: in a project of yours
 
 const DIRECTIONS = [[0, 1], [1, 0], [1, 1], [1, -1]];
 const isSize = value => Number.isInteger(value) && value >= 4 && value <= 12;

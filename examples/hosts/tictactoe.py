@@ -1,6 +1,6 @@
 """Tic-tac-toe as a host: what a game written in Python needs, and nothing else.
 
-ludus hosts check -- python -m ludus.hosting examples/hosts/tictactoe.py
+ludus hosts check -- python -m ludus.sdk examples/hosts/tictactoe.py
 ludus train examples/hosts/tictactoe.yaml
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ludus.errors import ConfigError
-from ludus.hosting.match import HostedGame, Turn, packed
+from ludus.sdk.match import HostedGame, Turn, packed
 from ludus.spec import GameSpec, ObsSpec
 
 LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))

@@ -11,18 +11,18 @@ import psutil
 import pytest
 from tests.running import ENDLESS, PATIENCE_S, Silent, Watch, counters, running, small_run, with_updates
 
-from ludus.config.schema import CheckpointConfig, EvaluationConfig, FleetConfig, OpponentsConfig, RunConfig
+from ludus.actors import sources
+from ludus.config.settings import CheckpointConfig, EvaluationConfig, FleetConfig, OpponentsConfig, RunConfig
 from ludus.errors import FleetError
 from ludus.metrics import names
 from ludus.metrics.observer import Numbers
-from ludus.policies import checkpoint
-from ludus.run import telling, train
-from ludus.scale import local
+from ludus.policies.checkpoints import checkpoint
+from ludus.run import reporting, train
 
 
 @pytest.fixture(autouse=True)
 def _progress_is_shown_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(telling, "PROGRESS_S", 0.05)
+    monkeypatch.setattr(reporting, "PROGRESS_S", 0.05)
 
 
 class Saboteur(Watch):
@@ -46,7 +46,7 @@ def config(updates: int = ENDLESS, **options: object) -> RunConfig:
 
 
 def actor_of(process: psutil.Process) -> psutil.Process:
-    return next(child for child in process.children() if "ludus.scale.child" in child.cmdline())
+    return next(child for child in process.children() if "ludus.actors.child" in child.cmdline())
 
 
 def test_killed_actor_is_started_again_and_the_run_goes_on(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -82,7 +82,7 @@ def test_killed_actor_is_started_again_and_the_run_goes_on(tmp_path: Path, caplo
 def test_stopped_actor_is_found_silent_killed_and_started_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(local, "SILENCE_S", 4.0)
+    monkeypatch.setattr(sources, "SILENCE_S", 4.0)
     saboteur = Saboteur(lambda: actor_of(psutil.Process()).suspend())
     assert train(config(updates=10), tmp_path, observer=saboteur).version == 10
     assert "said nothing for 4 s; " in caplog.text

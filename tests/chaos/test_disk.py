@@ -18,8 +18,8 @@ from tests import disk
 from ludus.evaluation.report import EVALUATIONS, PROGRESS
 from ludus.metrics import names
 from ludus.metrics.exporters import csv, evaluations
-from ludus.policies import checkpoint
-from ludus.policies.archive import Checkpoints
+from ludus.policies.checkpoints import checkpoint
+from ludus.policies.checkpoints.archive import Checkpoints
 
 DEADLINE_S = 120.0
 PROGRAM = """

@@ -13,7 +13,7 @@ from tests.running import Watch
 
 from ludus import run
 from ludus.config import load
-from ludus.config.schema import FleetConfig
+from ludus.config.settings import FleetConfig
 from ludus.errors import HostRefused
 from ludus.fleet.fleet import HostFleet
 from ludus.games import registry

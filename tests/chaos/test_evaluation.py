@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.playing import first_host_dies
 from tests.running import Watch, small_run
 
-from ludus.config.schema import EvaluationConfig, FleetConfig
+from ludus.config.settings import EvaluationConfig, FleetConfig
 from ludus.games.toy.game import command
 from ludus.games.toy.options import ToyOptions
 from ludus.metrics import names

@@ -31,13 +31,13 @@ from tests.playing import (
 )
 
 from ludus import limits
-from ludus.config.schema import FleetConfig
+from ludus.config.settings import FleetConfig
 from ludus.errors import FleetError, HostRefused
 from ludus.fleet.fleet import HostFleet
 from ludus.fleet.hostlog import FILE_BYTES
 from ludus.games.toy.game import command
 from ludus.games.toy.options import ToyOptions
-from ludus.hosting.command import HostCommand
+from ludus.processes.command import HostCommand
 
 SOON = FleetConfig(hosts=2, matches=4, backoff_s=0.01, reply_deadline_s=2.0)
 

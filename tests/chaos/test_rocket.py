@@ -11,15 +11,15 @@ pytest.importorskip("RocketSim", reason="needs ludus[rocket]")
 
 from tests.playing import play, voided
 
-from ludus.config.schema import FleetConfig
+from ludus.config.settings import FleetConfig
 from ludus.fleet.fleet import HostFleet
-from ludus.hosting.command import HostCommand
+from ludus.processes.command import HostCommand
 
 PROGRAM = """
 import sys
 from ludus.games.rocket import host
 from ludus.games.rocket.arena import Pitch
-from ludus.hosting.serve import serve
+from ludus.sdk.serve import serve
 
 fault, calls = sys.argv[1], 0
 step = Pitch.step

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import msgspec
 import torch
-from tests.unit.policies.test_checkpoint import model, state
+from tests.unit.policies.checkpoints.test_checkpoint import model, state
 
-from ludus.policies import checkpoint, checksums
-from ludus.policies.archive import Checkpoints
+from ludus.policies.checkpoints import checkpoint, checksums
+from ludus.policies.checkpoints.archive import Checkpoints
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 120.0

@@ -21,9 +21,9 @@ from tests.running import ENDLESS, PATIENCE_S, running, small_run
 
 from ludus.metrics import names
 from ludus.metrics.exporters import csv
-from ludus.policies.archive import Checkpoints
+from ludus.policies.checkpoints.archive import Checkpoints
 
-NOTICED = "import os, signal, time\nfrom ludus.interrupts import noticed\n"
+NOTICED = "import os, signal, time\nfrom ludus.processes.interrupts import noticed\n"
 SETTINGS = (
     "fleet.hosts=2",
     "fleet.matches=8",
@@ -148,7 +148,7 @@ def test_second_signal_while_a_run_saves_ends_it_at_once(tmp_path: Path) -> None
     with running(config, tmp_path) as learner:
         children = family(learner)
         for child in children:
-            if "ludus.scale.child" in child.cmdline():
+            if "ludus.actors.child" in child.cmdline():
                 child.suspend()  # so that the save takes its time
         learner.send_signal(signal.SIGTERM)
         wait_until(lambda: not _is_pending(learner, signal.SIGTERM), learner)

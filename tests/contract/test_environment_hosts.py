@@ -7,8 +7,8 @@ from itertools import islice
 import pytest
 
 from ludus.games import registry
-from ludus.hosting import check
-from ludus.hosting.check import Report, findings
+from ludus.hostcheck import check
+from ludus.hostcheck.check import Report, findings
 
 UP_TO_OPTIONS = 13  # rules; the toy host keeps the others by the same means, where matches are played in turn
 

@@ -9,8 +9,8 @@ import pytest
 
 from ludus.games import registry
 from ludus.games.showdown.install import Installation
-from ludus.hosting import check
-from ludus.hosting.check import Report, findings
+from ludus.hostcheck import check
+from ludus.hostcheck.check import Report, findings
 
 OF_THE_GAME = 10  # the first rules; the others do not depend on what a host plays, so one game of each kind does
 

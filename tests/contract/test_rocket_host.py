@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("RocketSim", reason="needs ludus[rocket]")
 
 from ludus.games import registry
-from ludus.hosting.check import check
+from ludus.hostcheck.check import check
 
 
 def test_the_rocket_host_keeps_the_protocol() -> None:

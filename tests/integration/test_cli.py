@@ -17,9 +17,9 @@ from pathlib import Path
 import pytest
 from tests.commands import DEADLINE_S, LUDUS, interrupted, ludus
 
-from ludus import provenance
 from ludus.metrics import names
 from ludus.metrics.exporters import csv, evaluations
+from ludus.run import provenance
 
 SMALL = (
     "mode=serial",

@@ -15,19 +15,19 @@ from tests.commands import ludus
 from tests.running import Watch, small_run
 
 from ludus.config import load
-from ludus.config.schema import EvaluationConfig, FleetConfig, LearnerConfig, OpponentsConfig
+from ludus.config.settings import EvaluationConfig, FleetConfig, LearnerConfig, OpponentsConfig
 from ludus.fleet.fleet import HostFleet
 from ludus.games import registry
 from ludus.games.showdown import node
-from ludus.hosting import check
-from ludus.hosting.check import Mark, Report, Trial, findings
-from ludus.hosting.command import HostCommand
+from ludus.hostcheck import check
+from ludus.hostcheck.check import Mark, Report, Trial, findings
+from ludus.processes.command import HostCommand
 from ludus.run import train
 
 ROOT = Path(__file__).parents[2]
 HOSTS = ROOT / "examples" / "hosts"
-JAVA = ROOT / "src" / "ludus" / "hosting" / "java" / "Host.java"
-JAVASCRIPT = ROOT / "src" / "ludus" / "hosting" / "javascript"
+JAVA = ROOT / "src" / "ludus" / "sdk" / "java" / "Host.java"
+JAVASCRIPT = ROOT / "src" / "ludus" / "sdk" / "javascript"
 SPOILER = ROOT / "tests" / "spoiler.py"
 LINES = 120
 JVM = ("java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
@@ -81,7 +81,7 @@ def host(language: str, request: pytest.FixtureRequest) -> tuple[str, ...]:
         return (*JVM, "-cp", str(request.getfixturevalue("classes")), "Host", "TicTacToe")
     if language == "javascript":
         return str(node.find()), str(HOSTS / "connect_four.js")
-    return sys.executable, "-m", "ludus.hosting", str(HOSTS / "tictactoe.py")
+    return sys.executable, "-m", "ludus.sdk", str(HOSTS / "tictactoe.py")
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -219,7 +219,7 @@ WAITS = {
 import asyncio, random, sys
 sys.path.insert(0, {hosts!r})
 from tictactoe import SPEC, TicTacToe
-from ludus.hosting.match import HostedGame
+from ludus.sdk.match import HostedGame
 class Waiting(TicTacToe):
     async def start(self, seed):
         self.wait = random.Random(seed)

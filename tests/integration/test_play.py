@@ -21,7 +21,7 @@ from poke_env.concurrency import POKE_LOOP
 from tests.proxy import Proxy
 
 from ludus.cli import main
-from ludus.config.schema import FleetConfig, PolicyConfig
+from ludus.config.settings import FleetConfig, PolicyConfig
 from ludus.errors import HostRefused
 from ludus.evaluation import outsiders
 from ludus.evaluation.outsiders import Event, PlayResult, Stop, play
@@ -31,8 +31,8 @@ from ludus.games.showdown.install import Installation
 from ludus.games.showdown.play_game import PlayOptions, address
 from ludus.games.showdown.scripted import POLICIES
 from ludus.policies import nets
-from ludus.policies.archive import Checkpoints
-from ludus.policies.checkpoint import State, net_tensors, note_game, table_tensors
+from ludus.policies.checkpoints.archive import Checkpoints
+from ludus.policies.checkpoints.checkpoint import State, net_tensors, note_game, table_tensors
 from ludus.spec import GameSpec
 from ludus.types import Arrivals, Choices, Policy
 

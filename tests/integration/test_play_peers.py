@@ -8,7 +8,7 @@ import pytest
 from benchmarks.showdown_server import serve
 from scripts.prove_play import PLAYERS, against
 
-from ludus.config.schema import PolicyConfig
+from ludus.config.settings import PolicyConfig
 from ludus.evaluation.outsiders import PlayResult
 from ludus.games.registry import load
 from ludus.games.showdown.install import Installation

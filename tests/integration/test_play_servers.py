@@ -29,7 +29,7 @@ from ludus.games.showdown.scripted import POLICIES
 from ludus.games.showdown.servers import overlay, ports
 from ludus.games.showdown.servers.fleet import ServerFleet
 from ludus.games.showdown.servers.server import NODE_FLAGS, address
-from ludus.hosting.launch import tied
+from ludus.processes.launch import tied
 from ludus.spec import GameSpec
 from ludus.types import Policy
 

@@ -14,7 +14,7 @@ from tests.running import ENDLESS, running, small_run
 from ludus.evaluation.report import EVALUATIONS, PROGRESS
 from ludus.metrics import names
 from ludus.metrics.exporters import csv
-from ludus.policies.archive import Checkpoints
+from ludus.policies.checkpoints.archive import Checkpoints
 
 SETTINGS = (
     *("mode=serial", "device=cpu", "fleet.hosts=1", "fleet.matches=8", "policy.width=16", "rollout.segment=8"),

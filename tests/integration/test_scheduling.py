@@ -14,10 +14,10 @@ import psutil
 import pytest
 from tests.running import Watch, small_run
 
-from ludus import scheduling
-from ludus.config.schema import FleetConfig
+from ludus.config.settings import FleetConfig
 from ludus.metrics.observer import Numbers
-from ludus.run import telling, train
+from ludus.processes import scheduling
+from ludus.run import reporting, train
 
 SCHED_GETATTR = {"x86_64": 315, "aarch64": 275}
 
@@ -72,12 +72,12 @@ def test_learner_and_hosts_keep_a_core_for_long_and_the_actor_gets_it_soon(
         def on_progress(self, numbers: Numbers) -> None:
             super().on_progress(numbers)
             for actor in psutil.Process().children():
-                if "ludus.scale.child" in actor.cmdline():  # the others are hosts of an evaluation
+                if "ludus.actors.child" in actor.cmdline():  # the others are hosts of an evaluation
                     seen.add((turns_ms(), turns_ms(actor.pid), *(turns_ms(host.pid) for host in actor.children())))
 
     seen: set[tuple[float | None, ...]] = set()
     usual = turns_ms()
-    monkeypatch.setattr(telling, "PROGRESS_S", 0.0)
+    monkeypatch.setattr(reporting, "PROGRESS_S", 0.0)
     train(small_run(3, mode="overlapped", fleet=FleetConfig(hosts=2, matches=8)), tmp_path, observer=Look())
     assert seen == {(20, 1, 20, 20)}
     assert turns_ms() == usual

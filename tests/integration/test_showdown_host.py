@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ludus.config.schema import FleetConfig
+from ludus.config.settings import FleetConfig
 from ludus.errors import HostRefused
 from ludus.fleet.fleet import HostFleet
-from ludus.fleet.memory import RowMemory
+from ludus.fleet.shared_rows import RowMemory
 from ludus.games.registry import load
 from ludus.games.showdown.game import FORMATS
 from ludus.games.showdown.install import Installation

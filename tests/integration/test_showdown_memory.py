@@ -8,7 +8,8 @@ import torch
 from safetensors.numpy import load_file
 from tests.running import NEVER, Silent, counters, latest, small_run, tensors
 
-from ludus.config.schema import (
+from ludus.config.seeds import derive
+from ludus.config.settings import (
     EvaluationConfig,
     FleetConfig,
     LearnerConfig,
@@ -17,9 +18,9 @@ from ludus.config.schema import (
     PolicyConfig,
 )
 from ludus.metrics import names
-from ludus.policies import checkpoint, nets
+from ludus.policies import nets
+from ludus.policies.checkpoints import checkpoint
 from ludus.run import train
-from ludus.seeds import derive
 
 
 def test_two_updates_with_memory(tmp_path: Path) -> None:

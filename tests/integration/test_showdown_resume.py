@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.running import NEVER, Silent, assert_equal_runs, counters, small_run
 
-from ludus.config.schema import (
+from ludus.config.settings import (
     EvaluationConfig,
     FleetConfig,
     LearnerConfig,

@@ -19,7 +19,7 @@ from benchmarks.showdown_server import serve
 from tests.meddler import Meddler
 from tests.proxy import Proxy
 
-from ludus.config.schema import FleetConfig
+from ludus.config.settings import FleetConfig
 from ludus.errors import HostRefused
 from ludus.fleet.fleet import HostFleet
 from ludus.games.registry import load

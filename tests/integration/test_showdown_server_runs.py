@@ -17,7 +17,7 @@ import pytest
 from benchmarks.showdown_server import free_port
 
 from ludus.games.showdown.install import Installation
-from ludus.policies import checkpoint
+from ludus.policies.checkpoints import checkpoint
 
 DEADLINE_S = 150.0
 SETTINGS = """

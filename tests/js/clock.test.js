@@ -5,7 +5,7 @@ const assert = require('node:assert');
 const path = require('node:path');
 const { test } = require('node:test');
 
-const HOSTING = path.join(__dirname, '../../src/ludus/hosting/javascript');
+const HOSTING = path.join(__dirname, '../../src/ludus/sdk/javascript');
 const { BUCKETS, ENCODE, SEND, SIMULATE, StageClock, WAIT, bucketOf } = require(path.join(HOSTING, 'clock.js'));
 
 /** As the protocol's page has it. */

@@ -4,9 +4,9 @@ const fs = require('node:fs');
 const os = require('node:os');
 const { test } = require('node:test');
 const path = require('node:path');
-const frames = require(path.join(__dirname, '../../src/ludus/hosting/javascript/frames.js'));
+const frames = require(path.join(__dirname, '../../src/ludus/sdk/javascript/frames.js'));
 
-const { RowMemory } = require(path.join(__dirname, '../../src/ludus/hosting/javascript/memory.js'));
+const { RowMemory } = require(path.join(__dirname, '../../src/ludus/sdk/javascript/memory.js'));
 const { ArrivalStage, FrameReader, FrameWriter, KIND, MAX_BODY, ProtocolError } = frames;
 
 function readAll(bytes, step) {

@@ -5,7 +5,7 @@ const assert = require('node:assert/strict');
 const path = require('node:path');
 const { mock, test } = require('node:test');
 
-const HOSTING = path.join(__dirname, '../../src/ludus/hosting/javascript');
+const HOSTING = path.join(__dirname, '../../src/ludus/sdk/javascript');
 const { FrameReader, KIND, ProtocolError } = require(path.join(HOSTING, 'frames.js'));
 const { TurnHost, refuse } = require(path.join(HOSTING, 'serve.js'));
 const { Layout } = require(path.join(HOSTING, 'layout.js'));

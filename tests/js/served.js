@@ -10,8 +10,8 @@ const path = require('node:path');
 const {randomFrom} = require('./battles');
 
 const HOST = path.join(__dirname, '..', '..', 'src', 'ludus', 'games', 'showdown', 'host');
-const HOSTING = path.join(__dirname, '..', '..', 'src', 'ludus', 'hosting', 'javascript');
-const {ArrivalStage} = require(path.join(HOSTING, 'frames.js'));
+const SDK = path.join(__dirname, '..', '..', 'src', 'ludus', 'sdk', 'javascript');
+const {ArrivalStage} = require(path.join(SDK, 'frames.js'));
 const {setUp} = require(path.join(HOST, 'setup.js'));
 const {ServerMatch} = require(path.join(HOST, 'server', 'match.js'));
 const {Pair} = require(path.join(HOST, 'server', 'pair.js'));

@@ -4,7 +4,7 @@
 const path = require('node:path');
 
 const HOST = path.join(__dirname, '../../src/ludus/games/showdown/host');
-const HOSTING = path.join(__dirname, '../../src/ludus/hosting/javascript');
+const HOSTING = path.join(__dirname, '../../src/ludus/sdk/javascript');
 const ROOT = process.env.LUDUS_TEST_SIMULATOR; // set by the pytest that runs these files
 if (!ROOT) throw new Error('LUDUS_TEST_SIMULATOR must name the folder of the pokemon-showdown package');
 

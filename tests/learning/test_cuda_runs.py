@@ -8,7 +8,14 @@ import msgspec
 import pytest
 from tests.running import NEVER, Watch, assert_equal_weights, small_run
 
-from ludus.config.schema import EvaluationConfig, LearnerConfig, MemoryConfig, OpponentsConfig, PolicyConfig, RunConfig
+from ludus.config.settings import (
+    EvaluationConfig,
+    LearnerConfig,
+    MemoryConfig,
+    OpponentsConfig,
+    PolicyConfig,
+    RunConfig,
+)
 from ludus.metrics import names
 from ludus.run import train
 

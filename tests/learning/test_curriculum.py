@@ -11,7 +11,7 @@ import pytest
 from tests.running import NEVER, Silent, Watch, assert_equal_runs, counters, latest, small_run
 
 from ludus.config import load
-from ludus.config.schema import (
+from ludus.config.settings import (
     EvaluationConfig,
     FleetConfig,
     LearnerConfig,
@@ -24,8 +24,8 @@ from ludus.errors import ConfigError
 from ludus.games import catalogue
 from ludus.metrics import accounts, names
 from ludus.metrics.observer import Numbers
-from ludus.policies import checkpoint
-from ludus.policies.archive import Checkpoints
+from ludus.policies.checkpoints import checkpoint
+from ludus.policies.checkpoints.archive import Checkpoints
 from ludus.run import train
 
 AGAINST = OpponentsConfig(past=0.0, scripted=0.5, scripted_names=("random", "perfect"), snapshot_every=1, pool=2)

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from tests.running import Silent, counters, small_run
 
-from ludus.config.schema import (
+from ludus.config.settings import (
     CheckpointConfig,
     LearnerConfig,
     OpponentsConfig,
@@ -21,9 +21,9 @@ from ludus.config.schema import (
 )
 from ludus.errors import CheckpointError
 from ludus.metrics import names
-from ludus.policies import checkpoint, checksums
-from ludus.policies.archive import BEST, Checkpoints
-from ludus.policies.checkpoint import MATCHES, MODEL, OPTIMISER, REPLAY, STATE
+from ludus.policies.checkpoints import checkpoint, checksums
+from ludus.policies.checkpoints.archive import BEST, Checkpoints
+from ludus.policies.checkpoints.checkpoint import MATCHES, MODEL, OPTIMISER, REPLAY, STATE
 from ludus.run import train
 
 

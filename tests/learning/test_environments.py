@@ -9,7 +9,7 @@ from tests.running import Watch
 
 from ludus import run
 from ludus.config import load
-from ludus.config.schema import RunConfig
+from ludus.config.settings import RunConfig
 from ludus.games.catalogue import options_of, presets
 from ludus.metrics import names
 

@@ -14,8 +14,8 @@ from ludus.evaluation.exploitability import nash_conv
 from ludus.games.openspiel.equilibrium import InformationStates
 from ludus.games.openspiel.options import SpielOptions
 from ludus.metrics import names
-from ludus.policies import checkpoint
-from ludus.policies.checkpoint import load_agent
+from ludus.policies.checkpoints import checkpoint
+from ludus.policies.checkpoints.checkpoint import load_agent
 from ludus.policies.weights import read_tensors
 from ludus.run import train
 

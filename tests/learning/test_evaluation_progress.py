@@ -9,10 +9,10 @@ import pytest
 from tests.running import NEVER, small_run
 
 from ludus import run
-from ludus.config.schema import EvaluationConfig, FleetConfig
+from ludus.config.settings import EvaluationConfig, FleetConfig
 from ludus.metrics import names
 from ludus.metrics.observer import Numbers, Result
-from ludus.run import telling
+from ludus.run import reporting
 
 
 class Watcher:
@@ -30,7 +30,7 @@ class Watcher:
 def test_every_match_of_an_evaluation_is_counted_with_its_opponent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(telling, "PROGRESS_S", 0.0)
+    monkeypatch.setattr(reporting, "PROGRESS_S", 0.0)
     config = small_run(
         1,
         options={"game": "nim"},

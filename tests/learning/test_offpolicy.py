@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from tests.running import Silent, Watch, assert_equal_runs, counters, recorded, small_run, with_updates
 
-from ludus.config.schema import LearnerConfig, PolicyConfig, ReplayConfig, RolloutConfig
+from ludus.config.settings import LearnerConfig, PolicyConfig, ReplayConfig, RolloutConfig
 from ludus.learner import algorithms
 from ludus.metrics import names
 from ludus.policies import nets

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 from tests.running import Silent, small_run
 
-from ludus.config.schema import LearnerConfig, MemoryConfig, PolicyConfig, RolloutConfig
+from ludus.actors.actor import Actor
+from ludus.actors.sources import SerialSource
+from ludus.config.settings import LearnerConfig, MemoryConfig, PolicyConfig, RolloutConfig
 from ludus.evaluation import arena
 from ludus.fleet.inprocess import InProcessFleet
 from ludus.games.toy.game import game
@@ -15,10 +17,8 @@ from ludus.games.toy.matches import new_match, spec_of
 from ludus.games.toy.options import ToyOptions
 from ludus.league.pool import Pool
 from ludus.metrics.core import Metrics
-from ludus.policies.checkpoint import load_agent
+from ludus.policies.checkpoints.checkpoint import load_agent
 from ludus.run import Run
-from ludus.scale.actor import Actor
-from ludus.scale.local import SerialSource
 
 OPTIONS = ToyOptions(game="recall", rounds=5, actions=4)
 UPDATES, MATCHES = 50, 100

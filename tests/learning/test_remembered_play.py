@@ -10,7 +10,8 @@ import pytest
 import torch
 from tests.running import small_run
 
-from ludus.config.schema import FleetConfig, LearnerConfig, MemoryConfig, OpponentsConfig, PolicyConfig, RolloutConfig
+from ludus.actors.actor import Actor
+from ludus.config.settings import FleetConfig, LearnerConfig, MemoryConfig, OpponentsConfig, PolicyConfig, RolloutConfig
 from ludus.fleet.inprocess import InProcessFleet
 from ludus.games.toy.game import game
 from ludus.games.toy.matches import new_match, spec_of
@@ -18,9 +19,8 @@ from ludus.games.toy.options import ToyOptions
 from ludus.league.pool import Pool
 from ludus.learner.batch import Intake
 from ludus.policies import nets
-from ludus.policies.checkpoint import net_tensors
+from ludus.policies.checkpoints.checkpoint import net_tensors
 from ludus.policies.weights import FlatWeights
-from ludus.scale.actor import Actor
 
 SLOTS, LENGTH = 8, 7
 

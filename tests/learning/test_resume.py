@@ -25,7 +25,8 @@ from tests.running import (
     with_updates,
 )
 
-from ludus.config.schema import (
+from ludus.actors import in_flight
+from ludus.config.settings import (
     CheckpointConfig,
     EvaluationConfig,
     FleetConfig,
@@ -38,14 +39,13 @@ from ludus.config.schema import (
 from ludus.errors import CheckpointError
 from ludus.metrics import accounts, names
 from ludus.metrics.observer import Numbers
-from ludus.policies import archive, checkpoint, checksums
-from ludus.run import telling, train
-from ludus.scale import underway
+from ludus.policies.checkpoints import archive, checkpoint, checksums
+from ludus.run import reporting, train
 
 
 @pytest.fixture(autouse=True)
 def _progress_is_shown_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(telling, "PROGRESS_S", 0.05)
+    monkeypatch.setattr(reporting, "PROGRESS_S", 0.05)
 
 
 class Interrupter(Silent):
@@ -221,7 +221,7 @@ def test_a_run_cannot_be_resumed_with_another_memory(tmp_path: Path, two_updates
 def test_past_selves_that_left_the_pool_while_they_play_are_kept(tmp_path: Path) -> None:
     chosen = config(5)
     result = train(chosen, tmp_path, observer=Silent())
-    found = underway.read(latest(result) / checkpoint.MATCHES, chosen)
+    found = in_flight.read(latest(result) / checkpoint.MATCHES, chosen)
     playing = {name for _, seats in found.note.bank.pairings for name in seats if name.startswith("past:")}
     pool = {f"past:{version}" for version in checkpoint.read_state(latest(result)).pool}
     assert playing - pool
@@ -232,11 +232,11 @@ def test_past_selves_that_left_the_pool_while_they_play_are_kept(tmp_path: Path)
 def test_a_match_that_strays_is_voided_and_the_run_goes_on(tmp_path: Path, two_updates: Path, mode: str) -> None:
     chosen = config(6, mode=mode, hosts=1)  # a second host could play all that is left while this one restarts
     file = copied(two_updates, tmp_path)
-    found = underway.read(file, chosen)
+    found = in_flight.read(file, chosen)
     arrays = {name: array.copy() for name, array in found.arrays.items()}
     arrays["fleet.obs"][0] ^= 255  # as if the simulator were another one by now
     (file.parent / checksums.CHECKSUMS).unlink()  # else the file is taken for damaged
-    underway.write(file, underway.Underway(found.note, arrays))
+    in_flight.write(file, in_flight.Underway(found.note, arrays))
     again = train(chosen, tmp_path, resume=True, observer=Silent())
     assert again.version == 6
     assert counters(again)[names.VOIDED_BY("strayed")] == 1

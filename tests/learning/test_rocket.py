@@ -11,7 +11,7 @@ pytest.importorskip("RocketSim", reason="needs ludus[rocket]")
 from tests.running import Watch, assert_equal_runs, small_run, with_updates
 
 from ludus import run
-from ludus.config.schema import EvaluationConfig, FleetConfig, LearnerConfig, OpponentsConfig
+from ludus.config.settings import EvaluationConfig, FleetConfig, LearnerConfig, OpponentsConfig
 
 OPTIONS = {
     "team_size": 2,

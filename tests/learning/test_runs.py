@@ -22,7 +22,7 @@ from tests.running import (
     tensors,
 )
 
-from ludus.config.schema import (
+from ludus.config.settings import (
     ComputeConfig,
     EvaluationConfig,
     LearnerConfig,
@@ -34,7 +34,7 @@ from ludus.config.schema import (
 from ludus.errors import CheckpointError, ConfigError
 from ludus.metrics import names
 from ludus.metrics.observer import Numbers
-from ludus.policies import archive, checkpoint
+from ludus.policies.checkpoints import archive, checkpoint
 from ludus.run import patience, train
 
 

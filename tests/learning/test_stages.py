@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.running import Watch, small_run
 
-from ludus.config.schema import BudgetConfig, FleetConfig, RunConfig
+from ludus.config.settings import BudgetConfig, FleetConfig, RunConfig
 from ludus.metrics import names, times
 from ludus.metrics.times import ACTOR, HOSTS, LEARNER, OTHER, RunTimes, Times
 from ludus.run import train

@@ -10,15 +10,15 @@ from typing import cast
 import pytest
 from tests.running import Watch, counters, small_run
 
-from ludus.config.schema import FleetConfig
+from ludus.config.settings import FleetConfig
 from ludus.games.registry import ServersHealth
 from ludus.metrics import names
 from ludus.metrics.core import Metrics
 from ludus.metrics.exporters.csv import ProgressCsv, read
 from ludus.metrics.observer import Observers
 from ludus.run import train
-from ludus.run.parts import Parts
-from ludus.run.telling import Teller
+from ludus.run.context import Parts
+from ludus.run.reporting import Teller
 
 
 @pytest.mark.parametrize("mode", ["serial", "overlapped"])

@@ -11,7 +11,10 @@ import numpy as np
 import pytest
 from tests.running import Silent, small_run
 
-from ludus.config.schema import FleetConfig, LearnerConfig, OpponentsConfig, ReplayConfig
+from ludus.actors.actor import Actor
+from ludus.actors.in_flight import ActorState
+from ludus.actors.sources import SerialSource
+from ludus.config.settings import FleetConfig, LearnerConfig, OpponentsConfig, ReplayConfig
 from ludus.errors import ConfigError
 from ludus.fleet.inprocess import InProcessFleet
 from ludus.games.toy.game import game
@@ -20,12 +23,9 @@ from ludus.games.toy.options import ToyOptions
 from ludus.league.pool import Pool
 from ludus.metrics import names
 from ludus.metrics.core import Metrics
-from ludus.policies import checkpoint
-from ludus.policies.checkpoint import load_agent
+from ludus.policies.checkpoints import checkpoint
+from ludus.policies.checkpoints.checkpoint import load_agent
 from ludus.run import Run
-from ludus.scale.actor import Actor
-from ludus.scale.local import SerialSource
-from ludus.scale.underway import ActorState
 from ludus.types import Arrivals
 
 PPO = LearnerConfig(decisions=512, minibatch=128, epochs=4, lr=3e-3, gae_lambda=0.95)

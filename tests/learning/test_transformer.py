@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ludus.config.schema import LearnerConfig, PolicyConfig
+from ludus.config.settings import LearnerConfig, PolicyConfig
 from ludus.learner.ppo import Ppo
 from ludus.policies.nets import build
 from ludus.policies.network import NetPolicy

@@ -40,7 +40,7 @@ def tree(learner: int) -> Tree:
     actor, hosts, servers = None, [], []
     for child in _children(learner):
         words = _words(child)
-        if "ludus.scale.child" in words:
+        if "ludus.actors.child" in words:
             actor = child.pid
         elif "pokemon-showdown" in words:
             servers.append(child.pid)

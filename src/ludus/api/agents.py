@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ludus.api.evaluating import find
 from ludus.api.training import Run
-from ludus.policies import checkpoint
+from ludus.policies.checkpoints import checkpoint
 from ludus.policies.network import NetPolicy
 from ludus.spec import GameSpec
 from ludus.types import Arrivals, Choices

@@ -9,13 +9,11 @@ from typing import Any
 
 import msgspec
 
-from ludus import logs
 from ludus.api.training import Run
 from ludus.config import load
 from ludus.config.check import check
 from ludus.config.folders import CONFIG
-from ludus.config.schema import FleetConfig, ServersConfig
-from ludus.cores import cores
+from ludus.config.settings import FleetConfig, ServersConfig
 from ludus.errors import ConfigError
 from ludus.evaluation import arena
 from ludus.evaluation.arena import MatchupResult, Progress
@@ -23,8 +21,10 @@ from ludus.evaluation.schedule import evenly
 from ludus.games import registry, trust
 from ludus.games.registry import Game
 from ludus.metrics.core import Metrics
-from ludus.policies import checkpoint
-from ludus.policies.checkpoint import State
+from ludus.policies.checkpoints import checkpoint
+from ludus.policies.checkpoints.checkpoint import State
+from ludus.processes import log_folder
+from ludus.processes.cores import cores
 from ludus.spec import GameSpec, teams_in
 from ludus.types import Policy
 
@@ -73,7 +73,10 @@ def evaluate(
         scripted = {name: game.scripted[name](spec, seed) for name in names}
         return {AGENT: checkpoint.load_agent(chosen, spec, rows=rows), **scripted}
 
-    with logs.passing("ludus-eval-") as folder, game.served(game_options, _servers(chosen, servers), folder) as served:
+    with (
+        log_folder.passing("ludus-eval-") as folder,
+        game.served(game_options, _servers(chosen, servers), folder) as served,
+    ):
         return arena.play(
             game,
             served.options,

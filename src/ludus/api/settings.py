@@ -9,12 +9,12 @@ from typing import Any
 
 import msgspec
 
+from ludus.actors import preflight
 from ludus.config import load
 from ludus.config.folders import file_name
-from ludus.config.schema import RunConfig
-from ludus.config.sets import whole_options
+from ludus.config.overrides import whole_options
+from ludus.config.settings import RunConfig
 from ludus.games import catalogue, registry, trust
-from ludus.scale import preflight
 
 DEFAULT = "gen1"  # preset
 

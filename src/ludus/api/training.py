@@ -9,15 +9,15 @@ from datetime import date
 from pathlib import Path
 from typing import Any, TextIO
 
-from ludus import files, provenance, run
+from ludus import files, run
 from ludus.api import settings as run_settings
 from ludus.api import watching
 from ludus.api.settings import Config
 from ludus.config import familiar, load
 from ludus.config.check import check
 from ludus.config.folders import CONFIG, RUNS, new_run_dir
-from ludus.config.schema import RunConfig
-from ludus.config.sets import texts_of
+from ludus.config.overrides import texts_of
+from ludus.config.settings import RunConfig
 from ludus.errors import CheckpointError, ConfigError, SetupError
 from ludus.evaluation import report
 from ludus.evaluation.arena import MatchupResult
@@ -25,7 +25,7 @@ from ludus.games import registry
 from ludus.metrics.exporters.bar import ProgressBar
 from ludus.metrics.exporters.log import logging_to
 from ludus.metrics.observer import RunObserver
-from ludus.run import RunResult
+from ludus.run import RunResult, provenance
 from ludus.run.folder import as_found_when_refused, has_checkpoint
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from ludus.cli import places, scale_plan, scale_result, scale_turns
+from ludus.cli import places, scale_plan, scale_result, scale_trials
 from ludus.cli import scale_options as given
 from ludus.cli.scale_plan import Asked
 from ludus.errors import ConfigError, FleetError
@@ -73,7 +73,7 @@ def scale(
     prepare.install(chosen, options, console)
     folder = folder or new_run_dir(FOLDER, state.plan.game, date.today())
     study.write(folder, state)
-    finished = scale_turns.play(state, folder, chosen, options, console)
+    finished = scale_trials.play(state, folder, chosen, options, console)
     page = scaling_report.write(folder, state, scale_result.again(state.plan))
     scale_result.say(console, state)
     console.print(f"Report: {page}, beside it {scale_result.files(folder)}.", highlight=False, soft_wrap=True)

@@ -81,11 +81,11 @@ def _evaluate(asked: Asked) -> None:
 
     from ludus.api import evaluating
     from ludus.cli import prepare
-    from ludus.config.sets import given_options
-    from ludus.cores import cores
+    from ludus.config.overrides import given_options
     from ludus.metrics.core import Metrics
     from ludus.metrics.times import ACTOR, RunTimes
-    from ludus.policies import checkpoint
+    from ludus.policies.checkpoints import checkpoint
+    from ludus.processes.cores import cores
 
     console = Console(stderr=asked.as_json)
     chosen = evaluating.find(asked.path)

@@ -14,7 +14,7 @@ from ludus.errors import ConfigError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ludus.hosting.check import Finding
+    from ludus.hostcheck.check import Finding
 
 FAILED = 1  # exit code when a rule is broken
 MARGIN = 11
@@ -60,8 +60,8 @@ def check(
     """
     from rich.console import Console
 
-    from ludus.hosting.check import NO_HELLO, Mark, findings
-    from ludus.hosting.command import HostCommand
+    from ludus.hostcheck.check import NO_HELLO, Mark, findings
+    from ludus.processes.command import HostCommand
 
     console = Console()
     marks = []
@@ -89,9 +89,9 @@ def files() -> None:
 
     Example: [bold]cp $(ludus hosts files | grep Host.java) .[/bold]
     """
-    import ludus.hosting
+    import ludus.sdk
 
-    folder = Path(str(ludus.hosting.__file__)).parent
+    folder = Path(str(ludus.sdk.__file__)).parent
     for path in (folder / "javascript", folder / "java" / "Host.java"):
         typer.echo(path)
 
@@ -111,7 +111,7 @@ def _options(given: Sequence[str]) -> dict[str, Any]:  # Any: values are read as
 def _say(console: Console, finding: Finding) -> None:
     from rich.text import Text
 
-    from ludus.hosting.check import Mark
+    from ludus.hostcheck.check import Mark
 
     style = {Mark.OK: "green", Mark.FAILED: "bold red", Mark.UNTRIED: "yellow"}[finding.mark]
     failed, advice = finding.mark is Mark.FAILED, finding.advice

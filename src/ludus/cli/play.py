@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ludus.cli import local_options, places
-from ludus.config.sets import given_options
+from ludus.config.overrides import given_options
 
 if TYPE_CHECKING:
     from ludus.evaluation.outsiders import Stop
@@ -81,7 +81,7 @@ def play(
     if save_replays is not None:
         places.check_folder(save_replays, "--save-replays")
     from ludus.games.showdown.play_game import address
-    from ludus.policies import checkpoint
+    from ludus.policies.checkpoints import checkpoint
 
     mode = _mode(accept, challenge, ladder)
     chosen = checkpoint.find(path)
@@ -111,19 +111,19 @@ def _play(
 ) -> None:
     from rich.console import Console
 
-    from ludus import logs
     from ludus.cli import prepare
     from ludus.cli.play_view import View
     from ludus.evaluation import outsiders
     from ludus.games import registry
-    from ludus.policies import checkpoint
+    from ludus.policies.checkpoints import checkpoint
+    from ludus.processes import log_folder
 
     console = Console(stderr=as_json)
     _remind(options, read_the_rules, console.print)
     prepare.install(registry.load("showdown"), {"node": options.node}, console)
     stop = outsiders.Stop()
     view = View(console, options, matches)
-    with logs.passing("ludus-play-") as folder, _signals(stop, view.interrupt), view:
+    with log_folder.passing("ludus-play-") as folder, _signals(stop, view.interrupt), view:
         result = outsiders.play(
             lambda spec: checkpoint.load_agent(chosen, spec),
             options,

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ludus.cli import local_options, places
-from ludus.config.sets import given_options
+from ludus.config.overrides import given_options
 
 
 def replay(

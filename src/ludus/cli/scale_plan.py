@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ludus.config.sets import whole_options
+from ludus.config.overrides import whole_options
 from ludus.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def seconds(text: str, name: str) -> float:
 
 def default_hosts() -> tuple[int, ...]:
     """1, 2, 4 .. and as many as there are cores."""
-    from ludus.cores import cores
+    from ludus.processes.cores import cores
 
     most = cores()
     return tuple(sorted({2**power for power in range(most.bit_length()) if 2**power <= most} | {most}))
@@ -110,7 +110,7 @@ def _base(before: Plan | None, game: str | None, policy: str, sets: Sequence[str
         return {"game": before.game, "options": options, "fleet": before.fleet, "seed": before.seed}
     if Path(policy).exists():
         from ludus.api.evaluating import game_of
-        from ludus.policies import checkpoint  # only here: it brings torch, which would count as memory of every cell
+        from ludus.policies.checkpoints import checkpoint
 
         chosen = checkpoint.find(Path(policy))
         state = checkpoint.read_state(chosen)
@@ -139,6 +139,6 @@ def _named(policy: str, game_name: str) -> str:
     if not Path(policy).exists():
         known = f"there are {', '.join(scripted)}" if scripted else "it has none at all: name a run's folder"
         raise ConfigError(f"--policy: {policy!r} is no checkpoint, and {game_name} has no policy of that name; {known}")
-    from ludus.policies import checkpoint
+    from ludus.policies.checkpoints import checkpoint
 
     return str(checkpoint.find(Path(policy)))

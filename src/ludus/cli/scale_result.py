@@ -51,7 +51,7 @@ def files(folder: Path) -> str:
 
 def again(plan: Plan) -> str:
     """The command that plays the same plan."""
-    from ludus.config.schema import FleetConfig
+    from ludus.config.settings import FleetConfig
     from ludus.games import registry
 
     sets = _changed("options", plan.options, registry.load(plan.game).options)

@@ -11,7 +11,7 @@ from ludus.errors import ConfigError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ludus.config.schema import RunConfig
+    from ludus.config.settings import RunConfig
     from ludus.diagnostics.sizing import Purpose, Sizes
 
 

@@ -15,7 +15,7 @@ import typer
 from ludus.cli import places
 from ludus.config import familiar
 from ludus.config.folders import CONFIG, RUNS, new_run_dir
-from ludus.config.schema import RunConfig
+from ludus.config.settings import RunConfig
 from ludus.errors import CheckpointError, ConfigError, EvaluationError
 from ludus.metrics.observer import RunObserver
 

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from ludus.config.document import shown
-from ludus.config.schema import FleetConfig, RunConfig
+from ludus.config.settings import FleetConfig, RunConfig
 from ludus.errors import ConfigError
 
 N_ENVS = "n_envs"

@@ -13,9 +13,9 @@ import ludus
 from ludus import files
 from ludus.config import bounds, document, familiar, stages
 from ludus.config.check import check
-from ludus.config.schema import RunConfig
-from ludus.cores import cores
+from ludus.config.settings import RunConfig
 from ludus.errors import ConfigError
+from ludus.processes.cores import cores
 
 OptionsOf = Callable[[str], type[msgspec.Struct]]
 """The struct of a game's options, by the game's name; raises ConfigError for a game that does not exist."""

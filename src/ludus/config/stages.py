@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from ludus.config import document
-from ludus.config.schema import FallBackConfig, PromoteConfig, RunConfig, StageConfig
+from ludus.config.settings import FallBackConfig, PromoteConfig, RunConfig, StageConfig
 from ludus.errors import ConfigError
 
 WHOLE_RUN = {  # what cannot change from stage to stage, and why

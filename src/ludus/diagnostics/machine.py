@@ -9,14 +9,14 @@ from typing import Literal, cast
 import msgspec
 import psutil
 
-from ludus.config.schema import RunConfig
-from ludus.cores import cores
+from ludus.actors.actor import open_fleet
+from ludus.actors.shared_memory import free_bytes
+from ludus.config.settings import RunConfig
 from ludus.diagnostics.sizing import Machine, Needs
 from ludus.errors import ConfigError, FleetError
 from ludus.games.registry import Game
 from ludus.learner import devices
-from ludus.scale.actor import open_fleet
-from ludus.scale.memory import free_bytes
+from ludus.processes.cores import cores
 from ludus.spec import GameSpec
 
 FEW, MANY = 1, 16  # matches of the hosts that are measured

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import msgspec
 
-from ludus.config.schema import FleetConfig, ServersConfig
+from ludus.config.seeds import derive
+from ludus.config.settings import FleetConfig, ServersConfig
 from ludus.diagnostics.scaling import Cell, GpuUse, Plan, Turn
 from ludus.diagnostics.usage import SAMPLE_S, TreeUse, watching_gpus
 from ludus.errors import FleetError, HostRefused, ProtocolError
@@ -20,7 +21,6 @@ from ludus.games.registry import Game
 from ludus.metrics import names
 from ludus.metrics.core import Metrics
 from ludus.metrics.times import ACTOR, Times
-from ludus.seeds import derive
 from ludus.spec import GameSpec
 from ludus.types import Fleet, Policy
 

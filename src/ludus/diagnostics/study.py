@@ -17,12 +17,12 @@ import msgspec
 from msgspec import Struct
 
 import ludus
-from ludus.cores import cores
 from ludus.diagnostics import scaling
 from ludus.diagnostics.scaling import AXES, Plan, Turn
 from ludus.errors import ConfigError
 from ludus.metrics import names
 from ludus.metrics.times import LEARNER
+from ludus.processes.cores import cores
 
 JSON, CSV = "scaling.json", "scaling.csv"
 

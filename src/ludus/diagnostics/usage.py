@@ -16,7 +16,7 @@ from typing import IO
 import psutil
 
 from ludus.diagnostics.scaling import GpuUse
-from ludus.hosting import launch
+from ludus.processes import launch
 
 NVIDIA = "nvidia-smi"
 SAMPLE_S = 0.5

@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from ludus.config.schema import FleetConfig
+from ludus.config.settings import FleetConfig
 from ludus.errors import ConfigError, EvaluationError
 from ludus.evaluation.intervals import normal, wilson
 from ludus.evaluation.recording import Recorder

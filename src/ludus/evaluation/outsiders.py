@@ -18,7 +18,7 @@ from pathlib import Path
 
 import msgspec
 
-from ludus.config.schema import FleetConfig
+from ludus.config.settings import FleetConfig
 from ludus.errors import ConfigError, FleetError, HostRefused
 from ludus.evaluation import journal
 from ludus.evaluation.intervals import wilson

@@ -13,13 +13,13 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from ludus import logs
 from ludus.config.check import check
-from ludus.config.schema import FleetConfig
+from ludus.config.settings import FleetConfig
 from ludus.errors import ConfigError, ReplayError
 from ludus.evaluation.recording import Record, digest, read
 from ludus.fleet.fleet import HostFleet
 from ludus.games import registry, trust
+from ludus.processes import log_folder
 from ludus.types import Arrivals, Ending
 
 SCORE_TOLERANCE = 1e-6
@@ -121,7 +121,7 @@ def _play(match: Record, game: registry.Game, options: msgspec.Struct, deadline_
     script = Script(match)
     until = time.monotonic() + deadline_s
     with (
-        logs.passing("ludus-replay-") as folder,
+        log_folder.passing("ludus-replay-") as folder,
         HostFleet(
             game.command(options),
             FleetConfig(),

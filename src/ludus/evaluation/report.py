@@ -10,7 +10,7 @@ from pathlib import Path
 import ludus
 from ludus import files
 from ludus.config import familiar
-from ludus.config.schema import RunConfig
+from ludus.config.settings import RunConfig
 from ludus.evaluation import curve
 from ludus.evaluation.intervals import wilson
 from ludus.metrics import bottleneck, names, times

@@ -15,15 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludus import limits
-from ludus.config.schema import FleetConfig
-from ludus.cores import cores
+from ludus.config.settings import FleetConfig
 from ludus.errors import FleetError, HostRefused, ProtocolError
-from ludus.fleet import shares, words
+from ludus.fleet import messages, shares
 from ludus.fleet.arrivals import collected, nothing
 from ludus.fleet.host import Host
 from ludus.fleet.pipes import Pipes
+from ludus.fleet.saved_state import FleetStanding
 from ludus.fleet.setup import Setup
-from ludus.fleet.standing import FleetStanding
 from ludus.fleet.supervisor import (
     REFUSED,
     Assigned,
@@ -36,9 +35,10 @@ from ludus.fleet.supervisor import (
     Supervisor,
     Tick,
 )
-from ludus.hosting.command import HostCommand
 from ludus.limits import clipped
 from ludus.metrics.times import Times
+from ludus.processes.command import HostCommand
+from ludus.processes.cores import cores
 from ludus.spec import GameSpec
 from ludus.types import Arrivals
 from ludus.wire.frames import UNREADABLE, Kind, encode_stop
@@ -261,7 +261,7 @@ class HostFleet:
                 raise FleetError(f"host {host.index} describes another game {others}")
             host.spec = known  # which one that says HELLO later has to keep to
         if not self._scheduled:
-            for line in words.facts(self._hosts):
+            for line in messages.facts(self._hosts):
                 _LOG.info("%s", line)
         return known
 
@@ -292,7 +292,7 @@ class HostFleet:
                 host.start(instruction.incarnation)
                 self._pipes.watch(host)
                 continue
-            described = words.described(host)
+            described = messages.described(host)
             self._pipes.forget(host)
             host.stop(instruction.reason)
             if host.spec is None and instruction.reason != REFUSED:
@@ -325,7 +325,7 @@ class HostFleet:
                     self._tell(host.progress)
                 host.progress = None
         except ProtocolError as error:
-            self._tell(Failed(host.index, "protocol", f"broke the protocol: {clipped(error, words.WORDS_CHARS)}"))
+            self._tell(Failed(host.index, "protocol", f"broke the protocol: {clipped(error, messages.WORDS_CHARS)}"))
             return
         except HostRefused as refusal:
             self._refused(host, refusal)
@@ -343,7 +343,7 @@ class HostFleet:
         try:
             return host.take(kind, body)
         except UNREADABLE as error:
-            _LOG.exception("a %s frame of %s could not be read", kind.name, words.described(host))
+            _LOG.exception("a %s frame of %s could not be read", kind.name, messages.described(host))
             raise ProtocolError(f"{kind.name} could not be read ({type(error).__name__}: {error})") from error
 
     def _refused(self, host: Host, refusal: HostRefused) -> None:
@@ -351,7 +351,7 @@ class HostFleet:
         any other: a server may be away for a moment."""
         has_begun = any(each.spec is not None for each in self._hosts)
         if not has_begun or (self._refusals_are_final and host.ledger is not None):
-            raise HostRefused(f"{words.described(host)} refused its configuration: {refusal}") from None
+            raise HostRefused(f"{messages.described(host)} refused its configuration: {refusal}") from None
         self._tell(Failed(host.index, REFUSED, f"refused its configuration: {refusal}"))
 
     def _send(self, host: Host, row: NDArray[np.int32], action: NDArray[np.int32]) -> None:
@@ -385,7 +385,7 @@ class HostFleet:
         lost = self._given_up()
         if len(lost) < len(self._hosts):
             return
-        raise FleetError(words.none_left(lost, [self._supervisor.last_failure(host.index) for host in lost]))
+        raise FleetError(messages.none_left(lost, [self._supervisor.last_failure(host.index) for host in lost]))
 
     def _hand_on(self) -> None:
         """What hosts that were given up have left of the schedule goes to those that have played all of theirs."""

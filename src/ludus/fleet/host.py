@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from ludus import limits
 from ludus.errors import HostRefused, ProtocolError
+from ludus.fleet.fast_forward import Replay
 from ludus.fleet.hostlog import HostLog
-from ludus.fleet.memory import RowMemory
 from ludus.fleet.process import HostProcess
 from ludus.fleet.reasons import reason_of
-from ludus.fleet.replay import Replay
+from ludus.fleet.saved_state import NONE, HostStanding, chosen, joined, nothing_came, nothing_runs
 from ludus.fleet.setup import Setup
-from ludus.fleet.standing import NONE, HostStanding, chosen, joined, nothing_came, nothing_runs
+from ludus.fleet.shared_rows import RowMemory
 from ludus.fleet.supervisor import (
     STRAYED,
     Answered,

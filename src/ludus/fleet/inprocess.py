@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ludus.hosting.match import Match, Turn
 from ludus.metrics.times import Times
+from ludus.sdk.match import Match, Turn
 from ludus.spec import GameSpec
 from ludus.types import Arrivals, Ending
 

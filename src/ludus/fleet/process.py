@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from ludus import limits, scheduling
+from ludus import limits
 from ludus.errors import ProtocolError
 from ludus.fleet.hostlog import HostLog
-from ludus.hosting.command import HostCommand
-from ludus.hosting.launch import tied
-from ludus.hosting.stderr import StderrPipe
+from ludus.processes import scheduling
+from ludus.processes.command import HostCommand
+from ludus.processes.launch import tied
+from ludus.processes.stderr import StderrPipe
 from ludus.wire.stream import FrameReader
 
 PIPE_BYTES = 1 << 20  # what Linux grants without privileges; a frame that fits is read in one go

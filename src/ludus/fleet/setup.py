@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ludus.hosting.command import HostCommand
+from ludus.processes.command import HostCommand
 from ludus.wire.facts import FactNames
 
 

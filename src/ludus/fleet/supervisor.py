@@ -15,8 +15,8 @@ import math
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from ludus.config.schema import FleetConfig
-from ludus.hosting.restarts import Restarts
+from ludus.config.settings import FleetConfig
+from ludus.processes.restarts import Restarts
 
 ANSWER_DEADLINES = 10  # reply deadlines in which an answer must be complete
 EXCUSE_S = 5.0  # for a host that could not write while nobody read

@@ -12,9 +12,9 @@ from typing import Any
 
 import msgspec
 
-from ludus.config.schema import ServersConfig
+from ludus.config.settings import ServersConfig
 from ludus.errors import ConfigError
-from ludus.hosting.command import HostCommand
+from ludus.processes.command import HostCommand
 from ludus.spec import GameSpec
 from ludus.types import Policy
 

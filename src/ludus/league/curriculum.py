@@ -8,7 +8,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ludus.config.schema import (
+from ludus.config.settings import (
     FallBackConfig,
     OpponentsConfig,
     PromoteConfig,

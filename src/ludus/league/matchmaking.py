@@ -11,7 +11,7 @@ from typing import Annotated
 import numpy as np
 from msgspec import Meta, Struct
 
-from ludus.config.schema import OpponentsConfig
+from ludus.config.settings import OpponentsConfig
 from ludus.errors import ConfigError
 from ludus.policies.bank import LEARNER
 from ludus.types import Ending, Pairing

@@ -10,8 +10,8 @@ from pathlib import Path
 from torch import Tensor
 
 from ludus.errors import CheckpointError
-from ludus.policies import checksums
-from ludus.policies.checksums import FileSum
+from ludus.policies.checkpoints import checksums
+from ludus.policies.checkpoints.checksums import FileSum
 from ludus.policies.weights import write_tensors
 
 NAME = re.compile(r"v(\d{8,12})\.safetensors", re.ASCII)

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ludus.config.schema import LearnerConfig
+from ludus.config.settings import LearnerConfig
 from ludus.learner.batch import FlatBatch, Intake, Minibatch
 from ludus.learner.optimiser import Measured, Optimiser
 from ludus.learner.vtrace import vtrace

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from ludus.config.schema import LearnerConfig, RolloutConfig
+from ludus.config.settings import LearnerConfig, RolloutConfig
 from ludus.errors import ConfigError
 from ludus.learner.actor_critic import ActorCritic
 from ludus.learner.loop import Algorithm

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
-from ludus.config.schema import LearnerConfig
+from ludus.config.settings import LearnerConfig
 from ludus.errors import ConfigError
 from ludus.learner.devices import Chosen, multiplies_bf16
 

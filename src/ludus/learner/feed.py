@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from ludus.config.schema import LearnerConfig
-from ludus.learner.replay import Replay
+from ludus.config.settings import LearnerConfig
+from ludus.learner.replay_buffer import Replay
 from ludus.metrics import names
 from ludus.metrics.core import Metrics
-from ludus.policies import checksums
-from ludus.policies.files import reading
+from ludus.policies.checkpoints import checksums
+from ludus.policies.checkpoints.files import reading
 from ludus.types import SegmentBatch
 
 log = logging.getLogger(__name__)

@@ -10,10 +10,10 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 
-from ludus.config.schema import BudgetConfig, LearnerConfig
+from ludus.config.settings import BudgetConfig, LearnerConfig
 from ludus.errors import TrainingError
 from ludus.learner.feed import Feed, Lesson, Source
-from ludus.learner.replay import Replay
+from ludus.learner.replay_buffer import Replay
 from ludus.metrics import names
 from ludus.metrics.core import Metrics
 from ludus.policies.weights import FlatWeights

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim.adam import adam
 
-from ludus.config.schema import LearnerConfig
+from ludus.config.settings import LearnerConfig
 from ludus.errors import CheckpointError
 from ludus.learner.compiling import Compiler, reason
 from ludus.learner.compute import plan

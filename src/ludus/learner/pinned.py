@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ludus.policies.blocks import Block, leaves
+from ludus.policies.gpu.transfer import Block, leaves
 from ludus.spec import GameSpec
 
 BLOCKS = 2  # one is written while the other goes over

@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ludus.config.schema import LearnerConfig
+from ludus.config.settings import LearnerConfig
 from ludus.learner.batch import FlatBatch, Intake, Minibatch
 from ludus.learner.optimiser import Measured, Optimiser
 from ludus.learner.returns import gae

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
-from ludus.config.schema import LearnerConfig
+from ludus.config.settings import LearnerConfig
 from ludus.errors import CheckpointError
 from ludus.learner.batch import FlatBatch, Minibatch
 from ludus.learner.optimiser import Measured

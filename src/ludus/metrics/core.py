@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from ludus.durations import Durations
 from ludus.metrics import names
 from ludus.metrics.times import LEARNER, Times
+from ludus.wire.durations import Durations
 
 RATE_REPORTS = 10  # rates look back this far
 HALF_LIFE_S = 15.0  # shares and durations of a report: time this long ago counts half

@@ -14,8 +14,8 @@ from pathlib import Path
 import msgspec
 
 from ludus import files
-from ludus.durations import Durations
 from ludus.metrics import names
+from ludus.wire.durations import Durations
 
 HOSTS, ACTOR, LEARNER = "hosts", "actor", "learner"  # the kinds of processes
 OTHER = "other"  # the part of a process's time that is in no stage

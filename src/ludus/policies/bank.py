@@ -10,8 +10,8 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from ludus.policies import launching
+from ludus.policies.hidden_states import RowStates
 from ludus.policies.network import NetPolicy
-from ludus.policies.remembering import RowStates
 from ludus.types import Arrivals, Choices, Ending, Matchmaker, Pairing, Policy
 
 LEARNER = "learner"

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ludus.policies.distributions import Distribution
-from ludus.policies.graphs import Engine
-from ludus.policies.lanes import Lane
+from ludus.policies.gpu.graphs import Engine
+from ludus.policies.gpu.rounding import Rounded
+from ludus.policies.gpu.streams import Lane
+from ludus.policies.hidden_states import RowStates
 from ludus.policies.launching import Launch, Wait
 from ludus.policies.nets import Chooser, ask, core_of, evaluate
 from ludus.policies.nets.heads import Heads
 from ludus.policies.nets.recurrence import Recall
-from ludus.policies.remembering import RowStates
-from ludus.policies.rounding import Rounded
 from ludus.policies.weights import FlatWeights
 from ludus.spec import GameSpec
 from ludus.types import Arrivals, Choices

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from safetensors.torch import load, save
 from torch import Tensor, nn
 
-from ludus.policies import checksums
-from ludus.policies.checksums import FileSum
-from ludus.policies.files import reading, write_bytes
+from ludus.policies.checkpoints import checksums
+from ludus.policies.checkpoints.checksums import FileSum
+from ludus.policies.checkpoints.files import reading, write_bytes
 
 ALIGNMENT = 16  # floats: every parameter starts on a cache line
 

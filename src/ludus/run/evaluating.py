@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ludus.actors.actor import playing_device
 from ludus.evaluation import arena
 from ludus.evaluation.arena import MatchupResult
 from ludus.evaluation.schedule import evenly
 from ludus.metrics import names
 from ludus.policies import nets
-from ludus.policies.lanes import open_lane
+from ludus.policies.gpu.streams import open_lane
 from ludus.policies.network import NetPolicy
-from ludus.run.parts import Parts
-from ludus.run.telling import Teller
-from ludus.scale.actor import playing_device
+from ludus.run.context import Parts
+from ludus.run.reporting import Teller
 from ludus.spec import GameSpec
 from ludus.types import Policy
 

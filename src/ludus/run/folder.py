@@ -10,7 +10,7 @@ from pathlib import Path
 from ludus import files
 from ludus.config.folders import CONFIG
 from ludus.errors import CheckpointError, ConfigError, HostRefused, SetupError
-from ludus.policies.archive import Checkpoints
+from ludus.policies.checkpoints.archive import Checkpoints
 from ludus.run.lock import LOCK
 
 

@@ -11,8 +11,11 @@ from typing import Literal
 import msgspec
 import torch
 
-from ludus.config.schema import RunConfig
-from ludus.cores import cores
+from ludus.actors.actor import layout_of
+from ludus.actors.shared_memory import free_bytes
+from ludus.actors.sources import OverlappedSource, SerialSource
+from ludus.config.seeds import derive
+from ludus.config.settings import RunConfig
 from ludus.errors import EvaluationError, FleetError, HostError
 from ludus.evaluation.arena import MatchupResult
 from ludus.games.registry import Game, ServersHealth
@@ -20,20 +23,18 @@ from ludus.league.curriculum import Curriculum
 from ludus.league.pool import Pool
 from ludus.learner import algorithms, devices
 from ludus.learner.loop import Learner
-from ludus.learner.replay import Replay, refuse_what_does_not_fit
+from ludus.learner.replay_buffer import Replay, refuse_what_does_not_fit
 from ludus.metrics import names
 from ludus.metrics.core import Metrics
 from ludus.metrics.observer import RunObserver
-from ludus.policies import checkpoint, nets
+from ludus.policies import nets
+from ludus.policies.checkpoints import checkpoint
+from ludus.processes.cores import cores
+from ludus.run.context import Parts
 from ludus.run.evaluating import Evaluator, StoppedError
-from ludus.run.parts import Parts
+from ludus.run.reporting import Teller
 from ludus.run.saving import Saver
 from ludus.run.stages import ChangedError, Stages
-from ludus.run.telling import Teller
-from ludus.scale.actor import layout_of
-from ludus.scale.local import OverlappedSource, SerialSource
-from ludus.scale.memory import free_bytes
-from ludus.seeds import derive
 from ludus.spec import GameSpec
 
 UNEVALUATED = (EvaluationError, FleetError, HostError, OSError)  # what an evaluation may fail with

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from ludus.errors import CheckpointError
 from ludus.league.pool import Pool
-from ludus.policies import checkpoint
-from ludus.policies.archive import Checkpoints
-from ludus.policies.checkpoint import CHECKPOINTS
+from ludus.policies.checkpoints import checkpoint
+from ludus.policies.checkpoints.archive import Checkpoints
+from ludus.policies.checkpoints.checkpoint import CHECKPOINTS
 
 POOL = "pool"
 ASIDE = "set-aside-"

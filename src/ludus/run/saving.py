@@ -12,18 +12,18 @@ from typing import TypeVar
 import msgspec
 
 from ludus import files
-from ludus.cores import cores
+from ludus.actors import start
 from ludus.errors import CheckpointError, LudusError
 from ludus.metrics import accounts, names, times
 from ludus.metrics.times import RunTimes
-from ludus.policies import checkpoint, checksums
-from ludus.policies.archive import BEST, Checkpoints
-from ludus.policies.checkpoint import State
-from ludus.policies.files import reading
+from ludus.policies.checkpoints import checkpoint, checksums
+from ludus.policies.checkpoints.archive import BEST, Checkpoints
+from ludus.policies.checkpoints.checkpoint import State
+from ludus.policies.checkpoints.files import reading
 from ludus.policies.weights import read_tensors
-from ludus.run.parts import Parts
+from ludus.processes.cores import cores
+from ludus.run.context import Parts
 from ludus.run.patience import patiently
-from ludus.scale import sources
 
 Written = TypeVar("Written")
 log = logging.getLogger(__name__)
@@ -122,7 +122,7 @@ class Saver:
         parts.metrics.set(names.UNDER_WAY, accounts.under_way(parts.metrics.counters()))
         parts.learner.version, parts.learner.training_s = state.version, state.training_s
         parts.scores = dict(state.scores)
-        if sources.begins_stage(state) and not checksums.holds(path / checkpoint.REPLAY):
+        if start.begins_stage(state) and not checksums.holds(path / checkpoint.REPLAY):
             return
         try:
             parts.learner.feed.restore(path / checkpoint.REPLAY)

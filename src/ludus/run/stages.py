@@ -8,7 +8,7 @@ import time
 
 from ludus.league.curriculum import Curriculum, Standing
 from ludus.metrics import names
-from ludus.run.parts import Parts
+from ludus.run.context import Parts
 from ludus.run.saving import Saver
 
 log = logging.getLogger(__name__)

@@ -10,27 +10,28 @@ from pathlib import Path
 import msgspec
 import torch
 
-from ludus import interrupts
+from ludus.actors import preflight, start
+from ludus.actors.actor import playing_device
 from ludus.config.check import check
-from ludus.config.schema import RunConfig
+from ludus.config.settings import RunConfig
 from ludus.errors import CheckpointError, ConfigError
 from ludus.games import registry, trust
 from ludus.games.registry import Game
-from ludus.interrupts import Interrupts
 from ludus.league.curriculum import Curriculum, CurriculumState
 from ludus.learner import compute, devices
 from ludus.metrics import names
 from ludus.metrics.core import Metrics
 from ludus.metrics.observer import RunObserver
-from ludus.policies import checkpoint, checksums, playing
-from ludus.policies.archive import Checkpoints
-from ludus.policies.checkpoint import State
-from ludus.policies.files import reading
+from ludus.policies import placement
+from ludus.policies.checkpoints import checkpoint, checksums
+from ludus.policies.checkpoints.archive import Checkpoints
+from ludus.policies.checkpoints.checkpoint import State
+from ludus.policies.checkpoints.files import reading
+from ludus.processes import interrupts
+from ludus.processes.interrupts import Interrupts
 from ludus.run import rewind
 from ludus.run.lock import RunLock, hold
 from ludus.run.loop import Run, RunResult
-from ludus.scale import preflight, sources
-from ludus.scale.actor import playing_device
 
 log = logging.getLogger(__name__)
 
@@ -72,7 +73,7 @@ def _train(
     torch.set_num_threads(config.policy.threads)
     game = registry.load(config.game)
     stages = preflight.stages(config, game)
-    for line in (*learning(config), playing.describe(playing_device(config, game.net), config.policy)):
+    for line in (*learning(config), placement.describe(playing_device(config, game.net), config.policy)):
         log.info("%s", line)
     for stage in stages:
         trust.remember(game, stage.options)
@@ -123,7 +124,7 @@ def _train_stage(
         serving = msgspec.structs.replace(config, options=msgspec.to_builtins(served.options))
         with ExitStack() as started:
             with interrupted.raised(), metrics.stage(names.START):
-                source = started.enter_context(sources.open_source(serving, run_dir, game, saved, metrics))
+                source = started.enter_context(start.open_source(serving, run_dir, game, saved, metrics))
                 run = Run(
                     config, run_dir, game, served.options, source, metrics, observer, saved, course, served.health
                 )

@@ -17,10 +17,10 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from ludus import limits
-from ludus.durations import BUCKETS, Durations
 from ludus.errors import ProtocolError
 from ludus.spec import GameSpec
 from ludus.wire import described
+from ludus.wire.durations import BUCKETS, Durations
 
 MAGIC = 0x554C  # "LU"
 VERSION = 2

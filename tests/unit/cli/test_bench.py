@@ -37,7 +37,7 @@ def test_what_is_no_count_is_refused(text: str) -> None:
 
 @pytest.mark.parametrize(("cores", "hosts"), [(1, (1,)), (2, (1, 2)), (6, (1, 2, 4, 6)), (8, (1, 2, 4, 8))])
 def test_hosts_are_doubled_up_to_the_cores(cores: int, hosts: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ludus.cores.cores", lambda: cores)
+    monkeypatch.setattr("ludus.processes.cores.cores", lambda: cores)
     assert scale_plan.default_hosts() == hosts
 
 

@@ -11,7 +11,7 @@ from ludus.cli import prepare
 from ludus.errors import SetupError
 from ludus.games import catalogue
 from ludus.games.registry import Game, Progress
-from ludus.hosting.command import HostCommand
+from ludus.processes.command import HostCommand
 
 
 class Options(msgspec.Struct, frozen=True):

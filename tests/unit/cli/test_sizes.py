@@ -10,12 +10,12 @@ from typer.testing import CliRunner
 from ludus.cli import sizes
 from ludus.cli.main import app
 from ludus.config import load
-from ludus.config.schema import RunConfig
-from ludus.cores import cores
+from ludus.config.settings import RunConfig
 from ludus.diagnostics import machine, sizing
 from ludus.diagnostics.sizing import Machine, Purpose
 from ludus.errors import ConfigError
 from ludus.games import catalogue, registry
+from ludus.processes.cores import cores
 
 
 @pytest.fixture(autouse=True)

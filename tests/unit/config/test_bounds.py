@@ -12,7 +12,7 @@ import pytest
 
 from ludus.cli import main as cli
 from ludus.config import bounds, document, load
-from ludus.config.schema import RunConfig
+from ludus.config.settings import RunConfig
 from ludus.errors import ConfigError
 from ludus.games import registry
 

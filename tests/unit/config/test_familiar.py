@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from ludus.config import familiar, load
-from ludus.config.schema import FleetConfig, RunConfig
+from ludus.config.settings import FleetConfig, RunConfig
 from ludus.errors import ConfigError
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec import Meta
 
 from ludus.config import load
-from ludus.config.schema import LearnerConfig, RunConfig
+from ludus.config.settings import LearnerConfig, RunConfig
 from ludus.errors import ConfigError
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from ludus.config import load
-from ludus.config.schema import RunConfig
+from ludus.config.settings import RunConfig
 from ludus.errors import ConfigError
 from ludus.games import registry
 

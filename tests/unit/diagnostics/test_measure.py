@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from ludus.config.schema import ServersConfig
+from ludus.config.settings import ServersConfig
 from ludus.diagnostics.measure import measure
 from ludus.diagnostics.scaling import Cell, Plan, Turn
 from ludus.errors import HostRefused

@@ -10,10 +10,10 @@ import pytest
 from ludus.diagnostics import scaling_report, study
 from ludus.diagnostics.scaling import Cell, GpuUse, Plan, Turn
 from ludus.diagnostics.study import Machine, Study
-from ludus.durations import Durations
 from ludus.errors import ConfigError
 from ludus.metrics import names
 from ludus.metrics.times import ACTOR, HOSTS, Times
+from ludus.wire.durations import Durations
 
 PLAN = Plan(
     game="toy",

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tests.playing import first_host_dies
 
-from ludus.config.schema import FleetConfig
+from ludus.config.settings import FleetConfig
 from ludus.errors import ConfigError, EvaluationError, FleetError
 from ludus.evaluation import arena
 from ludus.evaluation.schedule import Schedule, evenly

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from ludus.config.schema import RunConfig
-from ludus.durations import Durations
+from ludus.config.settings import RunConfig
 from ludus.evaluation import curve, report
 from ludus.metrics import names, times
 from ludus.metrics.exporters import csv
 from ludus.metrics.exporters.evaluations import Evaluation, Score
 from ludus.metrics.observer import Numbers
 from ludus.metrics.times import HOSTS, LEARNER, RunTimes, Times
+from ludus.wire.durations import Durations
 
 
 def rows(tmp_path: Path, *reports: Numbers) -> report.Figures:

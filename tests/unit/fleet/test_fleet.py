@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from tests.playing import QUICK, first_legal, host_of, play, toy_fleet
 
-from ludus.config.schema import FleetConfig
-from ludus.cores import cores
+from ludus.config.settings import FleetConfig
 from ludus.errors import ProtocolError
 from ludus.fleet.fleet import HostFleet
 from ludus.fleet.host import Host
@@ -20,6 +19,7 @@ from ludus.fleet.setup import Setup
 from ludus.games.toy.game import game
 from ludus.metrics import names
 from ludus.metrics.times import HOSTS
+from ludus.processes.cores import cores
 from ludus.spec import GameSpec, ObsSpec
 from ludus.types import Arrivals
 from ludus.wire.frames import HEADER_BYTES, Kind, TimesBody, encode_times

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ludus.config.check import check
-from ludus.config.schema import ServersConfig
+from ludus.config.settings import ServersConfig
 from ludus.errors import ConfigError
 from ludus.games import registry
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 from ludus.errors import UntrustedError
 from ludus.games import registry, trust
 from ludus.games.portable import named_numbers, text_like
-from ludus.hosting.command import python_host
+from ludus.processes.command import python_host
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ludus.config.schema import OpponentsConfig, StageConfig
+from ludus.config.settings import OpponentsConfig, StageConfig
 from ludus.errors import ConfigError
 from ludus.league.curriculum import Change, Curriculum, CurriculumState, Standing, refuse_unplayed
 

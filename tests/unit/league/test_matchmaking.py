@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from ludus.config.schema import OpponentsConfig
+from ludus.config.settings import OpponentsConfig
 from ludus.errors import ConfigError
 from ludus.league.matchmaking import MatchmakerState, SharedMatchmaker, scripted_names
 from ludus.types import Ending, Pairing

@@ -5,7 +5,7 @@ import pytest
 import torch
 from tests.rewarded import LENGTH, SEGMENTS, SPEC, batch
 
-from ludus.config.schema import ComputeConfig, LearnerConfig, PolicyConfig, ReplayConfig, RolloutConfig, VtraceConfig
+from ludus.config.settings import ComputeConfig, LearnerConfig, PolicyConfig, ReplayConfig, RolloutConfig, VtraceConfig
 from ludus.errors import ConfigError
 from ludus.learner import algorithms
 from ludus.learner.actor_critic import ActorCritic

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from ludus.config.schema import PolicyConfig
+from ludus.config.settings import PolicyConfig
 from ludus.learner.batch import FlatBatch, Intake
 from ludus.policies.nets import build
 from ludus.rollout.segments import SegmentLayout

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from ludus.config.schema import ComputeConfig, LearnerConfig
+from ludus.config.settings import ComputeConfig, LearnerConfig
 from ludus.errors import ConfigError
 from ludus.learner.compute import describe, plan
 from ludus.learner.devices import Chosen, choose

@@ -10,7 +10,7 @@ import torch
 from tests import rewarded
 from tests.unit.policies.nets.test_transformer import SPEC as CARDS
 
-from ludus.config.schema import ComputeConfig, LearnerConfig, PolicyConfig
+from ludus.config.settings import ComputeConfig, LearnerConfig, PolicyConfig
 from ludus.learner.ppo import Ppo
 from ludus.metrics import names
 from ludus.policies.nets import build

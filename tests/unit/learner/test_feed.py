@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ludus.config.schema import LearnerConfig, ReplayConfig
+from ludus.config.settings import LearnerConfig, ReplayConfig
 from ludus.errors import CheckpointError
 from ludus.learner.feed import Feed
-from ludus.learner.replay import Replay
+from ludus.learner.replay_buffer import Replay
 from ludus.metrics import names
 from ludus.metrics.core import Metrics
 from ludus.rollout.segments import SegmentLayout

@@ -7,10 +7,10 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from ludus.config.schema import BudgetConfig, LearnerConfig, ReplayConfig
+from ludus.config.settings import BudgetConfig, LearnerConfig, ReplayConfig
 from ludus.errors import TrainingError
 from ludus.learner.loop import Learner, learning_rate, used
-from ludus.learner.replay import Replay
+from ludus.learner.replay_buffer import Replay
 from ludus.metrics import names
 from ludus.metrics.core import Metrics
 from ludus.policies.weights import FlatWeights

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch._inductor import config as inductor
 
-from ludus.config.schema import ComputeConfig, LearnerConfig
+from ludus.config.settings import ComputeConfig, LearnerConfig
 from ludus.learner.optimiser import Measured, Optimiser
 
 CPU = torch.device("cpu")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from ludus.config.schema import PolicyConfig
+from ludus.config.settings import PolicyConfig
 from ludus.learner.batch import Intake
 from ludus.learner.pinned import PinnedStaging
 from ludus.policies.nets import build

@@ -5,7 +5,7 @@ import pytest
 import torch
 from tests.rewarded import SPEC, batch
 
-from ludus.config.schema import LearnerConfig, PolicyConfig
+from ludus.config.settings import LearnerConfig, PolicyConfig
 from ludus.learner.ppo import Ppo
 from ludus.metrics import names
 from ludus.policies.nets import build

@@ -6,7 +6,7 @@ import torch
 from tests.rewarded import SPEC, batch
 from torch import Tensor
 
-from ludus.config.schema import LearnerConfig, PolicyConfig, PpoKlConfig
+from ludus.config.settings import LearnerConfig, PolicyConfig, PpoKlConfig
 from ludus.errors import CheckpointError
 from ludus.learner.ppo import Ppo
 from ludus.learner.ppo_kl import PpoKl

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from ludus.config.schema import LearnerConfig, PolicyConfig
+from ludus.config.settings import LearnerConfig, PolicyConfig
 from ludus.errors import CheckpointError
 from ludus.learner.optimiser import Optimiser
 from ludus.learner.reference import Reference

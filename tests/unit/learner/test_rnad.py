@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from ludus.config.schema import LearnerConfig, PolicyConfig, RnadConfig, RolloutConfig
+from ludus.config.settings import LearnerConfig, PolicyConfig, RnadConfig, RolloutConfig
 from ludus.errors import CheckpointError, ConfigError
 from ludus.learner import algorithms
 from ludus.learner.batch import Minibatch

@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.clocks import Clock
 
-from ludus.durations import Durations
 from ludus.metrics import names
 from ludus.metrics.core import HALF_LIFE_S, KEPT, RATE_REPORTS, Delta, Metrics
 from ludus.metrics.times import ACTOR, HOSTS, LEARNER, Times
+from ludus.wire.durations import Durations
 
 
 def test_counters_keep_growing_and_means_begin_anew_with_each_report() -> None:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from ludus.durations import Durations
 from ludus.metrics import names, times
 from ludus.metrics.times import ACTOR, HOSTS, RunTimes, Times
+from ludus.wire.durations import Durations
 
 SECOND = 1_000_000_000
 

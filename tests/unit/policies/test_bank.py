@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ludus.config.schema import PolicyConfig
+from ludus.config.settings import PolicyConfig
 from ludus.policies.bank import PolicyBank
 from ludus.policies.nets import build
 from ludus.policies.network import NetPolicy

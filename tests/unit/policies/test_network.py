@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from ludus.config.schema import PolicyConfig
+from ludus.config.settings import PolicyConfig
 from ludus.errors import ConfigError
 from ludus.policies.nets import build
 from ludus.policies.network import NetPolicy, Staging

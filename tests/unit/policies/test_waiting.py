@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.unit.policies.test_cuda import CASES, arrivals, player
+from tests.unit.policies.gpu.test_cuda import CASES, arrivals, player
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from ludus.policies.graphs import Engine
-from ludus.policies.lanes import DirectLane, Run
+from ludus.policies.gpu.graphs import Engine
+from ludus.policies.gpu.streams import DirectLane, Run
 from ludus.policies.nets import ways
 
 WAITING = ("nonzero", "_local_scalar_dense", "masked_select", "_unique", "is_nonzero", "equal", "bincount")

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from tests.running import small_run
 
-from ludus.config.schema import FleetConfig, LearnerConfig, RolloutConfig
+from ludus.actors.actor import Actor
+from ludus.config.settings import FleetConfig, LearnerConfig, RolloutConfig
 from ludus.fleet.inprocess import InProcessFleet
 from ludus.games.toy.game import game
 from ludus.games.toy.matches import new_match, spec_of
 from ludus.games.toy.options import ToyOptions
 from ludus.league.pool import Pool
-from ludus.scale.actor import Actor
 from ludus.types import SegmentBatch
 
 MATCHES, SEGMENT = 6, 4

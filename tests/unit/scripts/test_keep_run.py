@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from scripts import keep_comparison, keep_run, readme_table
 
-from ludus.provenance import STARTS, Start
+from ludus.run.provenance import STARTS, Start
 
 
 def run_in(folder: Path, *starts: Start) -> Path:

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ludus.durations import Durations
 from ludus.errors import ProtocolError
 from ludus.spec import GameSpec, ObsSpec
 from ludus.wire import frames
+from ludus.wire.durations import Durations
 from ludus.wire.frames import HEADER_BYTES, MAX_BODY
 from ludus.wire.stream import FrameReader
 

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ludus.durations import Durations
 from ludus.errors import HostRefused, ProtocolError
 from ludus.fleet.host import Host
 from ludus.fleet.setup import Setup
-from ludus.hosting.command import HostCommand
+from ludus.processes.command import HostCommand
 from ludus.spec import GameSpec, ObsSpec
 from ludus.wire import frames
+from ludus.wire.durations import Durations
 from ludus.wire.frames import HEADER, HEADER_BYTES, MAGIC, VERSION, EndingHead, ErrorBody, Kind, TimesBody
 from ludus.wire.ledger import Ledger
 from ludus.wire.stream import FrameReader

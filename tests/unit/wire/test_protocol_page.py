@@ -50,7 +50,7 @@ def test_the_offsets_on_the_page_are_those_of_a_packed_row() -> None:
 
 
 def test_advice_names_places_that_are_on_the_page() -> None:
-    from ludus.hosting.advice import _BY_PATTERN
+    from ludus.hostcheck.advice import _BY_PATTERN
 
     rules = {f"Rule {number}" for number in re.findall(r"^(\d+)\. ", PAGE, flags=re.MULTILINE)}
     places = set(re.findall(r"^##+ (.+)$", PAGE, flags=re.MULTILINE)) | set(

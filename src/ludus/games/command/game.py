@@ -12,7 +12,7 @@ from ludus.errors import ConfigError
 from ludus.games.command.options import CommandOptions
 from ludus.games.registry import Game, Progress
 from ludus.games.toy.scripted import RandomPolicy
-from ludus.hosting.command import HostCommand
+from ludus.processes.command import HostCommand
 
 PYTHON = frozenset({"python", "python3"})  # by itself, the one that runs ludus: it has the game's packages and ludus
 

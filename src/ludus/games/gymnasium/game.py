@@ -8,7 +8,7 @@ from ludus.games.environments.loading import require
 from ludus.games.gymnasium.options import GymnasiumOptions
 from ludus.games.portable import named_numbers, text_like
 from ludus.games.registry import Game
-from ludus.hosting.command import HostCommand, python_host
+from ludus.processes.command import HostCommand, python_host
 
 
 def command(options: GymnasiumOptions) -> HostCommand:

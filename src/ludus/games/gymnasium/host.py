@@ -15,8 +15,8 @@ from ludus.games.environments.pace import Pace, described, in_threads, measured
 from ludus.games.gymnasium.loading import Environment, maker
 from ludus.games.gymnasium.match import EpisodeGroup, EpisodeMatch, Kind, probe
 from ludus.games.gymnasium.options import GymnasiumOptions
-from ludus.hosting.match import HostedGame
-from ludus.hosting.serve import serve
+from ludus.sdk.match import HostedGame
+from ludus.sdk.serve import serve
 from ludus.spec import GameSpec
 
 SCHEMA = 1

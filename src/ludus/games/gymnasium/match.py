@@ -15,7 +15,7 @@ from ludus.games.environments.actions import FlatActions
 from ludus.games.environments.faults import EnvironmentFault
 from ludus.games.environments.observations import MASK, Part, RowWriter, has_mask, mask_in
 from ludus.games.gymnasium.loading import Environment
-from ludus.hosting.match import GroupTurn, Turn
+from ludus.sdk.match import GroupTurn, Turn
 from ludus.spec import GameSpec
 
 SEED_BITS = 31  # what every generator takes that environments seed

@@ -9,7 +9,7 @@ from ludus.games.openspiel.options import SpielOptions
 from ludus.games.portable import named_numbers, text_like
 from ludus.games.registry import Game
 from ludus.games.toy.scripted import RandomPolicy
-from ludus.hosting.command import HostCommand, python_host
+from ludus.processes.command import HostCommand, python_host
 
 WRITTEN = text_like(r"[a-z0-9_]+(\([a-zA-Z0-9_=,.()-]*\))?")  # as OpenSpiel writes a game with its parameters
 

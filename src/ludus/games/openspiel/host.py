@@ -13,8 +13,8 @@ from ludus.errors import ConfigError, SetupError
 from ludus.games.openspiel.loading import load
 from ludus.games.openspiel.matches import SpielMatch, spec_of
 from ludus.games.openspiel.options import SpielOptions
-from ludus.hosting.match import HostedGame
-from ludus.hosting.serve import serve
+from ludus.sdk.match import HostedGame
+from ludus.sdk.serve import serve
 
 
 def make_game(options: Mapping[str, Any]) -> HostedGame:

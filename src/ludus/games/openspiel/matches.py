@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ludus.games.openspiel.loading import SEATS
 from ludus.games.openspiel.options import SpielOptions
-from ludus.hosting.match import Turn
+from ludus.sdk.match import Turn
 from ludus.spec import GameSpec, ObsSpec
 
 SCHEMA = 1

@@ -9,7 +9,7 @@ from ludus.games.pettingzoo.options import PettingZooOptions
 from ludus.games.portable import named_numbers, text_like
 from ludus.games.registry import Game
 from ludus.games.toy.scripted import RandomPolicy
-from ludus.hosting.command import HostCommand, python_host
+from ludus.processes.command import HostCommand, python_host
 
 
 def command(options: PettingZooOptions) -> HostCommand:

@@ -15,8 +15,8 @@ from ludus.games.pettingzoo.loading import Environment, is_parallel, maker
 from ludus.games.pettingzoo.match import ParallelMatch, TurnMatch
 from ludus.games.pettingzoo.options import PettingZooOptions
 from ludus.games.pettingzoo.seating import Seating
-from ludus.hosting.match import HostedGame, Match, Turn
-from ludus.hosting.serve import serve
+from ludus.sdk.match import HostedGame, Match, Turn
+from ludus.sdk.serve import serve
 
 
 def make_game(options: Mapping[str, Any]) -> HostedGame:

@@ -15,7 +15,7 @@ from ludus.games.environments.observations import RowWriter
 from ludus.games.environments.scores import by_returns
 from ludus.games.pettingzoo.loading import Environment
 from ludus.games.pettingzoo.seating import Seating, number
-from ludus.hosting.match import Turn
+from ludus.sdk.match import Turn
 
 SEED_BITS = 31  # what every generator takes that environments seed
 STEPS_UNASKED = 1_000  # of agents that are dead, one after another, before it counts as a fault

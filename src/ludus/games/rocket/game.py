@@ -10,7 +10,7 @@ from ludus.games.rocket.options import RocketOptions, check
 from ludus.games.rocket.scripted import ChaserPolicy, KeeperPolicy
 from ludus.games.rocket.simulator import rocketsim
 from ludus.games.toy.scripted import RandomPolicy
-from ludus.hosting.command import HostCommand, python_host
+from ludus.processes.command import HostCommand, python_host
 
 
 def command(options: RocketOptions) -> HostCommand:

@@ -13,8 +13,8 @@ from ludus.errors import ConfigError, SetupError
 from ludus.games.rocket.matches import RocketMatches, spec_of
 from ludus.games.rocket.options import RocketOptions, check
 from ludus.games.rocket.simulator import rocketsim
-from ludus.hosting.match import HostedGame
-from ludus.hosting.serve import serve
+from ludus.sdk.match import HostedGame
+from ludus.sdk.serve import serve
 
 
 def make_game(options: Mapping[str, Any]) -> HostedGame:

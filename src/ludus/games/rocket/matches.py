@@ -15,7 +15,7 @@ from ludus.games.rocket.rewards import Earlier
 from ludus.games.rocket.scene import Floats, Scene, SceneReader, Where
 from ludus.games.rocket.simulator import rocketsim
 from ludus.games.rocket.starts import Starts
-from ludus.hosting.match import GroupTurn, Turn
+from ludus.sdk.match import GroupTurn, Turn
 from ludus.spec import GameSpec
 
 SCHEMA = 1

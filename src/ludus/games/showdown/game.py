@@ -12,7 +12,7 @@ from ludus.games.registry import Game, HostMemory, Progress
 from ludus.games.showdown import install
 from ludus.games.showdown.page import page
 from ludus.games.showdown.scripted import POLICIES
-from ludus.hosting.command import HostCommand
+from ludus.processes.command import HostCommand
 
 HERE = Path(__file__).parent
 

@@ -12,7 +12,7 @@ from ludus.errors import ConfigError
 from ludus.games.showdown import game as embedded
 from ludus.games.showdown import install
 from ludus.games.showdown.server_game import LOCAL_SERVER
-from ludus.hosting.command import HostCommand
+from ludus.processes.command import HostCommand
 
 LOGIN_SERVER = "https://play.pokemonshowdown.com/action.php"
 

@@ -10,7 +10,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from ludus.config.schema import NonNegative, ServersConfig
+from ludus.config.settings import NonNegative, ServersConfig
 from ludus.errors import ConfigError
 from ludus.games.portable import text_like
 from ludus.games.registry import Game, Served, ServersHealth
@@ -18,7 +18,7 @@ from ludus.games.showdown import game as embedded
 from ludus.games.showdown import install
 from ludus.games.showdown.servers.fleet import ServerFleet, ServerView
 from ludus.games.showdown.servers.supervisor import Limits, Phase
-from ludus.hosting.command import HostCommand
+from ludus.processes.command import HostCommand
 
 LOCAL_SERVER = "ws://127.0.0.1:8000/showdown/websocket"
 

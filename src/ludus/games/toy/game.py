@@ -7,7 +7,7 @@ from pathlib import Path
 from ludus.games.registry import Game
 from ludus.games.toy.options import ToyOptions
 from ludus.games.toy.scripted import PerfectPolicy, RandomPolicy
-from ludus.hosting.command import HostCommand, python_host
+from ludus.processes.command import HostCommand, python_host
 
 
 def command(options: ToyOptions) -> HostCommand:

@@ -12,8 +12,8 @@ from ludus.errors import ConfigError
 from ludus.games.toy.faults import FaultyChannel
 from ludus.games.toy.matches import WaitingMatch, new_match, spec_of
 from ludus.games.toy.options import ToyOptions
-from ludus.hosting.match import HostedGame
-from ludus.hosting.serve import serve
+from ludus.sdk.match import HostedGame
+from ludus.sdk.serve import serve
 from ludus.wire.channel import PipeChannel
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludus.games.toy.options import ToyOptions
-from ludus.hosting.match import Match, Turn
+from ludus.sdk.match import Match, Turn
 from ludus.spec import GameSpec, ObsSpec
 
 SCHEMA = 1

@@ -22,7 +22,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ludus.config.schema import PolicyConfig
+from ludus.config.settings import PolicyConfig
 from ludus.errors import ConfigError
 from ludus.policies.distributions import Categorical, Distribution
 from ludus.policies.nets.heads import Heads

@@ -14,13 +14,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ludus.policies.cpu.drawing import Floats, Whole, draw
 from ludus.policies.distributions import MASKED
 from ludus.policies.nets.columns import MOVES, SIDE
-from ludus.policies.nets.drawing import Floats, Whole, draw
 from ludus.policies.nets.encoding import parted
-from ludus.policies.nets.memory import Memory
 from ludus.policies.nets.reading import Features, Reading
 from ludus.policies.nets.recurrence import Recall, recalled
+from ludus.policies.nets.scratch import Memory
 from ludus.spec import GameSpec
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ from math import prod
 import torch
 from torch import Tensor, nn
 
-from ludus.config.schema import PolicyConfig
+from ludus.config.settings import PolicyConfig
+from ludus.policies.cpu.mlp import MlpChooser
 from ludus.policies.distributions import Categorical
 from ludus.policies.nets.heads import Heads
 from ludus.policies.nets.layers import linear
-from ludus.policies.nets.plain import MlpChooser
 from ludus.policies.nets.reals import reals
 from ludus.policies.nets.recurrence import Recall, build_core, recalled
 from ludus.spec import GameSpec

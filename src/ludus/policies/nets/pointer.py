@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.functional import embedding, relu
 
-from ludus.config.schema import PolicyConfig
+from ludus.config.settings import PolicyConfig
 from ludus.errors import ConfigError
 from ludus.policies.distributions import Categorical, Distribution, Pairs
 from ludus.policies.nets.choosing import PointerChooser

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ludus.policies.nets.columns import FEATURES, MOVES, SIDE, Columns
-from ludus.policies.nets.memory import Memory, Twin
+from ludus.policies.nets.scratch import Memory, Twin
 from ludus.spec import GameSpec, Leaf
 
 Places = NDArray[np.intp]

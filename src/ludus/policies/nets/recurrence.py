@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
-from ludus.config.schema import MemoryConfig
+from ludus.config.settings import MemoryConfig
 from ludus.policies.nets.layers import linear
 
 FORGET = 1.0  # an LSTM's gate begins mostly open: what was seen stays (Jozefowicz et al. 2015)

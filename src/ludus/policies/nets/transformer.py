@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import gelu, relu, scaled_dot_product_attention
 
-from ludus.config.schema import PolicyConfig
+from ludus.config.settings import PolicyConfig
 from ludus.errors import ConfigError
 from ludus.policies.distributions import Categorical
 from ludus.policies.nets.heads import Heads
@@ -87,7 +87,7 @@ class TransformerNet(nn.Module):
         return Categorical(self.policy(torch.cat((context, about), dim=1)), legal), self.value(context).squeeze(1)
 
     def before_heads(self, inputs: Mapping[str, Tensor], recall: Recall | None = None) -> Heads | None:
-        from ludus.policies.kernels import tokens as kernels  # which needs triton
+        from ludus.policies.gpu.kernels import tokens as kernels  # which needs triton
 
         known = inputs["known"]
         if not kernels.fits(known.shape[1], self.norm.normalized_shape[0], self.heads):

@@ -9,7 +9,7 @@ import pytest
 from ludus.games.openspiel.loading import load
 from ludus.games.openspiel.matches import LEAF, SpielMatch, drawn, spec_of
 from ludus.games.openspiel.options import SpielOptions
-from ludus.hosting.match import Turn
+from ludus.sdk.match import Turn
 
 PASS, BET = 0, 1
 

@@ -14,7 +14,7 @@ from pettingzoo.utils.conversions import parallel_to_aec
 from ludus.games.environments.faults import EnvironmentFault
 from ludus.games.pettingzoo.match import ParallelMatch, TurnMatch
 from ludus.games.pettingzoo.seating import Seating
-from ludus.hosting.match import Turn
+from ludus.sdk.match import Turn
 
 LIVES = {"a": 2, "b": 4, "c": 4}  # rounds until an agent dies
 LIMIT = 3

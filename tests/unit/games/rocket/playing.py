@@ -11,7 +11,7 @@ from ludus.games.rocket import controls, field
 from ludus.games.rocket.matches import RocketMatches, spec_of
 from ludus.games.rocket.options import RocketOptions
 from ludus.games.rocket.starts import Body, Start
-from ludus.hosting.match import GroupTurn, Turn
+from ludus.sdk.match import GroupTurn, Turn
 
 REST = controls.action_of()
 GAS = controls.action_of(throttle=1)

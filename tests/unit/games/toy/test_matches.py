@@ -13,7 +13,7 @@ import pytest
 from ludus.games.toy.game import game
 from ludus.games.toy.matches import WaitingMatch, best_actions, new_match, spec_of
 from ludus.games.toy.options import ToyOptions
-from ludus.hosting.match import Turn
+from ludus.sdk.match import Turn
 from ludus.spec import GameSpec
 from ludus.types import Arrivals, Resumable
 

@@ -10,10 +10,10 @@ import torch
 from numpy.typing import NDArray
 from tests.unit.policies.nets.test_pointer import showdown_spec
 
-from ludus.config.schema import PolicyConfig
+from ludus.config.settings import PolicyConfig
+from ludus.policies.cpu.drawing import draw
 from ludus.policies.distributions import Categorical
 from ludus.policies.nets.choosing import PointerChooser
-from ludus.policies.nets.drawing import draw
 from ludus.policies.nets.pointer import PointerNet
 from ludus.policies.network import NetPolicy, Staging
 from ludus.spec import GameSpec

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from ludus.config.schema import PolicyConfig
+from ludus.config.settings import PolicyConfig
 from ludus.errors import ConfigError
 from ludus.policies.distributions import Categorical, Distribution
 from ludus.policies.nets.pointer import PointerNet

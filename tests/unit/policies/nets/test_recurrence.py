@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tests.cells import matches, written_out
 from torch import Tensor
 
-from ludus.config.schema import MemoryConfig
+from ludus.config.settings import MemoryConfig
 from ludus.policies.nets.recurrence import Core, build_core, state_size
 from ludus.policies.nets.unrolling import Unrolling
 

@@ -8,7 +8,7 @@ import torch
 from tests.unit.policies.nets.test_pointer import showdown_spec
 from torch import Tensor
 
-from ludus.config.schema import PolicyConfig
+from ludus.config.settings import PolicyConfig
 from ludus.errors import ConfigError
 from ludus.policies.nets import build
 from ludus.policies.nets.transformer import TransformerNet, grouped

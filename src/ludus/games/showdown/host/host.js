@@ -3,11 +3,11 @@
 // Usage: node host.js --sim <folder of the pokemon-showdown package>
 // It blocks on stdin between frames, so there is no event loop: every frame is answered before the next one is read.
 
-const { answerFrames } = require('../../../hosting/javascript/blocking.js');
-const { HostError, ProtocolError, decodeConfigure } = require('../../../hosting/javascript/frames.js');
-const { RowMemory } = require('../../../hosting/javascript/memory.js');
-const { leave } = require('../../../hosting/javascript/process.js');
-const { SlotHost } = require('../../../hosting/javascript/slots.js');
+const { answerFrames } = require('../../../sdk/javascript/blocking.js');
+const { HostError, ProtocolError, decodeConfigure } = require('../../../sdk/javascript/frames.js');
+const { RowMemory } = require('../../../sdk/javascript/memory.js');
+const { leave } = require('../../../sdk/javascript/process.js');
+const { SlotHost } = require('../../../sdk/javascript/slots.js');
 const { battleHost } = require('./hosting.js');
 const { Match } = require('./matches.js');
 const { SEATS } = require('./seated.js');

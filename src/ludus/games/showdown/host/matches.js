@@ -1,9 +1,9 @@
 'use strict';
 // One battle between two seats on the simulator in this process: seeds, asking and choosing, refused choices.
 
-const { ENCODE, SIMULATE } = require('../../../hosting/javascript/clock.js');
-const { HostError, ProtocolError } = require('../../../hosting/javascript/frames.js');
-const { SplitMix } = require('../../../hosting/javascript/seeds.js');
+const { ENCODE, SIMULATE } = require('../../../sdk/javascript/clock.js');
+const { HostError, ProtocolError } = require('../../../sdk/javascript/frames.js');
+const { SplitMix } = require('../../../sdk/javascript/seeds.js');
 const { tellParts } = require('./engine/logs.js');
 const { SEATS, Seated } = require('./seated.js');
 

@@ -1,8 +1,8 @@
 'use strict';
 // What a match keeps of its two seats, wherever its battle is played: rows, rewards, counts and the ending.
 
-const { ENCODE, MASK } = require('../../../hosting/javascript/clock.js');
-const { HostError } = require('../../../hosting/javascript/frames.js');
+const { ENCODE, MASK } = require('../../../sdk/javascript/clock.js');
+const { HostError } = require('../../../sdk/javascript/frames.js');
 
 const SEATS = 2;
 

@@ -2,11 +2,11 @@
 // From a CONFIGURE message's options to what all matches of a host share, and to the HELLO that describes it.
 
 const path = require('node:path');
-const { SILENT } = require('../../../hosting/javascript/clock.js');
+const { SILENT } = require('../../../sdk/javascript/clock.js');
 const { ActionSet, SWITCHES } = require('./actions.js');
-const { HostError, VERSION } = require('../../../hosting/javascript/frames.js');
-const { packTable } = require('../../../hosting/javascript/layout.js');
-const { checkedOptions, suggestion } = require('../../../hosting/javascript/options.js');
+const { HostError, VERSION } = require('../../../sdk/javascript/frames.js');
+const { packTable } = require('../../../sdk/javascript/layout.js');
+const { checkedOptions, suggestion } = require('../../../sdk/javascript/options.js');
 const { SEATS } = require('./seated.js');
 const { loadTeams } = require('./teams.js');
 

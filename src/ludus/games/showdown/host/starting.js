@@ -2,8 +2,8 @@
 // How a host of Showdown's is started: node <host> --sim <folder of the pokemon-showdown package>
 
 const path = require('node:path');
-const { HostError } = require('../../../hosting/javascript/frames.js');
-const { leave, takeStdout, writeAll } = require('../../../hosting/javascript/process.js');
+const { HostError } = require('../../../sdk/javascript/frames.js');
+const { leave, takeStdout, writeAll } = require('../../../sdk/javascript/process.js');
 
 /** Make the host from the process's arguments; stdout carries its frames and nothing else. */
 function createHost(Host) {

@@ -4,7 +4,7 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
-const { HostError } = require('../../../hosting/javascript/frames.js');
+const { HostError } = require('../../../sdk/javascript/frames.js');
 
 const SUFFIXES = ['.txt', '.team', '.packed'];
 const LARGEST_TEAM = 6; // what the action set can name

@@ -13,7 +13,7 @@ import psutil
 
 from ludus.games.showdown.install import Installation
 from ludus.games.showdown.servers.ports import LOOPBACK
-from ludus.hosting.launch import tied
+from ludus.processes.launch import tied
 
 # --preserve-symlinks: overlay.py. Without the other two a server that waits loses its compiled code.
 NODE_FLAGS = ("--preserve-symlinks", "--preserve-symlinks-main", "--no-flush-bytecode", "--no-memory-reducer")

@@ -16,8 +16,8 @@ from enum import Enum
 
 from msgspec import Struct
 
-from ludus.config.schema import Count, Positive
-from ludus.hosting.restarts import Restarts
+from ludus.config.settings import Count, Positive
+from ludus.processes.restarts import Restarts
 
 
 class Limits(Struct, frozen=True, forbid_unknown_fields=True):

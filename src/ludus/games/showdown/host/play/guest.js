@@ -2,7 +2,7 @@
 // One account among strangers on one server: it accepts challenges, makes them, or searches on the ladder, and plays
 // many battles at once. Beginning is done for one battle at a time, as servers allow.
 
-const { HostError } = require('../../../../hosting/javascript/frames.js');
+const { HostError } = require('../../../../sdk/javascript/frames.js');
 const { userId } = require('../server/connection.js');
 const { Unknown } = require('./messages.js');
 

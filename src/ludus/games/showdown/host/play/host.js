@@ -2,8 +2,8 @@
 // The host behind `ludus play`: one account on one server, its battles are against whoever is there.
 // Usage: node play/host.js --sim <folder of the pokemon-showdown package>
 
-const { decodeActions, decodeConfigure } = require('../../../../hosting/javascript/frames.js');
-const { answerEvents } = require('../../../../hosting/javascript/waiting.js');
+const { decodeActions, decodeConfigure } = require('../../../../sdk/javascript/frames.js');
+const { answerEvents } = require('../../../../sdk/javascript/waiting.js');
 const { ServerHost } = require('../server/host.js');
 const { createHost } = require('../starting.js');
 const { Account } = require('./account.js');

@@ -2,7 +2,7 @@
 // What a host tells whoever started it, as lines of its log: `@TOKEN {"event": ...}`. The token is known to the two of
 // them alone, so that nothing a server says can be taken for such a line.
 
-const { cut } = require('../../../../hosting/javascript/words.js');
+const { cut } = require('../../../../sdk/javascript/words.js');
 
 const VARIABLE = 'LUDUS_JOURNAL';
 const LONGEST = 300; // characters of one value: names and reasons are a server's

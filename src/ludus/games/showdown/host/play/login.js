@@ -3,7 +3,7 @@
 // to the login server alone; no message and no error holds it.
 
 const fs = require('node:fs');
-const { HostError } = require('../../../../hosting/javascript/frames.js');
+const { HostError } = require('../../../../sdk/javascript/frames.js');
 
 const DEADLINE_MS = 15_000;
 const LONGEST_ANSWER = 1 << 16;

@@ -1,8 +1,8 @@
 'use strict';
 // One battle against somebody outside: the agent sits in seat 0 of its match, whichever player the server makes it.
 
-const { HostError } = require('../../../../hosting/javascript/frames.js');
-const { SplitMix } = require('../../../../hosting/javascript/seeds.js');
+const { HostError } = require('../../../../sdk/javascript/frames.js');
+const { SplitMix } = require('../../../../sdk/javascript/seeds.js');
 const { LATE, ServedBattle } = require('../server/battle.js');
 const { userId } = require('../server/connection.js');
 const { NONE, ServedMatch } = require('../server/served.js');

@@ -1,7 +1,7 @@
 'use strict';
 // One battle as one player sees it: the lines and requests that a server sends to that player, and nothing else.
 
-const { HostError } = require('../../../../hosting/javascript/frames.js');
+const { HostError } = require('../../../../sdk/javascript/frames.js');
 const { mayBeMeant } = require('./lines.js');
 const { RequestReader } = require('./requests.js');
 

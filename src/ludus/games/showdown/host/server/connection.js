@@ -1,7 +1,7 @@
 'use strict';
 // One account on one Showdown server, over one WebSocket.
 
-const { HostError } = require('../../../../hosting/javascript/frames.js');
+const { HostError } = require('../../../../sdk/javascript/frames.js');
 const { WebSocketClient } = require('../websocket/client.js');
 const { whatAnswers } = require('./reach.js');
 

@@ -1,7 +1,7 @@
 'use strict';
 // What a server says of the formats it plays.
 
-const { suggestion } = require('../../../../hosting/javascript/options.js');
+const { suggestion } = require('../../../../sdk/javascript/options.js');
 
 const LONGEST_NAME = 100;
 const MOST_NAMES = 10_000;

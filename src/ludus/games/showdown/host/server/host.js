@@ -3,9 +3,9 @@
 // Usage: node server/host.js --sim <folder of the pokemon-showdown package>
 // Of the package it uses the data and the team validator only; what it knows of a battle is what the server says.
 
-const { SIMULATE, WAIT } = require('../../../../hosting/javascript/clock.js');
-const { decodeConfigure } = require('../../../../hosting/javascript/frames.js');
-const { WaitingHost, answerEvents } = require('../../../../hosting/javascript/waiting.js');
+const { SIMULATE, WAIT } = require('../../../../sdk/javascript/clock.js');
+const { decodeConfigure } = require('../../../../sdk/javascript/frames.js');
+const { WaitingHost, answerEvents } = require('../../../../sdk/javascript/waiting.js');
 const { battleHost } = require('../hosting.js');
 const { SEATS } = require('../seated.js');
 const { setUp } = require('../setup.js');

@@ -1,9 +1,9 @@
 'use strict';
 // One match on a server between two accounts of this host: seat 0 is p1, seat 1 is p2, each sees its own side only.
 
-const { ENCODE } = require('../../../../hosting/javascript/clock.js');
-const { HostError } = require('../../../../hosting/javascript/frames.js');
-const { SplitMix } = require('../../../../hosting/javascript/seeds.js');
+const { ENCODE } = require('../../../../sdk/javascript/clock.js');
+const { HostError } = require('../../../../sdk/javascript/frames.js');
+const { SplitMix } = require('../../../../sdk/javascript/seeds.js');
 const { standing } = require('../observe.js');
 const { SEATS } = require('../seated.js');
 const { ServedBattle } = require('./battle.js');

@@ -2,8 +2,8 @@
 // Two accounts on one server that play each other, many battles at once; one challenge at a time, as servers allow.
 
 const { setTimeout: sleep } = require('node:timers/promises');
-const { HostError } = require('../../../../hosting/javascript/frames.js');
-const { indented } = require('../../../../hosting/javascript/words.js');
+const { HostError } = require('../../../../sdk/javascript/frames.js');
+const { indented } = require('../../../../sdk/javascript/words.js');
 const { PairedAccount } = require('./account.js');
 const { passing } = require('./connection.js');
 

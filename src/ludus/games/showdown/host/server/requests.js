@@ -2,7 +2,7 @@
 // Requests as a server writes them. Each describes all Pokemon of its side, most of which are as they were: they become
 // the same objects again, which costs less than to read them, and tells the encoder that nothing has changed.
 
-const { HostError } = require('../../../../hosting/javascript/frames.js');
+const { HostError } = require('../../../../sdk/javascript/frames.js');
 
 const LIST = '"pokemon":[';
 const ENTRY = '{"ident":'; // quotes in names are escaped, so this stands nowhere else

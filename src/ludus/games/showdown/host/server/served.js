@@ -1,7 +1,7 @@
 'use strict';
 // What matches on servers have in common: battles as their players see them, and choices that a server has or has not.
 
-const { ProtocolError } = require('../../../../hosting/javascript/frames.js');
+const { ProtocolError } = require('../../../../sdk/javascript/frames.js');
 const { SEATS, Seated } = require('../seated.js');
 const { ServedBattle } = require('./battle.js');
 

@@ -1,0 +1,366 @@
+"""An actor: policies and rollout on a fleet. It runs in the learner's process or in one of its own."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from ludus.actors import in_flight
+from ludus.actors.in_flight import ActorState, Note, Underway
+from ludus.config.check import check
+from ludus.config.seeds import derive
+from ludus.config.settings import RunConfig
+from ludus.errors import CheckpointError
+from ludus.fleet import saved_state
+from ludus.fleet.fleet import HostFleet
+from ludus.fleet.saved_state import FleetStanding
+from ludus.games.registry import Game
+from ludus.league.matchmaking import PAST, SCRIPTED, SharedMatchmaker
+from ludus.league.pool import Pool
+from ludus.learner import devices
+from ludus.metrics import accounts, names
+from ludus.metrics.core import Delta, Metrics
+from ludus.metrics.times import Times
+from ludus.policies import nets, placement
+from ludus.policies.bank import LEARNER, PolicyBank
+from ludus.policies.checkpoints.checkpoint import MATCHES, encode_generator, load_net, restore_generator
+from ludus.policies.checkpoints.files import BAD_BYTES, reading, reason
+from ludus.policies.gpu.streams import open_lane
+from ludus.policies.nets.recurrence import state_size
+from ludus.policies.network import NetPolicy
+from ludus.policies.placement import Playing
+from ludus.policies.weights import read_tensors
+from ludus.processes.cores import cores
+from ludus.rollout.interleaved import InterleavedSegments
+from ludus.rollout.loop import Rollout, WaitingFleet
+from ludus.rollout.segments import SegmentLayout, Segments
+from ludus.spec import GameSpec
+from ludus.types import Policy, Resumable, SegmentBatch
+
+log = logging.getLogger(__name__)
+
+
+class Health(Protocol):
+    @property
+    def alive(self) -> int: ...
+
+    @property
+    def restarts(self) -> int: ...
+
+
+class ActorFleet(WaitingFleet, Protocol):
+    hosts: int
+
+    @property
+    def health(self) -> Health: ...
+
+    def standing(self) -> FleetStanding | None: ...
+
+    def take_times(self) -> Times: ...
+
+
+class Actor:
+    """Plays on a fleet that somebody else opens and closes. Generators are seeded for `version`: 0, or that of the
+    checkpoint from which the run goes on with other matches."""
+
+    def __init__(
+        self,
+        fleet: ActorFleet,
+        config: RunConfig,
+        *,
+        prefers: str,
+        scripted: Mapping[str, Callable[[GameSpec, int], Policy]],
+        pool: Pool,
+        version: int = 0,
+    ) -> None:
+        torch.set_num_threads(config.policy.threads)
+        self.spec = fleet.spec
+        self.metrics = Metrics("actor")
+        self._fleet = fleet
+        self._config = config
+        self._prefers = prefers
+        self._pool = pool
+        self._scripted = scripted
+        self._seeded = version
+        self._generator = torch.Generator().manual_seed(derive(config.seed, "sampling", version))
+        self._device = playing_device(config, prefers).device
+        learner = self._policy(nets.build(fleet.spec, config.policy, prefers), version)
+        self._matchmaker = SharedMatchmaker(
+            config.opponents,
+            teams=fleet.spec.teams,
+            scripted=tuple(scripted),
+            seed=derive(config.seed, "matchmaking", version),
+        )
+        self._past: dict[str, int] = {}  # past selves that may play, by name
+        self._damaged: set[int] = set()  # past selves that cannot be read
+        self._bank = PolicyBank(learner, self._matchmaker, rows=fleet.rows, seats=fleet.spec.seats)
+        for name in self._matchmaker.scripted:
+            self._bank.enter(SCRIPTED + name, self._script(name))
+        segments = (
+            InterleavedSegments(fleet.spec, fleet.rows, config.rollout.segment)
+            if config.learner.interleaved
+            else Segments(fleet.spec, fleet.rows, config.rollout.segment, state_size(config.policy.memory))
+        )
+        self._rollout = Rollout(fleet, self._bank, segments, self.metrics, lockstep=config.mode == "serial")
+
+    @property
+    def layout(self) -> SegmentLayout:
+        """Of the batches that `play` fills."""
+        return layout_of(self._config, self.spec)
+
+    @property
+    def version(self) -> int:
+        return self._bank.learner.version
+
+    @property
+    def floats(self) -> int:
+        """The length of the weights' vector."""
+        return self._bank.learner.weights.vector.numel()
+
+    @property
+    def recorded(self) -> int:
+        """Decisions that are recorded and in no batch that was handed over."""
+        return self._rollout.recorded
+
+    def adopt(self, weights: NDArray[np.float32], version: int) -> None:
+        self._bank.learner.adopt(weights, version)
+
+    def play(self, batch: SegmentBatch, stopped: Callable[[], bool]) -> bool:
+        """Fill the batch: True. False when `stopped`."""
+        return self._rollout.play(batch, stopped)
+
+    def play_on(self, stopped: Callable[[], bool]) -> None:
+        """While there is no batch to fill, until `stopped` or a segment is complete."""
+        self._rollout.play_on(stopped)
+
+    def set_past(self, versions: Sequence[int]) -> None:
+        """Load the past selves that are new, let the matchmaker choose among them, forget the others."""
+        self._enter_past(versions)
+        self._bank.retire(name for name in self._bank.names if name.startswith(PAST) and name not in self._past)
+
+    def state(self) -> ActorState:
+        return ActorState(encode_generator(self._generator), self._matchmaker.state(), self._rollout.recent_reward)
+
+    def restore(self, state: ActorState) -> None:
+        """Call after `set_past`. Raises CheckpointError."""
+        restore_generator(self._generator, state.sampling)
+        with reading("the matchmaker's state", "cannot restore"):
+            self._matchmaker.restore(state.matchmaker)
+        self._rollout.recent_reward = state.reward
+
+    def save(self, path: Path, handed: Sequence[SegmentBatch] = ()) -> bool:
+        """Write all that is under way into a file, with batches that were `handed` over and nobody has learned from.
+        False: the fleet cannot say how it stands. Raises OSError."""
+        found = self.underway(handed)
+        if found is not None:
+            in_flight.write(path, found)
+        return found is not None
+
+    def underway(self, handed: Sequence[SegmentBatch] = ()) -> Underway | None:
+        """All that is needed to go on exactly; nothing changes by asking."""
+        fleet = self._fleet.standing()
+        if fleet is None:
+            return None
+        fleet_note, fleet_arrays = saved_state.pack(fleet)
+        policies = {name: self._bank.policy(name) for name in self._bank.names}
+        note = Note(
+            self._seeded,
+            self.spec.fingerprint,
+            self._config.rollout.segment,
+            self.state(),
+            {name: policy.state() for name, policy in policies.items() if isinstance(policy, Resumable)},
+            self._bank.state(),
+            fleet_note,
+        )
+        left = {
+            name.replace(":", "."): policy.weights.numpy()
+            for name, policy in policies.items()
+            if name.startswith(PAST) and name not in self._past and isinstance(policy, NetPolicy)
+        }
+        arrays = {f"fleet.{name}": array for name, array in fleet_arrays.items()}
+        arrays |= {f"rollout.{name}": array for name, array in self._rollout.state(handed).items()}
+        memory = self._bank.memory()
+        if memory is not None:
+            arrays["bank.memory"] = memory
+        return Underway(note, {**arrays, **left})
+
+    def resume(self, found: Underway, versions: Sequence[int]) -> None:
+        """Instead of `set_past` and `restore`, on a fleet that was opened with its standing: go on exactly."""
+        note = found.note
+        policies = {
+            name: self._revive(name, found) for name in note.bank.policies if name is not None and name != LEARNER
+        }
+        for name, drawn in note.scripted.items():
+            policy = policies.get(name)
+            if isinstance(policy, Resumable):
+                policy.restore(drawn)
+        self._bank.restore(note.bank, policies)
+        if self._bank.learner.states is not None:
+            self._bank.remember(found.arrays["bank.memory"])
+        for name in self._matchmaker.scripted:
+            if SCRIPTED + name not in policies:
+                self._bank.enter(SCRIPTED + name, self._script(name))
+        self._enter_past(versions)
+        self.restore(note.actor)
+        self._rollout.restore(found.part("rollout."))
+
+    def drain(self) -> Delta:
+        """What happened since the last call."""
+        health = self._fleet.health
+        self._rollout.note_under_way()
+        self.metrics.set(names.HOSTS_ALIVE, health.alive)
+        self.metrics.set(names.HOSTS_TOTAL, self._fleet.hosts)
+        self.metrics.grow(names.HOSTS_RESTARTS, health.restarts)
+        for opponent, rate in self._matchmaker.rates.items():
+            self.metrics.set(names.TRAIN_WIN_RATE(opponent), rate.score)
+        self.metrics.merge_times(self._fleet.take_times())
+        return self.metrics.drain()
+
+    def _enter_past(self, versions: Sequence[int]) -> None:
+        """A past self whose file is damaged is left out."""
+        self._past = {}
+        for version in versions:
+            name = f"{PAST}{version}"
+            if name not in self._bank.names and not self._load_past(name, version):
+                continue
+            self._past[name] = version
+        self._matchmaker.set_past(list(self._past.values()))
+
+    def _load_past(self, name: str, version: int) -> bool:
+        if version in self._damaged:
+            return False
+        try:
+            self._bank.enter(name, self._load(version))
+        except CheckpointError as error:
+            self._damaged.add(version)
+            log.warning("%s; the run goes on without this past self", error)
+            return False
+        return True
+
+    def _revive(self, name: str, found: Underway) -> Policy:
+        if name.startswith(SCRIPTED):
+            return self._script(name.removeprefix(SCRIPTED))
+        version = int(name.removeprefix(PAST))
+        weights = found.arrays.get(name.replace(":", "."))
+        if weights is None:
+            return self._load(version)
+        net = nets.build(self.spec, self._config.policy, self._prefers)
+        policy = self._policy(net, version)
+        policy.adopt(weights, version)
+        return policy
+
+    def _script(self, name: str) -> Policy:
+        return self._scripted[name](self.spec, derive(self._config.seed, name, self._seeded))
+
+    def _load(self, version: int) -> NetPolicy:
+        path = self._pool.path(version)
+        if not path.exists():
+            raise CheckpointError(f"{path} is missing: the pool of past selves was changed from outside")
+        net = nets.build(self.spec, self._config.policy, self._prefers)
+        load_net(net, read_tensors(path), path)
+        return self._policy(net, version)
+
+    def _policy(self, net: nn.Module, version: int) -> NetPolicy:
+        return NetPolicy(
+            net,
+            self.spec,
+            version=version,
+            generator=self._generator,
+            lane=open_lane(self._device),
+            bf16=self._config.policy.precision == "bf16",
+        )
+
+
+def playing_device(config: RunConfig, prefers: str) -> Playing:
+    """Where the policies of a run play, and why. Raises ConfigError for a device that is not here."""
+    net = prefers if config.policy.net == "auto" else config.policy.net
+    beside = config.mode == "overlapped" and devices.choose(config.device).device.type == "cuda"
+    return placement.choose(
+        config.policy,
+        net,
+        rows=(config.fleet.hosts or cores()) * config.fleet.matches,
+        minibatch=config.learner.minibatch if beside else 0,
+    )
+
+
+@contextmanager
+def open_actor(
+    config: RunConfig,
+    game: Game,
+    log_dir: Path,
+    pool: Pool,
+    *,
+    version: int,
+    past: Sequence[int],
+    state: ActorState | None,
+    found: Underway | None,
+) -> Iterator[Actor]:
+    """Open an actor on hosts of its own that goes on from what was `found` under way. If nothing was found, or it does
+    not fit this run, the actor goes on from the `state`, if any, with matches that no earlier part has played."""
+    if found is not None:
+        seeded = found.note.seeded
+        with open_fleet(config, game, log_dir, seeded, found.standing()) as fleet:
+            actor = Actor(fleet, config, prefers=game.net, scripted=game.scripted, pool=pool, version=seeded)
+            if _resumed(actor, found, past, state):
+                yield actor
+                return
+    with open_fleet(config, game, log_dir, version) as fleet:
+        actor = Actor(fleet, config, prefers=game.net, scripted=game.scripted, pool=pool, version=version)
+        actor.set_past(past)
+        if state is not None:
+            actor.restore(state)
+        if found is not None:
+            accounts.begin_anew(actor.metrics, len(found.note.bank.pairings))
+        yield actor
+
+
+def _resumed(actor: Actor, found: Underway, past: Sequence[int], state: ActorState | None) -> bool:
+    """Let an actor go on from what was found. Returns False, and logs why, if that does not fit this run."""
+    if found.note.game != actor.spec.fingerprint:  # whoever restores the net refuses it
+        actor.set_past(past)
+        if state is not None:
+            actor.restore(state)
+        return True
+    try:
+        actor.resume(found, past)
+    except BAD_BYTES as error:
+        log.warning("%s does not fit this run (%s); matches begin anew", MATCHES, reason(error))
+        return False
+    return True
+
+
+def layout_of(config: RunConfig, spec: GameSpec) -> SegmentLayout:
+    """Of the batches of a run."""
+    length = config.rollout.segment
+    return SegmentLayout(
+        spec,
+        max(1, config.learner.decisions // length),
+        length,
+        state_size(config.policy.memory),
+        interleaved=config.learner.interleaved,
+    )
+
+
+def open_fleet(
+    config: RunConfig, game: Game, log_dir: Path, version: int, standing: FleetStanding | None = None
+) -> HostFleet:
+    """The hosts of a run. A resumed run goes on from the `standing`; without one, it plays matches that its first part
+    did not."""
+    options = check(config.options, game.options, "options")
+    return HostFleet(
+        game.command(options),
+        config.fleet,
+        options=msgspec.to_builtins(options),
+        seed=derive(config.seed, "fleet", version),
+        log_dir=log_dir,
+        standing=standing,
+    )

@@ -1,0 +1,212 @@
+"""The actor's process: `python -m ludus.actors.child CONTROL_FD MEMORY_FD PARENT_PID`, started by actors/process.py.
+
+It ends with its parent: by a Stop, by the end of the control channel, and on Linux by the kernel's hand.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import socket
+import sys
+import time
+import traceback
+from collections import deque
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+import numpy as np
+
+from ludus.actors import in_flight, log_relay
+from ludus.actors.actor import Actor, open_actor
+from ludus.actors.control import (
+    AnyMessage,
+    Attach,
+    Begin,
+    Channel,
+    ClosedError,
+    Failed,
+    Filled,
+    Hello,
+    PastSelves,
+    Release,
+    Report,
+    Save,
+    Saved,
+    Stop,
+)
+from ludus.actors.shared_memory import SharedMemory
+from ludus.config.settings import RunConfig
+from ludus.errors import LudusError, TrainingError
+from ludus.games import registry
+from ludus.league.pool import Pool
+from ludus.metrics import names
+from ludus.policies.checkpoints.checkpoint import note_game
+from ludus.processes import scheduling
+
+PR_SET_PDEATHSIG = 1
+REPORT_S = 1.0
+BEGIN_S = 300.0  # Begin comes at once, Attach when the parent has built its net: in seconds, unless it starves
+FIRST_WEIGHTS_S = 60.0  # writing them takes milliseconds
+
+Expected = TypeVar("Expected", Begin, Attach)
+
+
+def main() -> int:
+    control_fd, memory_fd, parent = (int(argument) for argument in sys.argv[1:4])
+    _die_with(parent)
+    scheduling.take_turns_of(scheduling.SHORT_S)  # the hosts wait for it, and the learner will
+    control = Channel(socket.socket(fileno=control_fd))
+    try:
+        with log_relay.forwarded(control):
+            _serve(control, memory_fd)
+    except ClosedError:
+        return 0
+    except LudusError as error:
+        traceback.print_exc()
+        control.send(Failed(type(error).__name__, str(error)))
+        return 1
+    except Exception as error:  # the learner's process is the one place that can tell the user
+        traceback.print_exc()
+        control.send(Failed("", f"{type(error).__name__}: {error}"))
+        return 1
+    return 0
+
+
+def _serve(control: Channel, memory_fd: int) -> None:
+    begin = _expect(control, Begin)
+    config = msgspec.json.decode(begin.config, type=RunConfig)
+    run_dir = Path(begin.run_dir)
+    game = registry.load(config.game)
+    found = None if begin.matches is None else in_flight.read(Path(begin.matches), config)
+    pool = Pool(run_dir / "pool", config.opponents.pool)
+    past = [version for version in begin.pool if pool.path(version).exists()]  # the pool may have been thinned since
+    with open_actor(
+        config, game, run_dir / "logs", pool, version=begin.version, past=past, state=begin.state, found=found
+    ) as actor:
+        if begin.game and actor.spec.fingerprint != begin.game:
+            raise TrainingError(
+                f"the hosts describe another game ({actor.spec.name}) than when the run began; was the game's program "
+                "or its data changed meanwhile? Resume the run with what it began with"
+            )
+        tables = {
+            name: (list(table.shape), table.astype(np.float32).tobytes()) for name, table in actor.spec.tables.items()
+        }
+        control.send(Hello(note_game(actor.spec), tables, actor.floats))
+        attach = _expect(control, Attach)
+        memory = SharedMemory(memory_fd, actor.floats, actor.layout, attach.slabs, create=False)
+        Shift(actor, memory, control, attach.held).work()
+
+
+def _expect(control: Channel, kind: type[Expected]) -> Expected:
+    """The next message. Anything else is the end of the run: the parent leaves before it began."""
+    message = control.receive(BEGIN_S)
+    if message is None:
+        raise TrainingError(f"the learner sent no {kind.__name__} for {BEGIN_S:g} s; is this machine overloaded?")
+    if not isinstance(message, kind):
+        raise ClosedError
+    return message
+
+
+class Shift:
+    """Fills slab after slab, and between any two forwards looks for messages and newer weights."""
+
+    def __init__(self, actor: Actor, memory: SharedMemory, control: Channel, held: Sequence[int] = ()) -> None:
+        self._actor = actor
+        self._memory = memory
+        self._control = control
+        self._free = deque(slab for slab in range(len(memory.slabs)) if slab not in held)
+        self._handed = deque(held)  # slabs that the learner has, the oldest first
+        self._stopped = False
+        self._report_at = time.monotonic() + REPORT_S
+
+    def work(self) -> None:
+        self._actor.metrics.begin()
+        self._load_first_weights()
+        while not self._stopped:
+            self._wait_for_slab()
+            if self._stopped or not self._actor.play(self._memory.slabs[self._free[0]], self._between):
+                return
+            slab = self._free.popleft()
+            self._handed.append(slab)
+            self._send_report()  # whoever learns from the batch also knows of the matches it is from
+            self._control.send(Filled(slab, self._actor.state(), self._actor.recorded))
+
+    def _wait_for_slab(self) -> None:
+        """Segments of rows that are in step fill several batches at once and then none for long: so it plays on for as
+        long as none is complete. What is complete already and finds no slab must not grow."""
+        if not self._free:
+            self._actor.play_on(lambda: self._between() or bool(self._free))
+        while not self._free and not self._stopped:
+            with self._actor.metrics.stage(names.HAND_OVER):
+                while (message := self._control.receive(REPORT_S)) is None:
+                    self._report()
+            self._take_in(message)  # outside: a checkpoint is a stage of its own
+
+    def _between(self) -> bool:
+        while (message := self._control.receive(0)) is not None:
+            self._take_in(message)
+        if self._memory.board.version != self._actor.version:
+            self._load_weights()
+        self._report()
+        return self._stopped
+
+    def _load_first_weights(self) -> None:
+        """A learner that restarted this actor may be writing weights at this moment. Its own are random."""
+        until_s = time.monotonic() + FIRST_WEIGHTS_S
+        while not self._load_weights():
+            if time.monotonic() > until_s:
+                raise TrainingError(f"the weights in shared memory were not whole for {FIRST_WEIGHTS_S:g} s")
+            time.sleep(0.001)
+
+    def _load_weights(self) -> bool:
+        with self._actor.metrics.stage(names.LOAD_WEIGHTS):
+            newest = self._memory.board.read()
+            if newest is not None:
+                self._actor.adopt(*newest)
+        return newest is not None
+
+    def _take_in(self, message: AnyMessage) -> None:
+        if isinstance(message, Release):
+            self._handed.remove(message.slab)
+            self._free.append(message.slab)
+        elif isinstance(message, Save):
+            self._control.send(self._save(Path(message.path), message.number))
+        elif isinstance(message, PastSelves):
+            self._actor.set_past(message.versions)
+        elif isinstance(message, Stop):
+            self._stopped = True
+
+    def _save(self, path: Path, number: int) -> Saved:
+        """The batches that the learner has not learned from are among what is under way."""
+        with self._actor.metrics.stage(names.SAVE):
+            try:
+                self._actor.save(path, [self._memory.slabs[slab] for slab in self._handed])
+            except OSError as error:
+                return Saved(str(path), number, error.errno or 0, str(error))
+        self._send_report()  # what was counted belongs to the same checkpoint
+        return Saved(str(path), number)
+
+    def _report(self) -> None:
+        now = time.monotonic()
+        if now >= self._report_at:
+            self._report_at = now + REPORT_S
+            self._send_report()
+
+    def _send_report(self) -> None:
+        self._control.send(Report(self._actor.drain(), self._actor.recorded))
+
+
+def _die_with(parent: int) -> None:
+    """Linux kills this process when the thread that started it ends; elsewhere the end of the channel must do."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != parent:  # it was gone before we asked
+            sys.exit(1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

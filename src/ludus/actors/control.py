@@ -1,0 +1,172 @@
+"""Control messages between learner and actor: length-prefixed msgpack on a socket pair. Batches never travel here."""
+
+from __future__ import annotations
+
+import contextlib
+import select
+import socket
+import struct
+
+import msgspec
+from msgspec import Struct
+
+from ludus.actors.in_flight import ActorState
+from ludus.errors import TrainingError
+from ludus.metrics.core import Delta
+from ludus.policies.checkpoints.checkpoint import GameNote
+
+LENGTH = struct.Struct("<I")
+
+
+class Message(Struct, frozen=True, tag=True):
+    pass
+
+
+class Begin(Message, frozen=True):
+    """Learner to actor, first. `config` is the run's, as JSON. Seeds are derived with `version`."""
+
+    config: bytes
+    run_dir: str
+    version: int
+    pool: list[int]
+    state: ActorState | None
+    matches: str | None  # the file to go on from
+    game: str = ""  # the fingerprint that the hosts' game must have; empty: any
+
+
+class Hello(Message, frozen=True):
+    """Actor to learner: the hosts are up, this is their game, and the weights have so many floats."""
+
+    game: GameNote
+    tables: dict[str, tuple[list[int], bytes]]
+    floats: int
+
+
+class Attach(Message, frozen=True):
+    """Learner to actor: the shared memory has its size and the first weights are in it; play."""
+
+    slabs: int
+    held: list[int] = []  # slabs with batches of an earlier actor that the learner has yet to release, oldest first
+
+
+class Filled(Message, frozen=True):
+    """Actor to learner: this slab holds a batch."""
+
+    slab: int
+    state: ActorState
+    recorded: int = 0  # decisions that are recorded and in no batch yet
+
+
+class Release(Message, frozen=True):
+    """Learner to actor: this slab may be filled again."""
+
+    slab: int
+
+
+class PastSelves(Message, frozen=True):
+    """Learner to actor: these snapshots are in the pool."""
+
+    versions: list[int]
+
+
+class Save(Message, frozen=True):
+    """Learner to actor: write all that is under way into this file, and say so."""
+
+    path: str
+    number: int = 0  # of this request; the answer repeats it
+
+
+class Saved(Message, frozen=True):
+    """Actor to learner: the file is written; or why not."""
+
+    path: str
+    number: int = 0
+    errno: int = 0
+    error: str = ""
+
+
+class Report(Message, frozen=True):
+    """Actor to learner, about once a second."""
+
+    delta: Delta
+    recorded: int = 0  # decisions that are recorded and in no batch yet
+
+
+class Note(Message, frozen=True):
+    """Actor to learner: a line of its log, which the user is to see as if it were the learner's."""
+
+    logger: str
+    level: int
+    text: str
+
+
+class Failed(Message, frozen=True):
+    """Actor to learner, last: `kind` names a class of ludus.errors, or is empty for what nobody expected."""
+
+    kind: str
+    message: str
+
+
+class Stop(Message, frozen=True):
+    """Learner to actor, last."""
+
+
+AnyMessage = Begin | Hello | Attach | Filled | Release | PastSelves | Save | Saved | Report | Note | Failed | Stop
+
+
+class ClosedError(Exception):
+    """The other side is gone."""
+
+
+class Channel:
+    """Both sides are of one build and trust each other; a message that does not decode is a bug."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._socket = connection
+        self._decoder = msgspec.msgpack.Decoder(AnyMessage)
+        self._received = bytearray()
+
+    def send(self, message: AnyMessage) -> None:
+        """Raises ClosedError. If the socket's timeout passes, the channel is unusable: half a message may be sent."""
+        body = msgspec.msgpack.encode(message)
+        try:
+            self._socket.sendall(LENGTH.pack(len(body)) + body)
+        except TimeoutError as error:
+            with contextlib.suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
+            raise ClosedError from error
+        except OSError as error:
+            raise ClosedError from error
+
+    def receive(self, timeout_s: float) -> AnyMessage | None:
+        """The next message, None when none came in time. Raises ClosedError when there will be no more."""
+        while True:
+            message = self._next()
+            if message is not None:
+                return message
+            if not select.select([self._socket], [], [], timeout_s)[0]:
+                return None
+            try:
+                data = self._socket.recv(1 << 20)
+            except OSError as error:
+                raise ClosedError from error
+            if not data:
+                raise ClosedError
+            self._received += data
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def _next(self) -> AnyMessage | None:
+        if len(self._received) < LENGTH.size:
+            return None
+        (size,) = LENGTH.unpack_from(self._received)
+        end = LENGTH.size + size
+        if len(self._received) < end:
+            return None
+        try:
+            message: AnyMessage = self._decoder.decode(memoryview(self._received)[LENGTH.size : end])
+        except msgspec.MsgspecError as error:
+            raise TrainingError(f"a control message between learner and actor does not decode: {error}") from error
+        del self._received[:end]
+        return message

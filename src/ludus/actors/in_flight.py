@@ -1,0 +1,88 @@
+"""What was under way when a run was saved, in one file: running matches, who plays them, and what is recorded of them.
+
+<checkpoint>/matches.safetensors   metadata `note`: JSON of Note; tensors fleet.*, rollout.*, and past.N: the weights of
+                                   past selves that still play but have left the pool
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+from safetensors import safe_open
+from safetensors.numpy import save
+
+from ludus.config.settings import RunConfig
+from ludus.errors import CheckpointError
+from ludus.fleet import saved_state
+from ludus.fleet.saved_state import FleetNote, FleetStanding
+from ludus.league.matchmaking import MatchmakerState
+from ludus.policies.bank import BankState
+from ludus.policies.checkpoints import checksums
+from ludus.policies.checkpoints.files import reading, write_bytes
+from ludus.processes.cores import cores
+
+
+class ActorState(Struct, frozen=True):
+    """Everything drawn so far, and how matches ended: small, and enough to go on with other matches."""
+
+    sampling: str
+    matchmaker: MatchmakerState
+    reward: tuple[int, float] = (0, 0.0)  # of how many matches of a learning seat, and their mean lately
+
+    def forget(self) -> ActorState:
+        """As it is at the begin of a stage: draws go on, how matches ended in other stages counts no more."""
+        matchmaker = msgspec.structs.replace(self.matchmaker, rates={})
+        return msgspec.structs.replace(self, matchmaker=matchmaker, reward=(0, 0.0))
+
+
+class Note(Struct, frozen=True):
+    """What is not an array."""
+
+    seeded: int  # the version that the seeds of fleet and policies were derived with
+    game: str  # fingerprint
+    segment: int  # decisions
+    actor: ActorState
+    scripted: dict[str, str]  # by name, of those that draw
+    bank: BankState
+    fleet: FleetNote
+
+
+@dataclass(frozen=True, slots=True)
+class Underway:
+    note: Note
+    arrays: Mapping[str, NDArray[Any]]  # Any: columns of several types
+
+    def part(self, prefix: str) -> dict[str, NDArray[Any]]:
+        return {name.removeprefix(prefix): array for name, array in self.arrays.items() if name.startswith(prefix)}
+
+    def standing(self) -> FleetStanding:
+        return saved_state.unpack(self.note.fleet, self.part("fleet."))
+
+
+def write(path: Path, underway: Underway) -> None:
+    """The file is on the disk when this returns. Raises OSError."""
+    arrays = {name: np.ascontiguousarray(array) for name, array in underway.arrays.items()}
+    write_bytes(path, save(arrays, {"note": msgspec.json.encode(underway.note).decode()}))
+
+
+def read(path: Path, config: RunConfig) -> Underway:
+    """Raises CheckpointError when it is missing, damaged, or of a run with other hosts, matches or segments."""
+    with reading(path):
+        with safe_open(checksums.verified(path), "np") as file:
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  it is no mapping
+            note = msgspec.json.decode((file.metadata() or {})["note"], type=Note)
+        underway = Underway(note, arrays)
+        underway.standing()
+    saved = (len(note.fleet.hosts), note.fleet.matches, note.segment)
+    now = (config.fleet.hosts or cores(), config.fleet.matches, config.rollout.segment)
+    if saved != now:
+        words = "{} hosts of {} matches and segments of {}"
+        raise CheckpointError(f"{path} has {words.format(*saved)}, the run now has {words.format(*now)}")
+    return underway

@@ -1,0 +1,155 @@
+"""The two ways to get batches on one machine. Both are learner.feed.Source, and both are opened with `with`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludus.actors.actor import Actor
+from ludus.actors.in_flight import ActorState
+from ludus.actors.supervised import Phase, SupervisedActor
+from ludus.config.settings import RunConfig
+from ludus.metrics import names
+from ludus.metrics.core import Metrics
+from ludus.processes import scheduling
+from ludus.spec import GameSpec
+from ludus.types import SegmentBatch
+
+POLL_S = 0.2
+SILENCE_S = 120.0  # an actor reports every second
+SAVE_S = 20.0  # for the actor's matches in a checkpoint; a save without them is better than a run that stands still
+LEAVING_S = 10.0  # the same on the way out
+
+
+class SerialSource:
+    """Plays in this process when a batch is asked for. The same seed gives the same batches."""
+
+    def __init__(self, actor: Actor, metrics: Metrics) -> None:
+        self._actor = actor
+        self._metrics = metrics
+        self._batch = actor.layout.allocate()
+        self._resting = actor.metrics.stage(names.HAND_OVER)
+        self.spec = actor.spec
+
+    def start(self, weights: NDArray[np.float32], version: int) -> None:
+        self._actor.adopt(weights, version)
+        self._actor.metrics.begin()
+
+    def next(self, stopped: Callable[[], bool]) -> SegmentBatch | None:
+        self._resting.__exit__(None, None, None)
+        full = self._actor.play(self._batch, stopped)
+        self._resting.__enter__()  # until the next call the time is the learner's
+        self._metrics.merge(self._actor.drain())
+        return self._batch if full else None
+
+    def ready(self) -> bool:
+        """A batch is played only when it is asked for."""
+        return False
+
+    def catch_up(self) -> None:
+        """Take in what the actor has counted meanwhile."""
+        self._metrics.merge(self._actor.drain())
+
+    def release(self) -> None:
+        """The batch is filled again by the next call of `next`."""
+
+    def publish(self, weights: NDArray[np.float32], version: int) -> None:
+        self._actor.adopt(weights, version)
+
+    def set_past(self, versions: Sequence[int]) -> None:
+        self._actor.set_past(versions)
+
+    def state(self) -> ActorState:
+        return self._actor.state()
+
+    def save(self, path: Path, *, leaving: bool = False) -> bool:
+        """Write all that is under way into a file; False when that cannot be said. Raises OSError."""
+        return self._actor.save(path)
+
+
+class OverlappedSource:
+    """An actor in a process of its own plays while this one learns.
+
+    At most `rollout.queue` batches wait here while one is learned; then the actor waits as soon as its next segment is
+    complete, which bounds the lag. An actor that dies or falls silent is started again (actors/supervised.py). An error
+    that it reports is raised here.
+    """
+
+    def __init__(
+        self,
+        config: RunConfig,
+        run_dir: Path,
+        metrics: Metrics,
+        *,
+        version: int,
+        pool: Sequence[int],
+        state: ActorState | None,
+        matches: Path | None = None,
+    ) -> None:
+        self._metrics = metrics
+        self._actor = SupervisedActor(
+            config, run_dir, metrics, version=version, pool=pool, state=state, matches=matches
+        )
+
+    def __enter__(self) -> Self:
+        self._actor.open(POLL_S)
+        scheduling.take_turns_of(scheduling.LONG_S)
+        self.spec: GameSpec = self._actor.spec
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        scheduling.take_turns_of(scheduling.DEFAULT_S)
+        self._actor.close()
+
+    def start(self, weights: NDArray[np.float32], version: int) -> None:
+        """Share the memory, with these weights in it, and let the actor play."""
+        self._actor.start(weights, version)
+
+    def next(self, stopped: Callable[[], bool]) -> SegmentBatch | None:
+        actor, heard_s = self._actor, time.monotonic()
+        while not stopped():
+            if actor.poll(0 if actor.filled else POLL_S):
+                heard_s = time.monotonic()
+            elif actor.filled:
+                batch = actor.take()
+                self._metrics.set(names.QUEUE, len(actor.filled))
+                return batch
+            elif actor.phase is Phase.PLAYING and time.monotonic() - heard_s > SILENCE_S:
+                actor.give_up_on(f"said nothing for {SILENCE_S:.0f} s")
+        return None
+
+    def ready(self) -> bool:
+        self.catch_up()
+        return bool(self._actor.filled)
+
+    def catch_up(self) -> None:
+        """Take in what the actor has said meanwhile."""
+        while self._actor.poll(0):
+            pass
+
+    def release(self) -> None:
+        self._actor.release()
+
+    def publish(self, weights: NDArray[np.float32], version: int) -> None:
+        self._actor.publish(weights, version)
+
+    def set_past(self, versions: Sequence[int]) -> None:
+        self._actor.set_past(versions)
+
+    def state(self) -> ActorState | None:
+        """As it was when the batch that was last taken was full; None before the first."""
+        return self._actor.state
+
+    def save(self, path: Path, *, leaving: bool = False) -> bool:
+        """Let the actor write all that is under way into a file, batches that wait here included. Returns False if it
+        does not answer in time, which is shorter when `leaving`. Raises OSError if it cannot write, TrainingError if it
+        is not alive, and what a failed actor raises."""
+        return self._actor.save(path, LEAVING_S if leaving else SAVE_S)

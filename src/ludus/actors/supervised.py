@@ -1,0 +1,332 @@
+"""One actor in a process of its own, started again when it dies. `poll` is what makes everything happen:
+
+            Hello                     dies, falls silent, or fails unexpectedly
+ STARTING ─────────► PLAYING ──────────────────────────────────────────────► RESTING ── back-off over ──► STARTING
+     └── dies, or says no Hello in time ──────────────────────────────────────►┘
+                     after `fleet.failures_in_a_row` failures without a batch between them: TrainingError
+
+All processes of one actor use the same shared memory, one after the other. So batches that a dead process handed over
+stay valid, and the next process, which is told which buffers the learner still holds, saves them with its matches.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections import deque
+from collections.abc import Sequence
+from enum import Enum, auto
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from ludus import errors
+from ludus.actors.actor import layout_of
+from ludus.actors.control import (
+    AnyMessage,
+    Attach,
+    Begin,
+    Failed,
+    Filled,
+    Hello,
+    PastSelves,
+    Release,
+    Report,
+    Save,
+    Saved,
+)
+from ludus.actors.in_flight import ActorState
+from ludus.actors.process import ActorProcess, DiedError
+from ludus.actors.shared_memory import SharedMemory, anonymous_file
+from ludus.config import seeds
+from ludus.config.settings import RunConfig
+from ludus.errors import FleetError, HostError, LudusError, TrainingError
+from ludus.metrics import accounts, names
+from ludus.metrics.core import Metrics
+from ludus.policies.checkpoints.checkpoint import rebuild_game
+from ludus.processes.restarts import Restarts
+from ludus.spec import GameSpec
+from ludus.types import SegmentBatch
+
+STOP_S = 10.0  # for the actor and its hosts to leave by themselves
+TRANSIENT = (FleetError, HostError)  # an actor that is started again may report these, and not the next time
+log = logging.getLogger(__name__)
+
+
+class Phase(Enum):
+    RESTING = auto()  # no process; the next one starts when the back-off is over
+    STARTING = auto()
+    PLAYING = auto()
+
+
+class SupervisedActor:
+    """Call `open`, then `start` with the first weights, then `poll` until `filled` batches are there to `take`.
+
+    All calls must come from one thread: the process dies with the thread that starts it. A LudusError that the actor
+    reports (no host left, configuration refused) is raised by `poll`, and again by every later call of it.
+    """
+
+    def __init__(
+        self,
+        config: RunConfig,
+        run_dir: Path,
+        metrics: Metrics,
+        *,
+        version: int,
+        pool: Sequence[int],
+        state: ActorState | None,
+        matches: Path | None = None,
+    ) -> None:
+        self.log_path = run_dir / "logs" / "actor.log"
+        self.phase = Phase.RESTING
+        self.filled: deque[Filled] = deque()  # batches that nobody has taken, oldest first
+        self.state = state  # of the actor when the batch that was taken last was full
+        self._config = config
+        self._metrics = metrics
+        file = None if matches is None else str(matches.resolve())
+        self._begin = Begin(msgspec.json.encode(config), str(run_dir.resolve()), version, list(pool), state, file)
+        self._past = list(pool)
+        self._version = version
+        self._restarts = Restarts(config.fleet)
+        self._process: ActorProcess | None = None
+        self._memory_fd = -1
+        self._memory: SharedMemory | None = None  # None until `start`
+        self._taken: int | None = None  # the slab that the learner works on
+        self._due_s = 0.0  # RESTING: when to start; STARTING: when Hello is overdue
+        self._recorded = 0  # decisions that the process has and no batch, when it last said so
+        self._saves = 0
+        self._saved: Saved | None = None
+        self._answers = True  # False: it did not answer the last Save, and has said nothing since
+        self._error: LudusError | None = None
+        self._spec: GameSpec | None = None
+        self._floats = 0
+
+    @property
+    def spec(self) -> GameSpec:
+        """The game of its hosts. Call `open` first."""
+        assert self._spec is not None
+        return self._spec
+
+    def open(self, poll_s: float) -> None:
+        """Start the process and wait until its hosts play. Whatever fails here is raised at once; only a process that
+        is killed by a signal is started again."""
+        self._memory_fd = anonymous_file()
+        try:
+            while self._spec is None:
+                self.poll(poll_s)
+        except BaseException:
+            self.close()
+            raise
+
+    def start(self, weights: NDArray[np.float32], version: int) -> None:
+        """Share the memory, with these weights in it, and let the actor play."""
+        slabs = self._config.rollout.queue + 1
+        layout = layout_of(self._config, self.spec)
+        self._memory = SharedMemory(self._memory_fd, self._floats, layout, slabs, create=True)
+        self.publish(weights, version)
+        if self._process is not None:
+            self._process.send(Attach(slabs))
+
+    def poll(self, timeout_s: float) -> bool:
+        """Take in one message, or start the process if that is due. Returns False if neither happened in time."""
+        if self._error is not None:
+            raise self._error
+        if self._process is None:
+            return self._start_where_due(timeout_s)
+        try:
+            message = self._process.receive(timeout_s)
+        except DiedError as death:
+            self._fail(str(death), hopeless=not death.killed)
+            return True
+        if message is None:
+            if self.phase is Phase.STARTING and time.monotonic() > self._due_s:
+                self._fail(f"did not get its hosts to play within {self._hello_deadline_s():.0f} s", hopeless=True)
+            return False
+        self._answers = True
+        self._take_in(message)
+        return True
+
+    def give_up_on(self, detail: str) -> None:
+        """End the process, which `detail` is wrong with, as in "said nothing for 120 s"; it is started again."""
+        self._fail(detail)
+
+    def take(self) -> SegmentBatch:
+        """The oldest batch that was filled, valid until `release`."""
+        assert self._memory is not None
+        filled = self.filled.popleft()
+        self._taken, self.state = filled.slab, filled.state
+        return self._memory.slabs[filled.slab]
+
+    def release(self) -> None:
+        if self._taken is not None:
+            slab, self._taken = self._taken, None
+            if self._process is not None:
+                self._process.send(Release(slab))
+
+    def publish(self, weights: NDArray[np.float32], version: int) -> None:
+        assert self._memory is not None
+        self._memory.board.publish(weights, version)
+        self._version = version
+
+    def set_past(self, versions: Sequence[int]) -> None:
+        """Let these past selves play. A process that is still starting hears of them when it plays: files of versions
+        that have left the pool meanwhile are gone."""
+        self._past = list(versions)
+        if self._process is not None and self.phase is Phase.PLAYING:
+            self._process.send(PastSelves(self._past))
+
+    def save(self, path: Path, wait_s: float) -> bool:
+        """Let the actor write its matches, and all batches that nobody has learned from, into a file.
+
+        Returns False if it does not answer in time. Raises OSError if it cannot write, TrainingError if it is not
+        playing or dies meanwhile, and the error that it reports.
+        """
+        while self.poll(0):
+            pass
+        process = self._process
+        if process is None or self.phase is not Phase.PLAYING:
+            raise TrainingError("the actor died and does not play yet")
+        if not self._answers:
+            return False
+        self._saves += 1
+        process.send(Save(str(path.resolve()), self._saves))
+        until_s = time.monotonic() + wait_s
+        while (left_s := until_s - time.monotonic()) > 0:
+            self.poll(left_s)
+            if self._process is not process:
+                raise TrainingError("the actor died while it saved them")
+            if self._saved is not None and self._saved.number == self._saves:
+                if self._saved.error:
+                    raise OSError(self._saved.errno, self._saved.error)
+                return True
+        self._answers = False
+        return False
+
+    def close(self) -> None:
+        """End the process. One that plays has some seconds to leave; one that starts or does not answer is killed."""
+        process, self._process = self._process, None
+        playing, self.phase = self.phase is Phase.PLAYING and self._answers, Phase.RESTING
+        if process is not None and not process.end(STOP_S if playing else 0.0):
+            log.warning("the actor (pid %d) could not be killed; end it by hand", process.pid)
+        if self._memory_fd >= 0:
+            os.close(self._memory_fd)
+            self._memory_fd = -1
+
+    def _start_where_due(self, timeout_s: float) -> bool:
+        left_s = self._due_s - time.monotonic()
+        if left_s > 0:
+            time.sleep(min(left_s, timeout_s))
+            return False
+        if self._restarts.started():
+            self._metrics.add(names.ACTOR_RESTARTS)
+        try:
+            process = ActorProcess(self._memory_fd, self.log_path)
+        except OSError as error:
+            if self._spec is None:
+                raise
+            self._fail(f"could not be started: {error}")
+            return True
+        self._process, self.phase = process, Phase.STARTING
+        self._due_s = time.monotonic() + self._hello_deadline_s()
+        self._answers, self._recorded = True, 0
+        if self._memory is None:  # nothing was played
+            process.send(self._begin)
+        else:
+            process.send(self._begin_again(self.spec))
+            # at once: the learner may be busy for longer than a process waits for this
+            process.send(Attach(len(self._memory.slabs), self._held()))
+        return True
+
+    def _begin_again(self, spec: GameSpec) -> Begin:
+        """With other matches than any process before, and what the actor had drawn when its last batch was full."""
+        restarts = int(self._metrics.counter(names.ACTOR_RESTARTS))
+        return msgspec.structs.replace(
+            self._begin,
+            version=seeds.restarted(self._version, restarts),
+            pool=self._past,
+            state=self.filled[-1].state if self.filled else self.state,
+            matches=None,
+            game=spec.fingerprint,
+        )
+
+    def _held(self) -> list[int]:
+        """Slabs that a new process must not write to, the oldest first."""
+        return [*([] if self._taken is None else [self._taken]), *(filled.slab for filled in self.filled)]
+
+    def _take_in(self, message: AnyMessage) -> None:
+        if isinstance(message, Filled):
+            self._restarts.recovered()
+            self._recorded = message.recorded
+            self.filled.append(message)
+        elif isinstance(message, Report):
+            self._recorded = message.recorded
+            self._metrics.merge(message.delta)
+        elif isinstance(message, Saved):
+            self._saved = message
+        elif isinstance(message, Hello):
+            self._greet(message)
+        elif isinstance(message, Failed):
+            self._hear_failure(message)
+
+    def _greet(self, hello: Hello) -> None:
+        self.phase = Phase.PLAYING
+        if self._spec is None:
+            self._spec, self._floats = rebuild_game(hello.game, _tables(hello)), hello.floats
+        elif self._process is not None and self._memory is not None:
+            self._process.send(PastSelves(self._past))
+
+    def _hear_failure(self, failed: Failed) -> None:
+        kind = getattr(errors, failed.kind, None) if failed.kind else None
+        if not (isinstance(kind, type) and issubclass(kind, LudusError)):
+            self._fail(f"failed: {failed.message}", hopeless=True)
+            return
+        error = kind(failed.message)
+        if self._memory is not None and self.phase is Phase.STARTING and isinstance(error, TRANSIENT):
+            self._fail(f"could not start: {failed.message}", error)
+            return
+        self._error = error
+        raise error
+
+    def _fail(self, detail: str, error: LudusError | None = None, *, hopeless: bool = False) -> None:
+        """End the process and plan the next one. Raises `error`, else TrainingError, if there will be none: after too
+        many failures in a row, or if `hopeless` and its hosts have never played."""
+        process, self._process = self._process, None
+        lost = self._count_lost()
+        self.phase = Phase.RESTING
+        if process is not None:
+            detail = f"(pid {process.pid}) {detail}"
+            if not process.end(0.0):  # it may still write to the shared memory
+                self._error = TrainingError(f"the actor {detail} and cannot be killed; its log is {self.log_path}")
+                raise self._error
+        delay_s = self._restarts.failed(detail)
+        if delay_s is None or (hopeless and self._spec is None):
+            self._error = error or TrainingError(f"the actor {detail}; its log is {self.log_path}")
+            raise self._error
+        self._due_s = time.monotonic() + delay_s
+        log.warning(
+            "the actor %s; %sstarting it again in %g s with new matches; its log is %s",
+            detail,
+            lost,
+            delay_s,
+            self.log_path,
+        )
+
+    def _count_lost(self) -> str:
+        """Count the matches and decisions that die with a process, and return them in words."""
+        if self.phase is not Phase.PLAYING or self._memory is None:
+            return ""
+        matches = accounts.void_under_way(self._metrics, accounts.ACTOR)
+        self._metrics.add(names.ACTOR_LOST, self._recorded)
+        self._metrics.set(names.HOSTS_ALIVE, 0)
+        return f"{matches} matches and about {self._recorded} recorded decisions are lost; "
+
+    def _hello_deadline_s(self) -> float:
+        fleet = self._config.fleet
+        return (fleet.hello_deadline_s + fleet.backoff_max_s) * fleet.failures_in_a_row
+
+
+def _tables(hello: Hello) -> dict[str, NDArray[np.float32]]:
+    return {name: np.frombuffer(data, np.float32).reshape(shape).copy() for name, (shape, data) in hello.tables.items()}

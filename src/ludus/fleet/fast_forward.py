@@ -1,0 +1,82 @@
+"""Leads a host's matches to where they stood, with the choices they had. Pure: rows in, rows and actions out."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludus.fleet.saved_state import NONE, HostStanding, chosen, joined
+from ludus.wire.frames import ArrivalsBody
+
+
+class Replay:
+    """`take` what comes, then send the `answers` until there are none; then `strayed` judges.
+
+    A slot has strayed when its match ended or was lost, when a choice it had is not legal, or when it does not come to
+    the rows that waited. What its rows ask is left open: the host has to be started again without that match.
+    """
+
+    def __init__(self, standing: HostStanding) -> None:
+        self._standing = standing
+        self._end = np.cumsum(standing.count, dtype=np.int64)
+        self._next = self._end - standing.count
+        self._came: list[ArrivalsBody] = []
+        self._waiting: list[ArrivalsBody] = []  # rows without further choices
+        self._strayed: set[int] = set()
+
+    def take(self, came: ArrivalsBody) -> None:
+        if len(came.row):
+            self._came.append(came)
+
+    def lose(self, slot: int) -> None:
+        """Its match is over, or could not be opened."""
+        if self._standing.number[slot] != NONE:
+            self._strayed.add(slot)
+
+    def answers(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """(row, action) for what came since the last call."""
+        if not self._came:
+            return np.empty(0, np.int32), np.empty(0, np.int32)
+        came, self._came = joined(self._came), []
+        has_choice = self._next[came.row] < self._end[came.row]
+        self._waiting.append(chosen(came, ~has_choice))
+        row = came.row[has_choice]
+        action = self._standing.choice[self._next[row]]
+        mask = came.legal[has_choice]
+        legal = action // 8 < mask.shape[1]
+        legal &= (mask[np.arange(len(row)), np.minimum(action // 8, mask.shape[1] - 1)] >> (action % 8)) & 1 == 1
+        self._strayed.update((row[~legal] // self._standing.seats).tolist())
+        going = legal & ~np.isin(row // self._standing.seats, list(self._strayed))
+        self._next[row[going]] += 1
+        return row[going], action[going]
+
+    def strayed(self) -> set[int]:
+        """Slots that do not stand where they stood, when there are no more answers."""
+        standing, expected = self._standing, _by_row(self._standing.came)
+        stands = _by_row(joined(self._waiting)) if self._waiting else {}
+        slots = set(self._strayed)
+        slots.update((np.flatnonzero(self._next < self._end) // standing.seats).tolist())
+        for row in expected.keys() | stands.keys():
+            slot = row // standing.seats
+            if standing.number[slot] != NONE and expected.get(row) != stands.get(row):
+                slots.add(slot)
+        return slots
+
+    def arrivals(self) -> ArrivalsBody:
+        """Rows that wait, in the order in which they had come; then those of matches that begin anew."""
+        waiting = joined(self._waiting)
+        anew = self._standing.number[waiting.row // self._standing.seats] == NONE
+        return joined([self._standing.came, chosen(waiting, anew)])
+
+
+def _by_row(came: ArrivalsBody) -> dict[int, tuple[int, int, bytes, bytes, bytes]]:
+    return {
+        row: (
+            int(came.match[at]),
+            int(came.opens[at]),
+            came.reward[at].tobytes(),
+            came.legal[at].tobytes(),
+            came.obs[at].tobytes(),
+        )
+        for at, row in enumerate(came.row.tolist())
+    }

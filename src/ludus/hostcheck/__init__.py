@@ -1,0 +1,1 @@
+"""Checks that a host program follows the host protocol (`ludus hosts check`)."""

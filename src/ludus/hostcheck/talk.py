@@ -1,0 +1,324 @@
+"""One process of a host, spoken to as a fleet would, with a deadline on everything."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from types import TracebackType
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludus import limits
+from ludus.errors import HostRefused, ProtocolError
+from ludus.limits import clipped
+from ludus.processes.command import HostCommand
+from ludus.processes.launch import tied
+from ludus.processes.stderr import StderrPipe
+from ludus.spec import GameSpec
+from ludus.wire.facts import FactNames
+from ludus.wire.frames import (
+    UNREADABLE,
+    ArrivalsBody,
+    Configure,
+    EndingHead,
+    ErrorBody,
+    Kind,
+    Resumption,
+    TimesBody,
+    decode_error,
+    decode_hello,
+    decode_times,
+    encode_actions,
+    encode_configure,
+)
+from ludus.wire.ledger import Ledger
+from ludus.wire.seeds import derive
+from ludus.wire.stream import FrameReader
+
+READ_BYTES = 1 << 20
+REAP_S = 5.0
+STDERR_S = 0.05  # how often stderr is read while something else is waited for
+LOST_IN_A_ROW = 4  # matches a slot that a host may lose before a fleet stops it
+
+
+class Talk:
+    """Made when HELLO has come. `deadline_s` is for one frame; the whole talk ends after four times as long."""
+
+    def __init__(self, command: HostCommand, configure: Configure, deadline_s: float) -> None:
+        self._deadline_s = deadline_s
+        self._reader = FrameReader()
+        self._broken: ProtocolError | None = None
+        self._waiting: dict[int, tuple[int, NDArray[np.uint8]]] = {}  # row -> match number, packed mask
+        self._asked: dict[tuple[int, int], int] = defaultdict(int)  # (number, seat) -> decisions
+        self._configure = configure
+        self._lost_in_a_row = 0
+        self.record: dict[int, list[bytes]] = defaultdict(list)  # number -> everything its seats were shown, in order
+        self.endings: list[EndingHead] = []
+        self.lost: list[int | None] = []
+        self.times: list[TimesBody] = []
+        self.early_rows = 0  # that came before the frame which completed an answer
+        self.decisions = 0
+        self.began_s = time.monotonic()
+        self._until_s = self.began_s + 4 * deadline_s
+        self._facts = FactNames()
+        self._stderr = StderrPipe()
+        try:
+            self._process = _start(command, self._stderr.write_fd)
+        except BaseException:
+            self._stderr.close()
+            raise
+        self._stderr.handed_over()
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._stdin, self._stdout = self._process.stdin, self._process.stdout
+        os.set_blocking(self._stdin.fileno(), False)
+        try:
+            self.write(encode_configure(configure))
+            self.spec = self._hello()
+            self.greeted_s = time.monotonic() - self.began_s
+            self._ledger = Ledger(self.spec, configure.matches, configure.schedule, configure.resume)
+        except BaseException:
+            self.close()
+            raise
+
+    def play(self, decisions: int | None, at_once: int | None = None, within_s: float | None = None) -> None:
+        """Until that many decisions were answered (None: until nobody asks) or the time is over, at most `at_once` rows
+        in a frame."""
+        end_s = self._until_s if within_s is None else time.monotonic() + within_s
+        while True:
+            self.settle()
+            enough = decisions is not None and self.decisions >= decisions
+            if not self._waiting or enough or time.monotonic() >= end_s:
+                return
+            self.answer(sorted(self._waiting)[:at_once])
+
+    def answer(self, rows: list[int]) -> None:
+        """Choose for these rows; `settle` then waits for what comes of it."""
+        row = np.array(rows, np.int32)
+        action = np.array([self._choose(each) for each in rows], np.int32)
+        self._ledger.actions(row.astype(np.intp))
+        self.decisions += len(rows)
+        self.write(encode_actions(row, action))
+
+    def waiting(self) -> list[int]:
+        """Rows that must choose."""
+        return sorted(self._waiting)
+
+    def where(self) -> Resumption:
+        """Where this host stands; call when it has answered everything."""
+        running = dict(self._ledger.running())
+        return Resumption([running.get(slot) for slot in range(self._configure.matches)], self._ledger.following)
+
+    def settle(self) -> None:
+        """Until the host has answered everything."""
+        while self._ledger.owed:
+            self._take(*self._frame())
+
+    def silent(self, seconds: float) -> str:
+        """Empty when nothing comes for so long, else what came."""
+        for kind, _ in self._reader:
+            return kind.name
+        if not self._ready(time.monotonic() + seconds):
+            return ""
+        data = os.read(self._stdout.fileno(), READ_BYTES)
+        return f"{len(data)} bytes" if data else ""
+
+    def write(self, data: bytes) -> None:
+        rest, end_s = memoryview(data), time.monotonic() + self._deadline_s
+        while rest:
+            if not self._ready(end_s, self._stdin):
+                raise ProtocolError(f"it read nothing from its stdin for {self._deadline_s:g} s")
+            try:
+                rest = rest[os.write(self._stdin.fileno(), rest) :]
+            except BlockingIOError:
+                continue
+            except BrokenPipeError:
+                raise ProtocolError(self._departed()) from None
+
+    def close_stdin(self) -> None:
+        self._stdin.close()
+
+    def leave(self) -> int:
+        """Exit status of a host that is expected to go by itself; what it still says is not read."""
+        end_s = time.monotonic() + self._deadline_s
+        while time.monotonic() < end_s:
+            status = self._process.poll()
+            if status is not None:
+                return status
+            if self._ready(time.monotonic() + 0.01) and not os.read(self._stdout.fileno(), READ_BYTES):
+                return self._wait(end_s)
+        raise ProtocolError(f"it was still there after {self._deadline_s:g} s")
+
+    def close(self) -> None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(REAP_S)
+        self._stdin.close()
+        self._stdout.close()
+        self._stderr.close()
+
+    def __enter__(self) -> Talk:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _hello(self) -> GameSpec:
+        kind, body = self._frame()
+        if kind is Kind.ERROR:
+            self._refused(decode_error(body))
+        if kind is not Kind.HELLO:
+            raise ProtocolError(f"its first frame is {kind.name}, expected HELLO")
+        with _readable(kind):
+            return decode_hello(body).spec()
+
+    def _refused(self, error: ErrorBody) -> None:
+        message = clipped(error.message, limits.MESSAGE_CHARS)
+        if error.kind == "configuration":
+            raise HostRefused(message)
+        raise ProtocolError(f"it reported an error: {message}")
+
+    def _take(self, kind: Kind, body: memoryview) -> None:
+        with _readable(kind):
+            self._taken(kind, body)
+
+    def _taken(self, kind: Kind, body: memoryview) -> None:
+        if kind is Kind.ARRIVALS:
+            self._arrived(self._ledger.arrivals(body))
+        elif kind is Kind.ENDING:
+            head, final_obs, lapsed = self._ledger.ending(body)
+            self._facts.admit(0, head.facts, self.spec.seats)
+            self.endings.append(head)
+            self._lost_in_a_row = 0
+            self.record[head.number].append(repr((head.score, head.reward, head.truncated, head.seed)).encode())
+            if final_obs is not None:
+                self.record[head.number].append(final_obs.tobytes())
+            self._forget(lapsed)
+        elif kind is Kind.TIMES and self._configure.times_s is not None:
+            self.times.append(decode_times(body))
+        elif kind is Kind.ERROR and (error := decode_error(body)).kind == "match":
+            number, lapsed = self._ledger.lost(error)
+            self._forget(lapsed)
+            self.lost.append(number)
+            self._lost_in_a_row += 1
+            if self._lost_in_a_row > LOST_IN_A_ROW * self._configure.matches:
+                raise ProtocolError(
+                    f"it lost {self._lost_in_a_row} matches in a row, the last: {clipped(error.message)}"
+                )
+        elif kind is Kind.ERROR:
+            self._refused(decode_error(body))
+        else:
+            raise ProtocolError(f"it sent {kind.name}, expected ARRIVALS, ENDING or ERROR")
+
+    def _forget(self, rows: list[int]) -> None:
+        for row in rows:
+            self._waiting.pop(row, None)
+
+    def _arrived(self, came: ArrivalsBody) -> None:
+        self.early_rows += 0 if came.done else len(came.row)
+        for index, row in enumerate(came.row.tolist()):
+            number, seat = int(came.match[index]), row % self.spec.seats
+            shown = (
+                bytes([seat % 256]),
+                came.reward[index].tobytes(),
+                came.legal[index].tobytes(),
+                came.obs[index].tobytes(),
+            )
+            self.record[number].append(b"".join(shown))
+            self._waiting[row] = number, came.legal[index]
+
+    def _choose(self, row: int) -> int:
+        """Depends on the match, the seat and the count of its decisions only, not on the order of arrival."""
+        number, mask = self._waiting.pop(row)
+        seat = row % self.spec.seats
+        self._asked[number, seat] += 1
+        legal = np.flatnonzero(self._legal(mask))
+        draw = derive(derive(derive(self._configure.seed, number), seat), self._asked[number, seat])
+        return int(legal[draw % len(legal)])
+
+    def _legal(self, mask: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        return np.unpackbits(mask, count=self.spec.actions, bitorder="little").astype(np.bool_)
+
+    def _frame(self) -> tuple[Kind, memoryview]:
+        now_s = time.monotonic()
+        end_s = min(now_s + self._deadline_s, self._until_s)
+        if now_s >= self._until_s:
+            raise ProtocolError(f"it did not complete its answers within {4 * self._deadline_s:g} s")
+        while True:
+            for frame in self._reader:
+                return frame
+            if self._broken is not None:
+                raise self._broken
+            if not self._ready(end_s):
+                half = " more, within a frame," if self._reader.partial else ""
+                raise ProtocolError(f"it sent nothing{half} for {self._deadline_s:g} s")
+            data = os.read(self._stdout.fileno(), READ_BYTES)
+            if not data:
+                self._reader.close()
+                raise ProtocolError(self._departed())
+            try:
+                self._reader.feed(data)
+            except ProtocolError as error:  # frames before it are whole
+                self._broken = error
+
+    def _departed(self) -> str:
+        status = self.leave()
+        fate = f"ended with status {status}" if status >= 0 else f"was ended by {signal.Signals(-status).name}"
+        return f"it {fate}; its last words: {self._last_words()}"
+
+    def _last_words(self) -> str:
+        self._stderr.read()
+        return self._stderr.last_line or "none"
+
+    def _ready(self, end_s: float, writer: IO[bytes] | None = None) -> bool:
+        """Wait until stdout has something to read, or the `writer` takes bytes, or the time is up, which is False. What
+        the host writes to stderr is read meanwhile, as it might wait for that."""
+        readers, writers = ([self._stdout], []) if writer is None else ([], [writer])
+        while True:
+            wait_s = max(0.0, min(end_s - time.monotonic(), STDERR_S))
+            readable, writable, _ = select.select(readers, writers, [], wait_s)
+            self._stderr.read()
+            if readable or writable or time.monotonic() >= end_s:
+                return bool(readable or writable)
+
+    def _wait(self, end_s: float) -> int:
+        """Exit status of a host that has closed its stdout."""
+        while time.monotonic() < end_s:
+            self._stderr.read()
+            with suppress(subprocess.TimeoutExpired):
+                return self._process.wait(min(STDERR_S, max(0.0, end_s - time.monotonic())))
+        raise ProtocolError(f"it was still there after {self._deadline_s:g} s")
+
+
+@contextmanager
+def _readable(kind: Kind) -> Iterator[None]:
+    """Whatever a host sends is a ProtocolError, never the end of the check."""
+    try:
+        yield
+    except UNREADABLE as error:
+        raise ProtocolError(f"{kind.name} could not be read ({type(error).__name__}: {clipped(error)})") from error
+
+
+def _start(command: HostCommand, stderr: int) -> subprocess.Popen[bytes]:
+    env: Mapping[str, str] = {**os.environ, **command.env, "LUDUS_HOST": "0"}
+    return subprocess.Popen(
+        tied(command.argv),
+        env=env,
+        cwd=command.cwd,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        bufsize=0,
+        start_new_session=True,
+    )

@@ -1,0 +1,1 @@
+"""Checkpoints: one checkpoint, the checkpoints of a run, their checksums and limits."""

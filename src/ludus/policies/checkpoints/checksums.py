@@ -1,0 +1,153 @@
+"""checksums.json: size and SHA-256 of the files in a folder. Every read is compared with it.
+
+The file also decides which of two versions of a file counts. To replace several files at once, write the new ones under
+their `pending` names, then checksums.json, then call `publish`: a process that is killed in between leaves a folder
+that reads as the old one or as the new one. A folder without checksums.json is read unverified; older versions of
+ludus wrote none. Checksums find damage; they are no protection against somebody who changes files on purpose.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from ludus.errors import CheckpointError
+from ludus.policies.checkpoints.files import reading, sync_folder, write_bytes
+
+CHECKSUMS = "checksums.json"
+UNFINISHED = ".unfinished-"
+LARGEST = 2**20  # bytes of checksums.json
+ATTEMPTS = 2  # a writer may replace files between two steps of a reader
+
+Taken = TypeVar("Taken")
+
+
+class FileSum(Struct, frozen=True):
+    size: int  # bytes
+    sha256: str
+
+
+class _Page(Struct, frozen=True):
+    files: dict[str, FileSum]
+    sha256: str  # of the JSON of `files`, so that damage to this file is not taken for damage to another
+
+
+def of_bytes(data: bytes) -> FileSum:
+    return FileSum(len(data), hashlib.sha256(data).hexdigest())
+
+
+def of_file(path: Path) -> FileSum:
+    """Raises OSError."""
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return FileSum(file.tell(), digest)
+
+
+def write(folder: Path, files: Mapping[str, FileSum]) -> None:
+    """Replace the checksums of a folder, whole or not at all. Raises OSError."""
+    page = _Page(dict(files), _digest(files))
+    unfinished = pending(folder / CHECKSUMS)
+    write_bytes(unfinished, msgspec.json.format(msgspec.json.encode(page)))
+    unfinished.replace(folder / CHECKSUMS)
+    sync_folder(folder)
+
+
+def load(folder: Path) -> dict[str, FileSum] | None:
+    """Return the checksums of a folder by file name, or None if it has none. Raises CheckpointError if damaged."""
+    path = folder / CHECKSUMS
+    with reading(path):
+        try:
+            size = path.stat().st_size
+        except FileNotFoundError:
+            return None
+        if size > LARGEST:
+            raise CheckpointError(f"{path} has {size:,} bytes, expected at most {LARGEST:,}")
+        try:
+            page = msgspec.json.decode(path.read_bytes(), type=_Page)
+            trouble = "" if page.sha256 == _digest(page.files) else "its own SHA-256 does not match"
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+            trouble = str(error)
+        if trouble:
+            raise CheckpointError(f"{path} is damaged ({trouble}); remove it to read the folder without verification")
+        return page.files
+
+
+def pending(path: Path) -> Path:
+    """Where the next version of a file is written before `publish` puts it in its place."""
+    return path.with_name(UNFINISHED + path.name)
+
+
+def publish(folder: Path, names: Iterable[str]) -> None:
+    """Put pending files in their places. Call it after `write`. Raises OSError."""
+    for name in names:
+        with contextlib.suppress(FileNotFoundError):
+            pending(folder / name).replace(folder / name)
+    sync_folder(folder)
+
+
+def settle(folder: Path) -> None:
+    """Finish or undo what a killed process began: publish pending files that the checksums name, remove the others.
+
+    Only the process that writes to the folder may call this. Raises OSError and CheckpointError.
+    """
+    files = load(folder) or {}
+    for unfinished in sorted(folder.glob(f"{UNFINISHED}*")):
+        name = unfinished.name.removeprefix(UNFINISHED)
+        if name in files and of_file(unfinished) == files[name]:
+            unfinished.replace(folder / name)
+        else:
+            unfinished.unlink()
+
+
+def holds(path: Path) -> bool:
+    """Whether a file is there and the checksums of its folder, if any, name it. Raises CheckpointError."""
+    files = load(path.parent)
+    return path.exists() if files is None else path.name in files and (path.exists() or pending(path).exists())
+
+
+def read(path: Path) -> bytes:
+    """Return the bytes of a file, verified against the checksums of its folder. Raises CheckpointError."""
+
+    def take(candidate: Path) -> tuple[bytes, FileSum]:
+        data = candidate.read_bytes()
+        return data, of_bytes(data)
+
+    return _matching(path, take)
+
+
+def verified(path: Path) -> Path:
+    """Return the path of the file's version that matches the checksums of its folder. Raises CheckpointError.
+
+    For files that are too large for `read`: they are hashed in pieces, and the caller reads them again.
+    """
+    return _matching(path, lambda candidate: (candidate, of_file(candidate)))
+
+
+def _matching(path: Path, take: Callable[[Path], tuple[Taken, FileSum]]) -> Taken:
+    with reading(path):
+        for _ in range(ATTEMPTS):
+            wanted = (load(path.parent) or {}).get(path.name)
+            if wanted is None:
+                return take(path)[0]
+            for candidate in (path, pending(path)):
+                with contextlib.suppress(FileNotFoundError):
+                    if candidate.stat().st_size == wanted.size:
+                        taken, seen = take(candidate)
+                        if seen == wanted:
+                            return taken
+        assert wanted is not None  # there is at least one attempt
+        seen = of_file(path)
+        raise CheckpointError(
+            f"{path} is damaged: expected {wanted.size:,} bytes with SHA-256 {wanted.sha256[:16]}, "
+            f"found {seen.size:,} bytes with SHA-256 {seen.sha256[:16]}"
+        )
+
+
+def _digest(files: Mapping[str, FileSum]) -> str:
+    return hashlib.sha256(msgspec.json.encode(dict(files), order="sorted")).hexdigest()

@@ -1,0 +1,1 @@
+"""Nets at play on the CPU: implementations in numpy for batches of a few rows."""

@@ -1,0 +1,1 @@
+"""Policies on a CUDA device: captured graphs, streams, transfer buffers and fused kernels."""

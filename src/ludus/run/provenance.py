@@ -1,0 +1,75 @@
+"""Which code a run is made with, and where: one line in its folder for each start."""
+
+from __future__ import annotations
+
+import logging
+import platform
+import subprocess
+from pathlib import Path
+
+import msgspec
+
+import ludus
+from ludus import files
+from ludus.files import Appender
+from ludus.processes.cores import cores
+
+log = logging.getLogger(__name__)
+STARTS = "starts.jsonl"
+GIT_S = 10.0  # a clone on a slow disk; a run does not wait longer to learn its own name
+
+
+class Start(msgspec.Struct, frozen=True):
+    version: str
+    commit: str  # with a + when the sources differ from it; "" for an installed package
+    cores: int
+    system: str
+
+
+def note(run_dir: Path) -> None:
+    """A resumed run may go on with other code, so starts are added, not replaced."""
+    file = Appender(run_dir / STARTS)
+    try:
+        file.write(msgspec.json.encode(here()) + b"\n")
+    except OSError as error:
+        log.warning("%s cannot be written: %s; the run goes on", run_dir / STARTS, files.reason(error))
+    finally:
+        file.close()
+
+
+def read(run_dir: Path) -> list[Start]:
+    """Every start of a run; empty when it was begun by a version that did not note them. Damaged lines are left out."""
+    try:
+        starts = [_decoded(line) for line in files.lines(run_dir / STARTS)]
+    except OSError:
+        return []
+    return [start for start in starts if start is not None]
+
+
+def _decoded(line: bytes | None) -> Start | None:
+    try:
+        return None if line is None else msgspec.json.decode(line, type=Start)
+    except (msgspec.MsgspecError, ValueError, RecursionError):  # ValueError: bytes that are no text
+        return None
+
+
+def here() -> Start:
+    clone = Path(ludus.__file__).parents[2]  # above src/ludus
+    return Start(ludus.__version__, commit(clone), cores(), f"{platform.system()} {platform.machine()}")
+
+
+def commit(clone: Path) -> str:
+    """The commit of a clone, with a + when its src differs from it; "" where there is no clone or no git."""
+    if not (clone / ".git").exists():  # else git would look in the folders above
+        return ""
+    try:
+        return _git(clone, "rev-parse", "--short", "HEAD") + (
+            "+" if _git(clone, "status", "--porcelain", "src") else ""
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+
+
+def _git(clone: Path, *words: str) -> str:
+    done = subprocess.run(["git", "-C", clone, *words], capture_output=True, text=True, check=True, timeout=GIT_S)
+    return done.stdout.strip()

@@ -1,0 +1,53 @@
+"""Tells whoever watches a run how it is, about once a second."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from ludus.games.registry import ServersHealth
+from ludus.metrics import names
+from ludus.metrics.observer import CountsFailures
+from ludus.run.context import Parts
+
+PROGRESS_S = 1.0
+
+
+class Teller:
+    def __init__(self, parts: Parts, servers: Callable[[], ServersHealth | None]) -> None:
+        self._parts = parts
+        self._servers = servers
+        self._told_at = time.monotonic()
+
+    def tell(self, *, now: bool = False) -> None:
+        """Unless that was less than a second ago; `now`: in any case."""
+        time_s = time.monotonic()
+        if not now and time_s - self._told_at < PROGRESS_S:
+            return
+        self._told_at = time_s
+        learner, metrics = self._parts.learner, self._parts.metrics
+        used, training_s = learner.used, learner.training_s
+        metrics.set(names.PROGRESS, min(used, 1.0))
+        metrics.set(names.TRAINING_S, training_s)
+        if used > 0:
+            metrics.set(names.ETA_S, max(training_s / used - training_s, 0.0))
+        self.note_servers()
+        observer = self._parts.observer
+        if isinstance(observer, CountsFailures):
+            metrics.add(names.TELEMETRY_FAILURES, observer.take_failures())
+        observer.on_progress(metrics.report())
+
+    def note_servers(self) -> None:
+        """Take the servers' state into the metrics. Call it before the last checkpoint: restarts are saved with it."""
+        health = self._servers()
+        if health is None:
+            return
+        for name, value in (
+            (names.SERVERS_ALIVE, health.alive),
+            (names.SERVERS_TOTAL, health.total),
+            (names.SERVERS_MIB, health.memory_mib),
+            (names.SERVERS_LARGEST_MIB, health.largest_mib),
+        ):
+            self._parts.metrics.set(name, value)
+        self._parts.metrics.grow(names.SERVERS_RESTARTS, health.restarts)
+        self._parts.metrics.grow(names.SERVERS_RECYCLED, health.recycled)

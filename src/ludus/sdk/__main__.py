@@ -1,0 +1,69 @@
+"""Run a game as a host: `python -m ludus.sdk my_game.py:make_game`, or `my_package.my_module:make_game`.
+
+stdin and stdout are taken before the game's code is imported, so nothing it prints, then or later, breaks a frame.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from ludus.errors import ConfigError
+from ludus.sdk.match import HostedGame
+from ludus.sdk.serve import serve
+
+DEFAULT = "make_game"
+
+
+def main(words: list[str]) -> int:
+    if len(words) != 1:
+        sys.stderr.write("usage: python -m ludus.sdk FILE.py[:FUNCTION] or MODULE[:FUNCTION]\n")
+        return 2
+
+    def make(options: Mapping[str, Any]) -> HostedGame:  # Any: as they came in CONFIGURE
+        game = _function(words[0])(options)
+        if not isinstance(game, HostedGame):
+            raise ConfigError(f"{words[0]} gave {type(game).__name__}, expected a ludus.sdk.match.HostedGame")
+        return game
+
+    return serve(make)
+
+
+def _function(target: str) -> Any:  # Any: whatever the module holds under that name
+    place, colon, name = target.rpartition(":")
+    if not colon:
+        place, name = target, DEFAULT
+    try:
+        module = _module(place)
+    except (Exception, SystemExit) as error:  # whatever happens while somebody's code is imported
+        raise ConfigError(f"cannot import {place}: {type(error).__name__}: {error}") from error
+    found = getattr(module, name, None)
+    if not callable(found):
+        functions = [each for each in vars(module) if callable(getattr(module, each)) and not each.startswith("_")]
+        raise ConfigError(f"{place} has no function {name}; it has {', '.join(functions) or 'none'}")
+    return found
+
+
+def _module(place: str) -> ModuleType:
+    if not place.endswith(".py"):
+        sys.path.insert(0, os.getcwd())
+        return importlib.import_module(place)
+    path = Path(place).resolve()
+    sys.path.insert(0, str(path.parent))  # as `python FILE.py` has it
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module  # dataclasses and typing look their module up there
+    spec.loader.exec_module(module)
+    return module
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

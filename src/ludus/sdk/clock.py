@@ -1,0 +1,52 @@
+"""Where a host's time goes: all that passes between two laps belongs to the stage that ends with the second."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from ludus.wire.durations import Durations
+from ludus.wire.frames import HOST_STAGES, TimesBody
+
+KEPT = 4096  # laps before they are counted into buckets
+
+
+class StageClock:
+    """Starts when it is made. `every_s` None: it counts nothing and has nothing to say."""
+
+    def __init__(self, every_s: float | None, clock_ns: Callable[[], int] = time.perf_counter_ns) -> None:
+        self._clock_ns = clock_ns
+        self._every_ns = None if every_s is None else every_s * 1e9
+        self._said_ns = self._lap_ns = clock_ns()
+        self._spent_ns: dict[str, list[int]] = {stage: [] for stage in HOST_STAGES}
+        self._settled: dict[str, Durations] = {}
+        self._laps = 0
+
+    def lap(self, stage: str) -> None:
+        if self._every_ns is None:
+            return
+        now_ns = self._clock_ns()
+        self._spent_ns[stage].append(now_ns - self._lap_ns)
+        self._lap_ns = now_ns
+        self._laps += 1
+
+    def due(self) -> TimesBody | None:
+        """What to say, about every `every_s`; call it once for every answer."""
+        if self._every_ns is None:
+            return None
+        if self._laps >= KEPT:
+            self._settle()
+        wall_ns = self._lap_ns - self._said_ns
+        if wall_ns < self._every_ns or wall_ns <= 0:
+            return None
+        self._settle()
+        said, self._settled = self._settled, {}
+        self._said_ns = self._lap_ns
+        return TimesBody(float(wall_ns), said)
+
+    def _settle(self) -> None:
+        for stage, spent_ns in self._spent_ns.items():
+            if spent_ns:
+                self._settled.setdefault(stage, Durations()).add(Durations.of(spent_ns))
+                spent_ns.clear()
+        self._laps = 0

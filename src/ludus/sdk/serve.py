@@ -1,0 +1,113 @@
+"""The main loop of a host written in Python: `Match` in, frames out."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+import threading
+import traceback
+from contextlib import suppress
+from typing import cast
+
+from ludus import limits
+from ludus.errors import ConfigError, ProtocolError
+from ludus.sdk.batched import MatchesTogether
+from ludus.sdk.concurrent import WaitingMatches
+from ludus.sdk.match import AsyncMatch, HostedGame, MakeGame, Match
+from ludus.sdk.sequential import MatchesInTurn
+from ludus.sdk.slots import Table, rows_at_most
+from ludus.sdk.threads import ThreadRunner
+from ludus.wire.channel import Channel, PipeChannel
+from ludus.wire.frames import Configure, ErrorBody, Kind, decode_configure, encode_error, encode_hello
+
+CLOSE_S = 0.7  # for matches that wait to be cancelled and closed
+LEAVE_S = 1.5  # for matches to close and threads of the game to end: a fleet kills who takes longer than 2 s
+
+
+def serve(make: MakeGame, channel: Channel | None = None) -> int:
+    """Play until told to stop; returns the exit status. Without a channel: stdin and stdout, which nobody else can
+    read or write from then on (prints go to stderr), and then the process ends, whatever threads the game has left."""
+    if channel is not None:
+        return _serve(make, channel, _Departure())
+    return _serve(make, PipeChannel.take_stdio(), _ProcessDeparture())
+
+
+def _serve(make: MakeGame, channel: Channel, departure: _Departure) -> int:
+    try:
+        return _converse(make, channel, departure)
+    except BrokenPipeError:
+        return 0  # the fleet is gone, which means stop
+    except Exception as error:  # of the protocol, or a bug outside of any match: the fleet is told, and starts another
+        traceback.print_exc()
+        departure.status = 1
+        message = str(error) if isinstance(error, ProtocolError) else f"{type(error).__name__}: {error}"
+        with suppress(BrokenPipeError):
+            channel.send(encode_error(ErrorBody(message[: limits.MESSAGE_CHARS], "internal")))
+        return 1
+    finally:
+        departure.begin()
+
+
+def _converse(make: MakeGame, channel: Channel, departure: _Departure) -> int:
+    first = channel.receive()
+    if first is None or first[0] == Kind.STOP:
+        return 0
+    if first[0] != Kind.CONFIGURE:
+        raise ProtocolError(f"first frame is {first[0].name}, expected CONFIGURE")
+    configure = decode_configure(first[1])
+    try:
+        game = make(configure.options)
+        rows_at_most(game.spec)
+    except ConfigError as error:
+        channel.send(encode_error(ErrorBody(str(error)[: limits.MESSAGE_CHARS], "configuration")))
+        departure.status = 2
+        return 2
+    channel.send(encode_hello(game.spec, game.facts))
+    playing = _playing(game, configure)
+    try:
+        playing.run(Table(game, configure, channel), channel)
+    finally:
+        departure.begin()
+        playing.close(CLOSE_S)
+    return 0
+
+
+def _playing(game: HostedGame, configure: Configure) -> MatchesInTurn | MatchesTogether | WaitingMatches:
+    """All at once where the game can, threads where they are wanted, an event loop for matches that are async, else one
+    match after the other."""
+    if game.group is not None:
+        return MatchesTogether(game.group(configure.matches), game.spec, configure)
+    assert game.match is not None, "a game has a match or a group"
+    if game.threads:
+        return WaitingMatches(game, ThreadRunner(game.match, configure.matches))
+    first = game.match()
+    if inspect.iscoroutinefunction(first.start):
+        from ludus.sdk.event_loop import LoopRunner
+
+        return WaitingMatches(game, LoopRunner(game.match, configure.matches, cast(AsyncMatch, first)))
+    others = (cast(Match, game.match()) for _ in range(configure.matches - 1))
+    return MatchesInTurn([cast(Match, first), *others], configure)
+
+
+class _Departure:
+    """What happens when a host has to leave; in a process that is not its own, nothing."""
+
+    status = 0
+
+    def begin(self) -> None:
+        pass
+
+
+class _ProcessDeparture(_Departure):
+    """Ends the process when its time is up, even if a match that closes or threads of the game would keep it."""
+
+    def begin(self) -> None:
+        timer = threading.Timer(LEAVE_S, self._end)
+        timer.daemon = True
+        timer.start()
+
+    def _end(self) -> None:
+        sys.stderr.write(f"the game did not end within {LEAVE_S:g} s after its host had to leave; leaving\n")
+        sys.stderr.flush()
+        os._exit(self.status)

@@ -1,0 +1,109 @@
+"""Can this turn be sent? A turn that cannot be is its game's bug, and loses one match instead of the host. Pure."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludus import limits
+from ludus.sdk.match import Turn
+from ludus.spec import GameSpec
+from ludus.wire.ledger import float_ranges
+
+_REWARDS = f"expected finite numbers from -{limits.REWARD:g} to {limits.REWARD:g}: scale the rewards of the game"
+
+
+class BadTurn(ValueError):
+    """Says what a match gave and what was expected."""
+
+
+class TurnCheck:
+    """Shapes are looked at turn by turn, contents once for all rows that go into a frame."""
+
+    def __init__(self, spec: GameSpec) -> None:
+        self._spec = spec
+        self._seats = frozenset(range(spec.seats))
+        self._floats = float_ranges(spec.obs)
+
+    def asking(self, turn: Turn) -> set[int]:
+        """The seats of a turn that goes on. Raises BadTurn."""
+        asked, spec = set(turn.seats), self._spec
+        if not asked:
+            raise BadTurn("nobody must choose and there is no score: a turn without seats ends the match")
+        if len(asked) < len(turn.seats) or not asked <= self._seats:
+            raise BadTurn(f"seats are {turn.seats}, expected each at most once, of 0 to {spec.seats - 1}")
+        self._shaped("obs", turn.obs, (len(asked), spec.obs.nbytes), np.uint8)
+        self._shaped("legal", turn.legal, (len(asked), spec.actions), np.bool_)
+        self._shaped("reward", turn.reward, (spec.seats,), np.float32)
+        return asked
+
+    def ending(self, turn: Turn) -> list[float]:
+        """The score of a turn that is over. Raises BadTurn."""
+        spec = self._spec
+        score = [float(each) for each in turn.score or ()]
+        if len(score) != spec.seats or not all(0.0 <= each <= 1.0 for each in score):
+            raise BadTurn(f"score is {turn.score}, expected {spec.seats} of 0 (lost) to 1 (won)")
+        self._shaped("reward", turn.reward, (spec.seats,), np.float32)
+        wrong = {name: value for name, value in turn.facts.items() if not math.isfinite(value)}
+        if wrong:
+            raise BadTurn(f"facts hold {wrong}, expected finite numbers")
+        long = [name for name in turn.facts if not 0 < len(name) <= limits.FACT_CHARS or not name.isprintable()]
+        if long:
+            raise BadTurn(f"a fact is named {long[0][:200]!r}, expected 1 to {limits.FACT_CHARS} printable characters")
+        if not self._seats.issuperset(turn.out):
+            raise BadTurn(f"seats {turn.out} are out, expected some of 0 to {spec.seats - 1}")
+        if turn.truncated:
+            self._shaped("obs", turn.obs, (spec.seats, spec.obs.nbytes), np.uint8)
+            if not self._finite(turn.obs).all():
+                raise BadTurn(f"the last observation has a value that is not finite in leaf {self._leaf(turn.obs)!r}")
+        return score
+
+    def earned(self, reward: NDArray[np.float32]) -> list[float]:
+        """The rewards of all seats at the end of a match. Raises BadTurn."""
+        if not _in_range(reward).all():
+            raise BadTurn(f"rewards are {reward.tolist()}, {_REWARDS}")
+        return [float(each) for each in reward]
+
+    def faults(
+        self, legal: NDArray[np.bool_], reward: NDArray[np.float32], obs: NDArray[np.uint8]
+    ) -> dict[int, BadTurn]:
+        """Which of n rows cannot be sent, and why."""
+        choosable: NDArray[np.bool_] = np.logical_or.reduce(legal, axis=1)
+        earned, shown = _in_range(reward), self._finite(obs)
+        good = choosable & earned & shown
+        found = {}
+        for index in [] if good.all() else np.flatnonzero(~good).tolist():
+            if not choosable[index]:
+                found[index] = BadTurn("a seat must choose and no action is legal")
+            elif not earned[index]:
+                found[index] = BadTurn(f"a reward is {reward[index]}, {_REWARDS}")
+            else:
+                leaf = self._leaf(obs[index : index + 1])
+                found[index] = BadTurn(f"an observation has a value that is not finite in leaf {leaf!r}")
+        return found
+
+    def _shaped(self, name: str, given: object, shape: tuple[int, ...], dtype: type[np.generic]) -> None:
+        if not isinstance(given, np.ndarray):
+            raise BadTurn(f"{name} is {type(given).__name__}, expected an array of {dtype.__name__} {list(shape)}")
+        if given.shape != shape or given.dtype != dtype:
+            seen = f"{given.dtype} {list(given.shape)}"
+            raise BadTurn(f"{name} is {seen}, expected {np.dtype(dtype).name} {list(shape)}")
+
+    def _finite(self, obs: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        """[n]"""
+        finite = np.ones(len(obs), np.bool_)
+        for start, stop in self._floats:
+            finite &= np.isfinite(np.ascontiguousarray(obs[:, start:stop]).view(np.float32)).all(axis=1)
+        return finite
+
+    def _leaf(self, obs: NDArray[np.uint8]) -> str:
+        for leaf in self._spec.obs.leaves:
+            if leaf.dtype == "float32" and not np.isfinite(self._spec.obs.leaf(obs, leaf.name)).all():
+                return leaf.name
+        raise AssertionError("called for rows with a value that is not finite")
+
+
+def _in_range(reward: NDArray[np.float32]) -> NDArray[np.bool_]:
+    return np.abs(reward) <= limits.REWARD  # False for NaN, too

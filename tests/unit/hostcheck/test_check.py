@@ -1,0 +1,201 @@
+"""The check must not only pass good hosts: broken ones are told what they did."""
+
+from __future__ import annotations
+
+import sys
+from itertools import islice
+
+import pytest
+from tests.playing import SPOILER
+
+from ludus.games.toy.game import command
+from ludus.games.toy.options import ToyOptions
+from ludus.hostcheck.advice import advice_for
+from ludus.hostcheck.check import Finding, Mark, Report, Trial, _found, check, findings
+from ludus.processes.command import HostCommand
+
+CONTENTS = 5  # the first findings: HELLO, and what one process is asked about
+
+
+def troubles(report: Report) -> list[Finding]:
+    return [finding for finding in report.findings if finding.mark is Mark.FAILED]
+
+
+@pytest.mark.parametrize(
+    ("fault", "rule", "seen", "place"),
+    [
+        ("crash_after", "It opens its matches", "it ended with status 3", "ERROR"),
+        ("garbage_after", "It opens its matches", "frame begins with b'this is '", "Rule 8"),
+        ("empty_mask_after", "Whoever must choose", "has an empty mask", "Rule 9"),
+        ("nan_after", "Rewards and observations", "not finite in leaf 'pile'", "Rule 9"),
+    ],
+)
+def test_broken_host_is_told_what_it_did_and_what_to_do(fault: str, rule: str, seen: str, place: str) -> None:
+    report = Report(tuple(islice(findings(command(ToyOptions()), {fault: 1}, deadline_s=20.0), CONTENTS)))
+    (found,) = troubles(report)
+    assert found.rule.startswith(rule)
+    assert seen in found.seen
+    assert found.advice is not None
+    assert found.advice.place == place
+    assert f"failed     {found.rule}: {found.seen}" in str(report)
+
+
+@pytest.mark.parametrize(
+    ("fault", "seen"),
+    [
+        ("latin-1", "ERROR is not what it should be: 'utf-8' codec can't decode"),
+        ("nested", "it is nested too deep"),
+        ("large reward", "expected a finite number from -1e+06"),
+        ("fact names", "one more than the 64 names a host may use"),
+        ("hello actions", "1000000000000 actions; allowed are"),
+        ("hello depth", "nested more than 32 levels deep"),
+        ("hello teams", "layout.teams is"),
+        ("times flood", "it sent TIMES, expected ARRIVALS"),
+    ],
+)
+def test_host_that_sends_what_nobody_expects_is_told_so(fault: str, seen: str) -> None:
+    spoiled = HostCommand((sys.executable, SPOILER, fault, "20", "--", *command(ToyOptions()).argv))
+    report = Report(tuple(islice(findings(spoiled, {}, deadline_s=20.0), CONTENTS)))
+    (found,) = troubles(report)
+    assert seen in found.seen
+    assert found.advice is not None
+
+
+def test_host_that_floods_its_stderr_is_checked_like_any_other() -> None:
+    flood = "import os, sys; [os.write(2, b'x' * 1000 + b'\\n') for _ in range(3000)]; sys.exit('out of mana')"
+    trial = Trial(HostCommand((sys.executable, "-c", flood)), {}, 4, 40, 1, 20.0)
+    found = _found("", trial.greets)
+    assert found.seen == "it ended with status 1; its last words: out of mana"
+
+
+def test_a_host_may_lose_matches() -> None:
+    report = Report(tuple(islice(findings(command(ToyOptions()), {"match_error_after": 1}), CONTENTS)))
+    assert report.ok, str(report)
+    assert "lost by the host" in report.findings[1].seen
+
+
+WRONG_CLOCK = """
+import sys
+from ludus.games.toy.host import make_game
+from ludus.sdk.clock import StageClock
+from ludus.sdk.serve import serve
+from ludus.wire.frames import TimesBody
+
+right = StageClock.due
+
+def wrong(self):
+    times = right(self)
+    return None if times is None else TimesBody({wall}, times.stages)
+
+StageClock.due = wrong
+sys.exit(serve(make_game))
+"""
+
+
+@pytest.mark.parametrize(
+    ("wall", "trouble"),
+    [("2 * times.wall_ns", "its stages sum to"), ("0.0", "TIMES is of 0 ns"), ("times.wall_ns", "")],
+)
+def test_a_host_whose_stages_do_not_sum_to_its_time_is_told_so(wall: str, trouble: str) -> None:
+    found = _found("times", Trial(python(WRONG_CLOCK.replace("{wall}", wall)), {}, 4, 100, 1, 20.0).tells_times)
+    assert found.seen.startswith(trouble)
+    assert found.kept == (not trouble)
+
+
+def python(program: str) -> HostCommand:
+    return HostCommand((sys.executable, "-c", program))
+
+
+# A host of one seat and two actions whose matches have three decisions; what is between << >> is broken by a test.
+HOST = """
+import sys, time, random
+import numpy as np
+from ludus.sdk.match import HostedGame, Turn
+from ludus.sdk.serve import serve
+from ludus.sdk.slots import Table
+from ludus.sdk.sequential import MatchesInTurn
+from ludus.spec import GameSpec, ObsSpec
+SPEC = GameSpec("odd", 1, 2, ObsSpec.pack({"x": ("float32", (1,))}), 1)
+class Match:
+    def start(self, seed):
+        self.left, self.random = 3, random.Random(seed)
+        return self.turn()
+    def advance(self, actions):
+        self.left -= 1
+        return self.turn()
+    def turn(self):
+        over = self.left == 0
+        obs = np.full((0 if over else 1, 2), self.random.random(), np.float32).view(np.uint8)
+        return Turn(() if over else (0,), obs, np.ones((len(obs), 2), bool), np.zeros(1, np.float32),
+                    (1.0,) if over else None)
+<<broken>>
+sys.exit(serve(lambda options: HostedGame(SPEC, Match)))
+"""
+
+SLOW_AND_HELD_BACK = """
+def advance(self, actions, right=Match.advance):
+    time.sleep(0.01)
+    return right(self, actions)
+Match.advance = advance
+MatchesInTurn._flush_when_due = lambda self: None
+"""
+SLOW = SLOW_AND_HELD_BACK.replace("MatchesInTurn._flush_when_due = lambda self: None", "")
+NOT_REPEATABLE = "Match.start = lambda self, seed, right=Match.start: right(self, time.time_ns())"
+ENDLESS = "Match.advance = lambda self, actions: self.turn()"
+OTHER_SEEDS = "import ludus.sdk.slots as table; table.derive = lambda seed, number: number + 1"
+TALKATIVE = """
+def run(self, table, channel, right=MatchesInTurn.run):
+    class Twice:
+        receive = channel.receive
+        def send(self, frame):
+            channel.send(frame + frame if frame[3] == 3 else frame)
+    table._channel = Twice()
+    right(self, table, channel)
+MatchesInTurn.run = run
+"""
+STAYS = "import signal, ludus.sdk.serve as s; s._ProcessDeparture.begin = lambda self: time.sleep(60)"
+
+
+@pytest.mark.parametrize(
+    ("broken", "rule", "seen"),
+    [
+        (SLOW_AND_HELD_BACK, "sends_the_first_first", "no row ever came before the end of an answer"),
+        (SLOW, "sends_the_first_first", ""),
+        (NOT_REPEATABLE, "repeats", "match 0 went another way"),
+        (NOT_REPEATABLE, "resumes", "went another way in the second process"),
+        (ENDLESS, "plays", "no match ended within 2,00"),
+        (OTHER_SEEDS, "plays", "has seed"),
+        (TALKATIVE, "is_silent", "although all ACTIONS were answered"),
+        (STAYS, "stops_when_told", "it was still there after"),
+        (STAYS, "stops_with_its_stdin", "it was still there after"),
+        ("", "refuses_unknown_options", "it took an unknown option"),
+        ("", "speed", ""),
+    ],
+)
+def test_each_rule_is_seen_to_be_broken(broken: str, rule: str, seen: str) -> None:
+    deadline_s = 3.0 if broken == STAYS else 20.0
+    trial = Trial(python(HOST.replace("<<broken>>", broken)), {}, 4, 40, 1, deadline_s)
+    found = _found(rule, getattr(trial, rule))
+    assert seen in found.seen, found.seen
+    assert found.kept == (not seen)
+    assert found.kept or advice_for(found.seen) is not None
+
+
+@pytest.mark.parametrize(
+    ("program", "seen", "place"),
+    [
+        ((sys.executable, "-c", "print('hello')"), r"is text, and belongs on stderr", "Rule 8"),
+        (("no-such-program-anywhere",), "cannot start no-such-program-anywhere: No such file", "A conversation"),
+        (("sh", "-c", "echo no licence >&2; exit 4"), "it ended with status 4; its last words: no licence", "ERROR"),
+        (("sleep", "60"), "it sent nothing for 0.5 s", "Rule 2"),
+    ],
+)
+def test_program_that_is_no_host_is_told_so_and_nothing_else_is_tried(
+    program: tuple[str, ...], seen: str, place: str
+) -> None:
+    report = check(HostCommand(program), deadline_s=0.5 if program[0] == "sleep" else 20.0)
+    (found,) = troubles(report)
+    assert seen in found.seen
+    assert found.advice is not None
+    assert found.advice.place == place
+    assert [finding.mark for finding in report.findings[1:]] == [Mark.UNTRIED] * (len(report.findings) - 1)
