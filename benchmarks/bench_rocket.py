@@ -35,8 +35,8 @@ from ludus.games.rocket.options import RocketOptions
 from ludus.games.rocket.simulator import rocketsim
 from ludus.games.rocket.starts import Starts
 from ludus.sdk.batched import MatchesTogether
-from ludus.sdk.slots import Table
-from ludus.wire.frames import HEADER_BYTES, Configure, Kind, encode_actions
+from ludus.sdk.slots import SlotTable
+from ludus.wire.frames import HEADER_BYTES, Configure, FrameKind, encode_actions
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "rocket.jsonl"
@@ -156,12 +156,12 @@ class _Rounds:
         self.until_s = 0.0
         self.answers = 0
 
-    def receive(self) -> tuple[Kind, memoryview] | None:
+    def receive(self) -> tuple[FrameKind, memoryview] | None:
         if time.process_time() >= self.until_s:
             return None
         self.answers += 1
         action = self._generator.integers(0, ACTIONS, len(self._row)).astype(np.int32)
-        return Kind.ACTIONS, memoryview(encode_actions(self._row, action))[HEADER_BYTES:]
+        return FrameKind.ACTIONS, memoryview(encode_actions(self._row, action))[HEADER_BYTES:]
 
     def send(self, frame: bytes) -> None:
         pass
@@ -178,7 +178,7 @@ def _host(options: RocketOptions, arenas: int) -> Play:
         channel.answers = 0
         began_s = time.process_time()
         channel.until_s = began_s + seconds
-        MatchesTogether(group, game.spec, configure).run(Table(game, configure, channel), channel)
+        MatchesTogether(group, game.spec, configure).run(SlotTable(game, configure, channel), channel)
         return channel.answers * arenas / (time.process_time() - began_s)
 
     return play

@@ -17,7 +17,7 @@ import yaml
 
 from ludus.evaluation.intervals import wilson
 from ludus.run import provenance
-from ludus.run.provenance import Start
+from ludus.run.provenance import Provenance
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
@@ -50,7 +50,7 @@ def kept_score(score: Mapping[str, Any]) -> dict[str, Any]:
     return {"matches": score["matches"], "wins": score["wins"], "ties": score["ties"], "interval": interval}
 
 
-def begun(run: Path, commit: str = "") -> tuple[Start, str]:
+def begun(run: Path, commit: str = "") -> tuple[Provenance, str]:
     """The latest start of a run, and the commits of all of them in their order."""
     starts = provenance.read(run)
     commits = dict.fromkeys(start.commit or f"ludus {start.version}" for start in starts) or [commit]

@@ -25,7 +25,7 @@ from ludus.metrics.observer import Observers
 from ludus.policies.checkpoints import archive, checkpoint
 from ludus.run import provenance
 from ludus.wire import frames
-from ludus.wire.frames import Configure, ErrorBody, Kind
+from ludus.wire.frames import Configure, ErrorBody, FrameKind
 
 TOKENS = (b"null", b"1e999", b"-1", b"9" * 25, b"\xff", b"\xed\xa0\x80", b"\0", b'"', b"[" * 64, b"{", b"NaN", b",")
 ENOUGH_FRAMES = 12
@@ -92,14 +92,14 @@ def _presets() -> list[Path]:
 
 def _of_the_wire() -> dict[str, list[bytes]]:
     host = list(_host_frames())
-    kinds = list(Kind)
+    kinds = list(FrameKind)
     fleet = [
         frames.encode_configure(Configure(4, {"game": "nim"}, 1)),
         frames.encode_actions(np.arange(4, dtype=np.int32), np.zeros(4, np.int32)),
         frames.encode_stop(),
         frames.encode_error(ErrorBody("lost", "match", 0, 0)),
     ]
-    bodies = [bytes([kinds.index(Kind(each[3]))]) + each[frames.HEADER_BYTES :] for each in (*host, *fleet)]
+    bodies = [bytes([kinds.index(FrameKind(each[3]))]) + each[frames.HEADER_BYTES :] for each in (*host, *fleet)]
     return {
         "host": [b"".join(host), b"".join(host[1:]), b"".join(host[1:4]), b"".join(fleet)],
         "bodies": bodies,
@@ -117,7 +117,7 @@ def _host_frames() -> Iterator[bytes]:
             assert frame is not None
             kind, body = frame[0], bytes(frame[1])
             yield frames.HEADER.pack(frames.MAGIC, frames.VERSION, kind, len(body)) + body
-            if kind is Kind.ARRIVALS:
+            if kind is FrameKind.ARRIVALS:
                 arrivals = frames.decode_arrivals(body, spec.actions, spec.obs.nbytes)
                 legal = np.unpackbits(arrivals.legal, axis=1, bitorder="little").argmax(axis=1)
                 if len(arrivals.row):
@@ -125,7 +125,7 @@ def _host_frames() -> Iterator[bytes]:
 
 
 def _of_texts() -> dict[str, list[bytes]]:
-    record = recording.Record(
+    record = recording.SavedMatch(
         version=recording.VERSION,
         game="toy",
         schema=1,
@@ -152,7 +152,7 @@ def _of_texts() -> dict[str, list[bytes]]:
 
 
 def _study() -> bytes:
-    plan = scaling.Plan(
+    plan = scaling.StudyPlan(
         game="toy",
         options={},
         fleet={},
@@ -164,4 +164,4 @@ def _study() -> bytes:
         budget_s=10.0,
         asked=2,
     )
-    return msgspec.json.encode(study.Study(plan, study.Machine("cpu", 2, "Linux", ""), []))
+    return msgspec.json.encode(study.Study(plan, study.MachineInfo("cpu", 2, "Linux", ""), []))

@@ -32,7 +32,7 @@ from ludus.policies.checkpoints import archive, checkpoint
 from ludus.policies.weights import read_tensors
 from ludus.run import provenance
 from ludus.wire import frames
-from ludus.wire.frames import Kind
+from ludus.wire.frames import FrameKind
 from ludus.wire.ledger import Ledger
 from ludus.wire.stream import FrameReader
 
@@ -57,28 +57,28 @@ def _frames(data: bytes, _: Path) -> None:
     reader.close()
 
 
-def _body(kind: Kind, body: memoryview) -> None:
+def _body(kind: FrameKind, body: memoryview) -> None:
     spec = spec_of(ToyOptions())
     match kind:
-        case Kind.CONFIGURE:
+        case FrameKind.CONFIGURE:
             frames.decode_configure(body)
-        case Kind.HELLO:
+        case FrameKind.HELLO:
             frames.decode_hello(body)
-        case Kind.ARRIVALS:
+        case FrameKind.ARRIVALS:
             frames.decode_arrivals(body, spec.actions, spec.obs.nbytes)
-        case Kind.ACTIONS:
+        case FrameKind.ACTIONS:
             frames.decode_actions(body)
-        case Kind.ENDING:
+        case FrameKind.ENDING:
             frames.decode_ending(body, spec.seats, spec.obs.nbytes)
-        case Kind.ERROR:
+        case FrameKind.ERROR:
             frames.decode_error(body)
-        case Kind.TIMES:
+        case FrameKind.TIMES:
             frames.decode_times(body)
 
 
 def _bodies(data: bytes, _: Path) -> None:
     """The first byte chooses the kind of frame, so that no input is lost to a wrong header."""
-    kinds = list(Kind)
+    kinds = list(FrameKind)
     if data:
         _body(kinds[data[0] % len(kinds)], memoryview(data)[1:])
 
@@ -98,11 +98,11 @@ def _ledger(data: bytes, _: Path) -> None:
     ledger = Ledger(spec_of(ToyOptions()), MATCHES)
     for kind, body in reader:
         match kind:
-            case Kind.ARRIVALS:
+            case FrameKind.ARRIVALS:
                 ledger.arrivals(body)
-            case Kind.ENDING:
+            case FrameKind.ENDING:
                 ledger.ending(body)
-            case Kind.ERROR:
+            case FrameKind.ERROR:
                 ledger.lost(frames.decode_error(body))
         if ledger.owed == 0 and ledger.waiting:
             ledger.actions(ledger.waited_for())

@@ -14,7 +14,7 @@ from ludus.sdk.serve import serve
 from ludus.spec import GameSpec
 from ludus.wire import frames
 from ludus.wire.channel import MemoryChannel, memory_pair
-from ludus.wire.frames import Kind
+from ludus.wire.frames import FrameKind
 
 
 class Fleet:
@@ -30,20 +30,20 @@ class Fleet:
     def act(self, rows: list[int], actions: list[int]) -> None:
         self.channel.send(frames.encode_actions(np.array(rows, np.int32), np.array(actions, np.int32)))
 
-    def next(self, kind: Kind) -> memoryview:
+    def next(self, kind: FrameKind) -> memoryview:
         frame = self.channel.receive()
         assert frame is not None
         assert frame[0] is kind, (frame[0], bytes(frame[1]))
         return frame[1]
 
     def arrivals(self) -> frames.ArrivalsBody:
-        return frames.decode_arrivals(self.next(Kind.ARRIVALS), self._spec.actions, self._spec.obs.nbytes)
+        return frames.decode_arrivals(self.next(FrameKind.ARRIVALS), self._spec.actions, self._spec.obs.nbytes)
 
     def ending(self) -> frames.EndingHead:
-        return frames.decode_ending(self.next(Kind.ENDING), self._spec.seats, self._spec.obs.nbytes)[0]
+        return frames.decode_ending(self.next(FrameKind.ENDING), self._spec.seats, self._spec.obs.nbytes)[0]
 
     def error(self) -> frames.ErrorBody:
-        return frames.decode_error(self.next(Kind.ERROR))
+        return frames.decode_error(self.next(FrameKind.ERROR))
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ludus.config.settings import FleetConfig
 from ludus.fleet.fleet import TIMES_S, HostFleet
-from ludus.fleet.saved_state import FleetStanding
+from ludus.fleet.saved_state import FleetState
 from ludus.games.toy.game import command
 from ludus.games.toy.options import ToyOptions
 from ludus.processes.command import HostCommand
@@ -52,7 +52,7 @@ def toy_fleet(
     seed: int = 1,
     schedule: Sequence[tuple[int, int]] | None = None,
     keep_log: bool = False,
-    standing: FleetStanding | None = None,
+    standing: FleetState | None = None,
     times_s: float | None = TIMES_S,
     hosts: HostCommand | None = None,
 ) -> HostFleet:

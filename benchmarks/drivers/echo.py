@@ -8,7 +8,7 @@ import numpy as np
 
 from ludus.spec import GameSpec, ObsSpec
 from ludus.wire.channel import PipeChannel
-from ludus.wire.frames import Kind, encode_arrivals, encode_hello
+from ludus.wire.frames import FrameKind, encode_arrivals, encode_hello
 
 # 4 KiB, ids and floats mixed as in a Showdown observation
 OBS = ObsSpec.pack(
@@ -31,7 +31,7 @@ def main(rows: int, actions: int) -> None:
         for opens in (True, False)
     )
     channel.send(opening)
-    while (frame := channel.receive()) is not None and frame[0] is not Kind.STOP:
+    while (frame := channel.receive()) is not None and frame[0] is not FrameKind.STOP:
         channel.send(again)
 
 

@@ -15,7 +15,7 @@ from ludus.actors.actor import Actor
 from ludus.actors.sources import SerialSource
 from ludus.config import load
 from ludus.config.check import check
-from ludus.config.seeds import derive
+from ludus.config.seeds import seed_for
 from ludus.config.settings import RunConfig
 from ludus.evaluation.exploitability import nash_conv
 from ludus.fleet.inprocess import InProcessFleet
@@ -53,10 +53,10 @@ def learn(config: RunConfig, *, every: int) -> Iterator[Point]:
     options = check(config.options, SpielOptions, "options")
     spiel, states = loading.load(options), InformationStates(options)
     spec, updates = states.spec, config.budget.updates
-    seed = derive(config.seed, "fleet")
+    seed = seed_for(config.seed, "fleet")
     fleet = InProcessFleet(spec, lambda: SpielMatch(spiel, spec), config.fleet.matches, seed=seed)
-    net = nets.build(spec, config.policy, game.net, seed=derive(config.seed, "weights"))
-    generator = torch.Generator().manual_seed(derive(config.seed, "minibatches"))
+    net = nets.build(spec, config.policy, game.net, seed=seed_for(config.seed, "weights"))
+    generator = torch.Generator().manual_seed(seed_for(config.seed, "minibatches"))
     algorithm = algorithms.build(config.learner, net, spec, generator, torch.device("cpu"))
     with tempfile.TemporaryDirectory() as folder:
         pool = Pool(Path(folder), 1)

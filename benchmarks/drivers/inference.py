@@ -21,7 +21,7 @@ from ludus.config.settings import MemoryConfig, PolicyConfig
 from ludus.policies.cpu.drawing import draw
 from ludus.policies.distributions import Distribution
 from ludus.policies.gpu.graphs import Engine, Judge
-from ludus.policies.gpu.streams import CudaLane, Lane, Run
+from ludus.policies.gpu.streams import CudaLane, Run, Stream
 from ludus.policies.hidden_states import RowStates
 from ludus.policies.nets import ask, build, core_of, evaluate
 from ludus.policies.nets.recurrence import Recall
@@ -159,7 +159,7 @@ def _programs(case: Case, lane: CudaLane, judging: Callable[[nn.Module], Judge])
     return partial(_again, Engine(judging(net), case.spec, lane, states=states, joined=partial(ask, net)), lane)
 
 
-def _again(engine: Engine, lane: Lane, arrivals: Arrivals) -> Batch:
+def _again(engine: Engine, lane: Stream, arrivals: Arrivals) -> Batch:
     """From rows that lie in page-locked memory to choices that do."""
     size = len(arrivals)
     engine.launch(arrivals, np.random.default_rng(0).random((engine.draws, size), dtype=np.float32))

@@ -10,7 +10,7 @@ import pytest
 from ludus.games import registry
 from ludus.games.showdown.install import Installation
 from ludus.hostcheck import check
-from ludus.hostcheck.check import Report, findings
+from ludus.hostcheck.check import CheckReport, findings
 
 OF_THE_GAME = 10  # the first rules; the others do not depend on what a host plays, so one game of each kind does
 
@@ -20,11 +20,11 @@ def _speed_is_measured_coarsely(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(check, "SPEED_S", 0.1)
 
 
-def report(name: str, options: dict[str, object], rules: int | None, decisions: int = 400) -> Report:
+def report(name: str, options: dict[str, object], rules: int | None, decisions: int = 400) -> CheckReport:
     game = registry.load(name)
     chosen = game.options(**options)
     found = findings(game.command(chosen), msgspec.to_builtins(chosen), decisions=decisions)
-    return Report(tuple(islice(found, rules)))
+    return CheckReport(tuple(islice(found, rules)))
 
 
 @pytest.mark.parametrize(

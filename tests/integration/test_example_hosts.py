@@ -20,7 +20,7 @@ from ludus.fleet.fleet import HostFleet
 from ludus.games import registry
 from ludus.games.showdown import node
 from ludus.hostcheck import check
-from ludus.hostcheck.check import Mark, Report, Trial, findings
+from ludus.hostcheck.check import CheckReport, Mark, Trial, findings
 from ludus.processes.command import HostCommand
 from ludus.run import train
 
@@ -87,7 +87,7 @@ def host(language: str, request: pytest.FixtureRequest) -> tuple[str, ...]:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_an_example_keeps_the_protocol(language: str, request: pytest.FixtureRequest) -> None:
     rules = 5 if language == "python" else None  # the toy host keeps the others, by the same means
-    report = Report(tuple(islice(findings(HostCommand(host(language, request)), decisions=100), rules)))
+    report = CheckReport(tuple(islice(findings(HostCommand(host(language, request)), decisions=100), rules)))
     assert report.ok, str(report)
 
 
@@ -138,7 +138,7 @@ def test_configurations_of_examples_fit(path: Path) -> None:
 @needs_java
 def test_java_runs_a_game_from_its_source_and_says_where_it_does_not_compile(tmp_path: Path) -> None:
     command = HostCommand((*JVM, str(JAVA), str(HOSTS / "TicTacToe.java")))
-    report = Report(tuple(islice(findings(command), 1)))
+    report = CheckReport(tuple(islice(findings(command), 1)))
     assert report.ok, str(report)
     broken = tmp_path / "Broken.java"
     broken.write_text("public class Broken implements Host.Setup { oops }")

@@ -24,7 +24,7 @@ from ludus.cli import main
 from ludus.config.settings import FleetConfig, PolicyConfig
 from ludus.errors import HostRefused
 from ludus.evaluation import outsiders
-from ludus.evaluation.outsiders import Event, PlayResult, Stop, play
+from ludus.evaluation.outsiders import Event, PlayResult, StopRequest, play
 from ludus.fleet.fleet import HostFleet
 from ludus.games.registry import load
 from ludus.games.showdown.install import Installation
@@ -234,7 +234,7 @@ def test_a_host_that_dies_is_started_again_and_finishes_its_battles(server: str,
 
 
 def test_ctrl_c_finishes_what_runs_and_begins_no_more(server: str, tmp_path: Path) -> None:
-    other, stop = peer(server, concurrency=1), Stop()
+    other, stop = peer(server, concurrency=1), StopRequest()
     connected = Connected(lambda: later(other.send_challenges("Leaving Agent", 2)))
     options = PlayOptions(server=server, name="Leaving Agent", format=FORMAT)
     result = play(Acting(stop), options, log_dir=tmp_path, deadline_s=DEADLINE_S, tell=connected, stop=stop)
@@ -246,7 +246,7 @@ def test_ctrl_c_finishes_what_runs_and_begins_no_more(server: str, tmp_path: Pat
 def test_a_connection_that_is_lost_after_ctrl_c_comes_back_and_the_battle_is_finished(
     port: int, server: str, tmp_path: Path
 ) -> None:
-    other, stop = peer(server, concurrency=1), Stop()
+    other, stop = peer(server, concurrency=1), StopRequest()
     connected = Connected(lambda: later(other.send_challenges("Faithful Agent", 2)))
     with Proxy(port) as proxy:
 
@@ -264,7 +264,7 @@ def test_a_connection_that_is_lost_after_ctrl_c_comes_back_and_the_battle_is_fin
 
 
 def test_a_second_ctrl_c_forfeits(server: str, tmp_path: Path) -> None:
-    other, stop = peer(server, concurrency=1), Stop()
+    other, stop = peer(server, concurrency=1), StopRequest()
     connected = Connected(lambda: later(other.send_challenges("Forfeiting Agent", 1)))
     options = PlayOptions(server=server, name="Forfeiting Agent", format=FORMAT)
 
@@ -286,7 +286,7 @@ def test_an_agent_nobody_challenges_waits_quietly_and_is_not_taken_for_a_hung_on
     monkeypatch.setattr(outsiders, "FLEET", FleetConfig(hosts=1, reply_deadline_s=3.0))
     options = PlayOptions(server=server, name="Quiet Agent", format=FORMAT)
     used: list[tuple[float, float]] = []
-    stop = Stop()
+    stop = StopRequest()
 
     def measure(result: PlayResult) -> None:
         hosts = [each for each in psutil.Process().children() if "play/host.js" in " ".join(each.cmdline())]

@@ -48,11 +48,11 @@ def test_turns_change_and_nothing_else_does(sleeper: subprocess.Popen[bytes]) ->
     usual = turns_ms(sleeper.pid)
     os.setpriority(os.PRIO_PROCESS, sleeper.pid, 7)
     scheduling.wake_behind_others(sleeper.pid)
-    scheduling.take_turns_of(scheduling.LONG_S, sleeper.pid)
+    scheduling.set_time_slice(scheduling.LONG_S, sleeper.pid)
     assert turns_ms(sleeper.pid) == pytest.approx(20)
     assert os.sched_getscheduler(sleeper.pid) == os.SCHED_BATCH
     assert os.getpriority(os.PRIO_PROCESS, sleeper.pid) == 7
-    scheduling.take_turns_of(scheduling.DEFAULT_S, sleeper.pid)
+    scheduling.set_time_slice(scheduling.DEFAULT_S, sleeper.pid)
     assert turns_ms(sleeper.pid) == usual
 
 
@@ -61,7 +61,7 @@ def test_a_process_that_has_ended_is_no_error(sleeper: subprocess.Popen[bytes]) 
     sleeper.kill()
     sleeper.wait()
     scheduling.wake_behind_others(sleeper.pid)
-    scheduling.take_turns_of(scheduling.LONG_S, sleeper.pid)
+    scheduling.set_time_slice(scheduling.LONG_S, sleeper.pid)
     assert turns_ms() == usual  # nor is the caller taken for it
 
 

@@ -21,7 +21,7 @@ from ludus.games.registry import load
 from ludus.games.showdown.game import FORMATS
 from ludus.games.showdown.install import Installation
 from ludus.types import Arrivals, Ending
-from ludus.wire.frames import HEADER, Configure, Kind, encode_configure, encode_stop
+from ludus.wire.frames import HEADER, Configure, FrameKind, encode_configure, encode_stop
 
 TEAMS = Path(__file__).parents[1] / "data" / "teams"
 DEADLINE_S = 100.0
@@ -282,7 +282,7 @@ def test_the_listed_formats_exist(showdown: Installation) -> None:
 
 
 def frame_of(output: bytes) -> tuple[int, dict[str, object]]:
-    """Kind and message of the first frame."""
+    """FrameKind and message of the first frame."""
     _, _, kind, size = HEADER.unpack_from(output)
     message: dict[str, object] = json.loads(output[HEADER.size : HEADER.size + size])
     return kind, message
@@ -295,7 +295,7 @@ def test_the_end_of_its_input_and_stop_end_the_host_quietly() -> None:
     for said in (b"", bytes(encode_stop()), bytes(configure) + bytes(encode_stop())):
         run = subprocess.run(argv, input=said, capture_output=True, timeout=60, check=False)
         assert run.returncode == 0, run.stderr
-    assert frame_of(run.stdout)[0] == Kind.HELLO
+    assert frame_of(run.stdout)[0] == FrameKind.HELLO
 
 
 def test_bytes_that_are_no_frame_end_the_host_with_an_error_frame() -> None:
@@ -304,6 +304,6 @@ def test_bytes_that_are_no_frame_end_the_host_with_an_error_frame() -> None:
     run = subprocess.run(argv, input=b"not a frame at all", capture_output=True, timeout=60, check=False)
     kind, message = frame_of(run.stdout)
     assert run.returncode == 1
-    assert kind == Kind.ERROR
+    assert kind == FrameKind.ERROR
     assert message["kind"] == "internal"
     assert "frame begins with" in str(message["message"])

@@ -8,7 +8,7 @@ import torch
 from safetensors.numpy import load_file
 from tests.running import NEVER, Silent, counters, latest, small_run, tensors
 
-from ludus.config.seeds import derive
+from ludus.config.seeds import seed_for
 from ludus.config.settings import (
     EvaluationConfig,
     FleetConfig,
@@ -39,7 +39,7 @@ def test_two_updates_with_memory(tmp_path: Path) -> None:
     assert (result.version, len(result.evaluation)) == (2, 1)
     assert counters(result)[names.LEARNED] == 2 * 192
     spec = checkpoint.read_spec(latest(result))
-    before = nets.build(spec, config.policy, "pointer", seed=derive(config.seed, "weights")).state_dict()
+    before = nets.build(spec, config.policy, "pointer", seed=seed_for(config.seed, "weights")).state_dict()
     after, core = tensors(result), [name for name in before if name.startswith("core.")]
     assert core
     assert [name for name in core if torch.equal(before[name], after[f"net.{name}"])] == []

@@ -98,7 +98,7 @@ def test_playing_a_checkpoint_from_elsewhere_starts_no_program_that_it_names(tra
 
 @pytest.mark.parametrize(("game", "options"), EVIL)
 def test_a_saved_match_runs_nothing_that_it_names(here: Path, game: str, options: dict[str, Any]) -> None:
-    match = recording.Record(1, game, 1, options, 0, 0, ("a",), ((),), (1.0,), 0.0, False, "0" * 64)
+    match = recording.SavedMatch(1, game, 1, options, 0, 0, ("a",), ((),), (1.0,), 0.0, False, "0" * 64)
     path = here / f"evil{recording.SUFFIX}"
     recording.write(path, match)
     result = ludus(here, "replay", str(path))

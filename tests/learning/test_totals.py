@@ -17,7 +17,7 @@ from ludus.metrics.core import Metrics
 from ludus.metrics.exporters.csv import ProgressCsv, read
 from ludus.metrics.observer import Observers
 from ludus.run import train
-from ludus.run.context import Parts
+from ludus.run.context import RunContext
 from ludus.run.reporting import Teller
 
 
@@ -43,7 +43,7 @@ def test_server_restarts_are_totals_of_the_run() -> None:
     metrics, watch = Metrics(), Watch()
     metrics.restore({names.SERVERS_RESTARTS: 3, names.SERVERS_RECYCLED: 10})
     learner = SimpleNamespace(used=0.5, training_s=1.0)
-    parts = cast(Parts, SimpleNamespace(metrics=metrics, learner=learner, observer=watch))
+    parts = cast(RunContext, SimpleNamespace(metrics=metrics, learner=learner, observer=watch))
     healths = iter([ServersHealth(2, 2, 1, 0, 10.0, 5.0), ServersHealth(2, 1, 2, 1, 10.0, 5.0)])
     teller = Teller(parts, cast(Callable[[], ServersHealth | None], lambda: next(healths)))
     teller.tell(now=True)

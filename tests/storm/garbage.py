@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from ludus.wire.frames import HEADER, MAGIC, VERSION, Kind
+from ludus.wire.frames import HEADER, MAGIC, VERSION, FrameKind
 
 RANDOM_BYTES = (1, 3000)
 DEPTH = 20_000
@@ -25,12 +25,12 @@ def among_frames(kind: str, seed: int) -> bytes:
         case "host-nested":
             return _frame(draw, b'{"kind":' + b"[" * DEPTH + b"]" * DEPTH + b"}")
         case "host-huge":
-            return HEADER.pack(MAGIC, VERSION, Kind.ARRIVALS, 0xFFFFFFF0)
+            return HEADER.pack(MAGIC, VERSION, FrameKind.ARRIVALS, 0xFFFFFFF0)
         case "host-half":
-            whole = HEADER.pack(MAGIC, VERSION, Kind.ARRIVALS, 4096) + draw.randbytes(4096)
+            whole = HEADER.pack(MAGIC, VERSION, FrameKind.ARRIVALS, 4096) + draw.randbytes(4096)
             return whole[: draw.randint(1, len(whole) - 1)]
         case "host-dribble":
-            return HEADER.pack(MAGIC, VERSION, Kind.ERROR, DRIBBLE_BYTES)
+            return HEADER.pack(MAGIC, VERSION, FrameKind.ERROR, DRIBBLE_BYTES)
     raise ValueError(f"{kind} writes nothing")
 
 
@@ -53,5 +53,5 @@ def flipped(data: bytes, seed: int) -> bytes:
 
 
 def _frame(draw: random.Random, body: bytes) -> bytes:
-    kind = draw.choice((Kind.ERROR, Kind.HELLO, Kind.ENDING, Kind.TIMES))
+    kind = draw.choice((FrameKind.ERROR, FrameKind.HELLO, FrameKind.ENDING, FrameKind.TIMES))
     return HEADER.pack(MAGIC, VERSION, kind, len(body)) + body

@@ -15,16 +15,16 @@ from numpy.typing import NDArray
 from torch import nn
 
 from ludus.actors import in_flight
-from ludus.actors.in_flight import ActorState, Note, Underway
+from ludus.actors.in_flight import ActorState, InFlightHeader, Underway
 from ludus.config.check import check
-from ludus.config.seeds import derive
+from ludus.config.seeds import seed_for
 from ludus.config.settings import RunConfig
 from ludus.errors import CheckpointError
 from ludus.fleet import saved_state
 from ludus.fleet.fleet import HostFleet
-from ludus.fleet.saved_state import FleetStanding
+from ludus.fleet.saved_state import FleetState
 from ludus.games.registry import Game
-from ludus.league.matchmaking import PAST, SCRIPTED, SharedMatchmaker
+from ludus.league.matchmaking import PAST_PREFIX, SCRIPTED, SharedMatchmaker
 from ludus.league.pool import Pool
 from ludus.learner import devices
 from ludus.metrics import accounts, names
@@ -34,7 +34,7 @@ from ludus.policies import nets, placement
 from ludus.policies.bank import LEARNER, PolicyBank
 from ludus.policies.checkpoints.checkpoint import MATCHES, encode_generator, load_net, restore_generator
 from ludus.policies.checkpoints.files import BAD_BYTES, reading, reason
-from ludus.policies.gpu.streams import open_lane
+from ludus.policies.gpu.streams import open_stream
 from ludus.policies.nets.recurrence import state_size
 from ludus.policies.network import NetPolicy
 from ludus.policies.placement import Playing
@@ -63,7 +63,7 @@ class ActorFleet(WaitingFleet, Protocol):
     @property
     def health(self) -> Health: ...
 
-    def standing(self) -> FleetStanding | None: ...
+    def standing(self) -> FleetState | None: ...
 
     def take_times(self) -> Times: ...
 
@@ -91,14 +91,14 @@ class Actor:
         self._pool = pool
         self._scripted = scripted
         self._seeded = version
-        self._generator = torch.Generator().manual_seed(derive(config.seed, "sampling", version))
+        self._generator = torch.Generator().manual_seed(seed_for(config.seed, "sampling", version))
         self._device = playing_device(config, prefers).device
         learner = self._policy(nets.build(fleet.spec, config.policy, prefers), version)
         self._matchmaker = SharedMatchmaker(
             config.opponents,
             teams=fleet.spec.teams,
             scripted=tuple(scripted),
-            seed=derive(config.seed, "matchmaking", version),
+            seed=seed_for(config.seed, "matchmaking", version),
         )
         self._past: dict[str, int] = {}  # past selves that may play, by name
         self._damaged: set[int] = set()  # past selves that cannot be read
@@ -145,7 +145,7 @@ class Actor:
     def set_past(self, versions: Sequence[int]) -> None:
         """Load the past selves that are new, let the matchmaker choose among them, forget the others."""
         self._enter_past(versions)
-        self._bank.retire(name for name in self._bank.names if name.startswith(PAST) and name not in self._past)
+        self._bank.retire(name for name in self._bank.names if name.startswith(PAST_PREFIX) and name not in self._past)
 
     def state(self) -> ActorState:
         return ActorState(encode_generator(self._generator), self._matchmaker.state(), self._rollout.recent_reward)
@@ -172,7 +172,7 @@ class Actor:
             return None
         fleet_note, fleet_arrays = saved_state.pack(fleet)
         policies = {name: self._bank.policy(name) for name in self._bank.names}
-        note = Note(
+        note = InFlightHeader(
             self._seeded,
             self.spec.fingerprint,
             self._config.rollout.segment,
@@ -184,7 +184,7 @@ class Actor:
         left = {
             name.replace(":", "."): policy.weights.numpy()
             for name, policy in policies.items()
-            if name.startswith(PAST) and name not in self._past and isinstance(policy, NetPolicy)
+            if name.startswith(PAST_PREFIX) and name not in self._past and isinstance(policy, NetPolicy)
         }
         arrays = {f"fleet.{name}": array for name, array in fleet_arrays.items()}
         arrays |= {f"rollout.{name}": array for name, array in self._rollout.state(handed).items()}
@@ -229,7 +229,7 @@ class Actor:
         """A past self whose file is damaged is left out."""
         self._past = {}
         for version in versions:
-            name = f"{PAST}{version}"
+            name = f"{PAST_PREFIX}{version}"
             if name not in self._bank.names and not self._load_past(name, version):
                 continue
             self._past[name] = version
@@ -249,7 +249,7 @@ class Actor:
     def _revive(self, name: str, found: Underway) -> Policy:
         if name.startswith(SCRIPTED):
             return self._script(name.removeprefix(SCRIPTED))
-        version = int(name.removeprefix(PAST))
+        version = int(name.removeprefix(PAST_PREFIX))
         weights = found.arrays.get(name.replace(":", "."))
         if weights is None:
             return self._load(version)
@@ -259,7 +259,7 @@ class Actor:
         return policy
 
     def _script(self, name: str) -> Policy:
-        return self._scripted[name](self.spec, derive(self._config.seed, name, self._seeded))
+        return self._scripted[name](self.spec, seed_for(self._config.seed, name, self._seeded))
 
     def _load(self, version: int) -> NetPolicy:
         path = self._pool.path(version)
@@ -275,7 +275,7 @@ class Actor:
             self.spec,
             version=version,
             generator=self._generator,
-            lane=open_lane(self._device),
+            lane=open_stream(self._device),
             bf16=self._config.policy.precision == "bf16",
         )
 
@@ -351,7 +351,7 @@ def layout_of(config: RunConfig, spec: GameSpec) -> SegmentLayout:
 
 
 def open_fleet(
-    config: RunConfig, game: Game, log_dir: Path, version: int, standing: FleetStanding | None = None
+    config: RunConfig, game: Game, log_dir: Path, version: int, standing: FleetState | None = None
 ) -> HostFleet:
     """The hosts of a run. A resumed run goes on from the `standing`; without one, it plays matches that its first part
     did not."""
@@ -360,7 +360,7 @@ def open_fleet(
         game.command(options),
         config.fleet,
         options=msgspec.to_builtins(options),
-        seed=derive(config.seed, "fleet", version),
+        seed=seed_for(config.seed, "fleet", version),
         log_dir=log_dir,
         standing=standing,
     )

@@ -1,6 +1,6 @@
 """The actor's process: `python -m ludus.actors.child CONTROL_FD MEMORY_FD PARENT_PID`, started by actors/process.py.
 
-It ends with its parent: by a Stop, by the end of the control channel, and on Linux by the kernel's hand.
+It ends with its parent: by a StopActor, by the end of the control channel, and on Linux by the kernel's hand.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ import numpy as np
 from ludus.actors import in_flight, log_relay
 from ludus.actors.actor import Actor, open_actor
 from ludus.actors.control import (
+    ActorFailed,
+    ActorReady,
     AnyMessage,
     Attach,
     Begin,
-    Channel,
     ClosedError,
-    Failed,
+    ControlChannel,
     Filled,
-    Hello,
+    MetricsMessage,
     PastSelves,
     Release,
-    Report,
     Save,
     Saved,
-    Stop,
+    StopActor,
 )
 from ludus.actors.shared_memory import SharedMemory
 from ludus.config.settings import RunConfig
@@ -58,8 +58,8 @@ Expected = TypeVar("Expected", Begin, Attach)
 def main() -> int:
     control_fd, memory_fd, parent = (int(argument) for argument in sys.argv[1:4])
     _die_with(parent)
-    scheduling.take_turns_of(scheduling.SHORT_S)  # the hosts wait for it, and the learner will
-    control = Channel(socket.socket(fileno=control_fd))
+    scheduling.set_time_slice(scheduling.SHORT_S)  # the hosts wait for it, and the learner will
+    control = ControlChannel(socket.socket(fileno=control_fd))
     try:
         with log_relay.forwarded(control):
             _serve(control, memory_fd)
@@ -67,16 +67,16 @@ def main() -> int:
         return 0
     except LudusError as error:
         traceback.print_exc()
-        control.send(Failed(type(error).__name__, str(error)))
+        control.send(ActorFailed(type(error).__name__, str(error)))
         return 1
     except Exception as error:  # the learner's process is the one place that can tell the user
         traceback.print_exc()
-        control.send(Failed("", f"{type(error).__name__}: {error}"))
+        control.send(ActorFailed("", f"{type(error).__name__}: {error}"))
         return 1
     return 0
 
 
-def _serve(control: Channel, memory_fd: int) -> None:
+def _serve(control: ControlChannel, memory_fd: int) -> None:
     begin = _expect(control, Begin)
     config = msgspec.json.decode(begin.config, type=RunConfig)
     run_dir = Path(begin.run_dir)
@@ -95,13 +95,13 @@ def _serve(control: Channel, memory_fd: int) -> None:
         tables = {
             name: (list(table.shape), table.astype(np.float32).tobytes()) for name, table in actor.spec.tables.items()
         }
-        control.send(Hello(note_game(actor.spec), tables, actor.floats))
+        control.send(ActorReady(note_game(actor.spec), tables, actor.floats))
         attach = _expect(control, Attach)
         memory = SharedMemory(memory_fd, actor.floats, actor.layout, attach.slabs, create=False)
-        Shift(actor, memory, control, attach.held).work()
+        ActorLoop(actor, memory, control, attach.held).work()
 
 
-def _expect(control: Channel, kind: type[Expected]) -> Expected:
+def _expect(control: ControlChannel, kind: type[Expected]) -> Expected:
     """The next message. Anything else is the end of the run: the parent leaves before it began."""
     message = control.receive(BEGIN_S)
     if message is None:
@@ -111,10 +111,10 @@ def _expect(control: Channel, kind: type[Expected]) -> Expected:
     return message
 
 
-class Shift:
+class ActorLoop:
     """Fills slab after slab, and between any two forwards looks for messages and newer weights."""
 
-    def __init__(self, actor: Actor, memory: SharedMemory, control: Channel, held: Sequence[int] = ()) -> None:
+    def __init__(self, actor: Actor, memory: SharedMemory, control: ControlChannel, held: Sequence[int] = ()) -> None:
         self._actor = actor
         self._memory = memory
         self._control = control
@@ -177,7 +177,7 @@ class Shift:
             self._control.send(self._save(Path(message.path), message.number))
         elif isinstance(message, PastSelves):
             self._actor.set_past(message.versions)
-        elif isinstance(message, Stop):
+        elif isinstance(message, StopActor):
             self._stopped = True
 
     def _save(self, path: Path, number: int) -> Saved:
@@ -197,7 +197,7 @@ class Shift:
             self._send_report()
 
     def _send_report(self) -> None:
-        self._control.send(Report(self._actor.drain(), self._actor.recorded))
+        self._control.send(MetricsMessage(self._actor.drain(), self._actor.recorded))
 
 
 def _die_with(parent: int) -> None:

@@ -34,7 +34,7 @@ class Begin(Message, frozen=True):
     game: str = ""  # the fingerprint that the hosts' game must have; empty: any
 
 
-class Hello(Message, frozen=True):
+class ActorReady(Message, frozen=True):
     """Actor to learner: the hosts are up, this is their game, and the weights have so many floats."""
 
     game: GameNote
@@ -85,14 +85,14 @@ class Saved(Message, frozen=True):
     error: str = ""
 
 
-class Report(Message, frozen=True):
+class MetricsMessage(Message, frozen=True):
     """Actor to learner, about once a second."""
 
     delta: Delta
     recorded: int = 0  # decisions that are recorded and in no batch yet
 
 
-class Note(Message, frozen=True):
+class LogMessage(Message, frozen=True):
     """Actor to learner: a line of its log, which the user is to see as if it were the learner's."""
 
     logger: str
@@ -100,25 +100,38 @@ class Note(Message, frozen=True):
     text: str
 
 
-class Failed(Message, frozen=True):
+class ActorFailed(Message, frozen=True):
     """Actor to learner, last: `kind` names a class of ludus.errors, or is empty for what nobody expected."""
 
     kind: str
     message: str
 
 
-class Stop(Message, frozen=True):
+class StopActor(Message, frozen=True):
     """Learner to actor, last."""
 
 
-AnyMessage = Begin | Hello | Attach | Filled | Release | PastSelves | Save | Saved | Report | Note | Failed | Stop
+AnyMessage = (
+    Begin
+    | ActorReady
+    | Attach
+    | Filled
+    | Release
+    | PastSelves
+    | Save
+    | Saved
+    | MetricsMessage
+    | LogMessage
+    | ActorFailed
+    | StopActor
+)
 
 
 class ClosedError(Exception):
     """The other side is gone."""
 
 
-class Channel:
+class ControlChannel:
     """Both sides are of one build and trust each other; a message that does not decode is a bug."""
 
     def __init__(self, connection: socket.socket) -> None:

@@ -1,7 +1,7 @@
 """What was under way when a run was saved, in one file: running matches, who plays them, and what is recorded of them.
 
-<checkpoint>/matches.safetensors   metadata `note`: JSON of Note; tensors fleet.*, rollout.*, and past.N: the weights of
-                                   past selves that still play but have left the pool
+<checkpoint>/matches.safetensors   metadata `note`: JSON of InFlightHeader; tensors fleet.*, rollout.*, past.N: the
+                                   weights of past selves that still play but have left the pool
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from safetensors.numpy import save
 from ludus.config.settings import RunConfig
 from ludus.errors import CheckpointError
 from ludus.fleet import saved_state
-from ludus.fleet.saved_state import FleetNote, FleetStanding
+from ludus.fleet.saved_state import FleetNote, FleetState
 from ludus.league.matchmaking import MatchmakerState
 from ludus.policies.bank import BankState
 from ludus.policies.checkpoints import checksums
@@ -42,7 +42,7 @@ class ActorState(Struct, frozen=True):
         return msgspec.structs.replace(self, matchmaker=matchmaker, reward=(0, 0.0))
 
 
-class Note(Struct, frozen=True):
+class InFlightHeader(Struct, frozen=True):
     """What is not an array."""
 
     seeded: int  # the version that the seeds of fleet and policies were derived with
@@ -56,13 +56,13 @@ class Note(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Underway:
-    note: Note
+    note: InFlightHeader
     arrays: Mapping[str, NDArray[Any]]  # Any: columns of several types
 
     def part(self, prefix: str) -> dict[str, NDArray[Any]]:
         return {name.removeprefix(prefix): array for name, array in self.arrays.items() if name.startswith(prefix)}
 
-    def standing(self) -> FleetStanding:
+    def standing(self) -> FleetState:
         return saved_state.unpack(self.note.fleet, self.part("fleet."))
 
 
@@ -77,7 +77,7 @@ def read(path: Path, config: RunConfig) -> Underway:
     with reading(path):
         with safe_open(checksums.verified(path), "np") as file:
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  it is no mapping
-            note = msgspec.json.decode((file.metadata() or {})["note"], type=Note)
+            note = msgspec.json.decode((file.metadata() or {})["note"], type=InFlightHeader)
         underway = Underway(note, arrays)
         underway.standing()
     saved = (len(note.fleet.hosts), note.fleet.matches, note.segment)

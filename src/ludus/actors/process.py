@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ludus.actors import log_relay
-from ludus.actors.control import AnyMessage, Channel, ClosedError, Note, Stop
+from ludus.actors.control import AnyMessage, ClosedError, ControlChannel, LogMessage, StopActor
 from ludus.processes.command import ISOLATED
 
 SEND_S = 5.0  # control messages are small: a process that takes none for so long does not read any more
@@ -41,7 +41,7 @@ class ActorProcess:
         log_path.parent.mkdir(parents=True, exist_ok=True)
         ours, theirs = socket.socketpair()
         ours.settimeout(SEND_S)
-        self._control = Channel(ours)
+        self._control = ControlChannel(ours)
         try:
             with theirs, log_path.open("ab") as log:
                 self._process = subprocess.Popen(
@@ -67,7 +67,7 @@ class ActorProcess:
         Raises DiedError when there will be no more."""
         try:
             message = self._control.receive(timeout_s)
-            while isinstance(message, Note):
+            while isinstance(message, LogMessage):
                 log_relay.show(message)
                 message = self._control.receive(0)
         except ClosedError:
@@ -78,7 +78,7 @@ class ActorProcess:
         """Ask the process to stop, kill it after `grace_s`, close the channel. Returns False if it outlived even
         SIGKILL, as a process does that the kernel keeps waiting for a disk."""
         if grace_s:
-            self.send(Stop())
+            self.send(StopActor())
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(grace_s)
         self._control.close()

@@ -99,14 +99,14 @@ class OverlappedSource:
 
     def __enter__(self) -> Self:
         self._actor.open(POLL_S)
-        scheduling.take_turns_of(scheduling.LONG_S)
+        scheduling.set_time_slice(scheduling.LONG_S)
         self.spec: GameSpec = self._actor.spec
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        scheduling.take_turns_of(scheduling.DEFAULT_S)
+        scheduling.set_time_slice(scheduling.DEFAULT_S)
         self._actor.close()
 
     def start(self, weights: NDArray[np.float32], version: int) -> None:

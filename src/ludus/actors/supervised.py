@@ -1,8 +1,8 @@
 """One actor in a process of its own, started again when it dies. `poll` is what makes everything happen:
 
-            Hello                     dies, falls silent, or fails unexpectedly
+            ActorReady                     dies, falls silent, or fails unexpectedly
  STARTING ─────────► PLAYING ──────────────────────────────────────────────► RESTING ── back-off over ──► STARTING
-     └── dies, or says no Hello in time ──────────────────────────────────────►┘
+     └── dies, or says no ActorReady in time ──────────────────────────────────────►┘
                      after `fleet.failures_in_a_row` failures without a batch between them: TrainingError
 
 All processes of one actor use the same shared memory, one after the other. So batches that a dead process handed over
@@ -26,15 +26,15 @@ from numpy.typing import NDArray
 from ludus import errors
 from ludus.actors.actor import layout_of
 from ludus.actors.control import (
+    ActorFailed,
+    ActorReady,
     AnyMessage,
     Attach,
     Begin,
-    Failed,
     Filled,
-    Hello,
+    MetricsMessage,
     PastSelves,
     Release,
-    Report,
     Save,
     Saved,
 )
@@ -95,7 +95,7 @@ class SupervisedActor:
         self._memory_fd = -1
         self._memory: SharedMemory | None = None  # None until `start`
         self._taken: int | None = None  # the slab that the learner works on
-        self._due_s = 0.0  # RESTING: when to start; STARTING: when Hello is overdue
+        self._due_s = 0.0  # RESTING: when to start; STARTING: when ActorReady is overdue
         self._recorded = 0  # decisions that the process has and no batch, when it last said so
         self._saves = 0
         self._saved: Saved | None = None
@@ -261,24 +261,24 @@ class SupervisedActor:
             self._restarts.recovered()
             self._recorded = message.recorded
             self.filled.append(message)
-        elif isinstance(message, Report):
+        elif isinstance(message, MetricsMessage):
             self._recorded = message.recorded
             self._metrics.merge(message.delta)
         elif isinstance(message, Saved):
             self._saved = message
-        elif isinstance(message, Hello):
+        elif isinstance(message, ActorReady):
             self._greet(message)
-        elif isinstance(message, Failed):
+        elif isinstance(message, ActorFailed):
             self._hear_failure(message)
 
-    def _greet(self, hello: Hello) -> None:
+    def _greet(self, hello: ActorReady) -> None:
         self.phase = Phase.PLAYING
         if self._spec is None:
             self._spec, self._floats = rebuild_game(hello.game, _tables(hello)), hello.floats
         elif self._process is not None and self._memory is not None:
             self._process.send(PastSelves(self._past))
 
-    def _hear_failure(self, failed: Failed) -> None:
+    def _hear_failure(self, failed: ActorFailed) -> None:
         kind = getattr(errors, failed.kind, None) if failed.kind else None
         if not (isinstance(kind, type) and issubclass(kind, LudusError)):
             self._fail(f"failed: {failed.message}", hopeless=True)
@@ -328,5 +328,5 @@ class SupervisedActor:
         return (fleet.hello_deadline_s + fleet.backoff_max_s) * fleet.failures_in_a_row
 
 
-def _tables(hello: Hello) -> dict[str, NDArray[np.float32]]:
+def _tables(hello: ActorReady) -> dict[str, NDArray[np.float32]]:
     return {name: np.frombuffer(data, np.float32).reshape(shape).copy() for name, (shape, data) in hello.tables.items()}

@@ -74,7 +74,7 @@ def evaluate(
         return {AGENT: checkpoint.load_agent(chosen, spec, rows=rows), **scripted}
 
     with (
-        log_folder.passing("ludus-eval-") as folder,
+        log_folder.temporary_log_folder("ludus-eval-") as folder,
         game.served(game_options, _servers(chosen, servers), folder) as served,
     ):
         return arena.play(

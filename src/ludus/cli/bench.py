@@ -11,7 +11,7 @@ import typer
 
 from ludus.cli import places, scale_plan, scale_result, scale_trials
 from ludus.cli import scale_options as given
-from ludus.cli.scale_plan import Asked
+from ludus.cli.scale_plan import ScaleArguments
 from ludus.errors import ConfigError, FleetError
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def scale(
     from ludus.games import registry
 
     console = Console()
-    words = Asked(game, hosts, matches, sets or [], policy, repeats, budget, asked, servers)
+    words = ScaleArguments(game, hosts, matches, sets or [], policy, repeats, budget, asked, servers)
     folder, state = _begin(words, out) if not resume else _go_on(words, out)
     if apply is not None:
         scale_result.check_target(apply, state.plan.game)
@@ -82,7 +82,7 @@ def scale(
     _conclude(console, state, page, apply)
 
 
-def _begin(asked: Asked, out: Path | None) -> tuple[Path | None, Study]:
+def _begin(asked: ScaleArguments, out: Path | None) -> tuple[Path | None, Study]:
     """A benchmark with nothing played yet. None: its folder is still to be made."""
     from ludus.diagnostics import study
     from ludus.diagnostics.usage import gpu_names
@@ -95,7 +95,7 @@ def _begin(asked: Asked, out: Path | None) -> tuple[Path | None, Study]:
     return out, study.Study(plan, study.this_machine(gpu_names()), [])
 
 
-def _go_on(asked: Asked, out: Path | None) -> tuple[Path, Study]:
+def _go_on(asked: ScaleArguments, out: Path | None) -> tuple[Path, Study]:
     """The benchmark in a folder, which must be of what is asked for and of this machine."""
     from ludus.diagnostics import study
     from ludus.diagnostics.usage import gpu_names

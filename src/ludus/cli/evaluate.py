@@ -58,11 +58,11 @@ def evaluate(
     """
     if save_replays is not None:
         places.check_folder(save_replays, "--save-replays")
-    _evaluate(Asked(path, opponents, matches, save_replays, hosts, servers, seed, as_json, tuple(sets or ())))
+    _evaluate(EvalArguments(path, opponents, matches, save_replays, hosts, servers, seed, as_json, tuple(sets or ())))
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class EvalArguments:
     """The command line."""
 
     path: Path
@@ -76,7 +76,7 @@ class Asked:
     sets: tuple[str, ...]
 
 
-def _evaluate(asked: Asked) -> None:
+def _evaluate(asked: EvalArguments) -> None:
     from rich.console import Console
 
     from ludus.api import evaluating

@@ -15,7 +15,7 @@ from ludus.cli import local_options, places
 from ludus.config.overrides import given_options
 
 if TYPE_CHECKING:
-    from ludus.evaluation.outsiders import Stop
+    from ludus.evaluation.outsiders import StopRequest
     from ludus.games.showdown.play_game import PlayOptions
 
 FAILED = 2
@@ -121,9 +121,9 @@ def _play(
     console = Console(stderr=as_json)
     _remind(options, read_the_rules, console.print)
     prepare.install(registry.load("showdown"), {"node": options.node}, console)
-    stop = outsiders.Stop()
+    stop = outsiders.StopRequest()
     view = View(console, options, matches)
-    with log_folder.passing("ludus-play-") as folder, _signals(stop, view.interrupt), view:
+    with log_folder.temporary_log_folder("ludus-play-") as folder, _signals(stop, view.interrupt), view:
         result = outsiders.play(
             lambda spec: checkpoint.load_agent(chosen, spec),
             options,
@@ -199,7 +199,7 @@ def _remind(options: PlayOptions, read_the_rules: bool, say: Any) -> None:  # An
 
 
 @contextmanager
-def _signals(stop: Stop, heard: Any) -> Iterator[None]:  # Any: a function of nothing
+def _signals(stop: StopRequest, heard: Any) -> Iterator[None]:  # Any: a function of nothing
     def handle(number: int, frame: object) -> None:
         stop()
         heard(stop.asked)

@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from ludus.evaluation.intervals import wilson
-from ludus.evaluation.outsiders import Event, PlayResult, Record, printable
+from ludus.evaluation.outsiders import Event, OpponentRecord, PlayResult, printable
 from ludus.games.showdown.play_game import PlayOptions
 from ludus.metrics.exporters import text
 
@@ -146,7 +146,7 @@ def sentence(event: Event, options: PlayOptions) -> str:
     return ""
 
 
-def _records(rows: list[tuple[str, Record]]) -> Table:
+def _records(rows: list[tuple[str, OpponentRecord]]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("opponent")
     for name in ("win rate", "95% interval", "won", "lost", "tied"):

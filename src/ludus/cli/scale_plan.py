@@ -14,14 +14,14 @@ from ludus.config.overrides import whole_options
 from ludus.errors import ConfigError
 
 if TYPE_CHECKING:
-    from ludus.diagnostics.scaling import Plan
+    from ludus.diagnostics.scaling import StudyPlan
 
 MATCHES, REPEATS, BUDGET_S, ASKED = (4, 16, 64), 3, 300.0, 1
 USED = ("options", "fleet", "seed")  # what --set may change
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ScaleArguments:
     """The command line; None: not said."""
 
     game: str | None = None
@@ -35,10 +35,10 @@ class Asked:
     servers: str | None = None
 
 
-def make(before: Plan | None, asked: Asked) -> Plan:
+def make(before: StudyPlan | None, asked: ScaleArguments) -> StudyPlan:
     """What is asked for; what is not said is as it was `before`, or the default."""
     from ludus.config import load
-    from ludus.diagnostics.scaling import SHORTEST_S, Plan
+    from ludus.diagnostics.scaling import SHORTEST_S, StudyPlan
     from ludus.games import catalogue, registry
 
     _check_sets(asked.sets)
@@ -46,7 +46,7 @@ def make(before: Plan | None, asked: Asked) -> Plan:
     base = _base(before, asked.game, policy, asked.sets)
     config = load.assembled(base, asked.sets, None, lambda data: load.build(data, options_of=catalogue.options_of))
     fleet = {key: value for key, value in msgspec.to_builtins(config.fleet).items() if key not in ("hosts", "matches")}
-    plan = Plan(
+    plan = StudyPlan(
         game=config.game,
         options=config.options,
         fleet=fleet,
@@ -102,7 +102,7 @@ def _check_sets(sets: Sequence[str]) -> None:
             raise ConfigError(f"--set {text}: nothing is learned here; only options.*, fleet.* and seed can be set")
 
 
-def _base(before: Plan | None, game: str | None, policy: str, sets: Sequence[str]) -> dict[str, object]:
+def _base(before: StudyPlan | None, game: str | None, policy: str, sets: Sequence[str]) -> dict[str, object]:
     """The configuration before --set: that of the benchmark gone on with, of the checkpoint, or the defaults. Raises
     UntrustedError for an option in a file that only this machine may set."""
     if before is not None and game in (None, before.game):

@@ -16,7 +16,7 @@ from ludus.errors import ConfigError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ludus.diagnostics.scaling import Plan, Verdict
+    from ludus.diagnostics.scaling import StudyPlan, Verdict
     from ludus.diagnostics.study import Study
 
 
@@ -49,7 +49,7 @@ def files(folder: Path) -> str:
     return ", ".join(name for name in (CSV, JSON, PICTURE) if (folder / name).exists())
 
 
-def again(plan: Plan) -> str:
+def again(plan: StudyPlan) -> str:
     """The command that plays the same plan."""
     from ludus.config.settings import FleetConfig
     from ludus.games import registry

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import msgspec
     from rich.console import Console
 
-    from ludus.diagnostics.scaling import Cell
+    from ludus.diagnostics.scaling import FleetSize
     from ludus.diagnostics.study import Study
     from ludus.games.registry import Game
     from ludus.spec import GameSpec
@@ -61,7 +61,7 @@ def play(state: Study, folder: Path, game: Game, options: msgspec.Struct, consol
     return True
 
 
-def _name(cell: Cell, repeat: int) -> str:
+def _name(cell: FleetSize, repeat: int) -> str:
     """Of a turn's folder."""
     servers = f"{cell.servers}s" if cell.servers else ""
     return f"{servers}{cell.hosts}x{cell.matches}-{repeat + 1}"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from ludus.games.showdown.servers.fleet import ServerView
-    from ludus.games.showdown.servers.keeper import Plan
+    from ludus.games.showdown.servers.keeper import KeeperConfig
 
 NONE_UP = 1  # exit code of status
 POLL_S = 0.1
@@ -66,7 +66,7 @@ def up(
         raise keeper.already(state.read())
     ports.choose(count, base_port)  # what is wrong with these is said before anything is installed
     prepare.install(chosen, chosen.options(), console)
-    plan = keeper.Plan(count, base_port, memory, stock_engine)
+    plan = keeper.KeeperConfig(count, base_port, memory, stock_engine)
     if foreground:
         _keep_here(plan, console)
     else:
@@ -176,7 +176,7 @@ def _why_none() -> str:
     return "No servers are up. Start some with: ludus servers up showdown --count 2"
 
 
-def _keep_here(plan: Plan, console: Console) -> None:
+def _keep_here(plan: KeeperConfig, console: Console) -> None:
     from ludus.games.showdown.servers import keeper
 
     shown = False
@@ -192,7 +192,7 @@ def _keep_here(plan: Plan, console: Console) -> None:
     console.print("\nstopped.", highlight=False)
 
 
-def _keep_in_background(plan: Plan, console: Console) -> Sequence[ServerView]:
+def _keep_in_background(plan: KeeperConfig, console: Console) -> Sequence[ServerView]:
     """Start a keeper in a session of its own and wait until all its servers are ready."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 

@@ -102,14 +102,14 @@ def train(
     size = () if environments is None else (f"n_envs={environments}",)
     resume = resume or resume_from is not None
     try:
-        _train(Asked(config, game, (*(sets or ()), *size), run_dir, preset, resume, resume_from))
+        _train(TrainArguments(config, game, (*(sets or ()), *size), run_dir, preset, resume, resume_from))
     except KeyboardInterrupt:
         typer.echo("ludus: interrupted outside of training; every checkpoint that was written is still there", err=True)
         raise typer.Exit(INTERRUPTED) from None
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class TrainArguments:
     """The command line."""
 
     config: str | None
@@ -121,7 +121,7 @@ class Asked:
     resume_from: str | None = None
 
 
-def _train(asked: Asked) -> None:
+def _train(asked: TrainArguments) -> None:
     from rich.console import Console
 
     from ludus import run
@@ -158,7 +158,7 @@ def _train(asked: Asked) -> None:
         raise EvaluationError(f"the run is trained and saved, but not evaluated: {result.unevaluated}; try: {again}")
 
 
-def _source(asked: Asked, folder: Path | None) -> Source:
+def _source(asked: TrainArguments, folder: Path | None) -> Source:
     from ludus.api import settings
 
     if asked.game is not None:
@@ -167,7 +167,9 @@ def _source(asked: Asked, folder: Path | None) -> Source:
     return settings.of_file(folder / CONFIG) if asked.resume and folder else settings.of(asked.config)
 
 
-def _run(chosen: RunConfig, folder: Path, asked: Asked, learning: Sequence[str], console: Console) -> RunResult:
+def _run(
+    chosen: RunConfig, folder: Path, asked: TrainArguments, learning: Sequence[str], console: Console
+) -> RunResult:
     """Train, with the live table on a terminal and plain lines elsewhere."""
     from ludus.api import training
     from ludus.metrics.exporters.console import LiveTable
@@ -215,7 +217,7 @@ def _run_of(checkpoint: str | None) -> Path | None:
     return path.parent.parent if len(path.parts) > 2 else None
 
 
-def _again(asked: Asked, folder: Path) -> str:
+def _again(asked: TrainArguments, folder: Path) -> str:
     """How to make the run again."""
     if asked.resume:
         return shlex.join(["ludus", "train", str(folder / CONFIG)])

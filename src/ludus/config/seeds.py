@@ -8,12 +8,12 @@ import numpy as np
 
 
 def restarted(version: int, restarts: int) -> int:
-    """The `version` for `derive` after so many restarts of an actor. It differs from every version and from the number
-    of every other restart, so the new matches repeat no earlier ones."""
+    """Return the `version` to pass to `seed_for` after an actor was restarted. It differs from every policy version and
+    from those of other restarts, so the new matches repeat no earlier ones."""
     return version + (restarts << 32)
 
 
-def derive(seed: int, purpose: str, version: int = 0) -> int:
+def seed_for(seed: int, purpose: str, version: int = 0) -> int:
     """A seed below 2^53 for this purpose. `version` gives a run resumed without its matches seeds it did not use."""
     sequence = np.random.SeedSequence([seed, zlib.crc32(purpose.encode()), version])
     return int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(11))

@@ -12,7 +12,7 @@ import psutil
 from ludus.actors.actor import open_fleet
 from ludus.actors.shared_memory import free_bytes
 from ludus.config.settings import RunConfig
-from ludus.diagnostics.sizing import Machine, Needs
+from ludus.diagnostics.sizing import MachineSize, Needs
 from ludus.errors import ConfigError, FleetError
 from ludus.games.registry import Game
 from ludus.learner import devices
@@ -23,10 +23,10 @@ FEW, MANY = 1, 16  # matches of the hosts that are measured
 GROWTH = 1.5  # a host that has just begun has not taken all that it will
 
 
-def look(device: str) -> Machine:
+def look(device: str) -> MachineSize:
     """Cores that may be used, memory that is free now, the device on which `device` would learn."""
     chosen = devices.choose(device).device.type
-    return Machine(cores(), free_bytes() / 2**20, cast(Literal["cpu", "mps", "cuda"], chosen))
+    return MachineSize(cores(), free_bytes() / 2**20, cast(Literal["cpu", "mps", "cuda"], chosen))
 
 
 def needs(game: Game, config: RunConfig) -> Needs:

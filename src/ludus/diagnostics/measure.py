@@ -11,9 +11,9 @@ from pathlib import Path
 
 import msgspec
 
-from ludus.config.seeds import derive
+from ludus.config.seeds import seed_for
 from ludus.config.settings import FleetConfig, ServersConfig
-from ludus.diagnostics.scaling import Cell, GpuUse, Plan, Turn
+from ludus.diagnostics.scaling import FleetSize, GpuUse, StudyPlan, Trial
 from ludus.diagnostics.usage import SAMPLE_S, TreeUse, watching_gpus
 from ludus.errors import FleetError, HostRefused, ProtocolError
 from ludus.fleet.fleet import HostFleet
@@ -50,8 +50,8 @@ class Seen:
 
 
 def measure(
-    plan: Plan,
-    cell: Cell,
+    plan: StudyPlan,
+    cell: FleetSize,
     repeat: int,
     *,
     game: Game,
@@ -60,13 +60,13 @@ def measure(
     log_dir: Path,
     gpus: str = "",
     tick: Tick = lambda seconds: None,
-) -> Turn:
+) -> Trial:
     """One turn on a fleet of its own, and on servers of its own where the cell has some. What cannot start or breaks
     down is a turn that failed, with the reason; its logs stay in `log_dir`. Raises HostRefused: what one host refuses,
     all would.
     """
     asked = plan.asked * cell.at_once
-    seed = derive(plan.seed, "bench", repeat)
+    seed = seed_for(plan.seed, "bench", repeat)
     before_mib = _resident_mib()
     began_s = time.perf_counter()
     try:
@@ -87,14 +87,14 @@ def measure(
     except HostRefused:
         raise
     except (FleetError, ProtocolError, OSError, MemoryError) as error:
-        return Turn(cell=cell, repeat=repeat, asked=asked, failure=_one_line(error))
+        return Trial(cell=cell, repeat=repeat, asked=asked, failure=_one_line(error))
     if not seen.restarts and not seen.played.voided:
         _remove(log_dir)
     return _turn(cell, repeat, asked, start_s, before_mib, seen)
 
 
 def _watch(
-    plan: Plan,
+    plan: StudyPlan,
     fleet: HostFleet,
     policy: Policy,
     servers: Callable[[], Collection[int]],
@@ -120,9 +120,9 @@ def _watch(
         return Seen(played, fleet.health.restarts - restarts, use, gpu.use(), metrics.times())
 
 
-def _turn(cell: Cell, repeat: int, asked: int, start_s: float, before_mib: float, seen: Seen) -> Turn:
+def _turn(cell: FleetSize, repeat: int, asked: int, start_s: float, before_mib: float, seen: Seen) -> Trial:
     played, use = seen.played, seen.use
-    return Turn(
+    return Trial(
         cell=cell,
         repeat=repeat,
         asked=asked,

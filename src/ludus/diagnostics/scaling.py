@@ -1,7 +1,7 @@
 """How speed grows with hosts, matches and servers: order of play, spread, efficiency, the best. Pure.
 
-A cell is one setting of a fleet, a turn is one cell played once. A further axis is one more field of `Cell` with a
-default, one more of `Plan`, and its name in `AXES`.
+A cell is one setting of a fleet, a turn is one cell played once. A further axis is one more field of `FleetSize` with a
+default, one more of `StudyPlan`, and its name in `AXES`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NEAR = 0.05  # of the best rate: what a smaller cell may give away
 State = Literal["completed", "timed out", "failed"]
 
 
-class Cell(Struct, frozen=True, order=True, omit_defaults=True):
+class FleetSize(Struct, frozen=True, order=True, omit_defaults=True):
     hosts: int
     matches: int  # at once on each host
     servers: int = 0  # started for it; 0: none
@@ -41,7 +41,7 @@ class Cell(Struct, frozen=True, order=True, omit_defaults=True):
         return f"{servers}{counted(self.hosts, 'hosts')} x {self.matches}"
 
 
-class Plan(Struct, frozen=True, kw_only=True):
+class StudyPlan(Struct, frozen=True, kw_only=True):
     """Everything that decides what is measured; results of two plans do not belong into one table."""
 
     game: str
@@ -66,11 +66,11 @@ class Plan(Struct, frozen=True, kw_only=True):
         return " ".join(filter(None, (self.game, str(self.options.get("format") or self.options.get("game") or ""))))
 
     @property
-    def cells(self) -> list[Cell]:
-        return [Cell(*setting) for setting in product(self.hosts, self.matches, self.servers or (0,))]
+    def cells(self) -> list[FleetSize]:
+        return [FleetSize(*setting) for setting in product(self.hosts, self.matches, self.servers or (0,))]
 
     @property
-    def order(self) -> list[tuple[int, Cell]]:
+    def order(self) -> list[tuple[int, FleetSize]]:
         """[repeat, cell]: all cells once, then all again, so that drift of the machine hits all alike."""
         return list(product(range(self.repeats), self.cells))
 
@@ -92,10 +92,10 @@ class GpuUse(Struct, frozen=True):
     memory_peak_mib: float
 
 
-class Turn(Struct, frozen=True, kw_only=True):
+class Trial(Struct, frozen=True, kw_only=True):
     """What one cell did in one repeat, start and warm-up left out. CPU and memory: this process and all below it."""
 
-    cell: Cell
+    cell: FleetSize
     repeat: int
     asked: int  # matches
     done: int = 0  # matches that ended, truncated ones included
@@ -142,7 +142,7 @@ class Spread(Struct, frozen=True):
 class Summary(Struct, frozen=True, kw_only=True):
     """One cell over its repeats: sums of what is counted, spread of what is measured (None: no turn succeeded)."""
 
-    cell: Cell
+    cell: FleetSize
     turns: int
     state: State  # the worst of the turns that did not fail; failed where all did
     timed_out: int  # turns
@@ -177,17 +177,17 @@ class Growth:
     """What more of one axis brings, all else equal. Rates are decisions/s."""
 
     axis: str
-    cell: Cell
-    base: Cell  # the smallest on the axis; linear growth begins there
+    cell: FleetSize
+    base: FleetSize  # the smallest on the axis; linear growth begins there
     efficiency: float  # the rate over that of linear growth
-    previous: Cell | None  # the next smaller one; None for the base
+    previous: FleetSize | None  # the next smaller one; None for the base
     gain: float | None  # for each host or server added since then, or for each match added anywhere in the fleet
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    best: Cell
-    smallest: Cell  # the fewest rows within `NEAR` of the best rate
+    best: FleetSize
+    smallest: FleetSize  # the fewest rows within `NEAR` of the best rate
 
 
 def counted(number: int, axis: str) -> str:
@@ -195,13 +195,13 @@ def counted(number: int, axis: str) -> str:
     return f"{number} {axis if number != 1 else ONE[axis]}"
 
 
-def missing(plan: Plan, turns: Iterable[Turn]) -> list[tuple[int, Cell]]:
+def missing(plan: StudyPlan, turns: Iterable[Trial]) -> list[tuple[int, FleetSize]]:
     """What is left to play, in order. A turn that failed is not played again."""
     done = {(turn.repeat, turn.cell) for turn in turns}
     return [each for each in plan.order if each not in done]
 
 
-def left_s(plan: Plan, turns: Sequence[Turn], playing_s: float) -> float:
+def left_s(plan: StudyPlan, turns: Sequence[Trial], playing_s: float) -> float:
     """Time until all is done, `playing_s` into the turn under way (0: it starts its hosts): the starts seen so far
     tell those to come."""
     starts = [turn.start_s for turn in turns if not turn.failure]
@@ -210,7 +210,7 @@ def left_s(plan: Plan, turns: Sequence[Turn], playing_s: float) -> float:
     return max(0.0, left * plan.turn_s - playing_s + to_start * (statistics.fmean(starts) if starts else 0.0))
 
 
-def times(turns: Iterable[Turn], cell: Cell) -> Times:
+def times(turns: Iterable[Trial], cell: FleetSize) -> Times:
     """Where the time of a cell went, all its turns together."""
     found = Times()
     for turn in turns:
@@ -219,7 +219,7 @@ def times(turns: Iterable[Turn], cell: Cell) -> Times:
     return found
 
 
-def summarise(plan: Plan, turns: Sequence[Turn]) -> list[Summary]:
+def summarise(plan: StudyPlan, turns: Sequence[Trial]) -> list[Summary]:
     """One summary for each cell that was played, in the order of the plan."""
     played = {cell: [turn for turn in turns if turn.cell == cell] for cell in plan.cells}
     return [_summary(cell, own) for cell, own in played.items() if own]
@@ -229,12 +229,12 @@ def spread(values: Sequence[float]) -> Spread | None:
     return Spread(statistics.median(values), min(values), max(values)) if values else None
 
 
-def rates(summaries: Iterable[Summary]) -> dict[Cell, float]:
+def rates(summaries: Iterable[Summary]) -> dict[FleetSize, float]:
     """The median of decisions/s of every cell that has one."""
     return {each.cell: each.decisions_per_s.median for each in summaries if each.decisions_per_s is not None}
 
 
-def growth(rates: Mapping[Cell, float], axis: str) -> list[Growth]:
+def growth(rates: Mapping[FleetSize, float], axis: str) -> list[Growth]:
     """Every cell against the smallest that differs from it on this axis alone; cells without a peer are left out."""
     found = []
     for line in _lines(rates, axis):
@@ -266,7 +266,7 @@ def judge(summaries: Sequence[Summary]) -> Verdict | None:
     return Verdict(best, min(near, key=lambda cell: (cell.at_once, cell.hosts, cell.servers, -found[cell])))
 
 
-def differences(there: Plan, here: Plan) -> list[str]:
+def differences(there: StudyPlan, here: StudyPlan) -> list[str]:
     """Where two plans differ, in words."""
     old, new = _flat(msgspec.to_builtins(there)), _flat(msgspec.to_builtins(here))
     return [
@@ -291,13 +291,13 @@ def _plain(value: object) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def _summary(cell: Cell, turns: Sequence[Turn]) -> Summary:
+def _summary(cell: FleetSize, turns: Sequence[Trial]) -> Summary:
     good = [turn for turn in turns if not turn.failure]
     failures = [turn.failure for turn in turns if turn.failure]
     gpus = [turn.gpu for turn in good if turn.gpu is not None]
     late = sum(turn.state == "timed out" for turn in good)
 
-    def of(value: Callable[[Turn], float]) -> Spread | None:
+    def of(value: Callable[[Trial], float]) -> Spread | None:
         return spread([value(turn) for turn in good])
 
     return Summary(
@@ -327,18 +327,18 @@ def _summary(cell: Cell, turns: Sequence[Turn]) -> Summary:
     )
 
 
-def _lines(cells: Iterable[Cell], axis: str) -> list[list[Cell]]:
+def _lines(cells: Iterable[FleetSize], axis: str) -> list[list[FleetSize]]:
     """Cells that differ on this axis alone, together, smallest first."""
-    lines: dict[tuple[int, ...], list[Cell]] = {}
+    lines: dict[tuple[int, ...], list[FleetSize]] = {}
     for cell in sorted(cells):
         lines.setdefault(tuple(_size(cell, other) for other in AXES if other != axis), []).append(cell)
     return [sorted(line, key=lambda cell: _size(cell, axis)) for line in lines.values() if len(line) > 1]
 
 
-def _added(previous: Cell, cell: Cell, axis: str) -> int:
+def _added(previous: FleetSize, cell: FleetSize, axis: str) -> int:
     return cell.at_once - previous.at_once if axis == "matches" else _size(cell, axis) - _size(previous, axis)
 
 
-def _size(cell: Cell, axis: str) -> int:
+def _size(cell: FleetSize, axis: str) -> int:
     size: int = getattr(cell, axis)
     return size

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ludus.diagnostics import scaling
-from ludus.diagnostics.scaling import NEAR, Cell, Growth, Plan, Summary, Verdict, counted
+from ludus.diagnostics.scaling import NEAR, FleetSize, Growth, StudyPlan, Summary, Verdict, counted
 from ludus.evaluation.curve import COLOURS
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def draw(study: Study, path: Path) -> bool:
     return True
 
 
-def _panels(figure: Figure, plan: Plan, lines: int) -> tuple[Sequence[Axes], Sequence[Axes]]:
+def _panels(figure: Figure, plan: StudyPlan, lines: int) -> tuple[Sequence[Axes], Sequence[Axes]]:
     """Heat maps and lines: in one row, or lines below the maps where there are several of these."""
     maps = len(plan.servers) or 1
     across, high = (
@@ -66,7 +66,9 @@ def _panels(figure: Figure, plan: Plan, lines: int) -> tuple[Sequence[Axes], Seq
     return above.subplots(1, maps, squeeze=False)[0], below.subplots(1, lines, squeeze=False)[0]
 
 
-def _heat_map(axes: Axes, plan: Plan, servers: int, summaries: Mapping[Cell, Summary], verdict: Verdict | None) -> None:
+def _heat_map(
+    axes: Axes, plan: StudyPlan, servers: int, summaries: Mapping[FleetSize, Summary], verdict: Verdict | None
+) -> None:
     """Of all cells with so many servers; colours mean the same in all maps."""
     import numpy as np
 
@@ -74,7 +76,7 @@ def _heat_map(axes: Axes, plan: Plan, servers: int, summaries: Mapping[Cell, Sum
     rates = np.full((len(hosts), len(matches)), np.nan)
     for i, host in enumerate(hosts):
         for j, match in enumerate(matches):
-            summary = summaries.get(Cell(host, match, servers))
+            summary = summaries.get(FleetSize(host, match, servers))
             if summary is not None and summary.decisions_per_s is not None:
                 rates[i, j] = summary.decisions_per_s.median
     high = max(scaling.rates(summaries.values()).values()) or 1.0
@@ -82,7 +84,7 @@ def _heat_map(axes: Axes, plan: Plan, servers: int, summaries: Mapping[Cell, Sum
     axes.imshow(rates, cmap="Blues", vmin=0.0, vmax=1.25 * high, aspect="auto", origin="lower")
     for i, host in enumerate(hosts):
         for j, match in enumerate(matches):
-            cell = Cell(host, match, servers)
+            cell = FleetSize(host, match, servers)
             _write(axes, j, i, summaries.get(cell), "white" if rates[i, j] > 0.75 * high else "#222222")
             if verdict is not None and cell in (verdict.best, verdict.smallest):
                 _frame(axes, j, i, solid=cell == verdict.best)
@@ -142,7 +144,7 @@ def _short(rate: float) -> str:
 def _efficiency(axes: Axes, axis: str, grown: Sequence[Growth]) -> None:
     """One line for every setting of the other axes."""
     sizes = sorted({getattr(each.cell, axis) for each in grown})
-    lines: dict[Cell, list[Growth]] = {}
+    lines: dict[FleetSize, list[Growth]] = {}
     for each in grown:
         lines.setdefault(each.base, []).append(each)
     varying = [other for other in scaling.AXES if other != axis and len({getattr(base, other) for base in lines}) > 1]

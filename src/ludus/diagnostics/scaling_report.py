@@ -24,7 +24,7 @@ NONE = "-"
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TextTable:
     title: str
     columns: tuple[str, ...]
     rows: Sequence[tuple[str, ...]]
@@ -39,7 +39,7 @@ def write(folder: Path, study: Study, command: str) -> Path:
     return path
 
 
-def tables(study: Study) -> list[Table]:
+def tables(study: Study) -> list[TextTable]:
     summaries = scaling.summarise(study.plan, study.turns)
     if not summaries:
         return []
@@ -85,7 +85,7 @@ def markdown(study: Study, command: str, *, picture: bool) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def turn_line(turn: scaling.Turn) -> str:
+def turn_line(turn: scaling.Trial) -> str:
     """One turn as one line."""
     if turn.failure:
         return f"{turn.cell}, repeat {turn.repeat + 1}: failed: {turn.failure}"
@@ -96,7 +96,7 @@ def turn_line(turn: scaling.Turn) -> str:
     )
 
 
-def _speed(summaries: Sequence[Summary], axes: Sequence[str]) -> Table:
+def _speed(summaries: Sequence[Summary], axes: Sequence[str]) -> TextTable:
     columns = (*axes, "decisions/s", "low to high", "matches/h", "done of asked", "ended")
     rows = [
         (
@@ -113,10 +113,10 @@ def _speed(summaries: Sequence[Summary], axes: Sequence[str]) -> Table:
         "Median over repeats, and the lowest and highest. Matches: at once on each host. Asked is the least that must "
         "end for the rates to mean something; a cell in which fewer did has timed out."
     )
-    return Table("Speed", columns, rows, note)
+    return TextTable("Speed", columns, rows, note)
 
 
-def _cost(summaries: Sequence[Summary], axes: Sequence[str], *, gpu: bool) -> Table:
+def _cost(summaries: Sequence[Summary], axes: Sequence[str], *, gpu: bool) -> TextTable:
     served = "servers" in axes
     measured = ("CPU mean", "peak", "RAM MiB", "delta MiB")
     more = (*(("of servers: CPU", "RAM MiB") if served else ()), *(("GPU",) if gpu else ()))
@@ -143,10 +143,10 @@ def _cost(summaries: Sequence[Summary], axes: Sequence[str], *, gpu: bool) -> Ta
         "several counted for each. Truncated and voided are matches, refused are choices the game asked for again."
         f"{' Servers: their own share of CPU, and all their memory.' if served else ''}"
     )
-    return Table("Cost", columns, rows, note)
+    return TextTable("Cost", columns, rows, note)
 
 
-def _growth(summaries: Sequence[Summary], grown: Mapping[str, Mapping[scaling.Cell, Growth]]) -> Table:
+def _growth(summaries: Sequence[Summary], grown: Mapping[str, Mapping[scaling.FleetSize, Growth]]) -> TextTable:
     columns = (*grown, *(word for axis in grown for word in (f"by {axis}", f"gain per {ONE[axis]}")))
     rows = [
         (*_names(each, tuple(grown)), *(word for own in grown.values() for word in _grown(own.get(each.cell))))
@@ -156,14 +156,14 @@ def _growth(summaries: Sequence[Summary], grown: Mapping[str, Mapping[scaling.Ce
         "By hosts (matches, servers): decisions/s over what linear growth from the fewest would give, all else equal. "
         "Gain: decisions/s for each host, server, or match anywhere, more than in the next smaller cell."
     )
-    return Table("Efficiency against linear growth, and marginal gain in decisions/s", columns, rows, note)
+    return TextTable("Efficiency against linear growth, and marginal gain in decisions/s", columns, rows, note)
 
 
-def _times(study: Study, summaries: Sequence[Summary]) -> list[Table]:
+def _times(study: Study, summaries: Sequence[Summary]) -> list[TextTable]:
     """The share of every stage in every cell, and how long a pass takes in the best."""
     axes = study.plan.axes
     lines = {each.cell: scaling.times(study.turns, each.cell).lines() for each in summaries}
-    found: list[Table] = []
+    found: list[TextTable] = []
     for process in (HOSTS, ACTOR):
         shares = {
             cell: {line.part: line.share for line in own if line.process == process} for cell, own in lines.items()
@@ -176,7 +176,7 @@ def _times(study: Study, summaries: Sequence[Summary]) -> list[Table]:
             for each in summaries
         ]
         columns = (*axes, *(part.replace("_", " ") for part in parts))
-        found.append(Table(f"Where the time of the {process} goes", columns, rows, TIMES_NOTES[process]))
+        found.append(TextTable(f"Where the time of the {process} goes", columns, rows, TIMES_NOTES[process]))
     verdict = scaling.judge(summaries)
     if verdict is not None and lines[verdict.best]:
         rows = [
@@ -184,7 +184,7 @@ def _times(study: Study, summaries: Sequence[Summary]) -> list[Table]:
             for line in lines[verdict.best]
         ]
         note = "Mean, p50 and p95 of one pass. The shares of each process sum to 100% of its wall-clock."
-        found.append(Table(f"Stages with {verdict.best} matches", STAGE_COLUMNS, rows, note))
+        found.append(TextTable(f"Stages with {verdict.best} matches", STAGE_COLUMNS, rows, note))
     return found
 
 
@@ -192,12 +192,12 @@ def _spans(line: StageTime) -> tuple[float, float, float]:
     return line.mean_ms, line.p50_ms, line.p95_ms
 
 
-def _bottleneck(study: Study, cell: scaling.Cell) -> str:
+def _bottleneck(study: Study, cell: scaling.FleetSize) -> str:
     spent = scaling.times(study.turns, cell)
     return bottleneck.of_times(spent, hosts=cell.hosts, cores=study.machine.cores)
 
 
-def _verdict(verdict: Verdict | None, rates: dict[scaling.Cell, float]) -> list[str]:
+def _verdict(verdict: Verdict | None, rates: dict[scaling.FleetSize, float]) -> list[str]:
     if verdict is None:
         return ["No cell has a rate."]
     best, small = verdict.best, verdict.smallest
@@ -256,6 +256,6 @@ def _gpu(summary: Summary) -> str:
     return f"{percent(use)}, peak {percent(peak)}, {count(memory)} MiB"
 
 
-def _markdown(table: Table) -> str:
+def _markdown(table: TextTable) -> str:
     lines = [table.columns, ("---:",) * len(table.columns), *table.rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -32,7 +32,7 @@ MINIBATCHES = {"cpu": 8, "mps": 8, "cuda": 4}  # of a batch: an accelerator want
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class MachineSize:
     cores: int
     free_mib: float
     device: Literal["cpu", "mps", "cuda"]
@@ -51,7 +51,7 @@ class Needs:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SizePlan:
     share: float  # of the cores
     matches: int
     batch: int  # at least
@@ -59,11 +59,11 @@ class Plan:
     evaluation: tuple[int, int] | None  # matches at the end and between
 
 
-PLANS: Mapping[Purpose, Plan] = {
-    "quick": Plan(0.25, 16, 1024, 1.0, (40, 20)),
-    "dev": Plan(0.5, 32, 4096, 10.0, None),
-    "full": Plan(0.75, 64, 4096, 30.0, None),
-    "overnight": Plan(1.0, 64, 4096, 480.0, None),
+PLANS: Mapping[Purpose, SizePlan] = {
+    "quick": SizePlan(0.25, 16, 1024, 1.0, (40, 20)),
+    "dev": SizePlan(0.5, 32, 4096, 10.0, None),
+    "full": SizePlan(0.75, 64, 4096, 30.0, None),
+    "overnight": SizePlan(1.0, 64, 4096, 480.0, None),
 }
 
 
@@ -87,7 +87,9 @@ class Sizes:
         return {choice.setting: choice.value for choice in self.choices if not choice.given}
 
 
-def choose(purpose: Purpose, machine: Machine, needs: Needs, given: Mapping[str, float], segment: int = 32) -> Sizes:
+def choose(
+    purpose: Purpose, machine: MachineSize, needs: Needs, given: Mapping[str, float], segment: int = 32
+) -> Sizes:
     """Sizes for a purpose; those that are `given` stay. Raises ConfigError when the smallest do not fit."""
     plan, usable_mib = PLANS[purpose], USABLE * machine.free_mib
     wanted = max(1, math.ceil(plan.share * machine.cores))
@@ -128,8 +130,8 @@ def choose(purpose: Purpose, machine: Machine, needs: Needs, given: Mapping[str,
 
 def _told(
     purpose: Purpose,
-    plan: Plan,
-    machine: Machine,
+    plan: SizePlan,
+    machine: MachineSize,
     given: Mapping[str, float],
     hosts: int,
     matches: int,

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 import ludus
 from ludus.diagnostics import scaling
-from ludus.diagnostics.scaling import AXES, Plan, Turn
+from ludus.diagnostics.scaling import AXES, StudyPlan, Trial
 from ludus.errors import ConfigError
 from ludus.metrics import names
 from ludus.metrics.times import LEARNER
@@ -27,7 +27,7 @@ from ludus.processes.cores import cores
 JSON, CSV = "scaling.json", "scaling.csv"
 
 
-class Machine(Struct, frozen=True):
+class MachineInfo(Struct, frozen=True):
     cpu: str
     cores: int  # that this process may use
     system: str
@@ -35,9 +35,9 @@ class Machine(Struct, frozen=True):
 
 
 class Study(Struct, frozen=True):
-    plan: Plan
-    machine: Machine
-    turns: list[Turn]
+    plan: StudyPlan
+    machine: MachineInfo
+    turns: list[Trial]
     ludus: str = ludus.__version__
 
     @property
@@ -45,8 +45,8 @@ class Study(Struct, frozen=True):
         return not scaling.missing(self.plan, self.turns)
 
 
-def this_machine(gpus: str) -> Machine:
-    return Machine(_processor(), cores(), f"{platform.system()} {platform.machine()}", gpus)
+def this_machine(gpus: str) -> MachineInfo:
+    return MachineInfo(_processor(), cores(), f"{platform.system()} {platform.machine()}", gpus)
 
 
 def read(folder: Path) -> Study:
@@ -60,7 +60,7 @@ def read(folder: Path) -> Study:
         raise ConfigError(f"{path}: cannot be read: {error}") from error
 
 
-def check_same(there: Study, plan: Plan, machine: Machine, folder: Path) -> None:
+def check_same(there: Study, plan: StudyPlan, machine: MachineInfo, folder: Path) -> None:
     """Refuse to go on with turns of another plan or machine. Raises ConfigError."""
     found = scaling.differences(there.plan, plan)
     if there.machine != machine:
@@ -77,7 +77,7 @@ def write(folder: Path, study: Study) -> None:
     partial = folder / f"{CSV}.partial"
     with partial.open("w", newline="", encoding="utf-8") as file:
         rows = [_row(turn) for turn in study.turns]
-        writer = csv.DictWriter(file, list(rows[0]) if rows else list(Turn.__struct_fields__))
+        writer = csv.DictWriter(file, list(rows[0]) if rows else list(Trial.__struct_fields__))
         writer.writeheader()
         writer.writerows(rows)
     os.replace(partial, folder / CSV)
@@ -95,10 +95,10 @@ def _follows(study: Study) -> dict[str, Any]:  # Any: as JSON has it
     }
 
 
-def _row(turn: Turn) -> dict[str, object]:
+def _row(turn: Trial) -> dict[str, object]:
     numbers = {
         name: getattr(turn, name)
-        for name in Turn.__struct_fields__
+        for name in Trial.__struct_fields__
         if name not in ("cell", "repeat", "gpu", "times", "failure")
     }
     gpu = turn.gpu
@@ -121,7 +121,7 @@ def _row(turn: Turn) -> dict[str, object]:
     }
 
 
-def _stages(turn: Turn) -> dict[str, object]:
+def _stages(turn: Trial) -> dict[str, object]:
     """Every stage a row may have, so that all rows have the same columns."""
     shares = {line.stage: round(line.share, 4) for line in turn.times.lines()}
     known = (stage.name for stage in names.STAGES if names.process(stage.name) != LEARNER)
@@ -134,7 +134,7 @@ def _replace(path: Path, data: bytes) -> None:
     os.replace(partial, path)
 
 
-def _words(machine: Machine) -> str:
+def _words(machine: MachineInfo) -> str:
     return f"{machine.cpu} with {machine.cores} cores{f' and {machine.gpus}' if machine.gpus else ''}"
 
 

@@ -181,7 +181,7 @@ def contest(
     if missing:
         raise ConfigError(f"no policy named {', '.join(sorted(missing))}; there are {', '.join(sorted(policies))}")
     until = time.monotonic() + deadline_s
-    tally = Tally(schedule)
+    tally = ScheduleTally(schedule)
     while tally.ended < len(schedule):
         left_s = until - time.monotonic()
         if left_s <= 0:
@@ -264,7 +264,7 @@ class _Timed:
         return waited
 
 
-class Tally:
+class ScheduleTally:
     """What has been played of a schedule, one entry an opponent."""
 
     def __init__(self, schedule: Schedule) -> None:

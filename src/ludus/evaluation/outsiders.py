@@ -39,7 +39,7 @@ OTHER_REASONS = "other reasons"
 
 
 @dataclass(slots=True)
-class Record:
+class OpponentRecord:
     """Battles against one opponent."""
 
     wins: int = 0
@@ -55,8 +55,8 @@ class Record:
 class PlayResult:
     """How it stands, and in the end what came of it. A tie is not a win."""
 
-    total: Record = field(default_factory=Record)
-    opponents: dict[str, Record] = field(default_factory=dict)
+    total: OpponentRecord = field(default_factory=OpponentRecord)
+    opponents: dict[str, OpponentRecord] = field(default_factory=dict)
     running: int = 0
     decisions: int = 0
     turns: int = 0
@@ -81,7 +81,7 @@ class PlayResult:
         return wilson(self.total.wins, self.total.battles)
 
 
-class Stop:
+class StopRequest:
     """Asked once: begin no more and finish what runs. Asked again: forfeit that, too. Safe in a signal handler."""
 
     def __init__(self) -> None:
@@ -100,7 +100,7 @@ def play(
     concurrency: int = 1,
     seed: int = 0,
     deadline_s: float | None = None,
-    stop: Stop | None = None,
+    stop: StopRequest | None = None,
     save_replays: Path | None = None,
     show: Callable[[PlayResult], None] | None = None,
     tell: Callable[[Event], None] | None = None,
@@ -130,7 +130,7 @@ def play(
         ) as fleet:
             table = _Table(fleet, agent(fleet.spec), options.name, save_replays)
             with closing(Journal(log_dir / "host-0.log", token)) as events:
-                return _play(table, events, stop or Stop(), until_s, show, tell)
+                return _play(table, events, stop or StopRequest(), until_s, show, tell)
     except HostRefused as refusal:
         raise HostRefused(_reason(refusal)) from None
 
@@ -145,7 +145,7 @@ def _make(folder: Path) -> None:
 def _play(
     table: _Table,
     events: Journal,
-    stop: Stop,
+    stop: StopRequest,
     until_s: float | None,
     show: Callable[[PlayResult], None] | None,
     tell: Callable[[Event], None] | None,
@@ -256,7 +256,7 @@ class _Table:
         score = float(ending.score[OWN])
         outcome = "wins" if score > 0.5 else "losses" if score < 0.5 else "ties"
         opponent = opponent_of(ending.log, self._id)
-        for record in (result.total, result.opponents.setdefault(opponent, Record())):
+        for record in (result.total, result.opponents.setdefault(opponent, OpponentRecord())):
             setattr(record, outcome, getattr(record, outcome) + 1)
         result.turns += int(ending.facts.get("turns", 0))
         result.invalid += int(ending.facts.get("invalid", 0))

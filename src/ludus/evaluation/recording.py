@@ -27,7 +27,7 @@ Seed = Annotated[int, Meta(ge=0, lt=2**53)]
 Action = Annotated[int, Meta(ge=0, lt=2**31)]
 
 
-class Record(Struct, frozen=True, forbid_unknown_fields=True):
+class SavedMatch(Struct, frozen=True, forbid_unknown_fields=True):
     """One match that was played to its end."""
 
     version: Annotated[int, Meta(ge=VERSION, le=VERSION)]
@@ -79,7 +79,7 @@ class Recorder:
             return
         policies = self._policies(ending.match)
         name = "-".join((f"{ending.match:06d}", *(re.sub(r"[^\w.]+", "_", policy) for policy in policies)))
-        match = Record(
+        match = SavedMatch(
             version=VERSION,
             game=self._game,
             schema=self._schema,
@@ -104,7 +104,7 @@ def digest(log: str) -> str:
     return hashlib.sha256("\n".join(kept).encode()).hexdigest()
 
 
-def write(path: Path, match: Record) -> None:
+def write(path: Path, match: SavedMatch) -> None:
     """Write the file whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}")
@@ -115,7 +115,7 @@ def write(path: Path, match: Record) -> None:
         partial.unlink(missing_ok=True)
 
 
-def read(path: Path) -> Record:
+def read(path: Path) -> SavedMatch:
     """The record in a file. Raises ReplayError that says what is wrong with it."""
     try:
         with path.open("rb") as file:
@@ -125,7 +125,7 @@ def read(path: Path) -> Record:
     if len(encoded) > MAX_BYTES:
         raise ReplayError(f"{path} is larger than {MAX_BYTES // 2**20} MiB; that is no saved match")
     try:
-        match = msgspec.json.decode(encoded, type=Record)
+        match = msgspec.json.decode(encoded, type=SavedMatch)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise ReplayError(f"{path} is no saved match: {error}") from error
     seats = len(match.policies)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ludus.config.check import check
 from ludus.config.settings import FleetConfig
 from ludus.errors import ConfigError, ReplayError
-from ludus.evaluation.recording import Record, digest, read
+from ludus.evaluation.recording import SavedMatch, digest, read
 from ludus.fleet.fleet import HostFleet
 from ludus.games import registry, trust
 from ludus.processes import log_folder
@@ -30,7 +30,7 @@ POLL_S = 1.0
 class ReplayResult:
     """A match that ended as it did when it was played."""
 
-    match: Record
+    match: SavedMatch
     log: str
     page: Path | None  # where the log was written as HTML
 
@@ -62,7 +62,7 @@ def replay(
 
 
 def options_of(
-    match: Record,
+    match: SavedMatch,
     game: registry.Game,
     path: Path,
     local: Mapping[str, Any] | None = None,  # Any: options of the game
@@ -76,7 +76,7 @@ def options_of(
         raise ReplayError(f"its options do not fit {match.game}: {error}") from error
 
 
-def compare(match: Record, ending: Ending) -> list[str]:
+def compare(match: SavedMatch, ending: Ending) -> list[str]:
     """What is not as recorded, in words; nothing when all is."""
     differences = []
     score = tuple(float(one) for one in ending.score)
@@ -94,7 +94,7 @@ def compare(match: Record, ending: Ending) -> list[str]:
 class Script:
     """Hands out each seat's recorded actions in order."""
 
-    def __init__(self, match: Record) -> None:
+    def __init__(self, match: SavedMatch) -> None:
         self._left = [iter(seat) for seat in match.actions]
         self._given = [0] * len(match.actions)
 
@@ -117,11 +117,11 @@ class Script:
         return sum(len(list(seat)) for seat in self._left)
 
 
-def _play(match: Record, game: registry.Game, options: msgspec.Struct, deadline_s: float) -> Ending:
+def _play(match: SavedMatch, game: registry.Game, options: msgspec.Struct, deadline_s: float) -> Ending:
     script = Script(match)
     until = time.monotonic() + deadline_s
     with (
-        log_folder.passing("ludus-replay-") as folder,
+        log_folder.temporary_log_folder("ludus-replay-") as folder,
         HostFleet(
             game.command(options),
             FleetConfig(),

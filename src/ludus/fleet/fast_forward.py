@@ -5,18 +5,18 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ludus.fleet.saved_state import NONE, HostStanding, chosen, joined
+from ludus.fleet.saved_state import NONE, HostState, chosen, joined
 from ludus.wire.frames import ArrivalsBody
 
 
-class Replay:
+class FastForward:
     """`take` what comes, then send the `answers` until there are none; then `strayed` judges.
 
     A slot has strayed when its match ended or was lost, when a choice it had is not legal, or when it does not come to
     the rows that waited. What its rows ask is left open: the host has to be started again without that match.
     """
 
-    def __init__(self, standing: HostStanding) -> None:
+    def __init__(self, standing: HostState) -> None:
         self._standing = standing
         self._end = np.cumsum(standing.count, dtype=np.int64)
         self._next = self._end - standing.count

@@ -21,17 +21,17 @@ from ludus.fleet import messages, shares
 from ludus.fleet.arrivals import collected, nothing
 from ludus.fleet.host import Host
 from ludus.fleet.pipes import Pipes
-from ludus.fleet.saved_state import FleetStanding
+from ludus.fleet.saved_state import FleetState
 from ludus.fleet.setup import Setup
 from ludus.fleet.supervisor import (
     REFUSED,
     Assigned,
     Event,
-    Failed,
+    HostFailed,
     Instruction,
     Phase,
     Returned,
-    Start,
+    StartHost,
     Supervisor,
     Tick,
 )
@@ -41,7 +41,7 @@ from ludus.processes.command import HostCommand
 from ludus.processes.cores import cores
 from ludus.spec import GameSpec
 from ludus.types import Arrivals
-from ludus.wire.frames import UNREADABLE, Kind, encode_stop
+from ludus.wire.frames import UNREADABLE, FrameKind, encode_stop
 
 READ_BYTES = 8 << 20  # of one host before the others have their turn
 TIMES_S = 0.5  # how often hosts say where their time went
@@ -90,7 +90,7 @@ class HostFleet:
         matches: int | None = None,
         schedule: Sequence[tuple[int, int]] | None = None,
         keep_log: bool = False,
-        standing: FleetStanding | None = None,
+        standing: FleetState | None = None,
         times_s: float | None = TIMES_S,
         refusals_are_final: bool = False,
     ) -> None:
@@ -169,7 +169,7 @@ class HostFleet:
             if host.nudge():
                 self._sent(host)
 
-    def standing(self, within_s: float | None = None) -> FleetStanding:
+    def standing(self, within_s: float | None = None) -> FleetState:
         """Where all matches stand, once the hosts have answered what they were sent; `recv` returns the same as without
         this call. All rows that `recv` returned must have been answered. Not for fleets with a schedule.
 
@@ -180,10 +180,10 @@ class HostFleet:
         while late := [host for host in self._hosts if host.answering]:
             if time.monotonic() >= end_s:
                 for host in late:
-                    self._tell(Failed(host.index, "hung", f"did not complete its answers within {within_s:g} s"))
+                    self._tell(HostFailed(host.index, "hung", f"did not complete its answers within {within_s:g} s"))
                 break
             self._pump(end_s)
-        return FleetStanding(self._seed, tuple(host.standing() for host in self._hosts))
+        return FleetState(self._seed, tuple(host.standing() for host in self._hosts))
 
     @property
     def health(self) -> FleetHealth:
@@ -248,8 +248,8 @@ class HostFleet:
         self.close()
 
     def _meet(self) -> GameSpec:
-        """Start all hosts and wait for their HELLOs, with a schedule only for those that did not fail meanwhile. Ends
-        within the deadline for HELLO, and the pauses of hosts that refuse what others play."""
+        """Start all hosts and wait for their HELLOs; with a schedule, only for those that did not fail meanwhile.
+        Returns within the HELLO deadline plus the pauses of hosts that refuse what others play."""
         while any(host.spec is None and host.index not in self._stumbled for host in self._hosts):
             self._pump(math.inf)
         first = next(host for host in self._hosts if host.spec is not None)
@@ -288,7 +288,7 @@ class HostFleet:
     def _carry_out(self, instructions: list[Instruction]) -> None:
         for instruction in instructions:
             host = self._hosts[instruction.host]
-            if isinstance(instruction, Start):
+            if isinstance(instruction, StartHost):
                 host.start(instruction.incarnation)
                 self._pipes.watch(host)
                 continue
@@ -325,7 +325,9 @@ class HostFleet:
                     self._tell(host.progress)
                 host.progress = None
         except ProtocolError as error:
-            self._tell(Failed(host.index, "protocol", f"broke the protocol: {clipped(error, messages.WORDS_CHARS)}"))
+            self._tell(
+                HostFailed(host.index, "protocol", f"broke the protocol: {clipped(error, messages.WORDS_CHARS)}")
+            )
             return
         except HostRefused as refusal:
             self._refused(host, refusal)
@@ -334,10 +336,10 @@ class HostFleet:
             self._pipes.forget(host)
             half = process.half_frame()
             detail = f"{process.reap()}{f' ({half})' if half else ''}"
-            self._tell(Failed(host.index, "died", detail))
+            self._tell(HostFailed(host.index, "died", detail))
             host.process = None
 
-    def _taken(self, host: Host, kind: Kind, body: memoryview) -> list[Event]:
+    def _taken(self, host: Host, kind: FrameKind, body: memoryview) -> list[Event]:
         """What a frame leads to. Whatever a host sends costs at most that host: an error that nobody expected is a
         ProtocolError, and logged as it may be a fault of ours."""
         try:
@@ -352,7 +354,7 @@ class HostFleet:
         has_begun = any(each.spec is not None for each in self._hosts)
         if not has_begun or (self._refusals_are_final and host.ledger is not None):
             raise HostRefused(f"{messages.described(host)} refused its configuration: {refusal}") from None
-        self._tell(Failed(host.index, REFUSED, f"refused its configuration: {refusal}"))
+        self._tell(HostFailed(host.index, REFUSED, f"refused its configuration: {refusal}"))
 
     def _send(self, host: Host, row: NDArray[np.int32], action: NDArray[np.int32]) -> None:
         if host.send(row, action):
@@ -364,7 +366,7 @@ class HostFleet:
         if host.process is not None and host.process.unsent:
             self._pipes.watch_writer(host)
             if host.process.clogged:
-                self._tell(Failed(host.index, "hung", f"left {limits.UNREAD_BYTES:,} bytes unread in its stdin"))
+                self._tell(HostFailed(host.index, "hung", f"left {limits.UNREAD_BYTES:,} bytes unread in its stdin"))
 
     def _ready(self, wait_all: bool) -> bool:
         ready = False

@@ -12,21 +12,21 @@ from numpy.typing import NDArray
 
 from ludus import limits
 from ludus.errors import HostRefused, ProtocolError
-from ludus.fleet.fast_forward import Replay
+from ludus.fleet.fast_forward import FastForward
 from ludus.fleet.hostlog import HostLog
 from ludus.fleet.process import HostProcess
 from ludus.fleet.reasons import reason_of
-from ludus.fleet.saved_state import NONE, HostStanding, chosen, joined, nothing_came, nothing_runs
+from ludus.fleet.saved_state import NONE, HostState, chosen, joined, nothing_came, nothing_runs
 from ludus.fleet.setup import Setup
 from ludus.fleet.shared_rows import RowMemory
 from ludus.fleet.supervisor import (
     STRAYED,
     Answered,
     Event,
-    Failed,
     Finished,
     Greeted,
     Heard,
+    HostFailed,
     Owing,
     Played,
     Settled,
@@ -40,7 +40,7 @@ from ludus.wire.frames import (
     ArrivalsBody,
     Configure,
     ErrorBody,
-    Kind,
+    FrameKind,
     decode_error,
     decode_hello,
     decode_times,
@@ -48,7 +48,7 @@ from ludus.wire.frames import (
     encode_configure,
 )
 from ludus.wire.ledger import Ledger
-from ludus.wire.seeds import derive
+from ludus.wire.seeds import match_seed
 
 LOST_IN_A_ROW = 4  # matches per slot that a host may give up before it counts as broken
 _LOG = logging.getLogger("ludus.fleet")
@@ -62,7 +62,7 @@ class Host:
         index: int,
         setup: Setup,
         share: Sequence[tuple[int, int]] | None,
-        standing: HostStanding | None = None,
+        standing: HostState | None = None,
     ) -> None:
         self.index = index
         self.spec: GameSpec | None = None
@@ -92,7 +92,7 @@ class Host:
         self._transcript: Transcript | None = None  # None with a schedule, which is played again from its start
         self._earlier = 0 if standing is None else standing.incarnation + 1  # incarnations in earlier parts of a run
         self._standing = None if standing is None or not standing.runs else standing  # until its replay is over
-        self._replay: Replay | None = None
+        self._replay: FastForward | None = None
         self._strayed_before = False
 
     @property
@@ -121,7 +121,7 @@ class Host:
         """It plays and owes an answer."""
         return self.ledger is not None and self.ledger.owed > 0
 
-    def standing(self) -> HostStanding:
+    def standing(self) -> HostState:
         """Where its matches stand. Call when it is not `answering` and all rows that were handed over are answered."""
         assert self.spec is not None
         slots, endings = self._setup.matches, tuple(self.endings)
@@ -135,9 +135,7 @@ class Host:
         number = np.full(slots, NONE, np.int64)
         for slot, running in self.ledger.running():
             number[slot] = running
-        return HostStanding(
-            self._incarnation, self.ledger.following, number, *self._transcript.columns(), came, endings
-        )
+        return HostState(self._incarnation, self.ledger.following, number, *self._transcript.columns(), came, endings)
 
     def match_ids(self, number: NDArray[np.uint32]) -> NDArray[np.int64]:
         return np.add(number, self._lineage, dtype=np.int64)
@@ -145,7 +143,7 @@ class Host:
     def start(self, incarnation: int) -> None:
         standing = self._standing
         self._incarnation = incarnation = self._earlier + incarnation if standing is None else standing.incarnation
-        self._seed = derive(derive(self._setup.seed, self.index), incarnation)
+        self._seed = match_seed(match_seed(self._setup.seed, self.index), incarnation)
         self._lineage = 0 if self._setup.scheduled else (self.index + incarnation * self._setup.hosts) << 32
         self._lost_in_a_row = self._times_frames = 0
         self.progress = None
@@ -168,20 +166,20 @@ class Host:
         )
         self.process.write(encode_configure(configure))
 
-    def take(self, kind: Kind, body: memoryview) -> list[Event]:
+    def take(self, kind: FrameKind, body: memoryview) -> list[Event]:
         """One frame. Raises ProtocolError, or HostRefused with the host's words."""
         ledger = self.ledger
-        if ledger is not None and kind is Kind.ARRIVALS:
+        if ledger is not None and kind is FrameKind.ARRIVALS:
             return self._arrivals(ledger, body)
-        if ledger is not None and kind is Kind.ENDING:
+        if ledger is not None and kind is FrameKind.ENDING:
             return self._ending(ledger, body)
-        if kind is Kind.ERROR:
+        if kind is FrameKind.ERROR:
             return self._error(decode_error(body))
-        if kind is Kind.HELLO:
+        if kind is FrameKind.HELLO:
             return self._hello(body)
         if ledger is None:
             raise ProtocolError(f"first frame is {kind.name}, expected HELLO")
-        if kind is Kind.TIMES:
+        if kind is FrameKind.TIMES:
             return self._timed(ledger, body)
         raise ProtocolError(f"received {kind.name}, which only the fleet sends")
 
@@ -272,7 +270,7 @@ class Host:
             self._memory.divide(self._setup.matches * spec.seats, spec.obs.nbytes)
         else:
             self._share_nothing()
-        self._replay = None if standing is None else Replay(standing)
+        self._replay = None if standing is None else FastForward(standing)
         self._transcript = Transcript(self._setup.matches * spec.seats) if self._share is None else None
         return [Greeted(self.index)]
 
@@ -296,7 +294,7 @@ class Host:
             return [*self._settled, Finished(self.index)]
         return self._settled
 
-    def _replayed(self, ledger: Ledger, standing: HostStanding, replay: Replay, came: ArrivalsBody) -> list[Event]:
+    def _replayed(self, ledger: Ledger, standing: HostState, replay: FastForward, came: ArrivalsBody) -> list[Event]:
         """Feed the choices that the matches had, answer by answer, until they stand where they stood."""
         replay.take(came)
         if ledger.owed:
@@ -315,7 +313,7 @@ class Host:
         self._standing = self._replay = None
         return [Settled(self.index)]
 
-    def _give_up_replay(self, standing: HostStanding, reason: str) -> None:
+    def _give_up_replay(self, standing: HostState, reason: str) -> None:
         """The first time, go on without the matches that strayed; else without all of them."""
         slots = set(range(len(standing.number)))
         if reason == STRAYED and self._replay is not None and not self._strayed_before:
@@ -382,7 +380,7 @@ class Host:
             raise HostRefused(message)
         reason = reason_of(error.message, self.voided)
         if error.kind == "internal":
-            return [Failed(self.index, reason, f"reported {message!r}")]
+            return [HostFailed(self.index, reason, f"reported {message!r}")]
         if self.ledger is None:
             raise ProtocolError("ERROR of kind match before HELLO")
         if reason not in self.voided:
@@ -399,7 +397,7 @@ class Host:
             self._void(error.slot, number, reason)
         self._lost_in_a_row += 1
         if self._lost_in_a_row > LOST_IN_A_ROW * self._setup.matches:
-            return [Failed(self.index, reason, f"lost {self._lost_in_a_row} matches in a row, the last: {reason}")]
+            return [HostFailed(self.index, reason, f"lost {self._lost_in_a_row} matches in a row, the last: {reason}")]
         return []
 
     def _over(self, slot: int, rows: list[int]) -> None:
@@ -424,7 +422,7 @@ class Host:
     def _lost(self, slot: int, number: int, reason: str) -> Ending:
         assert self.spec is not None
         nothing = np.zeros(self.spec.seats, np.float32)
-        seed = dict(self._share or ()).get(number, derive(self._seed, number))
+        seed = dict(self._share or ()).get(number, match_seed(self._seed, number))
         return Ending(self._lineage + number, self._rows(slot), nothing, nothing, False, seed, void=reason)
 
     def _rows(self, slot: int) -> NDArray[np.int32]:

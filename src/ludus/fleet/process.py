@@ -67,7 +67,7 @@ class HostProcess:
                 fcntl.fcntl(self.read_fd, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
         # a host that is sent actions must not take the core from the caller, whom others may be waiting for
         scheduling.wake_behind_others(self.pid)
-        scheduling.take_turns_of(scheduling.LONG_S, self.pid)
+        scheduling.set_time_slice(scheduling.LONG_S, self.pid)
 
     @property
     def unsent(self) -> bool:

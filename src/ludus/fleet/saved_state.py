@@ -36,7 +36,7 @@ Arrays = dict[str, NDArray[Any]]  # Any: columns of several types
 
 
 @dataclass(frozen=True, slots=True)
-class HostStanding:
+class HostState:
     """One host that has answered everything. Rows are local to it, those of endings are the fleet's."""
 
     incarnation: int
@@ -64,7 +64,7 @@ class HostStanding:
     def resumption(self) -> Resumption:
         return Resumption([None if number == NONE else number for number in self.number.tolist()], self.following)
 
-    def without(self, slots: Collection[int]) -> HostStanding:
+    def without(self, slots: Collection[int]) -> HostState:
         """The same, but in these slots other matches begin."""
         gone = np.isin(np.arange(len(self.number)), list(slots))
         rows = np.repeat(gone, self.seats)
@@ -78,15 +78,15 @@ class HostStanding:
 
 
 @dataclass(frozen=True, slots=True)
-class FleetStanding:
+class FleetState:
     seed: int
-    hosts: tuple[HostStanding, ...]
+    hosts: tuple[HostState, ...]
 
 
-def nothing_runs(spec: GameSpec, slots: int, incarnation: int, endings: tuple[Ending, ...]) -> HostStanding:
+def nothing_runs(spec: GameSpec, slots: int, incarnation: int, endings: tuple[Ending, ...]) -> HostState:
     """The standing of a host without a process."""
     number, count = np.full(slots, NONE, np.int64), np.zeros(slots * spec.seats, np.int32)
-    return HostStanding(incarnation, 0, number, count, np.empty(0, np.int32), nothing_came(spec), endings)
+    return HostState(incarnation, 0, number, count, np.empty(0, np.int32), nothing_came(spec), endings)
 
 
 class EndingNote(Struct, frozen=True):
@@ -109,14 +109,14 @@ class HostNote(Struct, frozen=True):
 
 
 class FleetNote(Struct, frozen=True):
-    """What of a FleetStanding is not an array."""
+    """What of a FleetState is not an array."""
 
     seed: int
     matches: int  # slots of a host
     hosts: list[HostNote]
 
 
-def pack(standing: FleetStanding) -> tuple[FleetNote, Arrays]:
+def pack(standing: FleetState) -> tuple[FleetNote, Arrays]:
     hosts = standing.hosts
     note = FleetNote(
         standing.seed,
@@ -140,7 +140,7 @@ def pack(standing: FleetStanding) -> tuple[FleetNote, Arrays]:
     }
 
 
-def unpack(note: FleetNote, arrays: Mapping[str, NDArray[Any]]) -> FleetStanding:
+def unpack(note: FleetNote, arrays: Mapping[str, NDArray[Any]]) -> FleetState:
     """Any: columns of several types. Raises KeyError, IndexError or ValueError for what `pack` did not make."""
     _check(note, arrays)
     final = iter(arrays["final_obs"])
@@ -159,7 +159,7 @@ def unpack(note: FleetNote, arrays: Mapping[str, NDArray[Any]]) -> FleetStanding
             True,
         )
         hosts.append(
-            HostStanding(
+            HostState(
                 host.incarnation,
                 host.following,
                 arrays["number"][at],
@@ -169,7 +169,7 @@ def unpack(note: FleetNote, arrays: Mapping[str, NDArray[Any]]) -> FleetStanding
                 tuple(_ending(ending, next(final) if ending.truncated else None) for ending in host.endings),
             )
         )
-    return FleetStanding(note.seed, tuple(hosts))
+    return FleetState(note.seed, tuple(hosts))
 
 
 def _check(note: FleetNote, arrays: Mapping[str, NDArray[Any]]) -> None:

@@ -2,7 +2,7 @@
 
       Tick, back-off over           Greeted                 Finished
 RESTING ───────────────► STARTING ─────────► PLAYING ─────────────────► FINISHED (it may go, nobody misses it)
-   ▲                        │ Failed, or       │ Failed, or                  │
+   ▲                        │ HostFailed, or       │ HostFailed, or                  │
    ├────────────────────────┴─ no HELLO in time┴─ came no further for too long while it owed an answer
    │                                           └─ Strayed, which is no failure: again at once
    └── Assigned: it takes over what a host that was given up has left ─────────┘
@@ -75,7 +75,7 @@ class Played:
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class HostFailed:
     """The host died or broke the protocol."""
 
     host: int
@@ -108,17 +108,19 @@ class Tick:
     """Time has passed."""
 
 
-Event = Greeted | Owing | Heard | Answered | Settled | Strayed | Played | Failed | Finished | Assigned | Returned | Tick
+Event = (
+    Greeted | Owing | Heard | Answered | Settled | Strayed | Played | HostFailed | Finished | Assigned | Returned | Tick
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class StartHost:
     host: int
     incarnation: int  # 0 for the first start of this host
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
+class StopHost:
     """Kill the host's process and void the matches it ran."""
 
     host: int
@@ -127,7 +129,7 @@ class Stop:
     again_in_s: float | None  # None: never
 
 
-Instruction = Start | Stop
+Instruction = StartHost | StopHost
 
 
 class Phase(Enum):
@@ -165,7 +167,7 @@ class Supervisor:
         if state.phase is not Phase.PLAYING and state.phase is not Phase.STARTING:
             if isinstance(event, Assigned) and state.phase is Phase.FINISHED:
                 state.phase, state.due_s = Phase.RESTING, now_s
-                return [Stop(event.host, "assigned", event.detail, 0.0)]
+                return [StopHost(event.host, "assigned", event.detail, 0.0)]
             return []
         match event:
             case Owing():
@@ -190,8 +192,8 @@ class Supervisor:
             case Strayed():
                 state.phase, state.due_s = Phase.RESTING, now_s
                 state.restarts.last_failure = event.detail
-                return [Stop(event.host, STRAYED, event.detail, 0.0)]
-            case Failed():
+                return [StopHost(event.host, STRAYED, event.detail, 0.0)]
+            case HostFailed():
                 return [self._fail(event.host, event.reason, event.detail, now_s)]
         return []
 
@@ -230,7 +232,7 @@ class Supervisor:
         if state.phase is Phase.RESTING:
             state.phase, state.is_excused = Phase.STARTING, False
             state.due_s = now_s + self._config.hello_deadline_s
-            return [Start(host, state.restarts.started())]
+            return [StartHost(host, state.restarts.started())]
         if state.phase is Phase.STARTING:
             return [self._fail(host, "hung", f"did not say HELLO within {self._config.hello_deadline_s:g} s", now_s)]
         reply_s = self._config.reply_deadline_s
@@ -254,11 +256,11 @@ class Supervisor:
             if state.due_s is not None and state.due_s < grace_s:
                 state.due_s, state.is_excused = grace_s, True
 
-    def _fail(self, host: int, reason: str, detail: str, now_s: float) -> Stop:
+    def _fail(self, host: int, reason: str, detail: str, now_s: float) -> StopHost:
         state = self._states[host]
         pause_s = state.restarts.failed(detail)
         if pause_s is None:
             state.phase, state.due_s = Phase.GIVEN_UP, None
         else:
             state.phase, state.due_s = Phase.RESTING, now_s + pause_s
-        return Stop(host, reason, detail, pause_s)
+        return StopHost(host, reason, detail, pause_s)

@@ -47,7 +47,7 @@ Serve = Callable[[Any, ServersConfig, Path], AbstractContextManager[Served]]
 
 
 @dataclass(frozen=True)
-class HostMemory:
+class HostFootprint:
     """What a host takes when it has played for a while, where that is known; `ludus train --preset` counts with it."""
 
     host_mib: float
@@ -73,7 +73,7 @@ class Game:
     portable: Mapping[str, Callable[[Any], bool]] = field(default_factory=dict)  # Any: a value of unknown type
     page: Callable[[str, str], str] | None = None  # (title, log) -> HTML that shows a replayed match
     prepare: Callable[[Any, Progress], None] | None = None  # what `command` would install, with progress: SetupError
-    memory: HostMemory | None = None  # None: a host is measured where it matters
+    memory: HostFootprint | None = None  # None: a host is measured where it matters
     serve: Serve | None = None  # starts the servers its matches are played on, where it has such
 
     def served(self, options: Any, servers: ServersConfig, folder: Path) -> AbstractContextManager[Served]:

@@ -24,12 +24,12 @@ from ludus.wire.frames import (
     MAX_BODY,
     VERSION,
     Configure,
-    Kind,
+    FrameKind,
     Resumption,
     encode_actions,
     encode_stop,
 )
-from ludus.wire.seeds import derive
+from ludus.wire.seeds import match_seed
 
 TIMES_S = 0.1
 SUM_WITHIN = 0.01  # of the whole: hosts that measure in coarse steps round
@@ -61,7 +61,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class CheckReport:
     findings: tuple[Finding, ...]
 
     @property
@@ -83,9 +83,9 @@ def check(
     decisions: int = 400,
     seed: int = 1,
     deadline_s: float = 30.0,
-) -> Report:
+) -> CheckReport:
     """Play about `decisions` decisions in each of several ways. Starts and ends a process for each rule."""
-    return Report(tuple(findings(command, options, matches, decisions, seed, deadline_s)))
+    return CheckReport(tuple(findings(command, options, matches, decisions, seed, deadline_s)))
 
 
 def findings(
@@ -188,9 +188,9 @@ class Trial:
     def plays(self) -> str:
         with self._talk() as talk:
             talk.play(self.decisions, within_s=self.deadline_s)
-            other = [head for head in talk.endings if head.seed != derive(self.seed, head.number)]
+            other = [head for head in talk.endings if head.seed != match_seed(self.seed, head.number)]
             if other:
-                expected = derive(self.seed, other[0].number)
+                expected = match_seed(self.seed, other[0].number)
                 raise _wrong(f"ENDING of match {other[0].number} has seed {other[0].seed}, expected {expected}")
             while not talk.endings:
                 if talk.decisions >= 50 * self.decisions:
@@ -247,7 +247,7 @@ class Trial:
         return f"{len(shared)} matches played twice"
 
     def keeps_its_schedule(self) -> str:
-        schedule = [(7 * i + 3, derive(self.seed, i)) for i in range(self.matches + 2)]
+        schedule = [(7 * i + 3, match_seed(self.seed, i)) for i in range(self.matches + 2)]
         with self._talk(schedule=schedule) as talk:
             talk.play(None)
             played = [(head.number, head.seed) for head in talk.endings] + [(number, 0) for number in talk.lost]
@@ -305,7 +305,7 @@ class Trial:
         return self._refuses(b"this is not a frame at all")
 
     def refuses_huge_frames(self) -> str:
-        return self._refuses(HEADER.pack(MAGIC, VERSION, Kind.ACTIONS, MAX_BODY + 8))
+        return self._refuses(HEADER.pack(MAGIC, VERSION, FrameKind.ACTIONS, MAX_BODY + 8))
 
     def refuses_unasked_rows(self) -> str:
         with self._talk() as talk:

@@ -30,7 +30,7 @@ from ludus.wire.frames import (
     Configure,
     EndingHead,
     ErrorBody,
-    Kind,
+    FrameKind,
     Resumption,
     TimesBody,
     decode_error,
@@ -40,7 +40,7 @@ from ludus.wire.frames import (
     encode_configure,
 )
 from ludus.wire.ledger import Ledger
-from ludus.wire.seeds import derive
+from ludus.wire.seeds import match_seed
 from ludus.wire.stream import FrameReader
 
 READ_BYTES = 1 << 20
@@ -176,9 +176,9 @@ class Talk:
 
     def _hello(self) -> GameSpec:
         kind, body = self._frame()
-        if kind is Kind.ERROR:
+        if kind is FrameKind.ERROR:
             self._refused(decode_error(body))
-        if kind is not Kind.HELLO:
+        if kind is not FrameKind.HELLO:
             raise ProtocolError(f"its first frame is {kind.name}, expected HELLO")
         with _readable(kind):
             return decode_hello(body).spec()
@@ -189,14 +189,14 @@ class Talk:
             raise HostRefused(message)
         raise ProtocolError(f"it reported an error: {message}")
 
-    def _take(self, kind: Kind, body: memoryview) -> None:
+    def _take(self, kind: FrameKind, body: memoryview) -> None:
         with _readable(kind):
             self._taken(kind, body)
 
-    def _taken(self, kind: Kind, body: memoryview) -> None:
-        if kind is Kind.ARRIVALS:
+    def _taken(self, kind: FrameKind, body: memoryview) -> None:
+        if kind is FrameKind.ARRIVALS:
             self._arrived(self._ledger.arrivals(body))
-        elif kind is Kind.ENDING:
+        elif kind is FrameKind.ENDING:
             head, final_obs, lapsed = self._ledger.ending(body)
             self._facts.admit(0, head.facts, self.spec.seats)
             self.endings.append(head)
@@ -205,9 +205,9 @@ class Talk:
             if final_obs is not None:
                 self.record[head.number].append(final_obs.tobytes())
             self._forget(lapsed)
-        elif kind is Kind.TIMES and self._configure.times_s is not None:
+        elif kind is FrameKind.TIMES and self._configure.times_s is not None:
             self.times.append(decode_times(body))
-        elif kind is Kind.ERROR and (error := decode_error(body)).kind == "match":
+        elif kind is FrameKind.ERROR and (error := decode_error(body)).kind == "match":
             number, lapsed = self._ledger.lost(error)
             self._forget(lapsed)
             self.lost.append(number)
@@ -216,7 +216,7 @@ class Talk:
                 raise ProtocolError(
                     f"it lost {self._lost_in_a_row} matches in a row, the last: {clipped(error.message)}"
                 )
-        elif kind is Kind.ERROR:
+        elif kind is FrameKind.ERROR:
             self._refused(decode_error(body))
         else:
             raise ProtocolError(f"it sent {kind.name}, expected ARRIVALS, ENDING or ERROR")
@@ -244,13 +244,13 @@ class Talk:
         seat = row % self.spec.seats
         self._asked[number, seat] += 1
         legal = np.flatnonzero(self._legal(mask))
-        draw = derive(derive(derive(self._configure.seed, number), seat), self._asked[number, seat])
+        draw = match_seed(match_seed(match_seed(self._configure.seed, number), seat), self._asked[number, seat])
         return int(legal[draw % len(legal)])
 
     def _legal(self, mask: NDArray[np.uint8]) -> NDArray[np.bool_]:
         return np.unpackbits(mask, count=self.spec.actions, bitorder="little").astype(np.bool_)
 
-    def _frame(self) -> tuple[Kind, memoryview]:
+    def _frame(self) -> tuple[FrameKind, memoryview]:
         now_s = time.monotonic()
         end_s = min(now_s + self._deadline_s, self._until_s)
         if now_s >= self._until_s:
@@ -302,7 +302,7 @@ class Talk:
 
 
 @contextmanager
-def _readable(kind: Kind) -> Iterator[None]:
+def _readable(kind: FrameKind) -> Iterator[None]:
     """Whatever a host sends is a ProtocolError, never the end of the check."""
     try:
         yield

@@ -19,11 +19,11 @@ from ludus.config.settings import (
 from ludus.errors import ConfigError
 from ludus.league.matchmaking import refuse_unknown, scripted_names
 
-PAST = "past"  # all past selves together
+PAST_SELVES = "past"  # all past selves together
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class StageProgress:
     """How a run stands. Totals are of the whole run; rates and means of the stage alone."""
 
     updates: int
@@ -70,11 +70,11 @@ class Curriculum:
     def index(self) -> int:
         return next(at for at, stage in enumerate(self._stages) if stage.name == self.state.stage)
 
-    def due(self, standing: Standing) -> Change | None:
+    def due(self, standing: StageProgress) -> Change | None:
         """The change that the rules ask for; to go back comes before to go on."""
         at, began = self.index, self.state
         stage = self._stages[at]
-        since = Standing(
+        since = StageProgress(
             standing.updates - began.updates,
             standing.decisions - began.decisions,
             standing.matches - began.matches,
@@ -88,11 +88,11 @@ class Curriculum:
             return Change("promoted", stage.name, self._stages[at + 1].name, why)
         return None
 
-    def enter(self, change: Change, standing: Standing) -> None:
+    def enter(self, change: Change, standing: StageProgress) -> None:
         self.state = CurriculumState(change.after, standing.updates, standing.decisions, standing.matches)
 
 
-def held(rules: PromoteConfig | FallBackConfig, since: Standing) -> str:
+def held(rules: PromoteConfig | FallBackConfig, since: StageProgress) -> str:
     """What held, in words, when all rules that are given do; else nothing."""
     said: list[str] = []
     for name in ("matches", "updates", "decisions"):
@@ -121,9 +121,9 @@ def refuse_unplayed(
             setting = "evaluation.opponents"
         else:
             met = scripted_names(opponents, known) if opponents.scripted else ()
-            met = (*met, PAST) if opponents.past else met
+            met = (*met, PAST_SELVES) if opponents.past else met
             setting = "opponents"
-        if name != PAST:
+        if name != PAST_SELVES:
             refuse_unknown((name,), known, path)
         if name not in met:
             raise ConfigError(
@@ -132,7 +132,7 @@ def refuse_unplayed(
             )
 
 
-def _win_rate(rule: WinRateAtLeast | WinRateBelow, since: Standing) -> str:
+def _win_rate(rule: WinRateAtLeast | WinRateBelow, since: StageProgress) -> str:
     if rule.of == "evaluation":
         rate = since.evaluated.get(rule.opponent)
     else:

@@ -16,10 +16,12 @@ from ludus.errors import ConfigError
 from ludus.policies.bank import LEARNER
 from ludus.types import Ending, Pairing
 
-PAST, SCRIPTED = "past:", "scripted:"
-MEMORY = 200  # matches that a win rate looks back on, about
+PAST_PREFIX, SCRIPTED = "past:", "scripted:"
+RATE_WINDOW = 200  # matches that a win rate looks back on, about
 NonNegative = Annotated[int, Meta(ge=0)]
-SPELL = 64  # matches against one opponent before another of its kind is drawn: each that plays costs a call of its own
+OPPONENT_BLOCK = (
+    64  # matches against one opponent before another of its kind is drawn: each that plays costs a call of its own
+)
 
 
 class Rate(Struct):
@@ -30,10 +32,10 @@ class Rate(Struct):
 
     def add(self, score: float) -> None:
         self.matches += 1
-        self.score += (score - self.score) / min(self.matches, MEMORY)
+        self.score += (score - self.score) / min(self.matches, RATE_WINDOW)
 
 
-class Guest(Struct):
+class CurrentOpponent(Struct):
     """The opponent of one kind that plays now, and for how many matches it has."""
 
     name: str | None = None
@@ -41,7 +43,7 @@ class Guest(Struct):
 
     def among(self, names: Sequence[str], generator: np.random.Generator) -> str | None:
         """Who plays the next match; None when there is nobody."""
-        if self.name not in names or self.matches >= SPELL:
+        if self.name not in names or self.matches >= OPPONENT_BLOCK:
             self.name = names[int(generator.integers(len(names)))] if names else None
             self.matches = 0
         self.matches += 1
@@ -51,8 +53,8 @@ class Guest(Struct):
 class MatchmakerState(Struct, frozen=True):
     generator: str  # JSON of numpy's own description: its integers have 128 bits
     rates: dict[str, Rate]
-    past: Guest
-    scripted: Guest
+    past: CurrentOpponent
+    scripted: CurrentOpponent
 
 
 class SharedMatchmaker:
@@ -70,7 +72,7 @@ class SharedMatchmaker:
         self._scripted = tuple(SCRIPTED + name for name in scripted_names(config, scripted))
         self._generator = np.random.default_rng(seed)
         self._past: tuple[str, ...] = ()
-        self._past_guest, self._scripted_guest = Guest(), Guest()
+        self._past_guest, self._scripted_guest = CurrentOpponent(), CurrentOpponent()
         self.rates: dict[str, Rate] = {}
 
     @property
@@ -79,7 +81,7 @@ class SharedMatchmaker:
 
     def set_past(self, versions: Iterable[int]) -> None:
         """The past selves that may play from now on. Until there are any, their share is self-play."""
-        self._past = tuple(f"{PAST}{version}" for version in versions)
+        self._past = tuple(f"{PAST_PREFIX}{version}" for version in versions)
 
     def pair(self, match: int) -> Pairing:
         opponent = self._opponent() if self._sides > 1 else None
@@ -93,7 +95,7 @@ class SharedMatchmaker:
         if ending.void or not others:
             return
         score = float(ending.score[pairing.policies.index(LEARNER)])
-        kind = "past" if others[0].startswith(PAST) else others[0].removeprefix(SCRIPTED)
+        kind = "past" if others[0].startswith(PAST_PREFIX) else others[0].removeprefix(SCRIPTED)
         self.rates.setdefault(kind, Rate()).add(score)
 
     def state(self) -> MatchmakerState:

@@ -45,7 +45,7 @@ class ActorCritic:
         config, optimiser = self._config, self.optimiser
         optimiser.set_lr(lr)
         data = self._intake.take(batch)
-        told = Told.of(batch, data)
+        told = SegmentTensors.of(batch, data)
         before = optimiser.remember()
         steps: list[Tensor] = []
         for _ in range(config.epochs):
@@ -71,7 +71,7 @@ class ActorCritic:
     def load_state(self, state: Mapping[str, Tensor]) -> None:
         self.optimiser.load_state(state)
 
-    def _loss(self, part: Minibatch, told: Told, spread: Tensor | None) -> Measured:
+    def _loss(self, part: Minibatch, told: SegmentTensors, spread: Tensor | None) -> Measured:
         """`spread`: mean and deviation of the advantages of the whole minibatch, where this is only a part of it."""
         config = self._config
         said, value = part.judged(self.net)
@@ -93,7 +93,7 @@ class ActorCritic:
             numbers = (loss, policy_loss, value_loss, entropy, kl, clip_share, counted)
             return Measured(loss, torch.stack((*numbers, _explained(target, value, learned))))
 
-    def _spread(self, minibatch: Minibatch, told: Told) -> Tensor | None:
+    def _spread(self, minibatch: Minibatch, told: SegmentTensors) -> Tensor | None:
         """Mean and deviation of its advantages [2], judged beforehand where it is learned from in parts; else None."""
         if self.optimiser.plan.accumulate == 1:
             return None
@@ -106,7 +106,9 @@ class ActorCritic:
                 advantages.append(self._traces(part, told, log_ratio, value)[1])
             return _spread(torch.cat(advantages), torch.cat(learned))
 
-    def _traces(self, part: Minibatch, told: Told, log_ratio: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def _traces(
+        self, part: Minibatch, told: SegmentTensors, log_ratio: Tensor, value: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
         """Targets, advantages and clipped ratios of whole segments, [n] each."""
         config, T = self._config, told.length
         segments = part.at.view(-1, T)
@@ -125,7 +127,7 @@ class ActorCritic:
         return traces.target.flatten(), traces.advantage.flatten(), traces.rho.flatten()
 
 
-class Told(NamedTuple):
+class SegmentTensors(NamedTuple):
     """What the matches said of N decisions in segments of `length`."""
 
     length: int
@@ -141,7 +143,7 @@ class Told(NamedTuple):
         return followed if part.counts is None else followed & part.counts
 
     @classmethod
-    def of(cls, batch: SegmentBatch, data: FlatBatch) -> Told:
+    def of(cls, batch: SegmentBatch, data: FlatBatch) -> SegmentTensors:
         followed = np.ones_like(batch.ends)
         followed[:, -1] = batch.ends[:, -1]
         return cls(

@@ -9,7 +9,7 @@ import torch
 
 from ludus.config.settings import LearnerConfig
 from ludus.errors import ConfigError
-from ludus.learner.devices import Chosen, multiplies_bf16
+from ludus.learner.devices import DeviceChoice, multiplies_bf16
 
 DTYPES = {"fp32": None, "bf16": torch.bfloat16, "fp16": torch.float16}
 
@@ -22,7 +22,7 @@ class Feature:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ComputePlan:
     """What is used. `Optimiser` and `Intake` act on it."""
 
     autocast: torch.dtype | None  # of the net's forward; weights, losses and the optimiser stay in float32
@@ -35,7 +35,7 @@ class Plan:
     features: tuple[Feature, ...]
 
 
-def plan(config: LearnerConfig, device: torch.device, *, remembers: bool = False) -> Plan:
+def plan(config: LearnerConfig, device: torch.device, *, remembers: bool = False) -> ComputePlan:
     """Raises ConfigError for what cannot be done; what would be of no use on this device is off, with its reason.
 
     `remembers`: the net has a memory.
@@ -56,7 +56,7 @@ def plan(config: LearnerConfig, device: torch.device, *, remembers: bool = False
         precision = "bf16" if multiplies_bf16(device) else "fp32"
     features = tuple(_features(config, kind, precision, remembers))
     on = {feature.name: feature.on for feature in features}
-    return Plan(
+    return ComputePlan(
         autocast=DTYPES[precision],
         scaled=on[SCALER],
         accumulate=config.accumulate,
@@ -68,7 +68,7 @@ def plan(config: LearnerConfig, device: torch.device, *, remembers: bool = False
     )
 
 
-def describe(plan: Plan, chosen: Chosen) -> list[str]:
+def describe(plan: ComputePlan, chosen: DeviceChoice) -> list[str]:
     """For the start of a run: the device, what is on, what is off and why."""
     used = ", ".join(f"{feature.name} ({feature.why})" for feature in plan.features if feature.on)
     idle = "; ".join(f"{feature.name}: {feature.why}" for feature in plan.features if not feature.on)

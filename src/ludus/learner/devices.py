@@ -11,21 +11,21 @@ from ludus.errors import ConfigError
 ACCEPTED = "accepted are auto, cpu, cuda, cuda:N and mps"
 
 
-class Chosen(NamedTuple):
+class DeviceChoice(NamedTuple):
     device: torch.device
     why: str  # in words: which one it is, and for `auto` why it is this one
 
 
-def choose(name: str) -> Chosen:
+def choose(name: str) -> DeviceChoice:
     """The device of that name; `auto`: cuda, else mps, else the CPU. Raises ConfigError for one that is not here."""
     if name != "auto":
-        return Chosen(_existing(name), _model(torch.device(name)))
+        return DeviceChoice(_existing(name), _model(torch.device(name)))
     if torch.cuda.is_available():
         device = torch.device("cuda")
-        return Chosen(device, _model(device))
+        return DeviceChoice(device, _model(device))
     if torch.backends.mps.is_available():
-        return Chosen(torch.device("mps"), "")
-    return Chosen(torch.device("cpu"), "there is no cuda or mps device here")
+        return DeviceChoice(torch.device("mps"), "")
+    return DeviceChoice(torch.device("cpu"), "there is no cuda or mps device here")
 
 
 def multiplies_bf16(device: torch.device) -> bool:

@@ -15,7 +15,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from ludus.config.settings import LearnerConfig
-from ludus.learner.replay_buffer import Replay
+from ludus.learner.replay_buffer import ReplayBuffer
 from ludus.metrics import names
 from ludus.metrics.core import Metrics
 from ludus.policies.checkpoints import checksums
@@ -25,7 +25,7 @@ from ludus.types import SegmentBatch
 log = logging.getLogger(__name__)
 
 
-class Source(Protocol):
+class BatchSource(Protocol):
     """Where batches come from and new weights go: this process in serial mode, an actor's in overlapped mode."""
 
     def next(self, stopped: Callable[[], bool]) -> SegmentBatch | None:
@@ -42,7 +42,7 @@ class Source(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Lesson:
+class TrainingBatch:
     batch: SegmentBatch  # valid until the source's `release`
     fresh: bool  # for the first time
 
@@ -51,7 +51,9 @@ class Feed:
     """Counts what it drops. With a `replay`, every fresh batch lets up to `reuse - 1` others follow, for as long as the
     next fresh one is not there."""
 
-    def __init__(self, source: Source, metrics: Metrics, config: LearnerConfig, replay: Replay | None = None) -> None:
+    def __init__(
+        self, source: BatchSource, metrics: Metrics, config: LearnerConfig, replay: ReplayBuffer | None = None
+    ) -> None:
         self._source = source
         self._metrics = metrics
         self._max_lag = config.max_lag
@@ -61,7 +63,7 @@ class Feed:
         self._segments = 0  # in the last batch that came, with those that were too old
         self._warned = False
 
-    def next(self, stopped: Callable[[], bool], version: int) -> Lesson | None:
+    def next(self, stopped: Callable[[], bool], version: int) -> TrainingBatch | None:
         """For the update after `version`. None when `stopped`, asked at least a few times a second, said so."""
         oldest = version - self._max_lag if self._max_lag else 0
         if self._due and not self._source.ready():
@@ -69,15 +71,15 @@ class Feed:
                 return None
             batch = self._again(oldest)
             if batch is not None:
-                return Lesson(batch, fresh=False)
+                return TrainingBatch(batch, fresh=False)
         while (batch := self._source.next(stopped)) is not None:
             young = self._young(batch, oldest)
             if young is not None:
-                return Lesson(young, fresh=True)
+                return TrainingBatch(young, fresh=True)
             self._source.release()
         return None
 
-    def learned(self, lesson: Lesson) -> None:
+    def learned(self, lesson: TrainingBatch) -> None:
         """Call after an update by it and before `release`; what cannot be learned from would do harm again."""
         if self._replay is not None and lesson.fresh:
             self._replay.add(lesson.batch)

@@ -12,8 +12,8 @@ from torch import Tensor, nn
 
 from ludus.config.settings import BudgetConfig, LearnerConfig
 from ludus.errors import TrainingError
-from ludus.learner.feed import Feed, Lesson, Source
-from ludus.learner.replay_buffer import Replay
+from ludus.learner.feed import BatchSource, Feed, TrainingBatch
+from ludus.learner.replay_buffer import ReplayBuffer
 from ludus.metrics import names
 from ludus.metrics.core import Metrics
 from ludus.policies.weights import FlatWeights
@@ -54,13 +54,13 @@ class Learner:
 
     def __init__(
         self,
-        source: Source,
+        source: BatchSource,
         algorithm: Updater,
         config: LearnerConfig,
         budget: BudgetConfig,
         metrics: Metrics,
         *,
-        replay: Replay | None = None,
+        replay: ReplayBuffer | None = None,
         version: int = 0,
         training_s: float = 0.0,
         clock_s: Callable[[], float] = time.monotonic,
@@ -98,7 +98,7 @@ class Learner:
                 after_update()
         return True
 
-    def _wait(self, stopped: Callable[[], bool], began_s: float) -> Lesson | None:
+    def _wait(self, stopped: Callable[[], bool], began_s: float) -> TrainingBatch | None:
         """The next batch; None if `stopped`, or if the minutes of the budget, counting from `began_s`, are used up."""
         limit_s = self._budget.minutes * 60
 
@@ -107,7 +107,7 @@ class Learner:
 
         return self.feed.next(lambda: stopped() or (limit_s > 0 and late()), self.version)
 
-    def _update(self, lesson: Lesson) -> bool:
+    def _update(self, lesson: TrainingBatch) -> bool:
         metrics, batch = self._metrics, lesson.batch
         lag = self.version - batch.version
         with metrics.stage(names.UPDATE):

@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ludus.policies.gpu.transfer import Block, leaves
+from ludus.policies.gpu.transfer import TransferBuffer, leaves
 from ludus.spec import GameSpec
 
 BLOCKS = 2  # one is written while the other goes over
@@ -22,7 +22,7 @@ class PinnedStaging:
     def __init__(self, spec: GameSpec, device: torch.device, rows: int) -> None:
         self._spec = spec
         fields = {"obs": ("uint8", (rows, spec.obs.nbytes)), "legal": ("bool", (rows, spec.actions))}
-        self._blocks = [Block(fields, device) for _ in range(BLOCKS)]
+        self._blocks = [TransferBuffer(fields, device) for _ in range(BLOCKS)]
         self._sent = [_event(device) for _ in range(BLOCKS)]
         self._turn = 0
 

@@ -16,7 +16,7 @@ FREE = -1
 SHARE_OF_MEMORY = 0.4  # of what is free: a checkpoint copies what is kept, and weights and batches need some as well
 
 
-class Replay:
+class ReplayBuffer:
     """Holds up to `segments` segments; its memory is that of the first ones times their number, taken as it fills up.
 
     A segment comes here when it has been learned from once and leaves after `reuse` times in all, when it has become

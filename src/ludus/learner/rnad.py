@@ -62,7 +62,7 @@ class Rnad:
         now = moment(config.rnad.schedule, self._updates)
         data = self._intake.take(batch)
         finetunes = bool(config.rnad.finetune_from) and self._updates >= config.rnad.finetune_from
-        told = Told.of(batch, data, self._regularising(data, now.alpha), finetunes)
+        told = InterleavedTensors.of(batch, data, self._regularising(data, now.alpha), finetunes)
         before, target_before = optimiser.remember(), self.target.weights.vector.clone()
         steps: list[Tensor] = []
         for _ in range(config.epochs):
@@ -105,7 +105,7 @@ class Rnad:
             reference.load_state(state)
         self._updates = int(state[UPDATES])
 
-    def _loss(self, part: Minibatch, told: Told) -> Measured:
+    def _loss(self, part: Minibatch, told: InterleavedTensors) -> Measured:
         config = self._config
         said, value = part.judged(self.net)
         log_probs = _log_probs(said)
@@ -140,7 +140,9 @@ class Rnad:
                         found[part.at] += weight * _log_probs(part.judged(reference.net)[0])
         return found
 
-    def _targets(self, part: Minibatch, told: Told, pi: Tensor, log_ratio: Tensor) -> tuple[Tensor, Tensor]:
+    def _targets(
+        self, part: Minibatch, told: InterleavedTensors, pi: Tensor, log_ratio: Tensor
+    ) -> tuple[Tensor, Tensor]:
         """Of the values, and gains over the target net's values, [n] each."""
         settings, shape = self._config.rnad, (-1, told.length)
         if told.finetunes:
@@ -172,7 +174,7 @@ def _log_probs(said: Distribution) -> Tensor:
     return said.log_probs
 
 
-class Told(NamedTuple):
+class InterleavedTensors(NamedTuple):
     """What the matches said of N decisions in interleaved segments of `length`."""
 
     length: int
@@ -186,7 +188,7 @@ class Told(NamedTuple):
     finetunes: bool  # policies are post-processed
 
     @classmethod
-    def of(cls, batch: SegmentBatch, data: FlatBatch, regularising: Tensor, finetunes: bool) -> Told:
+    def of(cls, batch: SegmentBatch, data: FlatBatch, regularising: Tensor, finetunes: bool) -> InterleavedTensors:
         learns = batch.learns / np.float32(max(batch.learns.mean(), 1e-6))
         return cls(
             data.length,

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from ludus.policies.distributions import Distribution
 from ludus.policies.gpu.graphs import Engine
 from ludus.policies.gpu.rounding import Rounded
-from ludus.policies.gpu.streams import Lane
+from ludus.policies.gpu.streams import Stream
 from ludus.policies.hidden_states import RowStates
 from ludus.policies.launching import Launch, Wait
 from ludus.policies.nets import Chooser, ask, core_of, evaluate
@@ -37,7 +37,7 @@ class NetPolicy:
         version: int = 0,
         generator: torch.Generator | None = None,
         greedy: bool = False,
-        lane: Lane | None = None,
+        lane: Stream | None = None,
         bf16: bool = False,
     ) -> None:
         device = torch.device("cpu") if lane is None else lane.device

@@ -47,7 +47,7 @@ class Interrupts:
 
 
 @contextmanager
-def noticed() -> Iterator[Interrupts]:
+def handled() -> Iterator[Interrupts]:
     """Notice signals instead of ending by them. A SIGHUP that is ignored stays so: that is what nohup asks for. Does
     nothing in a thread other than the main one, which alone may handle signals."""
     interrupts = Interrupts()

@@ -12,7 +12,7 @@ from ludus.errors import LudusError
 
 
 @contextmanager
-def passing(prefix: str) -> Iterator[Path]:
+def temporary_log_folder(prefix: str) -> Iterator[Path]:
     """A folder that is gone afterwards, unless an error that leaves the block names it: then it is there to be read."""
     folder = Path(tempfile.mkdtemp(prefix=prefix))
     named = False

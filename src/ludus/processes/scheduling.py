@@ -41,7 +41,7 @@ def wake_behind_others(pid: int) -> None:
             os.sched_setscheduler(pid, os.SCHED_BATCH, os.sched_param(0))
 
 
-def take_turns_of(seconds: float, pid: int = 0) -> None:
+def set_time_slice(seconds: float, pid: int = 0) -> None:
     """How long it may keep a core that others want, too (0 is the calling thread). What it starts later inherits that.
 
     From Linux 6.12 on; older ones ignore it.

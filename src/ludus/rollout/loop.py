@@ -12,7 +12,7 @@ from ludus.metrics import names
 from ludus.metrics.core import Metrics
 from ludus.policies.bank import PolicyBank
 from ludus.rollout.segments import Segments
-from ludus.rollout.tally import Tally
+from ludus.rollout.tally import MatchMetrics
 from ludus.spec import GameSpec
 from ludus.types import Arrivals, SegmentBatch
 
@@ -43,7 +43,7 @@ class Rollout:
         self._segments = segments
         self._metrics = metrics
         self._lockstep = lockstep
-        self._tally = Tally(metrics, fleet.rows)
+        self._tally = MatchMetrics(metrics, fleet.rows)
         self._waiting = metrics.stage(names.WAIT_HOSTS)
         self._recording = metrics.stage(names.SEGMENTS)
         self._choosing = metrics.stage(names.POLICIES)

@@ -16,7 +16,7 @@ from ludus.types import Arrivals, Ending
 MEMORY = 200  # learning seats whose matches the recent reward looks back on, about
 
 
-class Tally:
+class MatchMetrics:
     """`recent` is of how many learning seats, and what they earned in a match: the mean of all while they are few, then
     one that forgets."""
 

@@ -19,7 +19,7 @@ from ludus.spec import GameSpec
 
 
 @dataclass(slots=True)
-class Parts:
+class RunContext:
     config: RunConfig
     run_dir: Path
     game: Game

@@ -10,9 +10,9 @@ from ludus.evaluation.arena import MatchupResult
 from ludus.evaluation.schedule import evenly
 from ludus.metrics import names
 from ludus.policies import nets
-from ludus.policies.gpu.streams import open_lane
+from ludus.policies.gpu.streams import open_stream
 from ludus.policies.network import NetPolicy
-from ludus.run.context import Parts
+from ludus.run.context import RunContext
 from ludus.run.reporting import Teller
 from ludus.spec import GameSpec
 from ludus.types import Policy
@@ -28,7 +28,7 @@ class StoppedError(Exception):
 class Evaluator:
     """`stopped` is asked at least once a second; if it returns True, the evaluation is left by a StoppedError."""
 
-    def __init__(self, parts: Parts, teller: Teller, stopped: Callable[[], bool]) -> None:
+    def __init__(self, parts: RunContext, teller: Teller, stopped: Callable[[], bool]) -> None:
         self._parts = parts
         self._teller = teller
         self._stopped = stopped
@@ -103,7 +103,7 @@ class Evaluator:
         parts, config = self._parts, self._parts.config
         net = nets.build(parts.spec, config.policy, parts.game.net)
         net.load_state_dict(parts.algorithm.result.state_dict())
-        lane = open_lane(playing_device(config, parts.game.net).device)
+        lane = open_stream(playing_device(config, parts.game.net).device)
         rounds = config.policy.precision == "bf16"
         agent = NetPolicy(net, parts.spec, version=parts.learner.version, greedy=True, lane=lane, bf16=rounds)
         seed = config.evaluation.seed

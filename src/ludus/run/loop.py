@@ -14,7 +14,7 @@ import torch
 from ludus.actors.actor import layout_of
 from ludus.actors.shared_memory import free_bytes
 from ludus.actors.sources import OverlappedSource, SerialSource
-from ludus.config.seeds import derive
+from ludus.config.seeds import seed_for
 from ludus.config.settings import RunConfig
 from ludus.errors import EvaluationError, FleetError, HostError
 from ludus.evaluation.arena import MatchupResult
@@ -23,14 +23,14 @@ from ludus.league.curriculum import Curriculum
 from ludus.league.pool import Pool
 from ludus.learner import algorithms, devices
 from ludus.learner.loop import Learner
-from ludus.learner.replay_buffer import Replay, refuse_what_does_not_fit
+from ludus.learner.replay_buffer import ReplayBuffer, refuse_what_does_not_fit
 from ludus.metrics import names
 from ludus.metrics.core import Metrics
 from ludus.metrics.observer import RunObserver
 from ludus.policies import nets
 from ludus.policies.checkpoints import checkpoint
 from ludus.processes.cores import cores
-from ludus.run.context import Parts
+from ludus.run.context import RunContext
 from ludus.run.evaluating import Evaluator, StoppedError
 from ludus.run.reporting import Teller
 from ludus.run.saving import Saver
@@ -69,14 +69,14 @@ class Run:
         servers: Callable[[], ServersHealth | None] = lambda: None,
     ) -> None:
         self._meets_past_selves = config.opponents.past > 0 and len(set(source.spec.teams)) > 1
-        net = nets.build(source.spec, config.policy, game.net, seed=derive(config.seed, "weights"))
-        generator = torch.Generator().manual_seed(derive(config.seed, "minibatches"))
+        net = nets.build(source.spec, config.policy, game.net, seed=seed_for(config.seed, "weights"))
+        generator = torch.Generator().manual_seed(seed_for(config.seed, "minibatches"))
         device = devices.choose(config.device).device
         self.algorithm = algorithms.build(config.learner, net, source.spec, generator, device)
         replay = _replay(config, source.spec, saved)
         self.learner = Learner(source, self.algorithm, config.learner, config.budget, metrics, replay=replay)
         pool = Pool(run_dir / "pool", config.opponents.pool)
-        self._parts = Parts(
+        self._parts = RunContext(
             config, run_dir, game, options, source, metrics, observer, self.algorithm, self.learner, pool, course
         )
         metrics.set(names.CORES, cores())
@@ -169,11 +169,13 @@ class Run:
         log.warning("evaluation %s: %s", when, error)
 
 
-def _replay(config: RunConfig, spec: GameSpec, saved: Path | None) -> Replay | None:
+def _replay(config: RunConfig, spec: GameSpec, saved: Path | None) -> ReplayBuffer | None:
     """Empty; its seed is for a resumed run that has nothing to go on with."""
     kept, layout = config.learner.replay, layout_of(config, spec)
     if not kept.decisions:
         return None
     refuse_what_does_not_fit(kept.decisions, layout.nbytes / (layout.segments * layout.length), free_bytes())
     version = 0 if saved is None else checkpoint.read_state(saved).version
-    return Replay(kept.decisions // layout.length, reuse=kept.reuse, seed=derive(config.seed, "replay", version))
+    return ReplayBuffer(
+        kept.decisions // layout.length, reuse=kept.reuse, seed=seed_for(config.seed, "replay", version)
+    )

@@ -19,7 +19,7 @@ STARTS = "starts.jsonl"
 GIT_S = 10.0  # a clone on a slow disk; a run does not wait longer to learn its own name
 
 
-class Start(msgspec.Struct, frozen=True):
+class Provenance(msgspec.Struct, frozen=True):
     version: str
     commit: str  # with a + when the sources differ from it; "" for an installed package
     cores: int
@@ -37,7 +37,7 @@ def note(run_dir: Path) -> None:
         file.close()
 
 
-def read(run_dir: Path) -> list[Start]:
+def read(run_dir: Path) -> list[Provenance]:
     """Every start of a run; empty when it was begun by a version that did not note them. Damaged lines are left out."""
     try:
         starts = [_decoded(line) for line in files.lines(run_dir / STARTS)]
@@ -46,16 +46,16 @@ def read(run_dir: Path) -> list[Start]:
     return [start for start in starts if start is not None]
 
 
-def _decoded(line: bytes | None) -> Start | None:
+def _decoded(line: bytes | None) -> Provenance | None:
     try:
-        return None if line is None else msgspec.json.decode(line, type=Start)
+        return None if line is None else msgspec.json.decode(line, type=Provenance)
     except (msgspec.MsgspecError, ValueError, RecursionError):  # ValueError: bytes that are no text
         return None
 
 
-def here() -> Start:
+def here() -> Provenance:
     clone = Path(ludus.__file__).parents[2]  # above src/ludus
-    return Start(ludus.__version__, commit(clone), cores(), f"{platform.system()} {platform.machine()}")
+    return Provenance(ludus.__version__, commit(clone), cores(), f"{platform.system()} {platform.machine()}")
 
 
 def commit(clone: Path) -> str:

@@ -8,13 +8,13 @@ from collections.abc import Callable
 from ludus.games.registry import ServersHealth
 from ludus.metrics import names
 from ludus.metrics.observer import CountsFailures
-from ludus.run.context import Parts
+from ludus.run.context import RunContext
 
 PROGRESS_S = 1.0
 
 
 class Teller:
-    def __init__(self, parts: Parts, servers: Callable[[], ServersHealth | None]) -> None:
+    def __init__(self, parts: RunContext, servers: Callable[[], ServersHealth | None]) -> None:
         self._parts = parts
         self._servers = servers
         self._told_at = time.monotonic()

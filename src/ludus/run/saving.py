@@ -22,7 +22,7 @@ from ludus.policies.checkpoints.checkpoint import State
 from ludus.policies.checkpoints.files import reading
 from ludus.policies.weights import read_tensors
 from ludus.processes.cores import cores
-from ludus.run.context import Parts
+from ludus.run.context import RunContext
 from ludus.run.patience import patiently
 
 Written = TypeVar("Written")
@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 
 class Saver:
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: RunContext) -> None:
         self._parts = parts
         self._checkpoints = Checkpoints(parts.run_dir, parts.config.checkpoint.keep)
         self._saved_at = time.monotonic()

@@ -6,9 +6,9 @@ import logging
 import math
 import time
 
-from ludus.league.curriculum import Curriculum, Standing
+from ludus.league.curriculum import Curriculum, StageProgress
 from ludus.metrics import names
-from ludus.run.context import Parts
+from ludus.run.context import RunContext
 from ludus.run.saving import Saver
 
 log = logging.getLogger(__name__)
@@ -21,7 +21,7 @@ class ChangedError(Exception):
 class Stages:
     """Of a run with a curriculum; without one it does nothing."""
 
-    def __init__(self, parts: Parts, saver: Saver) -> None:
+    def __init__(self, parts: RunContext, saver: Saver) -> None:
         self._parts = parts
         self._saver = saver
         self._not_before_s = -math.inf
@@ -53,10 +53,10 @@ class Stages:
         )
         raise ChangedError
 
-    def _standing(self) -> Standing:
+    def _standing(self) -> StageProgress:
         actor, metrics = self._parts.source.state(), self._parts.metrics
         rates = {} if actor is None else actor.matchmaker.rates
-        return Standing(
+        return StageProgress(
             self._parts.learner.version,
             int(metrics.counter(names.LEARNED)),
             int(metrics.counter(names.MATCHES)),

@@ -58,7 +58,7 @@ def train(
     with ExitStack() as stack:
         held = lock or stack.enter_context(hold(run_dir))
         held.tell()
-        interrupted = stack.enter_context(interrupts.noticed())
+        interrupted = stack.enter_context(interrupts.handled())
         return _train(config, run_dir, resume, resume_from, observer, interrupted)
 
 

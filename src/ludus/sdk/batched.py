@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from ludus.errors import ProtocolError
 from ludus.sdk.match import GroupTurn, MatchGroup, Turn
-from ludus.sdk.slots import Table, rows_at_most
+from ludus.sdk.slots import SlotTable, rows_at_most
 from ludus.sdk.threads import close
 from ludus.sdk.turn_check import BadTurn, TurnCheck
 from ludus.spec import GameSpec
 from ludus.wire.channel import Channel
-from ludus.wire.frames import Configure, Kind, decode_actions, encode_arrivals, encode_times
+from ludus.wire.frames import Configure, FrameKind, decode_actions, encode_arrivals, encode_times
 
 _NOBODY = -1  # has chosen here
 
@@ -41,13 +41,13 @@ class MatchesTogether:
         self._legal = np.zeros((configure.matches, spec.seats, spec.actions), np.bool_)
         self._number = np.zeros(configure.matches, np.uint32)
 
-    def run(self, table: Table, channel: Channel) -> None:
+    def run(self, table: SlotTable, channel: Channel) -> None:
         """Until STOP or the end of the channel. Raises ProtocolError."""
         self._table, self._channel = table, channel
         self._answer(list(range(len(table.slots))), begin=True)
-        while (frame := channel.receive()) is not None and frame[0] != Kind.STOP:
+        while (frame := channel.receive()) is not None and frame[0] != FrameKind.STOP:
             table.clock.lap("wait")
-            if frame[0] != Kind.ACTIONS:
+            if frame[0] != FrameKind.ACTIONS:
                 raise ProtocolError(f"received {frame[0].name}, expected ACTIONS or STOP")
             self._answer(self._complete(*decode_actions(frame[1])), begin=False)
 

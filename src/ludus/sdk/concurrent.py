@@ -14,14 +14,14 @@ from itertools import count
 
 from ludus.errors import ProtocolError
 from ludus.sdk.match import HostedGame
-from ludus.sdk.slots import Slot, Table
+from ludus.sdk.slots import Slot, SlotTable
 from ludus.sdk.threads import Job, Outcome, Runner
 from ludus.wire.channel import Channel
-from ludus.wire.frames import Kind, decode_actions
+from ludus.wire.frames import FrameKind, decode_actions
 
 GATHERED_SHARE = 4  # rows are sent at once when one in so many of all rows is ready
 
-Frame = tuple[Kind, memoryview]
+Frame = tuple[FrameKind, memoryview]
 
 
 class WaitingMatches:
@@ -38,7 +38,7 @@ class WaitingMatches:
         self._owed = 1  # answers: the opening is one
         self._gathering_since: float | None = None
 
-    def run(self, table: Table, channel: Channel) -> None:
+    def run(self, table: SlotTable, channel: Channel) -> None:
         """Until STOP or the end of the channel. Raises ProtocolError."""
         self._table = table
         self._enough = max(1, len(table.slots) * self._game.spec.seats // GATHERED_SHARE)
@@ -59,7 +59,7 @@ class WaitingMatches:
     def _read(self, channel: Channel) -> None:
         """In a thread of its own, so that frames and turns can be waited for together."""
         try:
-            while (frame := channel.receive()) is not None and frame[0] != Kind.STOP:
+            while (frame := channel.receive()) is not None and frame[0] != FrameKind.STOP:
                 self._events.put(frame)
         except Exception as error:
             self._events.put(error)
@@ -92,8 +92,8 @@ class WaitingMatches:
             due.append(self._gathering_since + self._game.gather_s)
         return max(0.0, min(due) - time.monotonic()) if due else None
 
-    def _act(self, kind: Kind, body: memoryview) -> None:
-        if kind is not Kind.ACTIONS:
+    def _act(self, kind: FrameKind, body: memoryview) -> None:
+        if kind is not FrameKind.ACTIONS:
             raise ProtocolError(f"received {kind.name}, expected ACTIONS or STOP")
         self._owed += 1
         rows, actions = decode_actions(body)

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from ludus.errors import ProtocolError
 from ludus.sdk.match import Match, Turn
-from ludus.sdk.slots import Slot, Table
+from ludus.sdk.slots import Slot, SlotTable
 from ludus.sdk.threads import close
 from ludus.wire.channel import Channel
-from ludus.wire.frames import Configure, Kind, decode_actions
+from ludus.wire.frames import Configure, FrameKind, decode_actions
 
 
 class MatchesInTurn:
@@ -23,16 +23,16 @@ class MatchesInTurn:
         self._flush_after = -(-configure.matches // configure.parts)  # matches that go into one part of an answer
         self._advanced = 0
 
-    def run(self, table: Table, channel: Channel) -> None:
+    def run(self, table: SlotTable, channel: Channel) -> None:
         """Until STOP or the end of the channel. Raises ProtocolError."""
         self._table, clock = table, table.clock
         for slot in table.slots:
             self._flush_when_due()
             self._begin(slot)
         self._flush(done=True)
-        while (frame := channel.receive()) is not None and frame[0] != Kind.STOP:
+        while (frame := channel.receive()) is not None and frame[0] != FrameKind.STOP:
             clock.lap("wait")
-            if frame[0] != Kind.ACTIONS:
+            if frame[0] != FrameKind.ACTIONS:
                 raise ProtocolError(f"received {frame[0].name}, expected ACTIONS or STOP")
             self._act(*decode_actions(frame[1]))
 

@@ -16,10 +16,10 @@ from ludus.sdk.batched import MatchesTogether
 from ludus.sdk.concurrent import WaitingMatches
 from ludus.sdk.match import AsyncMatch, HostedGame, MakeGame, Match
 from ludus.sdk.sequential import MatchesInTurn
-from ludus.sdk.slots import Table, rows_at_most
+from ludus.sdk.slots import SlotTable, rows_at_most
 from ludus.sdk.threads import ThreadRunner
 from ludus.wire.channel import Channel, PipeChannel
-from ludus.wire.frames import Configure, ErrorBody, Kind, decode_configure, encode_error, encode_hello
+from ludus.wire.frames import Configure, ErrorBody, FrameKind, decode_configure, encode_error, encode_hello
 
 CLOSE_S = 0.7  # for matches that wait to be cancelled and closed
 LEAVE_S = 1.5  # for matches to close and threads of the game to end: a fleet kills who takes longer than 2 s
@@ -51,9 +51,9 @@ def _serve(make: MakeGame, channel: Channel, departure: _Departure) -> int:
 
 def _converse(make: MakeGame, channel: Channel, departure: _Departure) -> int:
     first = channel.receive()
-    if first is None or first[0] == Kind.STOP:
+    if first is None or first[0] == FrameKind.STOP:
         return 0
-    if first[0] != Kind.CONFIGURE:
+    if first[0] != FrameKind.CONFIGURE:
         raise ProtocolError(f"first frame is {first[0].name}, expected CONFIGURE")
     configure = decode_configure(first[1])
     try:
@@ -66,7 +66,7 @@ def _converse(make: MakeGame, channel: Channel, departure: _Departure) -> int:
     channel.send(encode_hello(game.spec, game.facts))
     playing = _playing(game, configure)
     try:
-        playing.run(Table(game, configure, channel), channel)
+        playing.run(SlotTable(game, configure, channel), channel)
     finally:
         departure.begin()
         playing.close(CLOSE_S)

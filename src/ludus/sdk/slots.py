@@ -31,7 +31,7 @@ from ludus.wire.frames import (
     encode_error,
     encode_times,
 )
-from ludus.wire.seeds import derive
+from ludus.wire.seeds import match_seed
 
 _PADDING = 8 + 6 * 8  # bytes of an ARRIVALS body beside its rows, at most
 _ROW = 3 * 4 + 1  # bytes of a row in its first four columns
@@ -51,7 +51,7 @@ class Slot:
         self.legal: dict[int, NDArray[np.bool_]] = {}
 
 
-class Table:
+class SlotTable:
     """All slots of a host."""
 
     def __init__(self, game: HostedGame, configure: Configure, channel: Channel) -> None:
@@ -211,12 +211,14 @@ def _plan(configure: Configure) -> Iterator[tuple[int, int]]:
     if configure.schedule is not None:
         return iter(configure.schedule)
     following = configure.resume.following if configure.resume is not None else 0
-    return ((number, derive(configure.seed, number)) for number in count(following))
+    return ((number, match_seed(configure.seed, number)) for number in count(following))
 
 
 def _resumed(configure: Configure) -> dict[int, tuple[tuple[int, int]]]:
     """Slot -> the (number, seed) it opens with, where another process of this host has begun that match."""
     numbers = configure.resume.open if configure.resume is not None else []
     return {
-        slot: ((number, derive(configure.seed, number)),) for slot, number in enumerate(numbers) if number is not None
+        slot: ((number, match_seed(configure.seed, number)),)
+        for slot, number in enumerate(numbers)
+        if number is not None
     }

@@ -8,14 +8,14 @@ import sys
 from typing import Protocol
 
 from ludus.errors import ProtocolError
-from ludus.wire.frames import Kind
+from ludus.wire.frames import FrameKind
 from ludus.wire.stream import FrameReader
 
 
 class Channel(Protocol):
     """The host's end. Frames go out in the order of `send`."""
 
-    def receive(self) -> tuple[Kind, memoryview] | None:
+    def receive(self) -> tuple[FrameKind, memoryview] | None:
         """The next frame; waits for it. None: the other side is gone, which means stop."""
         ...
 
@@ -42,7 +42,7 @@ class PipeChannel:
         os.close(nothing)
         return cls(read_fd, write_fd)
 
-    def receive(self) -> tuple[Kind, memoryview] | None:
+    def receive(self) -> tuple[FrameKind, memoryview] | None:
         while True:
             for frame in self._reader:
                 return frame
@@ -69,7 +69,7 @@ class MemoryChannel:
         self._timeout_s = timeout_s
         self._reader = FrameReader()
 
-    def receive(self) -> tuple[Kind, memoryview] | None:
+    def receive(self) -> tuple[FrameKind, memoryview] | None:
         while True:
             for frame in self._reader:
                 return frame

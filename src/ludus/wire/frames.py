@@ -42,7 +42,7 @@ Place = Annotated[int, Meta(ge=-(2**31), lt=2**31)]  # a slot or a seat; the led
 UNREADABLE = (ValueError, TypeError, ArithmeticError, LookupError, RecursionError, MemoryError)
 
 
-class Kind(IntEnum):
+class FrameKind(IntEnum):
     CONFIGURE = 1
     HELLO = 2
     ARRIVALS = 3
@@ -53,11 +53,11 @@ class Kind(IntEnum):
     TIMES = 8
 
 
-MAX_BODIES = dict.fromkeys(Kind, MAX_BODY) | {
-    Kind.HELLO: limits.HELLO_BYTES,
-    Kind.ENDING: limits.ENDING_BYTES,
-    Kind.ERROR: limits.ERROR_BYTES,
-    Kind.TIMES: limits.TIMES_BYTES,
+MAX_BODIES = dict.fromkeys(FrameKind, MAX_BODY) | {
+    FrameKind.HELLO: limits.HELLO_BYTES,
+    FrameKind.ENDING: limits.ENDING_BYTES,
+    FrameKind.ERROR: limits.ERROR_BYTES,
+    FrameKind.TIMES: limits.TIMES_BYTES,
 }
 
 
@@ -83,7 +83,7 @@ class Configure(msgspec.Struct, frozen=True):
     protocol: int = VERSION
 
 
-class Table(msgspec.Struct, frozen=True):
+class TableBody(msgspec.Struct, frozen=True):
     shape: list[int]
     data: bytes  # float32; base64 in JSON
 
@@ -98,7 +98,7 @@ class Hello(msgspec.Struct, frozen=True):
     schema: int
     obs: list[tuple[str, str, list[int]]]
     layout: dict[str, Any] = {}  # Any: the game's own constants
-    tables: dict[str, Table] = {}
+    tables: dict[str, TableBody] = {}
     facts: dict[str, Any] = {}  # Any: for the log (versions, path of the simulator)
     memory: bool = False  # it leaves rows where CONFIGURE's `memory` is
 
@@ -164,7 +164,7 @@ class TimesBody(msgspec.Struct, frozen=True):
 
 
 def encode_configure(configure: Configure) -> bytes:
-    return _frame(Kind.CONFIGURE, msgspec.json.encode(configure))
+    return _frame(FrameKind.CONFIGURE, msgspec.json.encode(configure))
 
 
 def decode_configure(body: Bytes) -> Configure:
@@ -182,13 +182,13 @@ def decode_configure(body: Bytes) -> Configure:
 def encode_hello(spec: GameSpec, facts: Mapping[str, Any] | None = None) -> bytes:
     obs = [(leaf.name, leaf.dtype, list(leaf.shape)) for leaf in spec.obs.leaves]
     tables = {
-        name: Table(list(table.shape), np.ascontiguousarray(table, np.float32).tobytes())
+        name: TableBody(list(table.shape), np.ascontiguousarray(table, np.float32).tobytes())
         for name, table in spec.tables.items()
     }
     hello = Hello(
         VERSION, spec.name, spec.seats, spec.actions, spec.schema, obs, dict(spec.layout), tables, dict(facts or {})
     )
-    return _frame(Kind.HELLO, msgspec.json.encode(hello))
+    return _frame(FrameKind.HELLO, msgspec.json.encode(hello))
 
 
 def decode_hello(body: Bytes) -> Hello:
@@ -213,7 +213,7 @@ def encode_arrivals(
         np.packbits(legal, axis=1, bitorder="little"),
         np.asarray(obs, np.uint8),
     )
-    return _frame(Kind.ARRIVALS, _COUNT.pack(len(row), done), *(_padded(column.tobytes()) for column in columns))
+    return _frame(FrameKind.ARRIVALS, _COUNT.pack(len(row), done), *(_padded(column.tobytes()) for column in columns))
 
 
 def decode_arrivals(
@@ -257,7 +257,7 @@ def encode_actions(row: NDArray[np.int32], action: NDArray[np.int32], room: int 
     rows, actions = np.asarray(row, _I4).tobytes(), np.asarray(action, _I4).tobytes()
     pad = bytes(-len(rows) % 8)
     size = 8 + 2 * (len(rows) + len(pad))
-    head = _ACTIONS_HEAD.pack(MAGIC, VERSION, Kind.ACTIONS, size, len(row), room)
+    head = _ACTIONS_HEAD.pack(MAGIC, VERSION, FrameKind.ACTIONS, size, len(row), room)
     return b"".join((head, rows, pad, actions, pad))
 
 
@@ -278,7 +278,7 @@ def encode_ending(head: EndingHead, final_obs: NDArray[np.uint8] | None = None) 
         raise ValueError("final observations go with truncated matches and only with them")
     text = msgspec.json.encode(head)
     tail = b"" if final_obs is None else np.ascontiguousarray(final_obs).tobytes()
-    return _frame(Kind.ENDING, _COUNT.pack(len(text), 0), _padded(text), tail)
+    return _frame(FrameKind.ENDING, _COUNT.pack(len(text), 0), _padded(text), tail)
 
 
 def decode_ending(body: Bytes, seats: int, nbytes: int) -> tuple[EndingHead, NDArray[np.uint8] | None]:
@@ -301,7 +301,7 @@ def decode_ending(body: Bytes, seats: int, nbytes: int) -> tuple[EndingHead, NDA
 
 
 def encode_error(error: ErrorBody) -> bytes:
-    return _frame(Kind.ERROR, msgspec.json.encode(error))
+    return _frame(FrameKind.ERROR, msgspec.json.encode(error))
 
 
 def decode_error(body: Bytes) -> ErrorBody:
@@ -309,7 +309,7 @@ def decode_error(body: Bytes) -> ErrorBody:
 
 
 def encode_times(times: TimesBody) -> bytes:
-    return _frame(Kind.TIMES, msgspec.json.encode(times))
+    return _frame(FrameKind.TIMES, msgspec.json.encode(times))
 
 
 def decode_times(body: Bytes) -> TimesBody:
@@ -331,7 +331,7 @@ def decode_times(body: Bytes) -> TimesBody:
 
 
 def encode_stop() -> bytes:
-    return _frame(Kind.STOP)
+    return _frame(FrameKind.STOP)
 
 
 T = TypeVar("T")
@@ -345,7 +345,7 @@ def _json(body: Bytes, kind: type[T] | msgspec.json.Decoder[T], name: str) -> T:
         raise ProtocolError(f"{name} is not what it should be: {why}") from error
 
 
-def _frame(kind: Kind, *parts: bytes) -> bytes:
+def _frame(kind: FrameKind, *parts: bytes) -> bytes:
     size = sum(map(len, parts))
     if size > MAX_BODIES[kind]:
         raise ProtocolError(f"{kind.name} frame would have {size} bytes, allowed are {MAX_BODIES[kind]}")

@@ -9,10 +9,10 @@ import numpy as np
 
 from ludus import limits
 from ludus.errors import ProtocolError
-from ludus.wire.frames import HEADER, HEADER_BYTES, MAGIC, MAX_BODIES, VERSION, Bytes, Kind
+from ludus.wire.frames import HEADER, HEADER_BYTES, MAGIC, MAX_BODIES, VERSION, Bytes, FrameKind
 
 CHUNK_BYTES, CHUNK_BYTES_MOST = 1 << 16, 2 << 20  # taken from a stream at once: twice its largest frame, within these
-_NAMES = {int(kind): kind for kind in Kind}
+_NAMES = {int(kind): kind for kind in FrameKind}
 _ALLOWED = {int(kind): size for kind, size in MAX_BODIES.items()}  # hashing a plain int takes a tenth of the time
 _TEXT = bytes(range(32, 127)) + b"\r\n\t"
 
@@ -28,10 +28,10 @@ class FrameReader:
         self._chunk = memoryview(b"")
         self._start = 0  # of the current frame, in the chunk
         self._end = 0  # of what has come
-        self._kind: Kind | None = None  # of the current frame; None: its header is incomplete
+        self._kind: FrameKind | None = None  # of the current frame; None: its header is incomplete
         self._size = HEADER_BYTES  # of the current frame, as far as it is known
         self._usual = CHUNK_BYTES
-        self._frames: deque[tuple[Kind, memoryview]] = deque()
+        self._frames: deque[tuple[FrameKind, memoryview]] = deque()
 
     @property
     def partial(self) -> bool:
@@ -70,7 +70,7 @@ class FrameReader:
             self.filled(count)
             data = data[count:]
 
-    def __iter__(self) -> Iterator[tuple[Kind, memoryview]]:
+    def __iter__(self) -> Iterator[tuple[FrameKind, memoryview]]:
         """Complete frames, oldest first; each comes out once."""
         while self._frames:
             yield self._frames.popleft()

@@ -10,8 +10,8 @@ import pytest
 from numpy.typing import NDArray
 from tests.clocks import Clock
 
-from ludus.actors.child import Shift, _expect
-from ludus.actors.control import Begin, ClosedError, Filled, Message, Release, Report, Save, Saved, Stop
+from ludus.actors.child import ActorLoop, _expect
+from ludus.actors.control import Begin, ClosedError, Filled, Message, MetricsMessage, Release, Save, Saved, StopActor
 from ludus.actors.in_flight import ActorState
 from ludus.config.settings import OpponentsConfig
 from ludus.errors import TrainingError
@@ -68,17 +68,17 @@ def test_an_actor_plays_with_the_weights_of_the_learner_from_the_first_decision_
     board.publish(np.array([1.0, 2.0], np.float32), 7)
     actor = FakeActor(7)
     memory = SimpleNamespace(board=board, slabs=[None])
-    Shift(cast(Any, actor), cast(Any, memory), cast(Any, None)).work()  # Any: fakes
+    ActorLoop(cast(Any, actor), cast(Any, memory), cast(Any, None)).work()  # Any: fakes
     assert actor.weights == [1.0, 2.0]
 
 
 def test_saving_while_the_learner_has_all_batches_is_no_waiting_for_it() -> None:
     board = WeightsBoard(memoryview(bytearray(WeightsBoard.nbytes(1))))
     board.publish(np.zeros(1, np.float32), 1)
-    actor, channel = FakeActor(1), FakeChannel(Save("matches"), Stop())
+    actor, channel = FakeActor(1), FakeChannel(Save("matches"), StopActor())
     memory = SimpleNamespace(board=board, slabs=[])
-    Shift(cast(Any, actor), cast(Any, memory), cast(Any, channel)).work()  # Any: fakes
-    assert [type(message) for message in channel.sent] == [Report, Saved]
+    ActorLoop(cast(Any, actor), cast(Any, memory), cast(Any, channel)).work()  # Any: fakes
+    assert [type(message) for message in channel.sent] == [MetricsMessage, Saved]
     times = actor.metrics.drain().times
     assert times.share(names.SAVE) == 1.0
     assert times.share(names.HAND_OVER) == 0.0
@@ -91,7 +91,7 @@ def test_an_actor_that_is_told_nothing_says_so_instead_of_leaving_quietly() -> N
 
 def test_an_actor_leaves_quietly_when_the_run_ends_before_it_began() -> None:
     with pytest.raises(ClosedError):
-        _expect(cast(Any, FakeChannel(Stop())), Begin)  # Any: a fake
+        _expect(cast(Any, FakeChannel(StopActor())), Begin)  # Any: a fake
 
 
 class TirelessActor(FakeActor):
@@ -108,9 +108,9 @@ def test_an_actor_fills_every_slab_once_and_then_waits_until_one_comes_back() ->
     board = WeightsBoard(memoryview(bytearray(WeightsBoard.nbytes(1))))
     board.publish(np.zeros(1, np.float32), 1)
     queue = 3
-    channel = FakeChannel(Release(2), Stop())  # read only while it waits
+    channel = FakeChannel(Release(2), StopActor())  # read only while it waits
     memory = SimpleNamespace(board=board, slabs=[None] * (queue + 1))
-    Shift(cast(Any, TirelessActor(1)), cast(Any, memory), cast(Any, channel)).work()  # Any: fakes
+    ActorLoop(cast(Any, TirelessActor(1)), cast(Any, memory), cast(Any, channel)).work()  # Any: fakes
     assert [message.slab for message in channel.sent if isinstance(message, Filled)] == [0, 1, 2, 3, 2]
 
 
@@ -129,9 +129,9 @@ class AvidActor(TirelessActor):
 def test_an_actor_plays_on_while_the_learner_has_all_batches_and_fills_the_first_that_comes_back() -> None:
     board = WeightsBoard(memoryview(bytearray(WeightsBoard.nbytes(1))))
     board.publish(np.zeros(1, np.float32), 1)
-    actor, channel = AvidActor(1), FakeChannel(None, None, Release(0), None, None, Stop())
+    actor, channel = AvidActor(1), FakeChannel(None, None, Release(0), None, None, StopActor())
     memory = SimpleNamespace(board=board, slabs=[None])
-    Shift(cast(Any, actor), cast(Any, memory), cast(Any, channel)).work()  # Any: fakes
+    ActorLoop(cast(Any, actor), cast(Any, memory), cast(Any, channel)).work()  # Any: fakes
     assert [message.slab for message in channel.sent if isinstance(message, Filled)] == [0, 0]
     assert actor.rounds == 3
     assert actor.metrics.drain().times.share(names.HAND_OVER) == 0.0
@@ -146,9 +146,9 @@ def test_an_actor_leaves_batches_of_an_earlier_one_alone_and_saves_them_until_th
         def save(self, path: Path, handed: object) -> None:
             saved.append(handed)
 
-    channel = FakeChannel(Save("matches", 3), Release(2), Stop())  # read only while it waits
+    channel = FakeChannel(Save("matches", 3), Release(2), StopActor())  # read only while it waits
     memory = SimpleNamespace(board=board, slabs=["first", "second", "third"])
-    Shift(cast(Any, SavingActor(1)), cast(Any, memory), cast(Any, channel), [2, 0]).work()  # Any: fakes
+    ActorLoop(cast(Any, SavingActor(1)), cast(Any, memory), cast(Any, channel), [2, 0]).work()  # Any: fakes
     assert [message.slab for message in channel.sent if isinstance(message, Filled)] == [1, 2]
     assert saved == [["third", "first", "second"]]
     assert [message.number for message in channel.sent if isinstance(message, Saved)] == [3]
@@ -168,7 +168,7 @@ def test_an_actor_waits_for_weights_that_are_being_written() -> None:
             return (np.ones(1, np.float32), 4) if self.looks == 3 else None
 
     actor = FakeActor(0)
-    Shift(
+    ActorLoop(
         cast(Any, actor), cast(Any, SimpleNamespace(board=Board(), slabs=[None])), cast(Any, None)
     ).work()  # Any: fakes
     assert (actor.weights, actor.version) == ([1.0], 4)

@@ -18,11 +18,11 @@ from tests import fake_actor
 from tests.running import PATIENCE_S, small_run
 
 from ludus.actors import process, sources, supervised
-from ludus.actors.control import LENGTH, Failed, Filled, Hello, Message, Report, Saved
+from ludus.actors.control import LENGTH, ActorFailed, ActorReady, Filled, Message, MetricsMessage, Saved
 from ludus.actors.in_flight import ActorState
 from ludus.actors.sources import OverlappedSource
 from ludus.actors.supervised import Phase, SupervisedActor
-from ludus.config.seeds import derive, restarted
+from ludus.config.seeds import restarted, seed_for
 from ludus.config.settings import FleetConfig, OpponentsConfig
 from ludus.errors import ConfigError, FleetError, TrainingError
 from ludus.league.matchmaking import SharedMatchmaker
@@ -34,7 +34,7 @@ from ludus.spec import GameSpec, ObsSpec
 SPEC = GameSpec("fake", 1, 2, ObsSpec.pack({"x": ("float32", (2,))}), 1)
 STATE = ActorState("", SharedMatchmaker(OpponentsConfig(), teams=(0,), scripted=(), seed=1).state())
 WEIGHTS = np.zeros(2, np.float32)
-HELLO = Hello(note_game(SPEC), {}, 2)
+HELLO = ActorReady(note_game(SPEC), {}, 2)
 Step = str | Message
 
 
@@ -94,7 +94,7 @@ def until(actor: SupervisedActor, holds: Callable[[], bool]) -> None:
 def test_killed_actor_is_started_again_and_its_losses_are_counted(
     tmp_path: Path, plays: Callable[..., None], caplog: pytest.LogCaptureFixture
 ) -> None:
-    report = Report(Delta(counters={names.BEGUN: 11, names.MATCHES: 3}), recorded=37)
+    report = MetricsMessage(Delta(counters={names.BEGUN: 11, names.MATCHES: 3}), recorded=37)
     plays(["read", HELLO, "read", report, "die"], ["read", HELLO, Filled(0, STATE), "obey"])
     metrics = Metrics()
     with source(tmp_path, metrics) as opened:
@@ -138,7 +138,7 @@ def test_batches_of_a_dead_actor_are_learned_from_and_not_written_to(
 
 def test_restarted_actor_plays_matches_that_nobody_has_played() -> None:
     numbers = [*range(5), *(restarted(version, number) for version in range(5) for number in range(1, 4))]
-    assert len({derive(1, "fleet", number) for number in numbers}) == len(numbers)
+    assert len({seed_for(1, "fleet", number) for number in numbers}) == len(numbers)
 
 
 def test_actor_that_dies_again_and_again_without_a_batch_ends_the_run(
@@ -185,8 +185,8 @@ def test_error_that_an_actor_reports_ends_the_run_and_an_unexpected_one_does_not
     tmp_path: Path, plays: Callable[..., None], caplog: pytest.LogCaptureFixture
 ) -> None:
     plays(
-        ["read", HELLO, "read", Failed("", "ZeroDivisionError: division by zero")],
-        ["read", HELLO, "read", Failed("FleetError", "no host is left")],
+        ["read", HELLO, "read", ActorFailed("", "ZeroDivisionError: division by zero")],
+        ["read", HELLO, "read", ActorFailed("FleetError", "no host is left")],
     )
     with source(tmp_path, Metrics()) as opened:
         opened.start(WEIGHTS, 0)
@@ -201,8 +201,8 @@ def test_hosts_that_cannot_start_under_a_restarted_actor_are_tried_again(
 ) -> None:
     """As with a host that is started again: its server may be away for a moment."""
     plays(
-        ["read", HELLO, "read", Report(Delta(counters={names.BEGUN: 16})), "die"],
-        ["read", Failed("HostRefused", "connection refused")],
+        ["read", HELLO, "read", MetricsMessage(Delta(counters={names.BEGUN: 16})), "die"],
+        ["read", ActorFailed("HostRefused", "connection refused")],
         ["read", HELLO, Filled(0, STATE), "obey"],
     )
     metrics = Metrics()
@@ -215,10 +215,10 @@ def test_hosts_that_cannot_start_under_a_restarted_actor_are_tried_again(
 
 @pytest.mark.parametrize(
     ("failed", "error"),
-    [(Failed("ConfigError", "options.x"), ConfigError), (Failed("", "ImportError: torch"), TrainingError)],
+    [(ActorFailed("ConfigError", "options.x"), ConfigError), (ActorFailed("", "ImportError: torch"), TrainingError)],
 )
 def test_failure_at_the_first_start_ends_the_run_at_once(
-    tmp_path: Path, plays: Callable[..., None], failed: Failed, error: type[Exception]
+    tmp_path: Path, plays: Callable[..., None], failed: ActorFailed, error: type[Exception]
 ) -> None:
     plays(["read", failed])
     with pytest.raises(error), source(tmp_path, Metrics()):
@@ -296,7 +296,7 @@ def test_late_answer_to_an_earlier_save_is_not_taken_for_the_present_one(
 ) -> None:
     path = tmp_path / "matches"
     late, error = Saved(str(path), 1), Saved(str(path), 2, 28, "No space left on device")
-    plays(["read", HELLO, "read", "read", "read", Report(Delta()), "read", late, error, "obey"])
+    plays(["read", HELLO, "read", "read", "read", MetricsMessage(Delta()), "read", late, error, "obey"])
     opened = actor(tmp_path, Metrics())
     opened.open(0.05)
     try:
@@ -313,7 +313,10 @@ def test_late_answer_to_an_earlier_save_is_not_taken_for_the_present_one(
 def test_death_during_an_evaluation_is_noticed_when_the_run_catches_up(
     tmp_path: Path, plays: Callable[..., None]
 ) -> None:
-    plays(["read", HELLO, "read", Report(Delta({names.MATCHES: 3})), "die"], ["read", HELLO, Filled(0, STATE), "obey"])
+    plays(
+        ["read", HELLO, "read", MetricsMessage(Delta({names.MATCHES: 3})), "die"],
+        ["read", HELLO, Filled(0, STATE), "obey"],
+    )
     metrics = Metrics()
     with source(tmp_path, metrics) as opened:
         opened.start(WEIGHTS, 0)

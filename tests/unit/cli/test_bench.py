@@ -6,9 +6,9 @@ import pytest
 from typer.testing import CliRunner
 
 from ludus.cli import main, scale_plan, scale_result
-from ludus.cli.scale_plan import Asked
+from ludus.cli.scale_plan import ScaleArguments
 from ludus.config import load
-from ludus.diagnostics.scaling import Cell, Verdict
+from ludus.diagnostics.scaling import FleetSize, Verdict
 from ludus.errors import ConfigError
 
 
@@ -42,7 +42,9 @@ def test_hosts_are_doubled_up_to_the_cores(cores: int, hosts: tuple[int, ...], m
 
 
 def test_a_plan_holds_what_was_asked_for_and_defaults_for_the_rest() -> None:
-    plan = scale_plan.make(None, Asked(game="toy", hosts="1,2", sets=["options.game=rps", "fleet.backoff_s=2"]))
+    plan = scale_plan.make(
+        None, ScaleArguments(game="toy", hosts="1,2", sets=["options.game=rps", "fleet.backoff_s=2"])
+    )
     assert (plan.game, plan.options["game"], plan.fleet["backoff_s"]) == ("toy", "rps", 2)
     assert (plan.hosts, plan.matches, plan.repeats, plan.budget_s, plan.policy) == (
         (1, 2),
@@ -55,26 +57,31 @@ def test_a_plan_holds_what_was_asked_for_and_defaults_for_the_rest() -> None:
 
 
 def test_a_resumed_plan_is_the_one_before_unless_something_else_is_asked_for() -> None:
-    before = scale_plan.make(None, Asked(game="toy", hosts="1,2", repeats=2, sets=["options.game=rps", "seed=5"]))
-    assert scale_plan.make(before, Asked()) == before
-    assert scale_plan.make(before, Asked(game="toy", hosts="2,1")) == before
-    assert scale_plan.make(before, Asked(sets=["seed=6"])) != before
+    before = scale_plan.make(
+        None, ScaleArguments(game="toy", hosts="1,2", repeats=2, sets=["options.game=rps", "seed=5"])
+    )
+    assert scale_plan.make(before, ScaleArguments()) == before
+    assert scale_plan.make(before, ScaleArguments(game="toy", hosts="2,1")) == before
+    assert scale_plan.make(before, ScaleArguments(sets=["seed=6"])) != before
 
 
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        (Asked(game="toi"), "did you mean 'toy'"),
-        (Asked(game="toy", policy="randm"), "'randm' is no checkpoint, and toy has no policy of that name"),
-        (Asked(game="gymnasium"), "gymnasium has no policy of that name; it has none at all: name a run's folder"),
-        (Asked(game="toy", sets=["fleet.hosts=3"]), "say it with --hosts"),
-        (Asked(game="toy", sets=["learner.lr=1"]), "nothing is learned here"),
-        (Asked(game="toy", sets=["options.gam=nim"]), "did you mean options.game"),
-        (Asked(game="toy", servers="1,2"), "--servers: toy is played without servers"),
-        (Asked(game="toy", hosts="1", budget="2s"), "2 s for 9 turns is 0.22 s each; give at least 4.5s"),
+        (ScaleArguments(game="toi"), "did you mean 'toy'"),
+        (ScaleArguments(game="toy", policy="randm"), "'randm' is no checkpoint, and toy has no policy of that name"),
+        (
+            ScaleArguments(game="gymnasium"),
+            "gymnasium has no policy of that name; it has none at all: name a run's folder",
+        ),
+        (ScaleArguments(game="toy", sets=["fleet.hosts=3"]), "say it with --hosts"),
+        (ScaleArguments(game="toy", sets=["learner.lr=1"]), "nothing is learned here"),
+        (ScaleArguments(game="toy", sets=["options.gam=nim"]), "did you mean options.game"),
+        (ScaleArguments(game="toy", servers="1,2"), "--servers: toy is played without servers"),
+        (ScaleArguments(game="toy", hosts="1", budget="2s"), "2 s for 9 turns is 0.22 s each; give at least 4.5s"),
     ],
 )
-def test_what_cannot_be_measured_is_refused(asked: Asked, words: str) -> None:
+def test_what_cannot_be_measured_is_refused(asked: ScaleArguments, words: str) -> None:
     with pytest.raises(ConfigError) as refused:
         scale_plan.make(None, asked)
     assert words in str(refused.value)
@@ -83,7 +90,7 @@ def test_what_cannot_be_measured_is_refused(asked: Asked, words: str) -> None:
 def test_the_best_cell_is_written_and_the_change_is_said(tmp_path: Path) -> None:
     path = tmp_path / "run.yaml"
     path.write_text("game: toy\nfleet:\n  hosts: 2  # cores\n")
-    said = scale_result.apply_best(path, Verdict(Cell(2, 16), Cell(1, 16)))
+    said = scale_result.apply_best(path, Verdict(FleetSize(2, 16), FleetSize(1, 16)))
     assert said == [
         f"{path}: fleet.hosts is 2 (as before)",
         f"{path}: fleet.matches is 16 now, it was not set",
@@ -95,7 +102,7 @@ def test_the_best_cell_is_written_and_the_change_is_said(tmp_path: Path) -> None
 def test_the_number_of_servers_is_written_where_the_best_cell_has_some(tmp_path: Path) -> None:
     path = tmp_path / "run.yaml"
     path.write_text("game: showdown-server\nservers:\n  count: 1  # to begin with\n")
-    said = scale_result.apply_best(path, Verdict(Cell(2, 16, 4), Cell(1, 16, 1)))
+    said = scale_result.apply_best(path, Verdict(FleetSize(2, 16, 4), FleetSize(1, 16, 1)))
     assert said[-1] == f"{path}: servers.count is 4 now, it was 1"
     written = path.read_text()
     assert "servers:\n  count: 4  # to begin with\n" in written
@@ -110,7 +117,7 @@ def test_the_command_has_help_with_an_example() -> None:
 
 def test_the_command_that_is_reported_makes_the_same_plan_again() -> None:
     words = ["options.game=rps", "options.slow_s=0.5", "fleet.backoff_s=2", "seed=5"]
-    plan = scale_plan.make(None, Asked(game="toy", hosts="1,2", budget="1m", sets=words))
+    plan = scale_plan.make(None, ScaleArguments(game="toy", hosts="1,2", budget="1m", sets=words))
     assert scale_result.again(plan) == (
         "ludus bench scale --game toy --hosts 1,2 --matches 4,16,64 --set options.game=rps --set options.slow_s=0.5 "
         "--set fleet.backoff_s=2.0 --set seed=5 --policy random --repeats 3 --budget 60s"
@@ -118,8 +125,8 @@ def test_the_command_that_is_reported_makes_the_same_plan_again() -> None:
 
 
 def test_servers_are_part_of_the_plan_and_of_its_command() -> None:
-    plan = scale_plan.make(None, Asked(game="showdown-server", hosts="1", matches="1,4", servers="2,1"))
+    plan = scale_plan.make(None, ScaleArguments(game="showdown-server", hosts="1", matches="1,4", servers="2,1"))
     assert plan.servers == (1, 2)
     assert len(plan.cells) == 4
     assert "--matches 1,4 --servers 1,2 --policy random" in scale_result.again(plan)
-    assert scale_plan.make(plan, Asked()) == plan
+    assert scale_plan.make(plan, ScaleArguments()) == plan

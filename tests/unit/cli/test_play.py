@@ -13,7 +13,7 @@ from rich.console import Console
 from ludus.cli.play import _mode, _options, _remind
 from ludus.cli.play_view import View, sentence
 from ludus.errors import ConfigError
-from ludus.evaluation.outsiders import PlayResult, Record, opponent_of, play, user_id
+from ludus.evaluation.outsiders import OpponentRecord, PlayResult, opponent_of, play, user_id
 from ludus.games.showdown.play_game import PlayOptions, address, is_local
 from ludus.games.showdown.scripted import POLICIES
 
@@ -88,8 +88,8 @@ def test_what_the_agent_was_trained_with_is_kept() -> None:
 
 def result() -> PlayResult:
     return PlayResult(
-        total=Record(3, 1, 1),
-        opponents={"[red]ash": Record(3, 0, 1), "gary": Record(0, 1, 0)},
+        total=OpponentRecord(3, 1, 1),
+        opponents={"[red]ash": OpponentRecord(3, 0, 1), "gary": OpponentRecord(0, 1, 0)},
         running=2,
         decisions=120,
         seconds=60.0,
@@ -156,7 +156,7 @@ def test_what_others_say_cannot_command_the_terminal(tmp_path: Path) -> None:
     view, out = shown()
     view.tell({"event": "popup", "why": "\x1b[2Jgone\x07"})
     stranger = result()
-    stranger.opponents = {"\x1b]0;title\x07ash": Record(1, 0, 0)}
+    stranger.opponents = {"\x1b]0;title\x07ash": OpponentRecord(1, 0, 0)}
     view.summary(stranger, None)
     assert "\x1b" not in out.getvalue()
     assert "the server says: ?[2Jgone?" in out.getvalue()

@@ -12,7 +12,7 @@ from ludus.cli.main import app
 from ludus.config import load
 from ludus.config.settings import RunConfig
 from ludus.diagnostics import machine, sizing
-from ludus.diagnostics.sizing import Machine, Purpose
+from ludus.diagnostics.sizing import MachineSize, Purpose
 from ludus.errors import ConfigError
 from ludus.games import catalogue, registry
 from ludus.processes.cores import cores
@@ -20,7 +20,7 @@ from ludus.processes.cores import cores
 
 @pytest.fixture(autouse=True)
 def _a_machine_of_sixteen_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "look", lambda device: Machine(16, 64 * 1024, "cpu"))
+    monkeypatch.setattr(machine, "look", lambda device: MachineSize(16, 64 * 1024, "cpu"))
 
 
 def sized(purpose: Purpose, data: dict[str, Any], *sets: str, shipped: bool = False) -> RunConfig:

@@ -15,7 +15,7 @@ import pytest
 
 from ludus.config.settings import ServersConfig
 from ludus.diagnostics.measure import measure
-from ludus.diagnostics.scaling import Cell, Plan, Turn
+from ludus.diagnostics.scaling import FleetSize, StudyPlan, Trial
 from ludus.errors import HostRefused
 from ludus.games import registry
 from ludus.games.registry import Served
@@ -24,8 +24,8 @@ from ludus.metrics import names
 from ludus.metrics.times import ACTOR
 
 
-def played(tmp_path: Path, servers: int = 0, **options: Any) -> Turn:  # Any: the options of the toy game
-    plan = Plan(
+def played(tmp_path: Path, servers: int = 0, **options: Any) -> Trial:  # Any: the options of the toy game
+    plan = StudyPlan(
         game="toy",
         options={},
         fleet={"failures_in_a_row": 1},
@@ -53,7 +53,7 @@ def played(tmp_path: Path, servers: int = 0, **options: Any) -> Turn:  # Any: th
 
 def test_a_turn_counts_what_was_played_and_what_it_cost(tmp_path: Path) -> None:
     turn = played(tmp_path)
-    assert turn.cell == Cell(1, 4)
+    assert turn.cell == FleetSize(1, 4)
     assert turn.state == "completed"
     assert turn.done >= turn.asked == 4
     assert turn.decisions > turn.done
@@ -87,7 +87,7 @@ def serve(options: ToyOptions, servers: ServersConfig, folder: Path) -> Iterator
 
 def test_what_servers_take_is_told_apart(tmp_path: Path) -> None:
     turn = played(tmp_path, servers=2)
-    assert turn.cell == Cell(1, 4, 2)
+    assert turn.cell == FleetSize(1, 4, 2)
     assert 60 < turn.servers_ram_mib < turn.ram_mib
     assert turn.servers_cpu_mean_cores < turn.cpu_mean_cores
     alone = played(tmp_path)

@@ -7,20 +7,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ludus.diagnostics import sizing
-from ludus.diagnostics.sizing import Machine, Needs, Purpose, Sizes, choose
+from ludus.diagnostics.sizing import MachineSize, Needs, Purpose, Sizes, choose
 from ludus.errors import ConfigError
 
 PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
 SHOWDOWN = Needs(300.0, 1.0, 4096, "known")
-LAPTOP, SMALL = Machine(2, 24 * 1024, "cpu"), Machine(1, 2048, "cpu")
-SERVER, LARGE = Machine(16, 128 * 1024, "cuda"), Machine(64, 512 * 1024, "cpu")
+LAPTOP, SMALL = MachineSize(2, 24 * 1024, "cpu"), MachineSize(1, 2048, "cpu")
+SERVER, LARGE = MachineSize(16, 128 * 1024, "cuda"), MachineSize(64, 512 * 1024, "cpu")
 
 
 def value(sizes: Sizes, setting: str) -> float:
     return next(choice.value for choice in sizes.choices if choice.setting == setting)
 
 
-def taken_mib(machine: Machine, needs: Needs, sizes: Sizes) -> float:
+def taken_mib(machine: MachineSize, needs: Needs, sizes: Sizes) -> float:
     """What a run of these sizes takes, worked out anew: processes, hosts of training and evaluation, batches."""
     processes = {"cpu": 800, "mps": 1600, "cuda": 6000}[machine.device]
     hosts = value(sizes, "fleet.hosts") * (needs.host_mib + needs.match_mib * value(sizes, "fleet.matches"))
@@ -31,13 +31,13 @@ def taken_mib(machine: Machine, needs: Needs, sizes: Sizes) -> float:
     ("machine", "hosts"),
     [(SMALL, [1, 1, 1, 1]), (LAPTOP, [1, 1, 2, 2]), (SERVER, [4, 8, 12, 16]), (LARGE, [16, 32, 48, 64])],
 )
-def test_hosts_are_a_share_of_the_cores(machine: Machine, hosts: list[int]) -> None:
+def test_hosts_are_a_share_of_the_cores(machine: MachineSize, hosts: list[int]) -> None:
     assert [value(choose(purpose, machine, SHOWDOWN, {}), "fleet.hosts") for purpose in PURPOSES] == hosts
 
 
 @pytest.mark.parametrize("purpose", PURPOSES)
 @pytest.mark.parametrize("machine", [SMALL, LAPTOP, SERVER, LARGE])
-def test_no_more_memory_is_taken_than_is_free(machine: Machine, purpose: Purpose) -> None:
+def test_no_more_memory_is_taken_than_is_free(machine: MachineSize, purpose: Purpose) -> None:
     sizes = choose(purpose, machine, SHOWDOWN, {})
     assert taken_mib(machine, SHOWDOWN, sizes) == pytest.approx(sizes.needed_mib)
     assert sizes.needed_mib <= sizes.usable_mib == pytest.approx(0.8 * machine.free_mib)
@@ -63,7 +63,7 @@ def test_whatever_the_machine_sizes_fit_or_are_refused(
     purpose: Purpose,
     seats: int,
 ) -> None:
-    machine = Machine(cores, free_mib, "cuda" if device == "cuda" else "mps" if device == "mps" else "cpu")
+    machine = MachineSize(cores, free_mib, "cuda" if device == "cuda" else "mps" if device == "mps" else "cpu")
     needs = Needs(host_mib, match_mib, row_bytes, "", seats)
     try:
         sizes = choose(purpose, machine, needs, {})
@@ -79,7 +79,7 @@ def test_whatever_the_machine_sizes_fit_or_are_refused(
 
 def test_little_memory_costs_matches_first_and_hosts_next() -> None:
     heavy = Needs(300.0, 20.0, 4096, "known")
-    found = [choose("overnight", Machine(16, mib, "cpu"), heavy, {}) for mib in (70_000, 35_000, 21_000, 8_000)]
+    found = [choose("overnight", MachineSize(16, mib, "cpu"), heavy, {}) for mib in (70_000, 35_000, 21_000, 8_000)]
     pairs = [(value(sizes, "fleet.hosts"), value(sizes, "fleet.matches")) for sizes in found]
     assert pairs[0] == (16, 64)
     assert pairs[1][0] == 16
@@ -107,8 +107,8 @@ def test_what_is_given_wins(setting: str) -> None:
 
 
 @pytest.mark.parametrize("purpose", PURPOSES)
-@pytest.mark.parametrize("machine", [Machine(4, 900, "cpu"), Machine(8, 6000, "cuda")])
-def test_a_machine_that_is_too_small_is_refused_in_words(machine: Machine, purpose: Purpose) -> None:
+@pytest.mark.parametrize("machine", [MachineSize(4, 900, "cpu"), MachineSize(8, 6000, "cuda")])
+def test_a_machine_that_is_too_small_is_refused_in_words(machine: MachineSize, purpose: Purpose) -> None:
     with pytest.raises(
         ConfigError, match=rf"--preset {purpose}: at least [\d,]+ MiB are needed .*1 hosts of 1 matches"
     ):

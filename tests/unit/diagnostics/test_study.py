@@ -8,14 +8,14 @@ import msgspec
 import pytest
 
 from ludus.diagnostics import scaling_report, study
-from ludus.diagnostics.scaling import Cell, GpuUse, Plan, Turn
-from ludus.diagnostics.study import Machine, Study
+from ludus.diagnostics.scaling import FleetSize, GpuUse, StudyPlan, Trial
+from ludus.diagnostics.study import MachineInfo, Study
 from ludus.errors import ConfigError
 from ludus.metrics import names
 from ludus.metrics.times import ACTOR, HOSTS, Times
 from ludus.wire.durations import Durations
 
-PLAN = Plan(
+PLAN = StudyPlan(
     game="toy",
     options={"game": "nim"},
     fleet={},
@@ -27,17 +27,17 @@ PLAN = Plan(
     budget_s=40.0,
     asked=2,
 )
-MACHINE = Machine("a processor", 2, "Linux x86_64", "")
-RATES = {Cell(1, 4): 100.0, Cell(1, 8): 150.0, Cell(2, 4): 190.0, Cell(2, 8): 195.0}
+MACHINE = MachineInfo("a processor", 2, "Linux x86_64", "")
+RATES = {FleetSize(1, 4): 100.0, FleetSize(1, 8): 150.0, FleetSize(2, 4): 190.0, FleetSize(2, 8): 195.0}
 
 
 def measured() -> Study:
     """All cells but the last, which failed."""
     turns = [
-        Turn(cell=cell, repeat=0, asked=2 * cell.at_once, done=16, decisions=round(rate * 10), seconds=10.0)
+        Trial(cell=cell, repeat=0, asked=2 * cell.at_once, done=16, decisions=round(rate * 10), seconds=10.0)
         for cell, rate in RATES.items()
     ]
-    turns[-1] = Turn(cell=Cell(2, 8), repeat=0, asked=32, failure="no host is left to play on: host 0 died")
+    turns[-1] = Trial(cell=FleetSize(2, 8), repeat=0, asked=32, failure="no host is left to play on: host 0 died")
     return Study(PLAN, MACHINE, turns)
 
 
@@ -96,12 +96,12 @@ def test_the_csv_has_one_row_a_turn(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_another_plan_or_machine_is_refused(tmp_path: Path) -> None:
-    other = Plan(**{**{name: getattr(PLAN, name) for name in Plan.__struct_fields__}, "repeats": 3})
+    other = StudyPlan(**{**{name: getattr(PLAN, name) for name in StudyPlan.__struct_fields__}, "repeats": 3})
     study.check_same(measured(), PLAN, MACHINE, tmp_path)
     with pytest.raises(ConfigError, match="repeats is 1 there, 3 here; choose another --out"):
         study.check_same(measured(), other, MACHINE, tmp_path)
     with pytest.raises(ConfigError, match="a processor with 2 cores there, a processor with 8 cores here"):
-        study.check_same(measured(), PLAN, Machine("a processor", 8, "Linux x86_64", ""), tmp_path)
+        study.check_same(measured(), PLAN, MachineInfo("a processor", 8, "Linux x86_64", ""), tmp_path)
 
 
 def test_a_folder_without_a_benchmark_is_refused(tmp_path: Path) -> None:
@@ -125,8 +125,10 @@ def test_the_page_has_tables_verdict_failures_and_a_picture(tmp_path: Path) -> N
 
 
 def test_the_use_of_a_gpu_is_in_the_table_where_there_is_one() -> None:
-    turn = Turn(cell=Cell(1, 4), repeat=0, asked=1, done=1, decisions=9, seconds=1.0, gpu=GpuUse(0.3, 0.8, 1200.0))
-    page = scaling_report.markdown(Study(PLAN, Machine("a", 2, "b", "NVIDIA H200"), [turn]), "ludus", picture=False)
+    turn = Trial(
+        cell=FleetSize(1, 4), repeat=0, asked=1, done=1, decisions=9, seconds=1.0, gpu=GpuUse(0.3, 0.8, 1200.0)
+    )
+    page = scaling_report.markdown(Study(PLAN, MachineInfo("a", 2, "b", "NVIDIA H200"), [turn]), "ludus", picture=False)
     assert "30%, peak 80%, 1,200 MiB" in page
     assert "GPU: NVIDIA H200" in page
     assert "Not complete: 1 of 4 turns have been played." in page
@@ -141,9 +143,9 @@ def test_a_page_of_nothing_says_so(tmp_path: Path) -> None:
 def served() -> Study:
     """One host of 4 and of 8 matches, on one server and on two."""
     plan = msgspec.structs.replace(PLAN, hosts=(1,), servers=(1, 2))
-    rates = {Cell(1, 4, 1): 100.0, Cell(1, 4, 2): 110.0, Cell(1, 8, 1): 120.0, Cell(1, 8, 2): 180.0}
+    rates = {FleetSize(1, 4, 1): 100.0, FleetSize(1, 4, 2): 110.0, FleetSize(1, 8, 1): 120.0, FleetSize(1, 8, 2): 180.0}
     turns = [
-        Turn(
+        Trial(
             cell=cell,
             repeat=0,
             asked=2 * cell.at_once,
@@ -178,6 +180,6 @@ def test_servers_are_an_axis_of_their_own_in_all_that_is_written(tmp_path: Path)
 
 def test_a_picture_is_drawn_when_all_cells_with_one_number_of_servers_failed(tmp_path: Path) -> None:
     turns = [each for each in served().turns if each.cell.servers == 1 and each.cell.matches == 4]
-    failed = [Turn(cell=each.cell, repeat=0, asked=8, failure="given up") for each in served().turns[1:]]
+    failed = [Trial(cell=each.cell, repeat=0, asked=8, failure="given up") for each in served().turns[1:]]
     scaling_report.write(tmp_path, Study(served().plan, MACHINE, [*turns, *failed]), "again")
     assert (tmp_path / scaling_report.PICTURE).exists()

@@ -69,7 +69,7 @@ def test_the_agent_takes_all_seats_of_a_team_and_earns_what_one_of_them_did() ->
         ["me", "me", "a", "a"],
         ["a", "a", "me", "me"],
     ] * 2
-    tally = arena.Tally(schedule)
+    tally = arena.ScheduleTally(schedule)
     row, nothing = np.arange(4, dtype=np.int32), np.zeros((4, 0), np.uint8)
     earned = np.array((1.0, 2.0, 10.0, 20.0), np.float32)
     for number in range(4):

@@ -10,9 +10,9 @@ import pytest
 from tests.playing import QUICK, both_finished, first_legal, play, toy_fleet, voided
 from tests.unit.fleet.test_saved_state import same, stood
 
-from ludus.fleet.fast_forward import Replay
+from ludus.fleet.fast_forward import FastForward
 from ludus.fleet.fleet import HostFleet
-from ludus.fleet.saved_state import NONE, FleetStanding, HostStanding
+from ludus.fleet.saved_state import NONE, FleetState, HostState
 from ludus.types import Arrivals
 
 
@@ -25,7 +25,7 @@ def following(fleet: HostFleet, rounds: int) -> list[Arrivals]:
     return record
 
 
-def with_host(standing: FleetStanding, host: HostStanding) -> FleetStanding:
+def with_host(standing: FleetState, host: HostState) -> FleetState:
     return replace(standing, hosts=(host, *standing.hosts[1:]))
 
 
@@ -110,11 +110,11 @@ def test_when_matches_stray_again_all_of_that_host_begin_anew(tmp_path: Path, mo
     with toy_fleet(tmp_path / "first", options={"game": "rps", "rounds": 8}) as fleet:
         standing = stood(fleet, 3)
 
-    def moody(replay: Replay) -> set[int]:
+    def moody(replay: FastForward) -> set[int]:
         """Always one match of those that are left."""
         return {next(slot for slot, number in enumerate(replay._standing.number) if number != NONE)}
 
-    monkeypatch.setattr(Replay, "strayed", moody)
+    monkeypatch.setattr(FastForward, "strayed", moody)
     with toy_fleet(tmp_path / "second", options={"game": "rps", "rounds": 8}, standing=standing) as fleet:
         played = play(fleet, both_finished(fleet))
         assert voided(fleet) == {"strayed": 8}

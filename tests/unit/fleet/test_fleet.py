@@ -22,7 +22,7 @@ from ludus.metrics.times import HOSTS
 from ludus.processes.cores import cores
 from ludus.spec import GameSpec, ObsSpec
 from ludus.types import Arrivals
-from ludus.wire.frames import HEADER_BYTES, Kind, TimesBody, encode_times
+from ludus.wire.frames import HEADER_BYTES, FrameKind, TimesBody, encode_times
 from ludus.wire.ledger import Ledger
 
 
@@ -102,7 +102,7 @@ def test_times_that_nobody_asked_for_or_that_come_unasked_break_the_protocol(
     host.ledger.owed = owed
     body = memoryview(encode_times(TimesBody(1.0, {}))[HEADER_BYTES:])
     with pytest.raises(ProtocolError, match="TIMES came although"):
-        host.take(Kind.TIMES, body)
+        host.take(FrameKind.TIMES, body)
 
 
 def test_recv_returns_what_is_ready_while_one_host_is_slow(tmp_path: Path) -> None:

@@ -9,11 +9,11 @@ from tests.playing import first_legal, toy_fleet
 
 from ludus.fleet import saved_state
 from ludus.fleet.fleet import HostFleet
-from ludus.fleet.saved_state import NONE, FleetStanding
+from ludus.fleet.saved_state import NONE, FleetState
 from ludus.types import Arrivals
 
 
-def stood(fleet: HostFleet, rounds: int) -> FleetStanding:
+def stood(fleet: HostFleet, rounds: int) -> FleetState:
     for _ in range(rounds):
         arrivals = fleet.recv(60.0, wait_all=True)
         fleet.send(arrivals.row, first_legal(arrivals))

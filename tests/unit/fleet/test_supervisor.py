@@ -11,24 +11,24 @@ from ludus.fleet.supervisor import (
     Answered,
     Assigned,
     Event,
-    Failed,
     Finished,
     Greeted,
     Heard,
+    HostFailed,
     Owing,
     Phase,
     Played,
     Returned,
     Settled,
-    Start,
-    Stop,
+    StartHost,
+    StopHost,
     Strayed,
     Supervisor,
     Tick,
 )
 
 CONFIG = FleetConfig(hello_deadline_s=60, reply_deadline_s=30, backoff_s=1, backoff_max_s=5, failures_in_a_row=4)
-DIED = Failed(0, "died", "exited with status 3")
+DIED = HostFailed(0, "died", "exited with status 3")
 
 
 def playing(hosts: int = 1) -> Supervisor:
@@ -44,7 +44,7 @@ def playing(hosts: int = 1) -> Supervisor:
 def test_first_tick_starts_every_host() -> None:
     supervisor = Supervisor(CONFIG, 3)
     assert supervisor.wake_s == 0.0
-    assert supervisor.on(Tick(), 5.0) == [Start(0, 0), Start(1, 0), Start(2, 0)]
+    assert supervisor.on(Tick(), 5.0) == [StartHost(0, 0), StartHost(1, 0), StartHost(2, 0)]
     assert supervisor.on(Tick(), 5.0) == []
     assert (supervisor.alive, supervisor.restarts, supervisor.given_up) == (0, 0, 0)
 
@@ -54,7 +54,7 @@ def test_host_that_does_not_greet_in_time_is_stopped() -> None:
     supervisor.on(Tick(), 0.0)
     assert supervisor.wake_s == 60.0
     assert supervisor.on(Tick(), 59.9) == []
-    assert supervisor.on(Tick(), 60.0) == [Stop(0, "hung", "did not say HELLO within 60 s", 1.0)]
+    assert supervisor.on(Tick(), 60.0) == [StopHost(0, "hung", "did not say HELLO within 60 s", 1.0)]
 
 
 def test_bytes_before_hello_do_not_extend_its_deadline() -> None:
@@ -84,7 +84,7 @@ def test_silence_counts_from_the_oldest_unanswered_actions() -> None:
     supervisor.on(Owing(0), 120.0)
     assert supervisor.wake_s == 130.0
     assert supervisor.on(Tick(), 130.0) == [
-        Stop(0, "hung", "sent no row, ending or completed answer for 30 s while it owed an answer", 1.0)
+        StopHost(0, "hung", "sent no row, ending or completed answer for 30 s while it owed an answer", 1.0)
     ]
 
 
@@ -112,7 +112,7 @@ def test_parts_of_an_answer_extend_it_up_to_a_limit() -> None:
         supervisor.on(Heard(0), float(now_s))
         assert supervisor.on(Tick(), float(now_s)) == []
     assert supervisor.wake_s == 400.0
-    assert supervisor.on(Tick(), 400.0) == [Stop(0, "hung", "completed no answer for 300 s", 1.0)]
+    assert supervisor.on(Tick(), 400.0) == [StopHost(0, "hung", "completed no answer for 300 s", 1.0)]
 
 
 def test_host_that_completes_answers_now_and_then_may_owe_one_for_ever() -> None:
@@ -131,7 +131,7 @@ def test_host_is_excused_once_when_nobody_read_what_it_wrote(greeted: bool) -> N
     assert supervisor.on(Tick(), 100.0) == []
     assert supervisor.wake_s == 105.0
     supervisor.on(Returned(), 105.0)
-    assert [type(instruction) for instruction in supervisor.on(Tick(), 105.0)] == [Stop]
+    assert [type(instruction) for instruction in supervisor.on(Tick(), 105.0)] == [StopHost]
 
 
 def test_excuse_does_not_shorten_the_time_that_is_left_and_comes_anew_with_progress() -> None:
@@ -147,11 +147,11 @@ def test_excuse_does_not_shorten_the_time_that_is_left_and_comes_anew_with_progr
 
 def test_failed_host_starts_again_after_its_back_off() -> None:
     supervisor = playing()
-    assert supervisor.on(DIED, 10.0) == [Stop(0, "died", "exited with status 3", 1.0)]
+    assert supervisor.on(DIED, 10.0) == [StopHost(0, "died", "exited with status 3", 1.0)]
     assert supervisor.phase(0) is Phase.RESTING
     assert supervisor.wake_s == 11.0
     assert supervisor.on(Tick(), 10.9) == []
-    assert supervisor.on(Tick(), 11.0) == [Start(0, 1)]
+    assert supervisor.on(Tick(), 11.0) == [StartHost(0, 1)]
     assert supervisor.restarts == 1
 
 
@@ -160,7 +160,7 @@ def test_back_off_doubles_up_to_its_limit_and_then_the_host_is_given_up() -> Non
     for _ in range(6):
         supervisor.on(Tick(), now_s)
         (stop,) = supervisor.on(DIED, now_s)
-        assert isinstance(stop, Stop)
+        assert isinstance(stop, StopHost)
         pauses.append(stop.again_in_s)
         now_s += stop.again_in_s or 0.0
     assert pauses == [1.0, 2.0, 4.0, 5.0, 5.0, None]
@@ -173,7 +173,7 @@ def test_played_match_forgives_earlier_failures() -> None:
     supervisor, now_s = playing(), 0.0
     for _ in range(20):
         (stop,) = supervisor.on(DIED, now_s)
-        assert isinstance(stop, Stop)
+        assert isinstance(stop, StopHost)
         assert stop.again_in_s == 1.0
         now_s += 1.0
         supervisor.on(Tick(), now_s)
@@ -187,17 +187,17 @@ def test_hello_alone_does_not_forgive() -> None:
     supervisor.on(DIED, 0.0)
     supervisor.on(Tick(), 1.0)
     supervisor.on(Greeted(0), 1.0)
-    assert supervisor.on(DIED, 1.0) == [Stop(0, "died", "exited with status 3", 2.0)]
+    assert supervisor.on(DIED, 1.0) == [StopHost(0, "died", "exited with status 3", 2.0)]
 
 
 def test_failure_of_one_host_does_not_touch_the_others() -> None:
     supervisor = playing(3)
     supervisor.on(Owing(2), 10.0)
-    supervisor.on(Failed(1, "protocol", "garbage"), 12.0)
+    supervisor.on(HostFailed(1, "protocol", "garbage"), 12.0)
     assert [supervisor.phase(host) for host in range(3)] == [Phase.PLAYING, Phase.RESTING, Phase.PLAYING]
-    assert supervisor.on(Tick(), 13.0) == [Start(1, 1)]
+    assert supervisor.on(Tick(), 13.0) == [StartHost(1, 1)]
     assert supervisor.on(Tick(), 40.0) == [
-        Stop(2, "hung", "sent no row, ending or completed answer for 30 s while it owed an answer", 1.0)
+        StopHost(2, "hung", "sent no row, ending or completed answer for 30 s while it owed an answer", 1.0)
     ]
 
 
@@ -213,8 +213,8 @@ def test_finished_host_with_more_to_play_begins_again_at_once_and_has_not_failed
     supervisor = playing()
     supervisor.on(Finished(0), 5.0)
     for attempt in range(1, 9):  # more often than it may fail
-        assert supervisor.on(Assigned(0, "takes over"), 6.0) == [Stop(0, "assigned", "takes over", 0.0)]
-        assert supervisor.on(Tick(), 6.0) == [Start(0, attempt)]
+        assert supervisor.on(Assigned(0, "takes over"), 6.0) == [StopHost(0, "assigned", "takes over", 0.0)]
+        assert supervisor.on(Tick(), 6.0) == [StartHost(0, attempt)]
         supervisor.on(Greeted(0), 6.0)
         supervisor.on(Finished(0), 6.0)
     assert supervisor.on(Tick(), 1e9) == []
@@ -235,7 +235,7 @@ EVENTS = st.one_of(
     st.builds(Returned),
     *(st.builds(kind, st.integers(0, 2)) for kind in (Greeted, Owing, Heard, Answered, Settled, Played, Finished)),
     *(st.builds(kind, st.integers(0, 2), st.just("x")) for kind in (Assigned, Strayed)),
-    st.builds(Failed, st.integers(0, 2), st.just("died"), st.just("x")),
+    st.builds(HostFailed, st.integers(0, 2), st.just("died"), st.just("x")),
 )
 
 
@@ -247,9 +247,9 @@ def test_starts_and_stops_alternate_whatever_happens(story: list[tuple[Event, fl
         now_s += pause_s
         for instruction in supervisor.on(event, now_s):
             host = instruction.host
-            assert running[host] == isinstance(instruction, Stop)
+            assert running[host] == isinstance(instruction, StopHost)
             running[host] = not running[host]
-            if isinstance(instruction, Start):
+            if isinstance(instruction, StartHost):
                 assert instruction.incarnation == starts[host]
                 starts[host] += 1
         wake_s = supervisor.wake_s
@@ -259,7 +259,7 @@ def test_starts_and_stops_alternate_whatever_happens(story: list[tuple[Event, fl
 def test_host_whose_replay_strayed_begins_again_at_once_and_has_not_failed() -> None:
     supervisor = playing()
     for attempt in range(1, 9):  # more often than it may fail
-        assert supervisor.on(Strayed(0, "match 3 did not"), 7.0) == [Stop(0, "strayed", "match 3 did not", 0.0)]
-        assert supervisor.on(Tick(), 7.0) == [Start(0, attempt)]
+        assert supervisor.on(Strayed(0, "match 3 did not"), 7.0) == [StopHost(0, "strayed", "match 3 did not", 0.0)]
+        assert supervisor.on(Tick(), 7.0) == [StartHost(0, attempt)]
         supervisor.on(Greeted(0), 7.0)
     assert supervisor.alive == 1

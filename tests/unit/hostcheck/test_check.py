@@ -11,13 +11,13 @@ from tests.playing import SPOILER
 from ludus.games.toy.game import command
 from ludus.games.toy.options import ToyOptions
 from ludus.hostcheck.advice import advice_for
-from ludus.hostcheck.check import Finding, Mark, Report, Trial, _found, check, findings
+from ludus.hostcheck.check import CheckReport, Finding, Mark, Trial, _found, check, findings
 from ludus.processes.command import HostCommand
 
 CONTENTS = 5  # the first findings: HELLO, and what one process is asked about
 
 
-def troubles(report: Report) -> list[Finding]:
+def troubles(report: CheckReport) -> list[Finding]:
     return [finding for finding in report.findings if finding.mark is Mark.FAILED]
 
 
@@ -31,7 +31,7 @@ def troubles(report: Report) -> list[Finding]:
     ],
 )
 def test_broken_host_is_told_what_it_did_and_what_to_do(fault: str, rule: str, seen: str, place: str) -> None:
-    report = Report(tuple(islice(findings(command(ToyOptions()), {fault: 1}, deadline_s=20.0), CONTENTS)))
+    report = CheckReport(tuple(islice(findings(command(ToyOptions()), {fault: 1}, deadline_s=20.0), CONTENTS)))
     (found,) = troubles(report)
     assert found.rule.startswith(rule)
     assert seen in found.seen
@@ -55,7 +55,7 @@ def test_broken_host_is_told_what_it_did_and_what_to_do(fault: str, rule: str, s
 )
 def test_host_that_sends_what_nobody_expects_is_told_so(fault: str, seen: str) -> None:
     spoiled = HostCommand((sys.executable, SPOILER, fault, "20", "--", *command(ToyOptions()).argv))
-    report = Report(tuple(islice(findings(spoiled, {}, deadline_s=20.0), CONTENTS)))
+    report = CheckReport(tuple(islice(findings(spoiled, {}, deadline_s=20.0), CONTENTS)))
     (found,) = troubles(report)
     assert seen in found.seen
     assert found.advice is not None
@@ -69,7 +69,7 @@ def test_host_that_floods_its_stderr_is_checked_like_any_other() -> None:
 
 
 def test_a_host_may_lose_matches() -> None:
-    report = Report(tuple(islice(findings(command(ToyOptions()), {"match_error_after": 1}), CONTENTS)))
+    report = CheckReport(tuple(islice(findings(command(ToyOptions()), {"match_error_after": 1}), CONTENTS)))
     assert report.ok, str(report)
     assert "lost by the host" in report.findings[1].seen
 

@@ -7,7 +7,7 @@ import pytest
 
 from ludus.config.settings import OpponentsConfig, StageConfig
 from ludus.errors import ConfigError
-from ludus.league.curriculum import Change, Curriculum, CurriculumState, Standing, refuse_unplayed
+from ludus.league.curriculum import Change, Curriculum, CurriculumState, StageProgress, refuse_unplayed
 
 
 def stages(*rules: dict[str, Any]) -> tuple[StageConfig, ...]:
@@ -15,11 +15,11 @@ def stages(*rules: dict[str, Any]) -> tuple[StageConfig, ...]:
     return msgspec.convert(named, tuple[StageConfig, ...])
 
 
-def standing(updates: int = 0, decisions: int = 0, matches: int = 0, **others: Any) -> Standing:
-    return Standing(updates, decisions, matches, **others)
+def standing(updates: int = 0, decisions: int = 0, matches: int = 0, **others: Any) -> StageProgress:
+    return StageProgress(updates, decisions, matches, **others)
 
 
-def changed(course: Curriculum, seen: Standing) -> Change | None:
+def changed(course: Curriculum, seen: StageProgress) -> Change | None:
     change = course.due(seen)
     if change is not None:
         course.enter(change, seen)

@@ -6,7 +6,7 @@ import torch
 from ludus.config.settings import ComputeConfig, LearnerConfig
 from ludus.errors import ConfigError
 from ludus.learner.compute import describe, plan
-from ludus.learner.devices import Chosen, choose
+from ludus.learner.devices import DeviceChoice, choose
 
 CPU, CUDA = torch.device("cpu"), torch.device("cuda")
 EVERYTHING = LearnerConfig(
@@ -41,13 +41,13 @@ def test_everything_asked_for_is_on_where_the_device_has_it() -> None:
     assert chosen.autocast == torch.float16
     assert chosen.accumulate == 4
     assert all((chosen.scaled, chosen.compiled, chosen.graphs, chosen.fused, chosen.pinned))
-    assert describe(chosen, Chosen(CUDA, "a card"))[0] == "learner on cuda (a card)"
-    assert describe(chosen, Chosen(CUDA, ""))[2] == "  off: none"
+    assert describe(chosen, DeviceChoice(CUDA, "a card"))[0] == "learner on cuda (a card)"
+    assert describe(chosen, DeviceChoice(CUDA, ""))[2] == "  off: none"
 
 
 def test_start_says_what_is_off_and_why() -> None:
     asked = LearnerConfig(compute=ComputeConfig(graphs=True, compile=True, pinned=True))
-    device, on, off = describe(plan(asked, CPU), Chosen(CPU, "no other"))
+    device, on, off = describe(plan(asked, CPU), DeviceChoice(CPU, "no other"))
     assert device == "learner on cpu (no other)"
     assert (
         on == "  on:  torch.compile (learner.compute.compile is true), fused optimiser (learner.compute.fused is true)"
@@ -58,7 +58,7 @@ def test_start_says_what_is_off_and_why() -> None:
     assert "pinned copies: cpu has no use for them" in off
     assert (
         "CUDA graphs: they need torch.compile"
-        in describe(plan(LearnerConfig(compute=ComputeConfig(graphs=True)), CUDA), Chosen(CUDA, ""))[2]
+        in describe(plan(LearnerConfig(compute=ComputeConfig(graphs=True)), CUDA), DeviceChoice(CUDA, ""))[2]
     )
 
 
@@ -69,7 +69,7 @@ def test_auto_is_bf16_on_a_cpu_with_instructions_for_it_and_fp32_elsewhere(
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx2": True, able: True})
     asked = LearnerConfig(compute=ComputeConfig(precision="auto"))
     chosen = plan(asked, CPU)
-    _, on, off = describe(chosen, Chosen(CPU, ""))
+    _, on, off = describe(chosen, DeviceChoice(CPU, ""))
     if able == "avx512_f":
         assert chosen.autocast is None
         assert "autocast: learner.compute.precision is auto, which is fp32 here" in off
@@ -83,4 +83,4 @@ def test_losses_of_a_net_with_a_memory_are_not_compiled() -> None:
     chosen = plan(EVERYTHING, CUDA, remembers=True)
     assert not chosen.compiled
     assert not chosen.graphs
-    assert "torch.compile: what goes through a memory has another shape" in describe(chosen, Chosen(CUDA, ""))[2]
+    assert "torch.compile: what goes through a memory has another shape" in describe(chosen, DeviceChoice(CUDA, ""))[2]

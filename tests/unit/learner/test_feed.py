@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ludus.config.settings import LearnerConfig, ReplayConfig
 from ludus.errors import CheckpointError
 from ludus.learner.feed import Feed
-from ludus.learner.replay_buffer import Replay
+from ludus.learner.replay_buffer import ReplayBuffer
 from ludus.metrics import names
 from ludus.metrics.core import Metrics
 from ludus.rollout.segments import SegmentLayout
@@ -88,7 +88,7 @@ def test_a_batch_that_is_too_old_as_a_whole_goes_back_and_the_next_one_is_taken(
 def replaying(source: FakeSource, reuse: int, max_lag: int = 0) -> tuple[Feed, Metrics]:
     metrics = Metrics()
     config = LearnerConfig(algorithm="vtrace", max_lag=max_lag, replay=ReplayConfig(decisions=64, reuse=reuse))
-    return Feed(source, metrics, config, Replay(16, reuse=reuse, seed=1)), metrics
+    return Feed(source, metrics, config, ReplayBuffer(16, reuse=reuse, seed=1)), metrics
 
 
 def taken(feed: Feed, version: int = 10) -> list[bool]:

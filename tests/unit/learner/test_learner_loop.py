@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ludus.config.settings import BudgetConfig, LearnerConfig, ReplayConfig
 from ludus.errors import TrainingError
 from ludus.learner.loop import Learner, learning_rate, used
-from ludus.learner.replay_buffer import Replay
+from ludus.learner.replay_buffer import ReplayBuffer
 from ludus.metrics import names
 from ludus.metrics.core import Metrics
 from ludus.policies.weights import FlatWeights
@@ -114,7 +114,7 @@ def test_what_is_learned_once_more_is_counted_apart_from_the_budget() -> None:
     source, metrics = FakeSource(10), Metrics()
     config = LearnerConfig(algorithm="vtrace", replay=ReplayConfig(decisions=16, reuse=2))
     budget = BudgetConfig(minutes=0, decisions=3 * 8)
-    loop = Learner(source, FakeAlgorithm(), config, budget, metrics, replay=Replay(4, reuse=2, seed=1))
+    loop = Learner(source, FakeAlgorithm(), config, budget, metrics, replay=ReplayBuffer(4, reuse=2, seed=1))
     assert loop.run(lambda: False, lambda: None)
     assert metrics.counter(names.LEARNED) == 3 * 8
     assert metrics.counter(names.REPLAYED) == 2 * 8  # none after the last fresh one: the budget is used up
@@ -126,7 +126,7 @@ def test_a_batch_that_was_skipped_is_not_replayed() -> None:
     config = LearnerConfig(algorithm="vtrace", replay=ReplayConfig(decisions=16, reuse=2))
     algorithm = FakeAlgorithm(skip=lambda update: update == 1)
     budget = BudgetConfig(minutes=0, updates=2)
-    loop = Learner(source, algorithm, config, budget, metrics, replay=Replay(4, reuse=2, seed=1))
+    loop = Learner(source, algorithm, config, budget, metrics, replay=ReplayBuffer(4, reuse=2, seed=1))
     assert loop.run(lambda: False, lambda: None)
     assert metrics.counter(names.LEARNED) == metrics.counter(names.REPLAYED) == 8
     assert source.left == 2

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ludus.errors import ConfigError
-from ludus.learner.replay_buffer import Replay, refuse_what_does_not_fit
+from ludus.learner.replay_buffer import ReplayBuffer, refuse_what_does_not_fit
 from ludus.rollout.segments import SegmentLayout
 from ludus.spec import GameSpec, ObsSpec
 from ludus.types import SegmentBatch
@@ -38,7 +38,7 @@ def numbers(drawn: SegmentBatch | None) -> list[int]:
 
 
 def test_no_segment_is_used_more_often_than_the_ratio_says() -> None:
-    replay = Replay(12, reuse=4, seed=1)
+    replay = ReplayBuffer(12, reuse=4, seed=1)
     uses: Counter[int] = Counter()
     for round in range(20):
         fresh = range(round * 4, round * 4 + 4)
@@ -51,7 +51,7 @@ def test_no_segment_is_used_more_often_than_the_ratio_says() -> None:
 
 
 def test_a_draw_holds_each_segment_once_and_fails_when_there_are_too_few() -> None:
-    replay = Replay(8, reuse=2, seed=1)
+    replay = ReplayBuffer(8, reuse=2, seed=1)
     assert replay.draw(1, oldest=0) is None
     replay.add(batch(range(5)))
     assert sorted(numbers(replay.draw(5, oldest=0))) == [0, 1, 2, 3, 4]
@@ -60,7 +60,7 @@ def test_a_draw_holds_each_segment_once_and_fails_when_there_are_too_few() -> No
 
 
 def test_the_oldest_make_room_for_newer_ones_and_the_size_is_bounded() -> None:
-    replay = Replay(5, reuse=9, seed=1)
+    replay = ReplayBuffer(5, reuse=9, seed=1)
     for begin in range(0, 12, 2):
         replay.add(batch(range(begin, begin + 2)))
         assert replay.decisions <= 5 * LENGTH
@@ -68,7 +68,7 @@ def test_the_oldest_make_room_for_newer_ones_and_the_size_is_bounded() -> None:
 
 
 def test_places_of_segments_that_are_used_up_are_taken_before_those_of_others() -> None:
-    replay = Replay(4, reuse=2, seed=1)
+    replay = ReplayBuffer(4, reuse=2, seed=1)
     replay.add(batch([1, 2]))
     replay.draw(2, oldest=0)
     replay.add(batch([3, 4, 5, 6]))
@@ -76,7 +76,7 @@ def test_places_of_segments_that_are_used_up_are_taken_before_those_of_others() 
 
 
 def test_segments_with_a_decision_that_is_too_old_leave() -> None:
-    replay = Replay(8, reuse=9, seed=1)
+    replay = ReplayBuffer(8, reuse=9, seed=1)
     replay.add(batch([1, 2], version=3))
     mixed = batch([3, 4], version=5)
     mixed.version[0, 0] = 4
@@ -87,7 +87,7 @@ def test_segments_with_a_decision_that_is_too_old_leave() -> None:
 
 
 def test_what_was_drawn_does_not_change_when_its_place_is_taken() -> None:
-    replay = Replay(2, reuse=2, seed=1)
+    replay = ReplayBuffer(2, reuse=2, seed=1)
     replay.add(batch([1, 2]))
     drawn = replay.draw(2, oldest=0)
     replay.add(batch([8, 9]))
@@ -95,7 +95,7 @@ def test_what_was_drawn_does_not_change_when_its_place_is_taken() -> None:
 
 
 def test_a_restored_buffer_goes_on_with_the_same_draws() -> None:
-    first, second = Replay(20, reuse=3, seed=1), Replay(20, reuse=3, seed=99)
+    first, second = ReplayBuffer(20, reuse=3, seed=1), ReplayBuffer(20, reuse=3, seed=99)
     first.add(batch(range(12)))
     first.draw(6, oldest=0)
     first.draw(6, oldest=0)
@@ -115,14 +115,14 @@ def test_a_restored_buffer_goes_on_with_the_same_draws() -> None:
 
 
 def test_an_empty_buffer_can_be_restored_and_one_of_another_size_is_refused() -> None:
-    empty = Replay(20, reuse=3, seed=1)
-    Replay(20, reuse=3, seed=2).restore(empty.state())
+    empty = ReplayBuffer(20, reuse=3, seed=1)
+    ReplayBuffer(20, reuse=3, seed=2).restore(empty.state())
     with pytest.raises(ValueError, match="20 segments, not 21"):
-        Replay(21, reuse=3, seed=1).restore(empty.state())
+        ReplayBuffer(21, reuse=3, seed=1).restore(empty.state())
 
 
 def test_same_seed_same_draws() -> None:
-    first, second, other = (Replay(50, reuse=3, seed=seed) for seed in (1, 1, 2))
+    first, second, other = (ReplayBuffer(50, reuse=3, seed=seed) for seed in (1, 1, 2))
     for replay in (first, second, other):
         replay.add(batch(range(50)))
     drawn = [numbers(replay.draw(10, oldest=0)) for replay in (first, second, other)]

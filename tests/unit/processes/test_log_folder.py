@@ -9,14 +9,14 @@ from ludus.processes import log_folder
 
 
 def test_a_folder_of_logs_is_gone_afterwards() -> None:
-    with log_folder.passing("ludus-test-") as folder:
+    with log_folder.temporary_log_folder("ludus-test-") as folder:
         (folder / "host-0.log").write_text("fine")
     assert not folder.exists()
 
 
 @pytest.mark.parametrize("error", [FleetError("no host is left"), KeyboardInterrupt()])
 def test_it_is_gone_after_an_error_that_does_not_name_it(error: BaseException) -> None:
-    with pytest.raises(type(error)), log_folder.passing("ludus-test-") as folder:
+    with pytest.raises(type(error)), log_folder.temporary_log_folder("ludus-test-") as folder:
         raise error
     assert not folder.exists()
 
@@ -27,7 +27,7 @@ def test_logs_that_an_error_names_can_be_read(tmp_path: Path, monkeypatch: pytes
 
     def fail() -> None:
         nonlocal folder
-        with log_folder.passing("ludus-test-") as folder:
+        with log_folder.temporary_log_folder("ludus-test-") as folder:
             (folder / "host-0.log").write_text("out of mana")
             raise FleetError(f"no host is left (log: {folder / 'host-0.log'})")
 

@@ -13,7 +13,7 @@ from ludus.errors import ProtocolError
 from ludus.metrics import names
 from ludus.metrics.core import Metrics
 from ludus.policies.bank import PolicyBank
-from ludus.rollout.tally import Tally
+from ludus.rollout.tally import MatchMetrics
 from ludus.spec import GameSpec, ObsSpec
 from ludus.types import Arrivals, Ending
 
@@ -51,7 +51,7 @@ def _counted(endings: list[Ending]) -> Mapping[str, float | str]:
     empty = np.zeros((0, 1), np.bool_)
     none = np.zeros(0, np.float32)
     arrivals = Arrivals(nothing, nothing.astype(np.int64), empty.view(np.uint8), empty, none, none > 0, tuple(endings))
-    Tally(metrics, rows=4).count(arrivals, cast(PolicyBank, Bank()))
+    MatchMetrics(metrics, rows=4).count(arrivals, cast(PolicyBank, Bank()))
     return metrics.report()
 
 

@@ -7,10 +7,10 @@ import msgspec
 import pytest
 from scripts import keep_comparison, keep_run, readme_table
 
-from ludus.run.provenance import STARTS, Start
+from ludus.run.provenance import STARTS, Provenance
 
 
-def run_in(folder: Path, *starts: Start) -> Path:
+def run_in(folder: Path, *starts: Provenance) -> Path:
     """What a finished run leaves."""
     score = {"opponent": "random", "matches": 400, "wins": 390, "losses": 8, "ties": 2}
     final = {"final": True, "training_s": 600.0, "decisions": 1000, "updates": 9, "scores": [score]}
@@ -22,7 +22,7 @@ def run_in(folder: Path, *starts: Start) -> Path:
 
 
 def test_a_run_is_kept_with_the_commits_and_the_machine_it_ran_on(tmp_path: Path) -> None:
-    starts = (Start("0.1.0", "aaaa", 8, "Linux arm64"), Start("0.1.0", "bbbb+", 2, "Linux x86_64"))
+    starts = (Provenance("0.1.0", "aaaa", 8, "Linux arm64"), Provenance("0.1.0", "bbbb+", 2, "Linux x86_64"))
     line = keep_run.kept(run_in(tmp_path, *starts, starts[1]), "gen1")
     assert line["commit"] == "aaaa, bbbb+"
     assert line["machine"] == {"cores": 2, "system": "Linux x86_64"}
@@ -30,7 +30,7 @@ def test_a_run_is_kept_with_the_commits_and_the_machine_it_ran_on(tmp_path: Path
 
 
 def test_a_run_of_an_installed_package_is_kept_with_its_version(tmp_path: Path) -> None:
-    assert keep_run.kept(run_in(tmp_path, Start("0.1.0", "", 2, "Linux")), "gen1")["commit"] == "ludus 0.1.0"
+    assert keep_run.kept(run_in(tmp_path, Provenance("0.1.0", "", 2, "Linux")), "gen1")["commit"] == "ludus 0.1.0"
 
 
 def test_a_run_that_did_not_note_its_commit_must_be_given_one(tmp_path: Path) -> None:
@@ -41,7 +41,7 @@ def test_a_run_that_did_not_note_its_commit_must_be_given_one(tmp_path: Path) ->
 
 
 def test_a_comparison_keeps_what_an_evaluation_by_many_matches_said(tmp_path: Path) -> None:
-    run = run_in(tmp_path, Start("0.1.0", "aaaa", 2, "Linux"))
+    run = run_in(tmp_path, Provenance("0.1.0", "aaaa", 2, "Linux"))
     scores = [{"opponent": name, "matches": 4000, "wins": wins, "ties": 9} for name, wins in (("a", 3499), ("b", 3576))]
     line = keep_comparison.line("gen1-long", run, {"seed": 20000, "results": scores})
     assert line["commit"] == "aaaa"

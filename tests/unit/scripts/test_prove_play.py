@@ -5,11 +5,11 @@ from typing import Any
 
 from scripts import prove_play
 
-from ludus.evaluation.outsiders import PlayResult, Record
+from ludus.evaluation.outsiders import OpponentRecord, PlayResult
 
 
 def line(opponent: str, wins: int, invalid: int = 0) -> dict[str, Any]:  # Any: one line of JSON
-    result = PlayResult(total=Record(wins=wins, losses=400 - wins), invalid=invalid, seconds=1.0)
+    result = PlayResult(total=OpponentRecord(wins=wins, losses=400 - wins), invalid=invalid, seconds=1.0)
     result.voided["the server said nothing"] = 2
     return {"checkpoint": "run, update 7", "commit": "abc", **prove_play.line_of(opponent, "gen1randombattle", result)}
 

@@ -14,8 +14,8 @@ from tests.hosted import Fleet
 from ludus.sdk.match import GroupTurn, HostedGame, Turn
 from ludus.spec import GameSpec, ObsSpec
 from ludus.wire import frames
-from ludus.wire.frames import Kind
-from ludus.wire.seeds import derive
+from ludus.wire.frames import FrameKind
+from ludus.wire.seeds import match_seed
 
 SPEC = GameSpec("climb", 2, 3, ObsSpec.pack({"height": ("float32", (2,))}), 1)
 
@@ -87,7 +87,7 @@ def served(*, together: bool, status: int = 0) -> AbstractContextManager[Fleet]:
     return hosted.served(make, SPEC, status)
 
 
-def received(fleet: Fleet) -> tuple[Kind, memoryview]:
+def received(fleet: Fleet) -> tuple[FrameKind, memoryview]:
     frame = fleet.channel.receive()
     assert frame is not None
     return frame
@@ -98,17 +98,17 @@ def heard(*, together: bool, matches: int, rounds: int) -> dict[int, list[Any]]:
     said: dict[int, list[Any]] = {}
     with served(together=together) as fleet:
         fleet.configure(matches=matches, parts=2)
-        fleet.next(Kind.HELLO)
+        fleet.next(FrameKind.HELLO)
         for _ in range(rounds):
             asked: list[tuple[int, int, int]] = []
             done = False
             while not done:
                 kind, body = received(fleet)
-                if kind is Kind.ENDING:
+                if kind is FrameKind.ENDING:
                     head, final = frames.decode_ending(body, SPEC.seats, SPEC.obs.nbytes)
                     last = None if final is None else final.tobytes()
                     said.setdefault(head.number, []).append((head.score, head.reward, head.truncated, head.seed, last))
-                elif kind is Kind.ERROR:
+                elif kind is FrameKind.ERROR:
                     error = frames.decode_error(body)
                     assert error.number is not None
                     said.setdefault(error.number, []).append(error.message)
@@ -136,7 +136,7 @@ def test_matches_that_are_played_together_say_what_they_say_one_after_the_other(
 def test_an_action_for_a_row_that_was_not_asked_ends_a_host_that_plays_together() -> None:
     with served(together=True, status=1) as fleet:
         fleet.configure(schedule=[(0, 1)])
-        fleet.next(Kind.HELLO)
+        fleet.next(FrameKind.HELLO)
         fleet.arrivals()
         fleet.act([0], [1])
         fleet.arrivals()
@@ -147,7 +147,7 @@ def test_an_action_for_a_row_that_was_not_asked_ends_a_host_that_plays_together(
 def test_an_action_that_is_not_legal_ends_a_host_that_plays_together() -> None:
     with served(together=True, status=1) as fleet:
         fleet.configure(schedule=[(0, 3)])
-        fleet.next(Kind.HELLO)
+        fleet.next(FrameKind.HELLO)
         fleet.arrivals()
         fleet.act([0, 1], [2, 0])
         fleet.arrivals()
@@ -158,7 +158,7 @@ def test_an_action_that_is_not_legal_ends_a_host_that_plays_together() -> None:
 def test_a_match_goes_on_when_all_its_seats_have_chosen_and_not_before() -> None:
     with served(together=True) as fleet:
         fleet.configure(schedule=[(0, 3), (1, 7)], matches=2)
-        fleet.next(Kind.HELLO)
+        fleet.next(FrameKind.HELLO)
         assert fleet.arrivals().row.tolist() == [0, 1, 2, 3]
         fleet.act([0, 2, 3], [1, 1, 1])
         assert fleet.arrivals().row.tolist() == [2, 3]
@@ -170,14 +170,14 @@ def test_a_match_goes_on_when_all_its_seats_have_chosen_and_not_before() -> None
 def test_seeds_of_a_group_are_those_of_its_numbers() -> None:
     with served(together=True) as fleet:
         fleet.configure(matches=1)
-        fleet.next(Kind.HELLO)
+        fleet.next(FrameKind.HELLO)
         opening = fleet.arrivals()
         number = int(opening.match[0])
         rows = opening.row.tolist()
         while True:
             fleet.act(rows, [1, 1])
             kind, body = received(fleet)
-            if kind is Kind.ENDING:
+            if kind is FrameKind.ENDING:
                 head, _ = frames.decode_ending(body, SPEC.seats, SPEC.obs.nbytes)
-                assert (head.number, head.seed) == (number, derive(1, number))
+                assert (head.number, head.seed) == (number, match_seed(1, number))
                 return

@@ -16,7 +16,7 @@ from tests.hosted import Fleet
 from ludus.sdk.match import HostedGame, Turn
 from ludus.spec import GameSpec, ObsSpec
 from ludus.wire import frames
-from ludus.wire.frames import Kind
+from ludus.wire.frames import FrameKind
 
 SPEC = GameSpec("errand", 1, 2, ObsSpec.pack({"seed": ("float32", (1,))}), 1)
 QUICK, NEVER, BROKEN = 1, 2, 3  # seeds
@@ -105,7 +105,7 @@ def opened(fleet: Fleet, seeds: list[int], then: int = QUICK) -> None:
     """Matches with these seeds wait for actions; others follow with the seed `then`."""
     schedule = [*enumerate(seeds), *((number, then) for number in range(len(seeds), len(seeds) + 20))]
     fleet.configure(len(seeds), schedule=schedule)
-    fleet.next(Kind.HELLO)
+    fleet.next(FrameKind.HELLO)
     rows: list[int] = []
     done = False
     while not done:
@@ -197,7 +197,7 @@ def test_an_action_nobody_asked_for_ends_the_host(waiting: Waiting, capsys: pyte
             frame = fleet.channel.receive()
             assert frame is not None
             kinds.append(frame[0])
-            if frame[0] is Kind.ERROR:
+            if frame[0] is FrameKind.ERROR:
                 break
         assert "row 0, which was not asked" in frames.decode_error(frame[1]).message
     assert "ProtocolError" in capsys.readouterr().err
@@ -206,9 +206,9 @@ def test_an_action_nobody_asked_for_ends_the_host(waiting: Waiting, capsys: pyte
 def test_matches_that_wait_tell_their_times(waiting: Waiting) -> None:
     with waiting.served() as fleet:
         fleet.configure(times_s=1e-9)
-        fleet.next(Kind.HELLO)
+        fleet.next(FrameKind.HELLO)
         for _ in range(2):
-            times = frames.decode_times(fleet.next(Kind.TIMES))
+            times = frames.decode_times(fleet.next(FrameKind.TIMES))
             assert fleet.arrivals().done
             assert sum(found.total_ns for found in times.stages.values()) == times.wall_ns
             fleet.act([0], [0])

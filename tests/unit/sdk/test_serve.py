@@ -16,8 +16,8 @@ from ludus.errors import ConfigError
 from ludus.sdk.match import HostedGame, Match, Turn
 from ludus.spec import GameSpec, ObsSpec
 from ludus.wire import frames
-from ludus.wire.frames import Kind
-from ludus.wire.seeds import derive
+from ludus.wire.frames import FrameKind
+from ludus.wire.seeds import match_seed
 
 SPEC = GameSpec("race", 2, 2, ObsSpec.pack({"turn": ("float32", (1,))}), 1)
 
@@ -67,7 +67,7 @@ def served(expected_status: int = 0) -> AbstractContextManager[Fleet]:
 def test_host_greets_opens_and_plays_to_the_end() -> None:
     with served() as fleet:
         fleet.configure(schedule=[(7, 11)], keep_log=True)
-        hello = frames.decode_hello(fleet.next(Kind.HELLO))
+        hello = frames.decode_hello(fleet.next(FrameKind.HELLO))
         assert hello.spec().fingerprint == SPEC.fingerprint
         assert hello.facts == {"version": "3"}
         opening = fleet.arrivals()
@@ -89,9 +89,9 @@ def test_host_greets_opens_and_plays_to_the_end() -> None:
 def test_a_host_that_is_asked_says_where_its_time_went_before_the_answer_is_complete() -> None:
     with served() as fleet:
         fleet.configure(times_s=1e-9)
-        fleet.next(Kind.HELLO)
+        fleet.next(FrameKind.HELLO)
         for round_ in range(2):
-            times = frames.decode_times(fleet.next(Kind.TIMES))
+            times = frames.decode_times(fleet.next(FrameKind.TIMES))
             assert fleet.arrivals().done
             assert sum(found.total_ns for found in times.stages.values()) == times.wall_ns
             assert times.stages["simulate"].passes == 1
@@ -102,21 +102,21 @@ def test_a_host_that_is_asked_says_where_its_time_went_before_the_answer_is_comp
 def test_a_resumed_host_opens_the_given_matches_and_numbers_go_on() -> None:
     with served() as fleet:
         fleet.configure(matches=3, resume=frames.Resumption([4, None, 2], 6))
-        fleet.next(Kind.HELLO)
+        fleet.next(FrameKind.HELLO)
         assert fleet.arrivals().match.tolist() == [4, 4, 6, 6, 2, 2]
         for _ in range(2):
             fleet.act([0, 1], [0, 0])
-            last = fleet.next(Kind.ENDING) if _ else fleet.arrivals()
+            last = fleet.next(FrameKind.ENDING) if _ else fleet.arrivals()
         assert not isinstance(last, frames.ArrivalsBody)
         ending = frames.decode_ending(last, SPEC.seats, SPEC.obs.nbytes)[0]
-        assert (ending.number, ending.seed) == (4, derive(1, 4))
+        assert (ending.number, ending.seed) == (4, match_seed(1, 4))
         assert fleet.arrivals().match.tolist() == [7, 7]
 
 
 def test_half_of_a_decision_is_answered_with_an_empty_frame() -> None:
     with served() as fleet:
         fleet.configure(schedule=[(0, 1)])
-        fleet.next(Kind.HELLO)
+        fleet.next(FrameKind.HELLO)
         while not fleet.arrivals().done:
             pass
         fleet.act([1], [0])
@@ -132,27 +132,27 @@ def test_half_of_a_decision_is_answered_with_an_empty_frame() -> None:
 def test_an_answer_comes_in_the_parts_that_were_asked_for(parts: int, sizes: list[tuple[int, bool]]) -> None:
     with served() as fleet:
         fleet.configure(4, schedule=[(number, 1) for number in range(4)], parts=parts)
-        fleet.next(Kind.HELLO)
+        fleet.next(FrameKind.HELLO)
         assert [(len(came.row), came.done) for came in (fleet.arrivals() for _ in sizes)] == sizes
 
 
 def test_seeds_are_derived_from_the_hosts_seed_unless_scheduled() -> None:
     with served() as fleet:
         fleet.configure()
-        fleet.next(Kind.HELLO)
-        lost = derive(1, 0) % 5 == 0
+        fleet.next(FrameKind.HELLO)
+        lost = match_seed(1, 0) % 5 == 0
         number = int(fleet.arrivals().match[0])
         fleet.act([0, 1], [0, 0])
         fleet.arrivals()
         fleet.act([0, 1], [0, 0])
-        assert fleet.ending().seed == derive(1, number)
+        assert fleet.ending().seed == match_seed(1, number)
         assert number == int(lost)
 
 
 def test_match_that_cannot_start_is_reported_and_the_next_one_opens(capsys: pytest.CaptureFixture[str]) -> None:
     with served() as fleet:
         fleet.configure(schedule=[(0, 5), (1, 1)])
-        fleet.next(Kind.HELLO)
+        fleet.next(FrameKind.HELLO)
         error = fleet.error()
         assert (error.kind, error.slot, error.number) == ("match", 0, 0)
         assert error.message == "RuntimeError: cannot play seed 5"
@@ -182,7 +182,7 @@ def test_actions_that_cannot_be_end_the_host(
 ) -> None:
     with served(expected_status=1) as fleet:
         fleet.configure(schedule=[(0, 1)])
-        fleet.next(Kind.HELLO)
+        fleet.next(FrameKind.HELLO)
         while not fleet.arrivals().done:
             pass
         fleet.act(rows, actions)
@@ -247,7 +247,7 @@ def test_a_turn_that_cannot_be_loses_one_match_and_says_why(
     given: list[Match] = [Race(), Odd(turn, GOOD)]
     with hosted.served(lambda _: HostedGame(SPEC, given.pop), SPEC) as fleet:
         fleet.configure(2, schedule=[(0, 1), (1, 1), (2, 1)])
-        fleet.next(Kind.HELLO)
+        fleet.next(FrameKind.HELLO)
         error = fleet.error()
         assert (error.kind, error.slot, error.number) == ("match", 0, 0)
         assert words in error.message
@@ -275,7 +275,7 @@ def test_an_ending_that_cannot_be_loses_one_match_and_says_why(
 ) -> None:
     with hosted.served(lambda _: HostedGame(SPEC, lambda: Odd(GOOD, turn)), SPEC) as fleet:
         fleet.configure(schedule=[(0, 1), (1, 1)])
-        fleet.next(Kind.HELLO)
+        fleet.next(FrameKind.HELLO)
         fleet.arrivals()
         fleet.act([0, 1], [0, 0])
         assert words in fleet.error().message
@@ -288,7 +288,7 @@ def test_rows_that_do_not_fit_one_frame_come_in_several_and_a_match_that_does_no
     turn = Turn((0,), np.zeros((1, large.obs.nbytes), np.uint8), _legal(1), np.zeros(1, np.float32))
     with hosted.served(lambda _: HostedGame(large, lambda: Odd(turn)), large) as fleet:
         fleet.configure(3)
-        fleet.next(Kind.HELLO)
+        fleet.next(FrameKind.HELLO)
         assert [(len(came.row), came.done) for came in (fleet.arrivals(), fleet.arrivals())] == [(2, False), (1, True)]
     huge = replace(large, obs=ObsSpec.pack({"map": ("uint8", (frames.MAX_BODY,))}))
     with hosted.served(lambda _: HostedGame(huge, lambda: Odd(turn)), huge, expected_status=2) as fleet:
@@ -310,6 +310,6 @@ def test_matches_are_closed_when_the_host_stops_and_a_fault_there_is_only_logged
 
     with hosted.served(lambda _: HostedGame(SPEC, Closing), SPEC) as fleet:
         fleet.configure(3)
-        fleet.next(Kind.HELLO)
+        fleet.next(FrameKind.HELLO)
     assert closed == [1, 1, 1]
     assert capsys.readouterr().err.count("RuntimeError: cannot close") == 3

@@ -7,7 +7,7 @@ import pytest
 
 from ludus.errors import ProtocolError
 from ludus.wire.channel import PipeChannel, memory_pair
-from ludus.wire.frames import Kind, decode_actions, encode_actions, encode_stop
+from ludus.wire.frames import FrameKind, decode_actions, encode_actions, encode_stop
 
 ACTIONS = encode_actions(np.array([1, 2], np.int32), np.array([3, 4], np.int32))
 
@@ -23,7 +23,7 @@ def test_memory_pair_carries_frames_both_ways_and_the_end() -> None:
     assert other.receive() is None
     answer = one.receive()
     assert answer is not None
-    assert answer[0] == Kind.STOP
+    assert answer[0] == FrameKind.STOP
 
 
 def test_memory_pair_does_not_wait_for_ever() -> None:
@@ -38,7 +38,7 @@ def test_pipe_channel_carries_several_frames_of_one_write() -> None:
         channel = PipeChannel(read_fd, write_fd)
         channel.send(ACTIONS + encode_stop())
         kinds = [frame[0] for frame in (channel.receive(), channel.receive()) if frame is not None]
-        assert kinds == [Kind.ACTIONS, Kind.STOP]
+        assert kinds == [FrameKind.ACTIONS, FrameKind.STOP]
     finally:
         os.close(write_fd)
         os.close(read_fd)

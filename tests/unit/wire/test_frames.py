@@ -66,8 +66,8 @@ def test_hello_becomes_the_same_spec() -> None:
         ({"obs": [("a", "float64", [1])]}, "float64"),
         ({"obs": [("a", "uint8", [1]), ("a", "uint8", [1])]}, "twice"),
         ({"obs": [("a", "uint8", [-1])]}, "negative"),
-        ({"tables": {"t": frames.Table([3], b"1234")}}, "expected shape"),
-        ({"tables": {"t": frames.Table([1], struct.pack("<f", float("nan")))}}, "not finite"),
+        ({"tables": {"t": frames.TableBody([3], b"1234")}}, "expected shape"),
+        ({"tables": {"t": frames.TableBody([1], struct.pack("<f", float("nan")))}}, "not finite"),
     ],
 )
 def test_hello_that_describes_no_game_is_refused(change: dict[str, object], message: str) -> None:

@@ -20,7 +20,7 @@ from ludus.processes.command import HostCommand
 from ludus.spec import GameSpec, ObsSpec
 from ludus.wire import frames
 from ludus.wire.durations import Durations
-from ludus.wire.frames import HEADER, HEADER_BYTES, MAGIC, VERSION, EndingHead, ErrorBody, Kind, TimesBody
+from ludus.wire.frames import HEADER, HEADER_BYTES, MAGIC, VERSION, EndingHead, ErrorBody, FrameKind, TimesBody
 from ludus.wire.ledger import Ledger
 from ludus.wire.stream import FrameReader
 
@@ -68,8 +68,8 @@ def host(*, greeted: bool) -> Host:
     """A host without a process: before its HELLO, or with its two matches open and an answer owed."""
     made = Host(0, SETUP, None)
     if greeted:
-        made.take(Kind.HELLO, memoryview(VALID[0])[HEADER_BYTES:])
-        made.take(Kind.ARRIVALS, memoryview(OPENING)[HEADER_BYTES:])
+        made.take(FrameKind.HELLO, memoryview(VALID[0])[HEADER_BYTES:])
+        made.take(FrameKind.ARRIVALS, memoryview(OPENING)[HEADER_BYTES:])
     return made
 
 
@@ -105,7 +105,9 @@ def mutated(draw: st.DrawFn) -> bytes:
             body[at:at] = b"9" * draw(st.sampled_from((1, 19, 400, 5000)))
         elif change == "nest":
             body[at:at] = b"[" * draw(st.sampled_from((1, 40, 2000)))
-    return HEADER.pack(MAGIC, VERSION, draw(st.sampled_from((kind, kind, kind, Kind.HELLO))), len(body)) + bytes(body)
+    return HEADER.pack(MAGIC, VERSION, draw(st.sampled_from((kind, kind, kind, FrameKind.HELLO))), len(body)) + bytes(
+        body
+    )
 
 
 JSON = st.recursive(
@@ -116,9 +118,9 @@ JSON = st.recursive(
 HUGE = st.sampled_from((0, -1, 1, 2, 10**9, 10**12, 2**31, 2**32 - 1, 2**53, 2**63, 2**64 - 1))
 
 
-def encoded(kind: Kind, fields: dict[str, Any]) -> bytes:  # Any: any field may be anything
+def encoded(kind: FrameKind, fields: dict[str, Any]) -> bytes:  # Any: any field may be anything
     body = msgspec.json.encode({name: value for name, value in fields.items() if value is not ...})
-    if kind is Kind.ENDING:
+    if kind is FrameKind.ENDING:
         body = len(body).to_bytes(8, "little") + body + bytes(-len(body) % 8)
     return HEADER.pack(MAGIC, VERSION, kind, len(body)) + body
 
@@ -189,16 +191,16 @@ TIMES = st.fixed_dictionaries(
     }
 )
 ODD = st.one_of(
-    HELLOS.map(lambda fields: encoded(Kind.HELLO, fields)),
-    ENDINGS.map(lambda fields: encoded(Kind.ENDING, fields)),
-    ERRORS.map(lambda fields: encoded(Kind.ERROR, fields)),
-    TIMES.map(lambda fields: encoded(Kind.TIMES, fields)),
+    HELLOS.map(lambda fields: encoded(FrameKind.HELLO, fields)),
+    ENDINGS.map(lambda fields: encoded(FrameKind.ENDING, fields)),
+    ERRORS.map(lambda fields: encoded(FrameKind.ERROR, fields)),
+    TIMES.map(lambda fields: encoded(FrameKind.TIMES, fields)),
 )
 
 
 @QUICK
-@given(st.binary(max_size=200), st.sampled_from(list(Kind)), st.booleans())
-def test_any_bytes_as_a_body_are_at_most_a_protocol_error(body: bytes, kind: Kind, greeted: bool) -> None:
+@given(st.binary(max_size=200), st.sampled_from(list(FrameKind)), st.booleans())
+def test_any_bytes_as_a_body_are_at_most_a_protocol_error(body: bytes, kind: FrameKind, greeted: bool) -> None:
     frame = HEADER.pack(MAGIC, VERSION, kind, len(body)) + body
     survives(lambda: taken(host(greeted=greeted), frame))
 
@@ -267,7 +269,7 @@ def test_arrivals_in_any_order_leave_a_ledger_that_adds_up(
     assert (np.abs(came.reward) <= 1e6).all()
 
 
-@pytest.mark.parametrize("kind", [Kind.HELLO, Kind.ERROR, Kind.TIMES, Kind.ENDING])
+@pytest.mark.parametrize("kind", [FrameKind.HELLO, FrameKind.ERROR, FrameKind.TIMES, FrameKind.ENDING])
 @pytest.mark.parametrize(
     "body",
     [
@@ -278,8 +280,8 @@ def test_arrivals_in_any_order_leave_a_ledger_that_adds_up(
         b'{"score":[1e999]}',
     ],
 )
-def test_latin_1_deep_nesting_and_endless_numbers_are_protocol_errors(kind: Kind, body: bytes) -> None:
-    if kind is Kind.ENDING:
+def test_latin_1_deep_nesting_and_endless_numbers_are_protocol_errors(kind: FrameKind, body: bytes) -> None:
+    if kind is FrameKind.ENDING:
         body = len(body).to_bytes(8, "little") + body + bytes(-len(body) % 8)
     with pytest.raises(ProtocolError, match="is not what it should be"):
-        host(greeted=kind is not Kind.HELLO).take(kind, memoryview(body))
+        host(greeted=kind is not FrameKind.HELLO).take(kind, memoryview(body))

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from ludus.spec import ObsSpec
-from ludus.wire.frames import Kind, decode_actions, decode_arrivals
-from ludus.wire.seeds import derive
+from ludus.wire.frames import FrameKind, decode_actions, decode_arrivals
+from ludus.wire.seeds import match_seed
 from ludus.wire.stream import FrameReader
 
 PAGE = (Path(__file__).parents[3] / "docs" / "host-protocol.md").read_text()
@@ -26,7 +26,7 @@ def test_the_frames_on_the_page_hold_what_it_says() -> None:
     reader.feed(printed())
     frames = list(reader)
     reader.close()
-    assert [kind for kind, _ in frames] == [Kind.ARRIVALS, Kind.ACTIONS, Kind.STOP]
+    assert [kind for kind, _ in frames] == [FrameKind.ARRIVALS, FrameKind.ACTIONS, FrameKind.STOP]
     came = decode_arrivals(frames[0][1], 3, spec.nbytes)
     assert (came.row.tolist(), came.match.tolist(), came.reward.tolist()) == ([0, 1], [0, 1], [0.0, 0.0])
     assert (came.opens.tolist(), came.done) == ([1, 1], True)
@@ -40,7 +40,7 @@ def test_the_frames_on_the_page_hold_what_it_says() -> None:
 def test_the_seeds_on_the_page_are_derived() -> None:
     said = re.search(r"With seed 7, matches 0, 1 and 2 have the seeds (\d+), (\d+) and (\d+)", PAGE)
     assert said is not None
-    assert [int(seed) for seed in said.groups()] == [derive(7, number) for number in range(3)]
+    assert [int(seed) for seed in said.groups()] == [match_seed(7, number) for number in range(3)]
 
 
 def test_the_offsets_on_the_page_are_those_of_a_packed_row() -> None:

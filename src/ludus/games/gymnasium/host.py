@@ -13,7 +13,7 @@ from ludus.games.environments.actions import FlatActions
 from ludus.games.environments.observations import pack, parts_of
 from ludus.games.environments.pace import Pace, described, in_threads, measured
 from ludus.games.gymnasium.loading import Environment, maker
-from ludus.games.gymnasium.match import EpisodeGroup, EpisodeMatch, Kind, probe
+from ludus.games.gymnasium.match import EnvKind, EpisodeGroup, EpisodeMatch, probe
 from ludus.games.gymnasium.options import GymnasiumOptions
 from ludus.sdk.match import HostedGame
 from ludus.sdk.serve import serve
@@ -35,7 +35,7 @@ def make_game(options: Mapping[str, Any]) -> HostedGame:
     actions = FlatActions(first.action_space, where)
     spec = GameSpec(f"gymnasium/{chosen.env}", 1, actions.count, pack(parts), SCHEMA)
     pace = pace_of(first) if chosen.stepping == "auto" else Pace(0, 0.0, 0.0)
-    kind = Kind(make, spec, parts, actions, chosen.max_steps)
+    kind = EnvKind(make, spec, parts, actions, chosen.max_steps)
     facts = {"stepping": described(chosen.stepping, pace)}
     if not in_threads(chosen.stepping, pace):
         return HostedGame(spec, facts=facts, group=lambda slots: EpisodeGroup(kind, slots, first))

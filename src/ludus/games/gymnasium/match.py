@@ -24,7 +24,7 @@ SUCCESS = ("is_success", "success")  # keys of the last info that do
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class EnvKind:
     """What all environments of a host have in common."""
 
     make: Callable[[], Environment]
@@ -42,7 +42,7 @@ class Episode:
 
     def __init__(
         self,
-        kind: Kind,
+        kind: EnvKind,
         writer: RowWriter,
         seat: int,
         legal: NDArray[np.bool_],
@@ -132,7 +132,7 @@ class Episode:
 class EpisodeMatch:
     """An environment by itself, for one that waits in a thread of its own."""
 
-    def __init__(self, kind: Kind, environment: Environment | None = None) -> None:
+    def __init__(self, kind: EnvKind, environment: Environment | None = None) -> None:
         self._rows = RowWriter((kind.parts,), kind.spec.obs)
         self._legal = np.ones((1, kind.spec.actions), np.bool_)
         self._episode = Episode(kind, self._rows, 0, self._legal[0], environment)
@@ -155,7 +155,7 @@ class EpisodeMatch:
 class EpisodeGroup:
     """Environments whose steps cost little, stepped one after the other; what they show goes into one array."""
 
-    def __init__(self, kind: Kind, slots: int, environment: Environment | None = None) -> None:
+    def __init__(self, kind: EnvKind, slots: int, environment: Environment | None = None) -> None:
         self._rows = RowWriter((kind.parts,) * slots, kind.spec.obs)
         self._legal = np.ones((slots, kind.spec.actions), np.bool_)
         first = [environment, *(None for _ in range(slots - 1))]

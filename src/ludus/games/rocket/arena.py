@@ -8,8 +8,8 @@ from itertools import starmap
 from typing import Any
 
 from ludus.games.rocket import controls
-from ludus.games.rocket.starts import Body, Start, aloft
-from ludus.wire.seeds import derive
+from ludus.games.rocket.starts import Body, StartState, aloft
+from ludus.wire.seeds import match_seed
 
 OCTANE = 0
 BLUE, ORANGE, NOBODY = 0, 1, -1
@@ -53,7 +53,7 @@ class Pitch:
         self.place(aloft(team))
         self.arena.step(1)  # the first one takes milliseconds
 
-    def place(self, start: Start, seed: int = 0) -> None:
+    def place(self, start: StartState, seed: int = 0) -> None:
         """Begin a match there; the seed decides where demolished cars return. Cars are new ones, since wheels and
         suspension remember what was before in ways that cannot be set: so the same start, seed and actions lead to the
         same bits, in any arena; with more than two cars not always (docs/games/rocket.md)."""
@@ -84,11 +84,11 @@ class Pitch:
             for car in self.cars:
                 state = car.get_state()
                 if state.is_demoed and state.demo_respawn_timer <= self.arena.tick_time:
-                    car.respawn(derive(self._seed, self._returned) & MAX_SEED)
+                    car.respawn(match_seed(self._seed, self._returned) & MAX_SEED)
                     self._returned += 1
             self.arena.step(1)
 
-    def _set(self, start: Start) -> None:
+    def _set(self, start: StartState) -> None:
         simulator = self._simulator
         ball = simulator.BallState()
         self._move(ball, start.ball)

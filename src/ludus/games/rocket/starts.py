@@ -27,34 +27,34 @@ class Body:
 
 
 @dataclass(slots=True)
-class Start:
+class StartState:
     ball: Body
     cars: list[Body]  # blue ones, then as many orange ones
     boost: Floats  # [C] 0 to 100
 
 
-def kickoff(generator: np.random.Generator, team: int) -> Start:
+def kickoff(generator: np.random.Generator, team: int) -> StartState:
     """The ball rests in the middle; each team stands on the same kickoff places, across from each other."""
     places = [field.KICKOFFS[place] for place in generator.permutation(len(field.KICKOFFS))[:team]]
     blue = [_standing(x, y, yaw * pi) for x, y, yaw in places]
     orange = [_standing(-x, -y, (yaw + 1) * pi) for x, y, yaw in places]
-    return Start(_ball(0.0, 0.0), blue + orange, np.full(2 * team, field.KICKOFF_BOOST))
+    return StartState(_ball(0.0, 0.0), blue + orange, np.full(2 * team, field.KICKOFF_BOOST))
 
 
-def random_physics(generator: np.random.Generator, team: int) -> Start:
+def random_physics(generator: np.random.Generator, team: int) -> StartState:
     """Everything anywhere in the arena, moving and turning in any direction."""
     ball, *cars = (_anywhere(generator) for _ in range(1 + 2 * team))
-    return Start(ball, cars, generator.uniform(0.0, 100.0, 2 * team))
+    return StartState(ball, cars, generator.uniform(0.0, 100.0, 2 * team))
 
 
-def ground(generator: np.random.Generator, team: int) -> Start:
+def ground(generator: np.random.Generator, team: int) -> StartState:
     """Ball and cars rest anywhere on the floor, cars turned in any direction."""
     x, y = _floor(generator)
     cars = [_standing(*_floor(generator), generator.uniform(-pi, pi)) for _ in range(2 * team)]
-    return Start(_ball(x, y), cars, generator.uniform(0.0, 100.0, 2 * team))
+    return StartState(_ball(x, y), cars, generator.uniform(0.0, 100.0, 2 * team))
 
 
-def shot(generator: np.random.Generator, team: int) -> Start:
+def shot(generator: np.random.Generator, team: int) -> StartState:
     """One team, either, has the ball before its wheels in the other half; the others stand where they may."""
     start = ground(generator, team)
     side = float(generator.choice((-1.0, 1.0)))  # 1: blue attacks
@@ -69,7 +69,7 @@ def shot(generator: np.random.Generator, team: int) -> Start:
     return start
 
 
-def aloft(team: int) -> Start:
+def aloft(team: int) -> StartState:
     """Everything at rest in the air, and far from everything else."""
     bodies = [
         _ball(0.0, 0.0),
@@ -77,10 +77,10 @@ def aloft(team: int) -> Start:
     ]
     for body in bodies:
         body.position[2] = field.CEILING_Z / 2
-    return Start(bodies[0], bodies[1:], np.zeros(2 * team))
+    return StartState(bodies[0], bodies[1:], np.zeros(2 * team))
 
 
-KINDS: Mapping[str, Callable[[np.random.Generator, int], Start]] = {
+KINDS: Mapping[str, Callable[[np.random.Generator, int], StartState]] = {
     "kickoff": kickoff,
     "random": random_physics,
     "ground": ground,
@@ -96,7 +96,7 @@ class Starts:
         self._reached = np.cumsum([weight for weight in weights.values() if weight > 0])
         self._team = team
 
-    def draw(self, seed: int) -> Start:
+    def draw(self, seed: int) -> StartState:
         generator = np.random.default_rng(seed)
         drawn = generator.random() * self._reached[-1]
         return self._kinds[int(np.searchsorted(self._reached, drawn, side="right"))](generator, self._team)

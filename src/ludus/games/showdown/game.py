@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from ludus.games.portable import text_like
-from ludus.games.registry import Game, HostMemory, Progress
+from ludus.games.registry import Game, HostFootprint, Progress
 from ludus.games.showdown import install
 from ludus.games.showdown.page import page
 from ludus.games.showdown.scripted import POLICIES
@@ -73,5 +73,5 @@ game = Game(
     portable={"format": text_like("[a-z0-9]+")},
     page=page,
     prepare=prepare,
-    memory=HostMemory(145.0, 3.7, 4352),  # host_rss_mib of 16 and 64 battles in showdown.jsonl; the rows of doubles
+    memory=HostFootprint(145.0, 3.7, 4352),  # host_rss_mib of 16 and 64 battles in showdown.jsonl; the rows of doubles
 )

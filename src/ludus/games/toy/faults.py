@@ -18,7 +18,7 @@ from ludus.wire.frames import (
     HEADER_BYTES,
     MAGIC,
     VERSION,
-    Kind,
+    FrameKind,
     decode_arrivals,
     decode_configure,
     encode_arrivals,
@@ -35,15 +35,15 @@ class FaultyChannel:
         self._options = ToyOptions()
         self._decisions = 0
 
-    def receive(self) -> tuple[Kind, memoryview] | None:
+    def receive(self) -> tuple[FrameKind, memoryview] | None:
         frame = self._inner.receive()
-        if frame is not None and frame[0] == Kind.CONFIGURE:
+        if frame is not None and frame[0] == FrameKind.CONFIGURE:
             with suppress(msgspec.ValidationError):  # the game refuses it, with the reason
                 self._options = msgspec.convert(decode_configure(frame[1]).options, ToyOptions)
         return frame
 
     def send(self, frame: bytes) -> None:
-        if frame[3] == Kind.ARRIVALS:
+        if frame[3] == FrameKind.ARRIVALS:
             self._decisions += struct.unpack_from("<I", frame, HEADER_BYTES)[0]
             fault = self._due()
             if fault and self._claim():
@@ -77,7 +77,7 @@ class FaultyChannel:
             self._inner.send(frame[: len(frame) // 2])
             os._exit(0)
         if fault == "huge_length":
-            return HEADER.pack(MAGIC, VERSION, Kind.ARRIVALS, 0xFFFFFFF0)
+            return HEADER.pack(MAGIC, VERSION, FrameKind.ARRIVALS, 0xFFFFFFF0)
         if fault == "flood":
             while True:
                 self._inner.send(frame)

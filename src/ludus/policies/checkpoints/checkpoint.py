@@ -32,7 +32,7 @@ from ludus.policies import nets, placement
 from ludus.policies.checkpoints import bounds, checksums
 from ludus.policies.checkpoints.checksums import CHECKSUMS
 from ludus.policies.checkpoints.files import reading, reason
-from ludus.policies.gpu.streams import open_lane
+from ludus.policies.gpu.streams import open_stream
 from ludus.policies.network import NetPolicy
 from ludus.policies.weights import read_tensors
 from ludus.spec import GameSpec, ObsSpec, teams_in
@@ -222,7 +222,7 @@ def load_agent(
     device = placement.choose(
         PolicyConfig(), state.net, rows=rows
     ).device  # not where it was trained, which may be elsewhere
-    return NetPolicy(net, spec, version=state.version, generator=generator, greedy=greedy, lane=open_lane(device))
+    return NetPolicy(net, spec, version=state.version, generator=generator, greedy=greedy, lane=open_stream(device))
 
 
 def _build_net(state: State, spec: GameSpec, tensors: Mapping[str, Tensor], path: Path) -> nn.Module:

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ludus.policies.distributions import Distribution
-from ludus.policies.gpu.streams import Lane, Run
-from ludus.policies.gpu.transfer import Block, leaves
+from ludus.policies.gpu.streams import Run, Stream
+from ludus.policies.gpu.transfer import TransferBuffer, leaves
 from ludus.policies.hidden_states import RowStates
 from ludus.policies.nets.heads import Heads
 from ludus.policies.nets.recurrence import Recall
@@ -42,7 +42,7 @@ def padded(rows: int) -> int:
     return 1 << max(rows - 1, 0).bit_length()
 
 
-class Chosen(NamedTuple):
+class SampledBatch(NamedTuple):
     action: NDArray[np.int32]  # [n]
     logp: NDArray[np.float32]  # [n]
     value: NDArray[np.float32]  # [n]
@@ -60,7 +60,7 @@ class Engine:
         self,
         judge: Judge,
         spec: GameSpec,
-        lane: Lane,
+        lane: Stream,
         *,
         greedy: bool = False,
         states: RowStates | None = None,
@@ -74,7 +74,7 @@ class Engine:
         self._programs: dict[int, Program] = {}
         self._captures = True
         self._under_way: tuple[Program, int] | None = None
-        self._before: list[Chosen] = []
+        self._before: list[SampledBatch] = []
         self.draws = self._count_draws()
 
     def launch(self, arrivals: Arrivals, uniform: NDArray[np.float32] | None) -> None:
@@ -94,12 +94,12 @@ class Engine:
             self._lane.start(program.run)
             self._under_way = program, rows
 
-    def collect(self) -> Chosen:
+    def collect(self) -> SampledBatch:
         """Wait for what was launched."""
         parts = [*self._before, self._fetch()]
         return parts[0] if len(parts) == 1 else _together(parts)
 
-    def _fetch(self) -> Chosen:
+    def _fetch(self) -> SampledBatch:
         assert self._under_way is not None, "nothing was launched"
         program, rows = self._under_way
         self._under_way = None
@@ -196,7 +196,7 @@ class Program:
         if states is not None:
             inputs |= {"row": ("int64", (size,)), "opens": ("bool", (size,))}
             outputs["memory"] = ("float32", (size, states.size))
-        self._inputs, self._outputs = Block(inputs, device), Block(outputs, device)
+        self._inputs, self._outputs = TransferBuffer(inputs, device), TransferBuffer(outputs, device)
         self._leaves = leaves(spec.obs, self._inputs.tensors["obs"])
         self._padding = 0 if states is None else len(states.table) - 1
         if states is not None:
@@ -214,10 +214,10 @@ class Program:
             inputs["row"][:rows], inputs["row"][rows:] = arrivals.row[part], self._padding
             inputs["opens"][:rows] = arrivals.opens[part]
 
-    def chosen(self, rows: int) -> Chosen:
+    def chosen(self, rows: int) -> SampledBatch:
         """Copies: the memory is written again by the next run."""
         outputs = {name: array[:rows].copy() for name, array in self._outputs.arrays.items()}
-        return Chosen(outputs["action"], outputs["logp"], outputs["value"], outputs.get("memory"))
+        return SampledBatch(outputs["action"], outputs["logp"], outputs["value"], outputs.get("memory"))
 
     def _choose(self) -> None:
         inputs, outputs, states = self._inputs.tensors, self._outputs.tensors, self._states
@@ -240,8 +240,8 @@ class Program:
             self._inputs.pull()
             recall = None if states is None else states.recall_at(inputs["row"], inputs["opens"])
             found = self._joined(self._leaves, inputs["legal"], recall)
-            asked = deciding.Asked(inputs["legal"], inputs["uniform"] if self._draws else None)
-            decided = deciding.Decided(outputs["action"], outputs["logp"], outputs["value"])
+            asked = deciding.DrawInputs(inputs["legal"], inputs["uniform"] if self._draws else None)
+            decided = deciding.DrawOutputs(outputs["action"], outputs["logp"], outputs["value"])
             if not deciding.decide(found, asked, decided):
                 self._draw(*(found.judged(asked.legal) if isinstance(found, Heads) else found))
                 self._outputs.push()
@@ -261,7 +261,7 @@ def _line(error: Exception) -> str:
     return str(error).strip().partition("\n")[0] or type(error).__name__
 
 
-def _together(parts: list[Chosen]) -> Chosen:
+def _together(parts: list[SampledBatch]) -> SampledBatch:
     action, logp, value = (np.concatenate([part[at] for part in parts]) for at in range(3))
     memories = [part.memory for part in parts if part.memory is not None]
-    return Chosen(action, logp, value, np.concatenate(memories) if memories else None)
+    return SampledBatch(action, logp, value, np.concatenate(memories) if memories else None)

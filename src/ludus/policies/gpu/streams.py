@@ -12,7 +12,7 @@ WARM_UP = 2  # runs before a capture, in which libraries make their handles and 
 Run = Callable[[], None]
 
 
-class Lane(Protocol):
+class Stream(Protocol):
     """Runs one thing after another. Lanes of one device work side by side."""
 
     device: torch.device
@@ -35,7 +35,7 @@ class Lane(Protocol):
         ...
 
 
-def open_lane(device: torch.device) -> Lane | None:
+def open_stream(device: torch.device) -> Stream | None:
     """None on the CPU, where a policy has better ways."""
     return CudaLane(device) if device.type == "cuda" else None
 

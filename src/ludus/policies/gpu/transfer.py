@@ -31,7 +31,7 @@ DTYPES = {
 Fields = Mapping[str, tuple[str, tuple[int, ...]]]  # by name: dtype and shape
 
 
-class Block:
+class TransferBuffer:
     """The same fields twice: `arrays` here, in memory that a device can read by itself, and `tensors` there.
 
     `seen` are those here as the device sees them: a kernel that reads or writes a few of them needs no copy.

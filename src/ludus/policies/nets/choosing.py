@@ -20,7 +20,7 @@ from ludus.policies.nets.columns import MOVES, SIDE
 from ludus.policies.nets.encoding import parted
 from ludus.policies.nets.reading import Features, Reading
 from ludus.policies.nets.recurrence import Recall, recalled
-from ludus.policies.nets.scratch import Memory
+from ludus.policies.nets.scratch import Scratch
 from ludus.spec import GameSpec
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ SIDES = ("own", "foe", "own_active", "foe_active")  # features of Pokemon, as `p
 SCORED = 16  # columns: as a move, as a switch, what it says about the other slot; fewer than 16 take thrice the time
 
 
-class Chosen(NamedTuple):
+class SampledActions(NamedTuple):
     action: Whole  # [n]
     logp: Floats  # [n]
     value: Floats  # [n]
@@ -44,7 +44,7 @@ class PointerChooser:
         self.draws = net.slots
         names = net.names
         self._reading = Reading(net.columns, spec, names.kinds, names.first[0, :-1].numpy())  # without the side
-        self._memory = Memory()
+        self._memory = Scratch()
         self._spaces: dict[int, _Space] = {}
         self._choices = net.slot_actions
         self._ways = None if not net.joint else _Ways(net)
@@ -62,7 +62,7 @@ class PointerChooser:
 
     def choose(
         self, obs: NDArray[np.uint8], legal: NDArray[np.bool_], uniform: Floats | None, recall: Recall | None = None
-    ) -> Chosen:
+    ) -> SampledActions:
         """For rows [n, nbytes] and masks [n, A] that it `takes`. `uniform` [slots, n] decides; None: the best."""
         n = len(obs)
         space = self._spaces.get(n)
@@ -75,7 +75,7 @@ class PointerChooser:
             action, logp = self._choose_one(space, legal[:, : self._choices], uniform)
         else:
             action, logp = self._choose_pair(space, self._ways, legal, uniform)
-        return Chosen(action, logp, value)
+        return SampledActions(action, logp, value)
 
     def _encode(self, space: _Space) -> None:
         """Pokemon of both sides, and what is seen of them as a whole."""
@@ -257,7 +257,7 @@ def _scores(net: PointerNet, pair: nn.Linear) -> tuple[Tensor, Tensor]:
 class _Space:
     """Where n rows are worked on: views of kept memory, made once, since making them costs more than many steps."""
 
-    def __init__(self, net: PointerNet, reading: Reading, memory: Memory, rows: int) -> None:
+    def __init__(self, net: PointerNet, reading: Reading, memory: Scratch, rows: int) -> None:
         n, S, D, H = rows, net.slots, net.width, net.hidden
         self.slots = S
         self.features = Features(reading, memory, n)
@@ -281,7 +281,7 @@ class _Space:
             ways = memory.of("ways", n, n * net.variants * MOVES, H)
             self.ways_tensor, self.ways = ways.tensor, ways.array.reshape(n, net.variants, MOVES, H)
 
-    def _see(self, memory: Memory, n: int, S: int, D: int) -> None:
+    def _see(self, memory: Scratch, n: int, S: int, D: int) -> None:
         """What the context reads: of each side the active Pokemon, the bench's sum and maximum; and the field."""
         pooled = 2 * (S + 2) * D
         seen = memory.of("seen", n, n, pooled + self.features.field.shape[1])
@@ -291,7 +291,7 @@ class _Space:
         self.field = seen.array[:, pooled:]
         self.active, self.facing = seen.tensor[:, : S * D], seen.tensor[:, pooled // 2 : pooled // 2 + S * D]
 
-    def _contexts(self, memory: Memory, net: PointerNet, n: int) -> None:
+    def _contexts(self, memory: Scratch, net: PointerNet, n: int) -> None:
         S, H = net.slots, net.hidden
         self.hidden = memory.of("hidden", n, n, net.context_in.out_features)
         self.context = memory.of("context", n, n, net.context_out.out_features)
@@ -300,7 +300,7 @@ class _Space:
         self.switch_head = self.heads.array[:, None, S * H : (S + 1) * H]
         self.worth, self.worth_tensor = self.heads.array[:, (S + 1) * H :], self.heads.tensor[:, (S + 1) * H :]
 
-    def _pairs(self, memory: Memory, net: PointerNet, n: int) -> None:
+    def _pairs(self, memory: Scratch, net: PointerNet, n: int) -> None:
         """The table of `_Ways`, and what it is made of."""
         S, H, T, k = net.slots, net.hidden, net.targets, net.slot_actions
         aimed = S * T * MOVES

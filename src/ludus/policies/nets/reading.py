@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ludus.policies.nets.columns import FEATURES, MOVES, SIDE, Columns
-from ludus.policies.nets.scratch import Memory, Twin
+from ludus.policies.nets.scratch import Scratch, Twin
 from ludus.spec import GameSpec, Leaf
 
 Places = NDArray[np.intp]
@@ -88,7 +88,7 @@ def _one_row(scale: NDArray[np.float64]) -> Tensor:
 class Features:
     """Of n rows: views that every `read` fills anew."""
 
-    def __init__(self, reading: Reading, memory: Memory, rows: int) -> None:
+    def __init__(self, reading: Reading, memory: Scratch, rows: int) -> None:
         self._reading = reading
         n, S, pooled = rows, reading.slots, reading.pooled
         row = self._row = memory.of("row", n, n, reading.width).array
@@ -119,7 +119,7 @@ class Features:
             hits = self.hit.array.reshape(n, *reading.hit.shape)
             self._spread, self._aimed = hits[:, :, 0], hits[:, :, 1:]
 
-    def _take(self, name: str, places: Places, memory: Memory, n: int) -> Twin:
+    def _take(self, name: str, places: Places, memory: Scratch, n: int) -> Twin:
         taken = memory.of(name, n, n * prod(places.shape[:-1]), places.shape[-1])
         self._taken.append((places.reshape(-1), taken.array.reshape(n, -1)))
         return taken

@@ -1,4 +1,4 @@
-"""Memory that numpy and torch both see, kept from call to call."""
+"""Buffers that numpy and torch share, reused from call to call."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Twin(NamedTuple):
     tensor: Tensor
 
 
-class Memory:
+class Scratch:
     """Named pieces of floats, each large enough for as many rows as were ever asked for, to the next power of two."""
 
     def __init__(self) -> None:

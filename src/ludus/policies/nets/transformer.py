@@ -49,7 +49,7 @@ class TransformerNet(nn.Module):
         self.heads = config.heads
         self.state = {leaf.name: leaf.is_real for leaf in state}
         self.state_in = nn.Linear(max(sum(prod(leaf.shape) for leaf in state), 1), D)
-        self.blocks = nn.ModuleList(Block(D, config.heads) for _ in range(config.layers))
+        self.blocks = nn.ModuleList(AttentionBlock(D, config.heads) for _ in range(config.layers))
         self.norm = nn.LayerNorm(D)
         tokens = 1 + sum(leaves[0].shape[0] for leaves in groups)
         self.about = linear(D, ABOUT)
@@ -95,7 +95,7 @@ class TransformerNet(nn.Module):
         said = self._tokens(inputs)
         rounded, added = self.context.weight.dtype, None
         for block in self.blocks:
-            assert isinstance(block, Block)
+            assert isinstance(block, AttentionBlock)
             asked = block.asked(kernels.add_norm(said, added, block.before_attention, rounded))
             answered = block.answered(kernels.attend(asked, known, self.heads))
             wide = block.wide(kernels.add_norm(said, answered, block.before_layer, rounded))
@@ -160,7 +160,7 @@ class Entities(nn.Module):
         return vectors
 
 
-class Block(nn.Module):
+class AttentionBlock(nn.Module):
     """Attention over the known tokens, then a layer for each; what comes in is added to what goes out of both."""
 
     def __init__(self, width: int, heads: int) -> None:

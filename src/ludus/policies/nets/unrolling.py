@@ -32,7 +32,7 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class UnrollPlan:
     """`refreshed` comes first and needs no gradient; its runs go on as those named by `resumed`."""
 
     refreshed: Window | None
@@ -43,7 +43,7 @@ class Plan:
     counts: NDArray[np.bool_]  # [N] which decisions are learned from
 
 
-def plan(opens: NDArray[np.bool_], sequence_length: int, burn_in: int) -> Plan:
+def plan(opens: NDArray[np.bool_], sequence_length: int, burn_in: int) -> UnrollPlan:
     """How segments that open matches at [B, T] go through a core."""
     B, T = opens.shape
     starts = opens.copy()
@@ -72,7 +72,7 @@ def plan(opens: NDArray[np.bool_], sequence_length: int, burn_in: int) -> Plan:
     for begin in range(0, int(length[0]) if len(length) else 0, sequence_length):
         left = length[length > begin] - begin
         windows.append(_window(start[: len(left)] + begin, np.minimum(left, sequence_length)))
-    return Plan(refreshed, tuple(windows), segment[by_length], refreshes, resumed[by_length], counts)
+    return UnrollPlan(refreshed, tuple(windows), segment[by_length], refreshes, resumed[by_length], counts)
 
 
 def burned_in(opens: NDArray[np.bool_], burn_in: int) -> float:

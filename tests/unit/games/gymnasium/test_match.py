@@ -12,7 +12,7 @@ import pytest
 from ludus.games.environments.actions import FlatActions
 from ludus.games.environments.faults import EnvironmentFault
 from ludus.games.environments.observations import pack, parts_of
-from ludus.games.gymnasium.match import EpisodeGroup, EpisodeMatch, Kind
+from ludus.games.gymnasium.match import EnvKind, EpisodeGroup, EpisodeMatch
 from ludus.spec import GameSpec
 
 
@@ -54,7 +54,7 @@ def match_of(*environments: Count, max_steps: int = 0) -> EpisodeMatch:
     parts = parts_of(left[0].observation_space, "test")
     actions = FlatActions(left[0].action_space, "test")
     spec = GameSpec("gymnasium/count", 1, actions.count, pack(parts), 1)
-    return EpisodeMatch(Kind(lambda: left.pop(0), spec, parts, actions, max_steps))
+    return EpisodeMatch(EnvKind(lambda: left.pop(0), spec, parts, actions, max_steps))
 
 
 def shown(rows: np.ndarray[Any, Any]) -> float:
@@ -154,7 +154,7 @@ def test_a_group_steps_those_who_chose_and_tells_who_ended_and_who_was_lost() ->
     made = [Count(end=50), Count(end=2), Count(answer=(ZERO, 0.0, False, {})), Count(end=50)]
     parts, actions = parts_of(Count.observation_space, "test"), FlatActions(Count.action_space, "test")
     spec = GameSpec("gymnasium/count", 1, actions.count, pack(parts), 1)
-    group = EpisodeGroup(Kind(lambda: made.pop(0), spec, parts, actions, 0), 4)
+    group = EpisodeGroup(EnvKind(lambda: made.pop(0), spec, parts, actions, 0), 4)
     turn = group.start([0, 1, 2, 3], [1, 2, 3, 4])
     assert not turn.over
     assert not turn.lost

@@ -10,7 +10,7 @@ from tests.unit.games.rocket.playing import matches
 
 from ludus.games.rocket.options import RocketOptions
 from ludus.games.rocket.scripted import drive, seen
-from ludus.games.rocket.starts import Body, Start, Starts
+from ludus.games.rocket.starts import Body, Starts, StartState
 from ludus.spec import GameSpec
 
 STARTS = {"kickoff": 1.0, "random": 1.0, "ground": 1.0}
@@ -21,7 +21,7 @@ HOLD = 3  # decisions for which an action is held: more happens than by drawing 
 class _Place:
     """A state mutator of RLGym that sets a start of ours."""
 
-    start: Start
+    start: StartState
 
     def apply(self, state: Any, shared_info: Any) -> None:  # Any: RLGym has no types
         _move(state.ball, self.start.ball)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ludus.games.rocket import controls, field
 from ludus.games.rocket.matches import RocketMatches, spec_of
 from ludus.games.rocket.options import RocketOptions
-from ludus.games.rocket.starts import Body, Start
+from ludus.games.rocket.starts import Body, StartState
 from ludus.sdk.match import GroupTurn, Turn
 
 REST = controls.action_of()
@@ -26,14 +26,14 @@ def endless(**options: Any) -> RocketOptions:  # Any: whatever an option may be
 class Placed:
     """Draws the same start whatever the seed."""
 
-    def __init__(self, start: Start) -> None:
+    def __init__(self, start: StartState) -> None:
         self._start = start
 
-    def draw(self, seed: int) -> Start:
+    def draw(self, seed: int) -> StartState:
         return self._start
 
 
-def matches(options: RocketOptions, start: Start | None = None, slots: int = 1) -> RocketMatches:
+def matches(options: RocketOptions, start: StartState | None = None, slots: int = 1) -> RocketMatches:
     made = RocketMatches(options, spec_of(options), slots)
     if start is not None:
         made._starts = Placed(start)  # type: ignore[assignment]  # has what is called
@@ -53,8 +53,8 @@ def car(x: float, y: float, *, yaw: float = np.pi / 2, velocity: tuple[float, fl
     return body(x, y, field.CAR_REST_Z, yaw=yaw, velocity=velocity)
 
 
-def placed(of_ball: Body, *cars: Body, boost: float = 50.0) -> Start:
-    return Start(of_ball, list(cars), np.full(len(cars), boost))
+def placed(of_ball: Body, *cars: Body, boost: float = 50.0) -> StartState:
+    return StartState(of_ball, list(cars), np.full(len(cars), boost))
 
 
 def act(played: RocketMatches, *actions: int) -> GroupTurn:

@@ -17,7 +17,7 @@ from ludus.games.rocket import scene
 from ludus.games.rocket.arena import Pitch
 from ludus.games.rocket.matches import RocketMatches
 from ludus.games.rocket.scene import FLAG, Scene
-from ludus.games.rocket.starts import Start
+from ludus.games.rocket.starts import StartState
 
 SLOTS, DECISIONS, TICKS = 3, 300, 900  # at least so many
 _HIT = scene.ON_GROUND + 1  # whether the ball was hit since this was last asked: not read
@@ -73,7 +73,7 @@ def test_touches_are_told_of_the_arena_and_the_car_and_only_once() -> None:
     assert not counted[:, 1].any()
 
 
-def _ramming(team: int) -> Start:
+def _ramming(team: int) -> StartState:
     """Blue cars at full speed before orange ones that stand in their way."""
     sides = [900.0 * (each - 1) - 1500 for each in range(team)]
     blue = [car(x, -1000, velocity=(0, 2300, 0)) for x in sides]

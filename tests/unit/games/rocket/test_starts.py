@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ludus.games.rocket import field
-from ludus.games.rocket.starts import KINDS, Start, Starts
+from ludus.games.rocket.starts import KINDS, Starts, StartState
 
 
 @pytest.mark.parametrize("kind", list(KINDS))
@@ -67,5 +67,5 @@ def test_the_seed_decides_the_start() -> None:
         assert all(np.array_equal(a.axes, b.axes) for a, b in zip(once.cars, again.cars, strict=True))
 
 
-def _at_rest_in_the_middle(start: Start) -> bool:
+def _at_rest_in_the_middle(start: StartState) -> bool:
     return bool(start.ball.position[0] == 0 and start.ball.position[1] == 0)

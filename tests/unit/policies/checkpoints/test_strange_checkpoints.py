@@ -17,14 +17,14 @@ from safetensors.numpy import save as save_arrays
 from tests.unit.policies.checkpoints.test_checkpoint import SPEC, model, save, state
 
 from ludus.actors import in_flight
-from ludus.actors.in_flight import ActorState, Note, Underway
+from ludus.actors.in_flight import ActorState, InFlightHeader, Underway
 from ludus.config.settings import FleetConfig, LearnerConfig, MemoryConfig, PolicyConfig, ReplayConfig, RunConfig
 from ludus.errors import CheckpointError
 from ludus.fleet import saved_state
-from ludus.fleet.saved_state import FleetStanding, HostStanding
-from ludus.league.matchmaking import Guest, MatchmakerState
+from ludus.fleet.saved_state import FleetState, HostState
+from ludus.league.matchmaking import CurrentOpponent, MatchmakerState
 from ludus.learner.feed import Feed
-from ludus.learner.replay_buffer import Replay
+from ludus.learner.replay_buffer import ReplayBuffer
 from ludus.metrics.core import Metrics
 from ludus.policies.bank import BankState
 from ludus.policies.checkpoints import checkpoint, checksums
@@ -117,12 +117,14 @@ def test_any_best_json_is_read_or_refused(tmp_path: Path) -> None:
     try_bytes(file, file.read_bytes(), read)
 
 
-def saved_matches() -> tuple[Note, dict[str, np.ndarray[Any, Any]]]:  # Any: columns of several types
+def saved_matches() -> tuple[InFlightHeader, dict[str, np.ndarray[Any, Any]]]:  # Any: columns of several types
     came = saved_state.nothing_came(SPEC)
-    host = HostStanding(0, 2, np.array([0, 1]), np.zeros(4, np.int32), np.zeros(0, np.int32), came)
-    fleet_note, arrays = saved_state.pack(FleetStanding(1, (host,)))
-    actor = ActorState("", MatchmakerState("{}", {}, Guest(), Guest()))
-    note = Note(0, SPEC.fingerprint, CONFIG.rollout.segment, actor, {}, BankState([None], [0] * 4, []), fleet_note)
+    host = HostState(0, 2, np.array([0, 1]), np.zeros(4, np.int32), np.zeros(0, np.int32), came)
+    fleet_note, arrays = saved_state.pack(FleetState(1, (host,)))
+    actor = ActorState("", MatchmakerState("{}", {}, CurrentOpponent(), CurrentOpponent()))
+    note = InFlightHeader(
+        0, SPEC.fingerprint, CONFIG.rollout.segment, actor, {}, BankState([None], [0] * 4, []), fleet_note
+    )
     return note, {f"fleet.{name}": array for name, array in arrays.items()}
 
 
@@ -154,11 +156,11 @@ def test_arrays_that_do_not_belong_together_are_refused(tmp_path: Path, name: st
 
 
 def test_any_replay_buffer_is_read_or_refused(tmp_path: Path) -> None:
-    replay = Replay(4, reuse=2, seed=1)
+    replay = ReplayBuffer(4, reuse=2, seed=1)
     path = tmp_path / checkpoint.REPLAY
     path.write_bytes(save_arrays({**replay.state(), "due": np.array([0, 0])}))
     config = LearnerConfig(algorithm="vtrace", replay=ReplayConfig(decisions=32))
-    feed = Feed(None, Metrics(), config, Replay(4, reuse=2, seed=1))  # type: ignore[arg-type]  # plays no part here
+    feed = Feed(None, Metrics(), config, ReplayBuffer(4, reuse=2, seed=1))  # type: ignore[arg-type]  # plays no part here
     feed.restore(path)
     try_bytes(path, path.read_bytes(), lambda: feed.restore(path))
 

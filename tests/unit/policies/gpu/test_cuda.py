@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from ludus.config.settings import MemoryConfig, PolicyConfig
 from ludus.policies import launching
-from ludus.policies.gpu.streams import CudaLane, Lane, Run
+from ludus.policies.gpu.streams import CudaLane, Run, Stream
 from ludus.policies.nets import build
 from ludus.policies.network import NetPolicy
 from ludus.spec import GameSpec, ObsSpec
@@ -61,7 +61,7 @@ def device() -> torch.device:
     return torch.device("cuda", torch.cuda.current_device())
 
 
-def player(spec: GameSpec, config: PolicyConfig, lane: Lane | None, *, bf16: bool = False) -> NetPolicy:
+def player(spec: GameSpec, config: PolicyConfig, lane: Stream | None, *, bf16: bool = False) -> NetPolicy:
     """With weights far from those it is born with, so that its choices differ."""
     policy = NetPolicy(
         build(spec, config, "mlp", seed=3), spec, generator=torch.Generator().manual_seed(5), lane=lane, bf16=bf16

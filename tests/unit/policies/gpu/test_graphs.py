@@ -19,9 +19,9 @@ from ludus.config.settings import MemoryConfig, PolicyConfig
 from ludus.policies import launching
 from ludus.policies.distributions import Categorical, Distribution
 from ludus.policies.gpu import graphs
-from ludus.policies.gpu.graphs import Chosen, Engine, padded
+from ludus.policies.gpu.graphs import Engine, SampledBatch, padded
 from ludus.policies.gpu.streams import DirectLane, Run
-from ludus.policies.gpu.transfer import Block, leaves
+from ludus.policies.gpu.transfer import TransferBuffer, leaves
 from ludus.policies.nets import ask, build, evaluate
 from ludus.policies.nets.heads import Heads
 from ludus.policies.nets.recurrence import Recall
@@ -87,7 +87,7 @@ def numbers(n: int, seed: int = 0) -> NDArray[np.float32]:
     return np.random.default_rng(seed).random((1, n), dtype=np.float32)
 
 
-def chosen(engine: Engine, came: Arrivals, uniform: NDArray[np.float32] | None) -> Chosen:
+def chosen(engine: Engine, came: Arrivals, uniform: NDArray[np.float32] | None) -> SampledBatch:
     engine.launch(came, uniform)
     return engine.collect()
 
@@ -101,7 +101,7 @@ def expected(judging: Judging, came: Arrivals, uniform: NDArray[np.float32] | No
         return action, said.log_prob(action), value
 
 
-def check(found: Chosen, wanted: tuple[Tensor, Tensor, Tensor]) -> None:
+def check(found: SampledBatch, wanted: tuple[Tensor, Tensor, Tensor]) -> None:
     np.testing.assert_array_equal(found.action, wanted[0].numpy())
     np.testing.assert_allclose(found.logp, wanted[1].numpy(), rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(found.value, wanted[2].numpy(), rtol=1e-5, atol=1e-5)
@@ -246,11 +246,13 @@ DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.cuda)]
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("rows", [2, 300_000])  # the latter too many to be pulled
-@pytest.mark.parametrize(("send", "fetch"), [(Block.send, Block.fetch), (Block.pull, Block.push)])
+@pytest.mark.parametrize(
+    ("send", "fetch"), [(TransferBuffer.send, TransferBuffer.fetch), (TransferBuffer.pull, TransferBuffer.push)]
+)
 def test_a_block_carries_fields_of_all_types_both_ways(
-    send: Callable[[Block], None], fetch: Callable[[Block], None], rows: int, device: str
+    send: Callable[[TransferBuffer], None], fetch: Callable[[TransferBuffer], None], rows: int, device: str
 ) -> None:
-    block = Block(
+    block = TransferBuffer(
         {"a": ("uint8", (3, 2)), "b": ("float32", (rows, 5)), "c": ("bool", (7,)), "d": ("int64", (0, 4))},
         torch.device(device),
     )

@@ -31,14 +31,14 @@ from ludus.games.showdown.servers.supervisor import (
     Drain,
     Event,
     Exited,
-    Failed,
     Instruction,
     Leave,
     Limits,
     Phase,
-    Start,
+    ServerFailed,
+    StartServer,
     Stayed,
-    Stop,
+    StopServer,
     Supervisor,
     Tick,
 )
@@ -209,9 +209,9 @@ class ServerFleet:
     def _carry_out(self, instruction: Instruction, tasks: asyncio.TaskGroup) -> None:
         i = instruction.server
         match instruction:
-            case Start():
+            case StartServer():
                 self._start(i, tasks)
-            case Stop():
+            case StopServer():
                 self._stop(i)
                 self._log_stop(instruction)
             case Drain():
@@ -225,14 +225,14 @@ class ServerFleet:
         assert self._found is not None
         if not ports.is_free(self._ports[i]):
             if self._settled[i]:
-                self._feed(Failed(i, f"found port {self._ports[i]} in use by another program"), tasks)
+                self._feed(ServerFailed(i, f"found port {self._ports[i]} in use by another program"), tasks)
                 return
             self._ports[i] = ports.another(self._ports)  # somebody came between the choice and the start
         port = self._ports[i]
         try:
             server = ShowdownServer(self._found, self._roots[i], port, self._logs[i], warm=self._warm)
         except OSError as error:
-            self._feed(Failed(i, f"could not be started: {error}"), tasks)
+            self._feed(ServerFailed(i, f"could not be started: {error}"), tasks)
             return
         self._servers[i] = server
         self._watchers[i] = tasks.create_task(self._watch(i, server, tasks))
@@ -247,7 +247,7 @@ class ServerFleet:
         if server is not None:
             server.reap()
 
-    def _log_stop(self, stop: Stop) -> None:
+    def _log_stop(self, stop: StopServer) -> None:
         if stop.again_in_s is None:
             logger.error("%s %s; given up", self._name(stop.server), stop.detail)
         elif stop.again_in_s:
@@ -258,7 +258,7 @@ class ServerFleet:
             try:
                 answer = await asyncio.wait_for(probe.ask(server.port, server.token), self._limits.answer_deadline_s)
             except probe.StrangerError as stranger:
-                self._feed(Failed(i, f"found another program answering on port {server.port}: {stranger}"), tasks)
+                self._feed(ServerFailed(i, f"found another program answering on port {server.port}: {stranger}"), tasks)
                 return
             except OSError:  # not there yet, or no longer; a TimeoutError too
                 await asyncio.sleep(TICK_S)

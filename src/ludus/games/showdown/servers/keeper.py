@@ -32,14 +32,14 @@ FAILED = 2  # exit code
 Watch = Callable[[tuple[ServerView, ...]], None]
 
 
-class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class KeeperConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     count: int
     base_port: int | None = None
     memory_mib: float = Limits().memory_mib
     stock_engine: bool = False
 
 
-def keep(plan: Plan, watch: Watch | None = None) -> None:
+def keep(plan: KeeperConfig, watch: Watch | None = None) -> None:
     """Returns after SIGINT, SIGTERM or SIGHUP, with all servers stopped. `watch` hears how they are, now and then.
 
     Raises SetupError when there is a keeper already, else what ServerFleet raises.
@@ -71,7 +71,7 @@ def already(found: state.KeeperState | None) -> SetupError:
 
 
 def main() -> int:
-    plan = msgspec.json.decode(sys.argv[1], type=Plan)
+    plan = msgspec.json.decode(sys.argv[1], type=KeeperConfig)
     try:
         keep(plan)
     except LudusError as error:

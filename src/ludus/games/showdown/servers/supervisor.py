@@ -4,7 +4,7 @@
        fewer than `starting`
 RESTING ───────────────────► STARTING ────────► READY ─────────────────────────────────────────► LEAVING
    ▲                            │                 └► DRAINING, when battles follow each other ──────┘ │
-   │◄── Failed, or Exited, or ──┴── silent for too long                                               │
+   │◄── ServerFailed, or Exited, or ──┴── silent for too long                                               │
    │◄── Exited, which is no failure: again at once ───────────────────────────────────────────────────┘
    └──► GIVEN_UP after `failures_in_a_row` failures without `steady_s` of service between them
 """
@@ -56,7 +56,7 @@ class Exited:
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class ServerFailed:
     """It cannot be started, or something else answers in its place."""
 
     server: int
@@ -68,11 +68,11 @@ class Tick:
     """Time has passed."""
 
 
-Event = Answered | Stayed | Exited | Failed | Tick
+Event = Answered | Stayed | Exited | ServerFailed | Tick
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class StartServer:
     server: int
 
 
@@ -91,7 +91,7 @@ class Leave:
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
+class StopServer:
     """Kill what is left of it."""
 
     server: int
@@ -99,7 +99,7 @@ class Stop:
     again_in_s: float | None  # None: never
 
 
-Instruction = Start | Drain | Leave | Stop
+Instruction = StartServer | Drain | Leave | StopServer
 
 
 class Phase(Enum):
@@ -146,8 +146,8 @@ class Supervisor:
             case Exited() if state.phase is Phase.LEAVING:
                 state.phase, state.due_s = Phase.RESTING, now_s
                 state.recycled += 1
-                return [Stop(event.server, "recycled", 0.0)]
-            case Exited() | Failed():
+                return [StopServer(event.server, "recycled", 0.0)]
+            case Exited() | ServerFailed():
                 return [self._fail(event.server, event.detail, now_s)]
         return []
 
@@ -198,18 +198,18 @@ class Supervisor:
                     return []
                 state.phase, state.due_s = Phase.STARTING, now_s + limits.start_deadline_s
                 state.restarts.started()
-                return [Start(server)]
+                return [StartServer(server)]
             case Phase.STARTING:
                 return [self._fail(server, f"was not ready within {limits.start_deadline_s:g} s", now_s)]
             case Phase.LEAVING:
                 return [self._fail(server, f"did not leave within {limits.leave_deadline_s:g} s", now_s)]
         return [self._fail(server, f"did not answer for {limits.answer_deadline_s:g} s", now_s)]
 
-    def _fail(self, server: int, detail: str, now_s: float) -> Stop:
+    def _fail(self, server: int, detail: str, now_s: float) -> StopServer:
         state = self._states[server]
         pause_s = state.restarts.failed(detail)
         if pause_s is None:
             state.phase = Phase.GIVEN_UP
         else:
             state.phase, state.due_s = Phase.RESTING, now_s + pause_s
-        return Stop(server, detail, pause_s)
+        return StopServer(server, detail, pause_s)

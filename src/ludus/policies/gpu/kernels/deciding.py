@@ -20,14 +20,14 @@ MOST_ACTIONS = 512  # a program holds all actions of its rows
 MOST_INPUTS, MOST_WEIGHTS = 256, 8192  # of a head, read at a time
 
 
-class Asked(NamedTuple):
+class DrawInputs(NamedTuple):
     """What decides: [n, A] the legal actions, [1, n] uniform numbers; None: the best are chosen."""
 
     legal: Tensor
     uniform: Tensor | None
 
 
-class Decided(NamedTuple):
+class DrawOutputs(NamedTuple):
     """Where to write: [n] each."""
 
     action: Tensor  # int32
@@ -35,7 +35,7 @@ class Decided(NamedTuple):
     value: Tensor  # float32
 
 
-def decide(found: Heads | tuple[Distribution, Tensor], asked: Asked, decided: Decided) -> bool:
+def decide(found: Heads | tuple[Distribution, Tensor], asked: DrawInputs, decided: DrawOutputs) -> bool:
     """By what a net says of these rows. False where there is no kernel for it."""
     if asked.legal.shape[1] > MOST_ACTIONS:
         return False
@@ -49,7 +49,7 @@ def decide(found: Heads | tuple[Distribution, Tensor], asked: Asked, decided: De
     return True
 
 
-def _by_logits(logits: Tensor, value: Tensor, asked: Asked, decided: Decided) -> None:
+def _by_logits(logits: Tensor, value: Tensor, asked: DrawInputs, decided: DrawOutputs) -> None:
     rows, actions = logits.shape
     logits, value = logits.contiguous(), value.contiguous()
     _logits_kernel[(triton.cdiv(rows, ROWS),)](
@@ -66,7 +66,7 @@ def _by_logits(logits: Tensor, value: Tensor, asked: Asked, decided: Decided) ->
     )
 
 
-def _by_heads(heads: Heads, asked: Asked, decided: Decided) -> None:
+def _by_heads(heads: Heads, asked: DrawInputs, decided: DrawOutputs) -> None:
     """The last layers, too."""
     hidden, policy, value = heads
     hidden = hidden.to(policy.weight.dtype).contiguous()
@@ -99,7 +99,7 @@ def _columns(actions: int) -> int:
     return max(columns, ROWS)
 
 
-def _pointers(asked: Asked) -> tuple[Tensor, Tensor]:
+def _pointers(asked: DrawInputs) -> tuple[Tensor, Tensor]:
     legal = asked.legal.view(torch.uint8)
     return legal, legal if asked.uniform is None else asked.uniform
 

@@ -10,13 +10,13 @@ from ludus.games.showdown.servers.supervisor import (
     Drain,
     Event,
     Exited,
-    Failed,
     Leave,
     Limits,
     Phase,
-    Start,
+    ServerFailed,
+    StartServer,
     Stayed,
-    Stop,
+    StopServer,
     Supervisor,
     Tick,
 )
@@ -47,29 +47,29 @@ def ready(servers: int = 1) -> Supervisor:
 
 def test_no_more_start_at_once_than_allowed() -> None:
     supervisor = Supervisor(LIMITS, 4)
-    assert supervisor.on(Tick(), 0.0) == [Start(0), Start(1)]
+    assert supervisor.on(Tick(), 0.0) == [StartServer(0), StartServer(1)]
     assert supervisor.on(Tick(), 1.0) == []
     supervisor.on(Answered(1, SMALL, 0), 2.0)
-    assert supervisor.on(Tick(), 2.0) == [Start(2)]
+    assert supervisor.on(Tick(), 2.0) == [StartServer(2)]
     supervisor.on(Answered(0, SMALL, 0), 3.0)
-    assert supervisor.on(Tick(), 3.0) == [Start(3)]
+    assert supervisor.on(Tick(), 3.0) == [StartServer(3)]
 
 
 def test_a_server_that_is_not_ready_in_time_is_started_again_after_a_pause() -> None:
     supervisor = Supervisor(LIMITS, 1)
     supervisor.on(Tick(), 0.0)
     assert supervisor.on(Tick(), 59.9) == []
-    assert supervisor.on(Tick(), 60.0) == [Stop(0, "was not ready within 60 s", 1.0)]
+    assert supervisor.on(Tick(), 60.0) == [StopServer(0, "was not ready within 60 s", 1.0)]
     assert supervisor.on(Tick(), 60.9) == []
-    assert supervisor.on(Tick(), 61.0) == [Start(0)]
+    assert supervisor.on(Tick(), 61.0) == [StartServer(0)]
     assert supervisor.restarts(0) == 1
 
 
 def test_a_server_that_ended_comes_back_and_the_others_stay() -> None:
     supervisor = ready(2)
-    assert supervisor.on(Exited(1, "was ended by SIGKILL"), 5.0) == [Stop(1, "was ended by SIGKILL", 1.0)]
+    assert supervisor.on(Exited(1, "was ended by SIGKILL"), 5.0) == [StopServer(1, "was ended by SIGKILL", 1.0)]
     assert supervisor.phase(0) is Phase.READY
-    assert supervisor.on(Tick(), 6.0) == [Start(1)]
+    assert supervisor.on(Tick(), 6.0) == [StartServer(1)]
     assert supervisor.last_failure(1) == "was ended by SIGKILL"
 
 
@@ -79,7 +79,7 @@ def test_pauses_double_up_to_the_longest_and_then_it_is_given_up() -> None:
     for _ in range(4):
         supervisor.on(Tick(), now)
         (stop,) = supervisor.on(Exited(0, "exited with status 1"), now)
-        assert isinstance(stop, Stop)
+        assert isinstance(stop, StopServer)
         pauses.append(stop.again_in_s)
         now += stop.again_in_s or 0.0
     assert pauses == [1.0, 2.0, 4.0, None]
@@ -94,7 +94,7 @@ def test_failures_before_a_time_of_service_do_not_count() -> None:
         supervisor.on(Tick(), now)
         supervisor.on(Answered(0, SMALL, 0), now)
         supervisor.on(Answered(0, SMALL, 0), now + 60.0)
-        assert supervisor.on(Failed(0, "broke"), now + 61.0) == [Stop(0, "broke", 1.0)]
+        assert supervisor.on(ServerFailed(0, "broke"), now + 61.0) == [StopServer(0, "broke", 1.0)]
         now += 62.0
 
 
@@ -102,15 +102,15 @@ def test_a_silent_server_is_killed_and_a_late_one_is_not() -> None:
     supervisor = ready()
     supervisor.on(Answered(0, SMALL, 3), 29.0)
     assert supervisor.on(Tick(), 58.9) == []
-    assert supervisor.on(Tick(), 59.0) == [Stop(0, "did not answer for 30 s", 1.0)]
+    assert supervisor.on(Tick(), 59.0) == [StopServer(0, "did not answer for 30 s", 1.0)]
 
 
 def test_a_grown_server_is_recycled_only_between_battles() -> None:
     supervisor = ready()
     assert supervisor.on(Answered(0, LARGE, 2), 100.0) == []
     assert supervisor.on(Answered(0, LARGE, 0), 101.0) == [Leave(0)]
-    assert supervisor.on(Exited(0, "exited with status 0"), 102.0) == [Stop(0, "recycled", 0.0)]
-    assert supervisor.on(Tick(), 102.0) == [Start(0)]
+    assert supervisor.on(Exited(0, "exited with status 0"), 102.0) == [StopServer(0, "recycled", 0.0)]
+    assert supervisor.on(Tick(), 102.0) == [StartServer(0)]
     assert (supervisor.recycled(0), supervisor.restarts(0), supervisor.last_failure(0)) == (1, 0, "")
 
 
@@ -154,7 +154,7 @@ def test_memory_that_falls_again_starts_the_wait_anew() -> None:
 def test_a_server_that_does_not_leave_is_killed() -> None:
     supervisor = ready()
     supervisor.on(Answered(0, LARGE, 0), 100.0)
-    assert supervisor.on(Tick(), 110.0) == [Stop(0, "did not leave within 10 s", 1.0)]
+    assert supervisor.on(Tick(), 110.0) == [StopServer(0, "did not leave within 10 s", 1.0)]
 
 
 EVENTS = st.one_of(
@@ -162,7 +162,7 @@ EVENTS = st.one_of(
     st.builds(Answered, st.just(0), st.sampled_from([SMALL, LARGE]), st.sampled_from([None, 0, 2])),
     st.just(Stayed(0)),
     st.just(Exited(0, "gone")),
-    st.just(Failed(0, "broken")),
+    st.just(ServerFailed(0, "broken")),
 )
 
 
@@ -172,10 +172,10 @@ def test_starts_and_stops_alternate_whatever_happens(story: list[tuple[Event, fl
     for event, later_s in story:
         now += later_s
         for instruction in supervisor.on(event, now):
-            if isinstance(instruction, Start):
+            if isinstance(instruction, StartServer):
                 assert not running
                 running = True
-            elif isinstance(instruction, Stop):
+            elif isinstance(instruction, StopServer):
                 assert running
                 running = False
             else:
