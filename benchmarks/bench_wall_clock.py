@@ -148,7 +148,7 @@ def _judged(config: RunConfig, saved: Path, matches: int) -> Point:
 
     def policies(spec: GameSpec) -> Mapping[str, Policy]:
         scripted = {name: game.scripted[name](spec, SEED) for name in opponents}
-        return {AGENT: checkpoint.load_agent(saved, spec), **scripted}
+        return {AGENT: checkpoint.load_agent(saved, spec, game_nets=registry.nets_of(game)), **scripted}
 
     results = arena.play(
         game,

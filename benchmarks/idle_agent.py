@@ -16,7 +16,7 @@ import psutil
 
 from ludus.config.settings import FleetConfig, PolicyConfig
 from ludus.fleet.fleet import HostFleet
-from ludus.games.registry import load
+from ludus.games.registry import load, nets_of
 from ludus.policies import nets
 from ludus.policies.checkpoints.archive import Checkpoints
 from ludus.policies.checkpoints.checkpoint import State, net_tensors, note_game, table_tensors
@@ -69,7 +69,7 @@ def untrained(folder: Path, battle_format: str) -> Path:
         game.command(game.options()), FleetConfig(), options=options, seed=1, log_dir=folder, hosts=1, schedule=[]
     ) as fleet:
         spec = fleet.spec
-    net = nets.build(spec, policy, game.net)
+    net = nets.build(spec, policy, game.net, game_nets=nets_of(game))
     state = State(version=1, game=note_game(spec), options=options, net=game.net, policy=policy)
     return Checkpoints(folder, 1).save(state, {**net_tensors(net), **table_tensors(spec)}, {})
 

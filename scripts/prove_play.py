@@ -28,6 +28,7 @@ from poke_env.player import MaxBasePowerPlayer, RandomPlayer, SimpleHeuristicsPl
 
 from ludus.evaluation.intervals import wilson
 from ludus.evaluation.outsiders import Event, PlayResult, play
+from ludus.games.registry import load, nets_of
 from ludus.games.showdown.play_game import PlayOptions
 from ludus.games.showdown.servers.fleet import ServerFleet
 from ludus.policies.checkpoints import checkpoint
@@ -59,7 +60,7 @@ def main() -> None:
     lines = []
     with ServerFleet(1) as fleet:
         for opponent in chosen.opponents.split(","):
-            agent = partial(checkpoint.load_agent, path)
+            agent = partial(checkpoint.load_agent, path, game_nets=nets_of(load("showdown")))
             result = against(
                 opponent, agent, fleet.addresses()[0], options, chosen.battles, chosen.concurrency, _progress(opponent)
             )

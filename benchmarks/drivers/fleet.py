@@ -20,7 +20,7 @@ from benchmarks.drivers.lines import Answer, answer_requests
 
 from ludus.config.settings import FleetConfig, PolicyConfig
 from ludus.fleet.fleet import HostFleet
-from ludus.games.registry import load
+from ludus.games.registry import Game, load, nets_of
 from ludus.spec import GameSpec
 from ludus.types import Policy
 
@@ -43,7 +43,7 @@ def main(kind: str, battle_format: str, hosts: str, matches: str, server: str | 
             matches=int(matches),
         ) as fleet,
     ):
-        policy = game.scripted["random"](fleet.spec, 1) if kind == "random" else _net(fleet.spec, game.net)
+        policy = game.scripted["random"](fleet.spec, 1) if kind == "random" else _net(fleet.spec, game)
         answer_requests(play(fleet, policy))
 
 
@@ -83,7 +83,7 @@ def used_cpu_s() -> float:
     return time.process_time() + sum(sum(child.cpu_times()[:2]) for child in psutil.Process().children(recursive=True))
 
 
-def _net(spec: GameSpec, prefers: str) -> Policy:
+def _net(spec: GameSpec, game: Game) -> Policy:
     import torch  # only here: the random policy's process does without
 
     from ludus.policies import nets
@@ -91,7 +91,7 @@ def _net(spec: GameSpec, prefers: str) -> Policy:
 
     config = PolicyConfig()
     torch.set_num_threads(config.threads)
-    return NetPolicy(nets.build(spec, config, prefers), spec)
+    return NetPolicy(nets.build(spec, config, game.net, game_nets=nets_of(game)), spec)
 
 
 if __name__ == "__main__":

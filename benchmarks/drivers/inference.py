@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ludus.config.settings import MemoryConfig, PolicyConfig
+from ludus.games.registry import load, nets_of
 from ludus.policies.cpu.drawing import draw
 from ludus.policies.distributions import Distribution
 from ludus.policies.gpu.graphs import Engine, Judge
@@ -43,7 +44,7 @@ class Case:
     config: PolicyConfig
 
     def net(self) -> nn.Module:
-        return build(self.spec, self.config, "mlp", seed=1)
+        return build(self.spec, self.config, "mlp", seed=1, game_nets=nets_of(load("showdown")))
 
     def arrivals(self, size: int) -> Arrivals:
         random = np.random.default_rng(size)

@@ -26,7 +26,7 @@ from ludus.errors import HostRefused
 from ludus.evaluation import outsiders
 from ludus.evaluation.outsiders import Event, PlayResult, StopRequest, play
 from ludus.fleet.fleet import HostFleet
-from ludus.games.registry import load
+from ludus.games.registry import load, nets_of
 from ludus.games.showdown.install import Installation
 from ludus.games.showdown.play_game import PlayOptions, address
 from ludus.games.showdown.scripted import POLICIES
@@ -68,7 +68,7 @@ def checkpoint(showdown: Installation, tmp_path_factory: pytest.TempPathFactory)
     ) as running:
         spec = running.spec
     policy = PolicyConfig()
-    net = nets.build(spec, policy, game.net)
+    net = nets.build(spec, policy, game.net, game_nets=nets_of(game))
     state = State(version=1, game=note_game(spec), options=options, net=game.net, policy=policy)
     return Checkpoints(folder, 1).save(state, {**net_tensors(net), **table_tensors(spec)}, {})
 

@@ -10,7 +10,7 @@ from scripts.prove_play import PLAYERS, against
 
 from ludus.config.settings import PolicyConfig
 from ludus.evaluation.outsiders import PlayResult
-from ludus.games.registry import load
+from ludus.games.registry import load, nets_of
 from ludus.games.showdown.install import Installation
 from ludus.games.showdown.play_game import PlayOptions
 from ludus.games.showdown.servers.server import address
@@ -30,7 +30,8 @@ def server(showdown: Installation) -> Iterator[str]:
 
 def untrained(spec: GameSpec) -> Policy:
     """Samples, so that rare choices come up, too."""
-    return NetPolicy(nets.build(spec, PolicyConfig(), load("showdown").net), spec)
+    game = load("showdown")
+    return NetPolicy(nets.build(spec, PolicyConfig(), game.net, game_nets=nets_of(game)), spec)
 
 
 def assert_all_went_well(result: PlayResult, battles: int) -> None:

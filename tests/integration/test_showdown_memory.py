@@ -17,6 +17,7 @@ from ludus.config.settings import (
     OpponentsConfig,
     PolicyConfig,
 )
+from ludus.games.registry import load, nets_of
 from ludus.metrics import names
 from ludus.policies import nets
 from ludus.policies.checkpoints import checkpoint
@@ -39,7 +40,8 @@ def test_two_updates_with_memory(tmp_path: Path) -> None:
     assert (result.version, len(result.evaluation)) == (2, 1)
     assert counters(result)[names.LEARNED] == 2 * 192
     spec = checkpoint.read_spec(latest(result))
-    before = nets.build(spec, config.policy, "pointer", seed=seed_for(config.seed, "weights")).state_dict()
+    seed, game_nets = seed_for(config.seed, "weights"), nets_of(load("showdown"))
+    before = nets.build(spec, config.policy, "pointer", seed=seed, game_nets=game_nets).state_dict()
     after, core = tensors(result), [name for name in before if name.startswith("core.")]
     assert core
     assert [name for name in core if torch.equal(before[name], after[f"net.{name}"])] == []

@@ -23,7 +23,7 @@ from ludus.errors import CheckpointError
 from ludus.fleet import saved_state
 from ludus.fleet.fleet import HostFleet
 from ludus.fleet.saved_state import FleetState
-from ludus.games.registry import Game
+from ludus.games.registry import Game, nets_of
 from ludus.league.matchmaking import PAST_PREFIX, SCRIPTED, SharedMatchmaker
 from ludus.league.pool import Pool
 from ludus.learner import devices
@@ -35,6 +35,7 @@ from ludus.policies.bank import LEARNER, PolicyBank
 from ludus.policies.checkpoints.checkpoint import MATCHES, encode_generator, load_net, restore_generator
 from ludus.policies.checkpoints.files import BAD_BYTES, reading, reason
 from ludus.policies.gpu.streams import open_stream
+from ludus.policies.nets import NetFactory
 from ludus.policies.nets.recurrence import state_size
 from ludus.policies.network import NetPolicy
 from ludus.policies.placement import Playing
@@ -78,6 +79,7 @@ class Actor:
         config: RunConfig,
         *,
         prefers: str,
+        game_nets: Mapping[str, NetFactory] = nets.NO_NETS,
         scripted: Mapping[str, Callable[[GameSpec, int], Policy]],
         pool: Pool,
         version: int = 0,
@@ -87,13 +89,13 @@ class Actor:
         self.metrics = Metrics("actor")
         self._fleet = fleet
         self._config = config
-        self._prefers = prefers
+        self._prefers, self._game_nets = prefers, game_nets
         self._pool = pool
         self._scripted = scripted
         self._seeded = version
         self._generator = torch.Generator().manual_seed(seed_for(config.seed, "sampling", version))
         self._device = playing_device(config, prefers).device
-        learner = self._policy(nets.build(fleet.spec, config.policy, prefers), version)
+        learner = self._policy(self._new_net(), version)
         self._matchmaker = SharedMatchmaker(
             config.opponents,
             teams=fleet.spec.teams,
@@ -253,7 +255,7 @@ class Actor:
         weights = found.arrays.get(name.replace(":", "."))
         if weights is None:
             return self._load(version)
-        net = nets.build(self.spec, self._config.policy, self._prefers)
+        net = self._new_net()
         policy = self._policy(net, version)
         policy.adopt(weights, version)
         return policy
@@ -265,9 +267,12 @@ class Actor:
         path = self._pool.path(version)
         if not path.exists():
             raise CheckpointError(f"{path} is missing: the pool of past selves was changed from outside")
-        net = nets.build(self.spec, self._config.policy, self._prefers)
+        net = self._new_net()
         load_net(net, read_tensors(path), path)
         return self._policy(net, version)
+
+    def _new_net(self) -> nn.Module:
+        return nets.build(self.spec, self._config.policy, self._prefers, game_nets=self._game_nets)
 
     def _policy(self, net: nn.Module, version: int) -> NetPolicy:
         return NetPolicy(
@@ -309,18 +314,30 @@ def open_actor(
     if found is not None:
         seeded = found.note.seeded
         with open_fleet(config, game, log_dir, seeded, found.standing()) as fleet:
-            actor = Actor(fleet, config, prefers=game.net, scripted=game.scripted, pool=pool, version=seeded)
+            actor = _actor_of(game, fleet, config, pool, seeded)
             if _resumed(actor, found, past, state):
                 yield actor
                 return
     with open_fleet(config, game, log_dir, version) as fleet:
-        actor = Actor(fleet, config, prefers=game.net, scripted=game.scripted, pool=pool, version=version)
+        actor = _actor_of(game, fleet, config, pool, version)
         actor.set_past(past)
         if state is not None:
             actor.restore(state)
         if found is not None:
             accounts.begin_anew(actor.metrics, len(found.note.bank.pairings))
         yield actor
+
+
+def _actor_of(game: Game, fleet: ActorFleet, config: RunConfig, pool: Pool, version: int) -> Actor:
+    return Actor(
+        fleet,
+        config,
+        prefers=game.net,
+        game_nets=nets_of(game),
+        scripted=game.scripted,
+        pool=pool,
+        version=version,
+    )
 
 
 def _resumed(actor: Actor, found: Underway, past: Sequence[int], state: ActorState | None) -> bool:

@@ -17,6 +17,7 @@ from ludus.games.registry import Game
 from ludus.league.curriculum import refuse_unplayed
 from ludus.league.matchmaking import refuse_unknown, scripted_names
 from ludus.learner import algorithms, recurrent_checks
+from ludus.policies import nets
 from ludus.policies.nets import transformer
 from ludus.spec import GameSpec
 
@@ -44,6 +45,7 @@ def refuse_unfit(config: RunConfig, game: Game) -> None:
     refuse_unknown(config.evaluation.opponents, tuple(game.scripted), "evaluation.opponents")
     algorithms.refuse_unfit(config.learner, config.rollout)
     recurrent_checks.refuse_unfit(config.policy.memory, config.learner, config.rollout)
+    nets.refuse_unknown(config.policy.net, game.nets)
     transformer.refuse_unfit(config.policy)
 
 

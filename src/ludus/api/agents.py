@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ludus.api.evaluating import find
+from ludus.api.evaluating import find, nets_for
 from ludus.api.training import Run
 from ludus.policies.checkpoints import checkpoint
 from ludus.policies.network import NetPolicy
@@ -73,4 +73,5 @@ def load(run: Run | str | Path, *, greedy: bool = True, seed: int = 0) -> Agent:
     """
     path = find(run)
     spec = checkpoint.read_spec(path)
-    return Agent(checkpoint.load_agent(path, spec, greedy=greedy, seed=seed), spec, path)
+    agent = checkpoint.load_agent(path, spec, greedy=greedy, seed=seed, game_nets=nets_for(path, spec.name))
+    return Agent(agent, spec, path)

@@ -23,6 +23,7 @@ from ludus.games.registry import Game
 from ludus.metrics.core import Metrics
 from ludus.policies.checkpoints import checkpoint
 from ludus.policies.checkpoints.checkpoint import State
+from ludus.policies.nets import NetFactory
 from ludus.processes import log_folder
 from ludus.processes.cores import cores
 from ludus.spec import GameSpec, teams_in
@@ -71,7 +72,7 @@ def evaluate(
         """The agent and its opponents, for the game as its hosts describe it."""
         rows = (hosts or cores()) * FleetConfig().matches
         scripted = {name: game.scripted[name](spec, seed) for name in names}
-        return {AGENT: checkpoint.load_agent(chosen, spec, rows=rows), **scripted}
+        return {AGENT: checkpoint.load_agent(chosen, spec, rows=rows, game_nets=registry.nets_of(game)), **scripted}
 
     with (
         log_folder.temporary_log_folder("ludus-eval-") as folder,
@@ -120,6 +121,14 @@ def scripted_opponents(names: Sequence[str], game: Game) -> tuple[str, ...]:
         if name not in game.scripted:
             raise ConfigError(f"--opponents: {game.name} has no {name!r}; there are {', '.join(game.scripted)}")
     return tuple(names) or tuple(game.scripted)
+
+
+def nets_for(chosen: Path, spec_name: str) -> dict[str, NetFactory]:
+    """The nets that the game of a checkpoint brings; none if that game is not installed."""
+    try:
+        return registry.nets_of(game_of(chosen, spec_name))
+    except ConfigError:
+        return {}
 
 
 def game_of(chosen: Path, spec_name: str) -> Game:

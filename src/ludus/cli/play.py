@@ -120,12 +120,13 @@ def _play(
 
     console = Console(stderr=as_json)
     _remind(options, read_the_rules, console.print)
-    prepare.install(registry.load("showdown"), {"node": options.node}, console)
+    game = registry.load("showdown")
+    prepare.install(game, {"node": options.node}, console)
     stop = outsiders.StopRequest()
     view = View(console, options, matches)
     with log_folder.temporary_log_folder("ludus-play-") as folder, _signals(stop, view.interrupt), view:
         result = outsiders.play(
-            lambda spec: checkpoint.load_agent(chosen, spec),
+            lambda spec: checkpoint.load_agent(chosen, spec, game_nets=registry.nets_of(game)),
             options,
             log_dir=folder,
             matches=matches,

@@ -111,9 +111,10 @@ def _policy_of(name: str, game: Game) -> Callable[[GameSpec, int], Policy]:
     def load(spec: GameSpec, seed: int) -> Policy:
         import torch  # only here: scripted policies do without
 
+        from ludus.games.registry import nets_of
         from ludus.policies.checkpoints import checkpoint
 
         torch.set_num_threads(checkpoint.read_state(Path(name)).policy.threads)
-        return checkpoint.load_agent(Path(name), spec, greedy=False, seed=seed)
+        return checkpoint.load_agent(Path(name), spec, greedy=False, seed=seed, game_nets=nets_of(game))
 
     return load

@@ -56,7 +56,7 @@ class MemoryConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PolicyConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    net: Literal["auto", "mlp", "pointer", "transformer"] = "auto"  # auto: what the game prefers
+    net: str = "auto"  # mlp, transformer, or a net that the game brings; auto: what the game prefers
     width: Count = 64  # of one entity's or move's embedding (pointer, transformer), a quarter of a hidden layer (mlp)
     layers: Count = 2  # hidden ones (mlp), blocks of attention (transformer)
     heads: Count = 4  # of attention (transformer); they divide the width

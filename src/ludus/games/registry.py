@@ -6,9 +6,10 @@ import difflib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -17,6 +18,12 @@ from ludus.errors import ConfigError
 from ludus.processes.command import HostCommand
 from ludus.spec import GameSpec
 from ludus.types import Policy
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from ludus.config.settings import PolicyConfig
+    from ludus.policies.nets import NetFactory
 
 GROUP = "ludus.games"
 
@@ -75,6 +82,9 @@ class Game:
     prepare: Callable[[Any, Progress], None] | None = None  # what `command` would install, with progress: SetupError
     memory: HostFootprint | None = None  # None: a host is measured where it matters
     serve: Serve | None = None  # starts the servers its matches are played on, where it has such
+    # nets that the game brings beside those for any game: name -> "module:attribute" of a torch module's class that
+    # takes (spec, policy config). Imported when such a net is built, so that a game can be listed without torch
+    nets: Mapping[str, str] = field(default_factory=dict)
 
     def served(self, options: Any, servers: ServersConfig, folder: Path) -> AbstractContextManager[Served]:
         """The servers that are asked for, up inside of `with`; with none asked for, the options as they are."""
@@ -99,6 +109,24 @@ def load(name: str) -> Game:
     if not isinstance(game, Game):
         raise ConfigError(f"game: entry point {name!r} in group {GROUP!r} is {type(game).__name__}, expected a Game")
     return game
+
+
+def nets_of(game: Game) -> dict[str, NetFactory]:
+    """The nets that a game brings, by name. The module of a net is imported when the net is built; a module or a name
+    in it that is missing raises ConfigError."""
+    return {name: _lazy(game, name, reference) for name, reference in game.nets.items()}
+
+
+def _lazy(game: Game, name: str, reference: str) -> NetFactory:
+    def build(spec: GameSpec, config: PolicyConfig) -> nn.Module:
+        module, _, attribute = reference.partition(":")
+        try:
+            factory: NetFactory = getattr(import_module(module), attribute)
+        except (ImportError, AttributeError) as error:
+            raise ConfigError(f"policy.net: {game.name} names {reference!r} as its net {name!r}: {error}") from error
+        return factory(spec, config)
+
+    return build
 
 
 def names() -> list[str]:

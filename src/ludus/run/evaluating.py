@@ -8,6 +8,7 @@ from ludus.actors.actor import playing_device
 from ludus.evaluation import arena
 from ludus.evaluation.arena import MatchupResult
 from ludus.evaluation.schedule import evenly
+from ludus.games.registry import nets_of
 from ludus.metrics import names
 from ludus.policies import nets
 from ludus.policies.gpu.streams import open_stream
@@ -101,7 +102,7 @@ class Evaluator:
 
     def _contestants(self, spec: GameSpec) -> dict[str, Policy]:
         parts, config = self._parts, self._parts.config
-        net = nets.build(parts.spec, config.policy, parts.game.net)
+        net = nets.build(parts.spec, config.policy, parts.game.net, game_nets=nets_of(parts.game))
         net.load_state_dict(parts.algorithm.result.state_dict())
         lane = open_stream(playing_device(config, parts.game.net).device)
         rounds = config.policy.precision == "bf16"

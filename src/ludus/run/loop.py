@@ -18,7 +18,7 @@ from ludus.config.seeds import seed_for
 from ludus.config.settings import RunConfig
 from ludus.errors import EvaluationError, FleetError, HostError
 from ludus.evaluation.arena import MatchupResult
-from ludus.games.registry import Game, ServersHealth
+from ludus.games.registry import Game, ServersHealth, nets_of
 from ludus.league.curriculum import Curriculum
 from ludus.league.pool import Pool
 from ludus.learner import algorithms, devices
@@ -69,7 +69,8 @@ class Run:
         servers: Callable[[], ServersHealth | None] = lambda: None,
     ) -> None:
         self._meets_past_selves = config.opponents.past > 0 and len(set(source.spec.teams)) > 1
-        net = nets.build(source.spec, config.policy, game.net, seed=seed_for(config.seed, "weights"))
+        seed = seed_for(config.seed, "weights")
+        net = nets.build(source.spec, config.policy, game.net, seed=seed, game_nets=nets_of(game))
         generator = torch.Generator().manual_seed(seed_for(config.seed, "minibatches"))
         device = devices.choose(config.device).device
         self.algorithm = algorithms.build(config.learner, net, source.spec, generator, device)

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from ludus.config.check import check
-from ludus.config.settings import ServersConfig
+from ludus.config.settings import PolicyConfig, ServersConfig
 from ludus.errors import ConfigError
 from ludus.games import registry
+from ludus.spec import GameSpec, ObsSpec
 
 
 def test_installed_games_are_found_by_name() -> None:
@@ -46,3 +49,17 @@ def test_servers_are_not_started_beside_addresses_given_by_hand(tmp_path: Path) 
     asked = r"servers\.count: 2 servers would be started, but options\.servers names ws://10\.0\.0\.1/"
     with pytest.raises(ConfigError, match=asked), game.served(options, ServersConfig(count=2), tmp_path):
         pass
+
+
+def test_net_of_a_game_is_imported_when_it_is_built() -> None:
+    missing = replace(registry.load("toy"), nets={"own": "no.such.module:Net"})
+    build = registry.nets_of(missing)["own"]
+    with pytest.raises(ConfigError, match=r"policy\.net: toy names 'no\.such\.module:Net' as its net 'own'"):
+        build(GameSpec("toy", 1, 1, ObsSpec.pack({}), 1), PolicyConfig())
+
+
+def test_games_name_nets_that_exist() -> None:
+    for name in registry.names():
+        for reference in registry.load(name).nets.values():
+            module, _, attribute = reference.partition(":")
+            assert isinstance(getattr(import_module(module), attribute), type)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
-from tests.unit.policies.nets.test_pointer import showdown_spec
+from tests.unit.policies.nets.test_pointer import SHOWDOWN_NETS, showdown_spec
 
 from ludus.config.settings import MemoryConfig, PolicyConfig
 from ludus.policies.bank import PolicyBank
@@ -23,7 +23,7 @@ ROWS = 6
 
 def policy(kind: str = "lstm", *, spec: GameSpec = SPEC, net: str = "mlp", seed: int = 1) -> NetPolicy:
     memory = MemoryConfig(kind="lstm" if kind == "lstm" else "gru", width=5)
-    built = build(spec, PolicyConfig(width=8, context=8, memory=memory), net, seed=seed)
+    built = build(spec, PolicyConfig(width=8, context=8, memory=memory), net, seed=seed, game_nets=SHOWDOWN_NETS)
     with torch.no_grad():
         for parameter in built.parameters():
             parameter.mul_(3)  # so that what is remembered shows

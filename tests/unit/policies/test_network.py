@@ -7,6 +7,7 @@ import torch
 from ludus.config.settings import PolicyConfig
 from ludus.errors import ConfigError
 from ludus.policies.nets import build
+from ludus.policies.nets.mlp import MlpNet
 from ludus.policies.network import NetPolicy, Staging
 from ludus.spec import GameSpec, ObsSpec
 from ludus.types import Arrivals
@@ -91,3 +92,10 @@ def test_same_seed_builds_the_same_net_without_touching_the_global_generator() -
 def test_unknown_net_is_refused() -> None:
     with pytest.raises(ConfigError, match="unknown net 'lstm'"):
         build(SPEC, PolicyConfig(), "lstm")
+
+
+def test_net_that_a_game_brings_is_built_by_its_name() -> None:
+    own = build(SPEC, PolicyConfig(), "own", game_nets={"own": MlpNet})
+    assert isinstance(own, MlpNet)
+    with pytest.raises(ConfigError, match=r"unknown net 'onw'; did you mean 'own'\?"):
+        build(SPEC, PolicyConfig(net="onw"), "own", game_nets={"own": MlpNet})

@@ -67,6 +67,7 @@ game = Game(
     command=command,
     scripted=POLICIES,
     net="pointer",
+    nets={"pointer": "ludus.policies.nets.pointer:PointerNet"},
     presets=HERE / "presets",
     formats=lambda: FORMATS,
     local=frozenset({"node"}),

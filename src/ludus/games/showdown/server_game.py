@@ -90,6 +90,7 @@ game = Game(
     command=command,
     scripted=embedded.game.scripted,
     net=embedded.game.net,
+    nets=embedded.game.nets,
     presets=embedded.game.presets,
     formats=embedded.game.formats,
     local=embedded.game.local | {"servers", "patience_s"},

@@ -33,6 +33,7 @@ from ludus.policies.checkpoints import bounds, checksums
 from ludus.policies.checkpoints.checksums import CHECKSUMS
 from ludus.policies.checkpoints.files import reading, reason
 from ludus.policies.gpu.streams import open_stream
+from ludus.policies.nets import NO_NETS, NetFactory
 from ludus.policies.network import NetPolicy
 from ludus.policies.weights import read_tensors
 from ludus.spec import GameSpec, ObsSpec, teams_in
@@ -204,10 +205,16 @@ def _shape(config: PolicyConfig, prefers: str) -> dict[str, object]:
 
 
 def load_agent(
-    path: Path, spec: GameSpec | None = None, *, greedy: bool = True, seed: int = 0, rows: int = 1
+    path: Path,
+    spec: GameSpec | None = None,
+    *,
+    greedy: bool = True,
+    seed: int = 0,
+    rows: int = 1,
+    game_nets: Mapping[str, NetFactory] = NO_NETS,
 ) -> NetPolicy:
     """The policy of a checkpoint, or of a run's latest one. It must fit the spec, where one is given. For how many rows
-    it will choose at once, about, decides on which device."""
+    it will choose at once, about, decides on which device. `game_nets`: the nets that its game brings."""
     checkpoint = _locate(path)
     with offering_another(checkpoint):
         state = read_state(checkpoint)
@@ -216,7 +223,7 @@ def load_agent(
         spec = _spec_of(state, tensors, checkpoint)
     else:
         check_fits(state, spec, checkpoint)
-    net = _build_net(state, spec, tensors, checkpoint)
+    net = _build_net(state, spec, tensors, checkpoint, game_nets)
     load_net(net, tensors, checkpoint)
     generator = torch.Generator().manual_seed(seed)
     device = placement.choose(
@@ -225,12 +232,14 @@ def load_agent(
     return NetPolicy(net, spec, version=state.version, generator=generator, greedy=greedy, lane=open_stream(device))
 
 
-def _build_net(state: State, spec: GameSpec, tensors: Mapping[str, Tensor], path: Path) -> nn.Module:
+def _build_net(
+    state: State, spec: GameSpec, tensors: Mapping[str, Tensor], path: Path, game_nets: Mapping[str, NetFactory]
+) -> nn.Module:
     """Return the net that the state of a checkpoint describes, which may be a stranger's. Raises CheckpointError."""
     if state.policy.layers > max(len(tensors), 1):
         raise CheckpointError(f"{path} has {len(tensors)} tensors, too few for policy.layers: {state.policy.layers:,}")
     with reading(path, "cannot build the net of"), bounds.AllocationLimit.of(tensors.values()):
-        return nets.build(spec, state.policy, state.net)
+        return nets.build(spec, state.policy, state.net, game_nets=game_nets)
 
 
 def note_game(spec: GameSpec) -> GameNote:

@@ -14,7 +14,8 @@ leaves come in the spec's dtypes. It may have
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import difflib
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -27,7 +28,6 @@ from ludus.errors import ConfigError
 from ludus.policies.distributions import Categorical, Distribution
 from ludus.policies.nets.heads import Heads
 from ludus.policies.nets.mlp import MlpNet
-from ludus.policies.nets.pointer import PointerNet
 from ludus.policies.nets.recurrence import Core, Recall
 from ludus.policies.nets.transformer import TransformerNet
 from ludus.spec import GameSpec
@@ -56,18 +56,38 @@ class Chooser(Protocol):
         ...
 
 
-def build(spec: GameSpec, config: PolicyConfig, prefers: str, seed: int = 0) -> nn.Module:
-    """The net the configuration names, or the one the game prefers, with initial weights drawn from `seed`."""
+NetFactory = Callable[[GameSpec, PolicyConfig], nn.Module]
+"""A class of nets, or a function that builds one."""
+
+NETS: dict[str, NetFactory] = {"mlp": MlpNet, "transformer": TransformerNet}
+"""The nets for any game. A game brings its own by `Game.nets`."""
+
+NO_NETS: Mapping[str, NetFactory] = {}
+
+
+def build(
+    spec: GameSpec, config: PolicyConfig, prefers: str, seed: int = 0, *, game_nets: Mapping[str, NetFactory] = NO_NETS
+) -> nn.Module:
+    """Build the net that the configuration names, with initial weights drawn from `seed`.
+
+    prefers: the net that `policy.net: auto` means. game_nets: the nets that the game brings, by name; they take
+    precedence over the nets for any game. Raises ConfigError for an unknown name.
+    """
     name = prefers if config.net == "auto" else config.net
+    refuse_unknown(name, game_nets)
+    factory = game_nets.get(name) or NETS[name]
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        if name == "mlp":
-            return MlpNet(spec, config)
-        if name == "pointer":
-            return PointerNet(spec, config)
-        if name == "transformer":
-            return TransformerNet(spec, config)
-    raise ConfigError(f"policy.net: unknown net {name!r}; known are mlp, pointer, transformer")
+        return factory(spec, config)
+
+
+def refuse_unknown(name: str, game_nets: Collection[str]) -> None:
+    """Raise ConfigError unless a net of this name exists. "auto" is known."""
+    names = ["auto", *sorted({*NETS, *game_nets})]
+    if name not in names:
+        near = difflib.get_close_matches(name, names, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(names)}"
+        raise ConfigError(f"policy.net: unknown net {name!r}; {hint}")
 
 
 def core_of(net: nn.Module) -> Core | None:

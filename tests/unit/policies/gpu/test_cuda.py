@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 from tests.unit.policies.nets.test_choosing import rows_of
-from tests.unit.policies.nets.test_pointer import showdown_spec
+from tests.unit.policies.nets.test_pointer import SHOWDOWN_NETS, showdown_spec
 from tests.unit.policies.nets.test_transformer import SPEC as CARDS
 from torch import Tensor, nn
 
@@ -64,7 +64,11 @@ def device() -> torch.device:
 def player(spec: GameSpec, config: PolicyConfig, lane: Stream | None, *, bf16: bool = False) -> NetPolicy:
     """With weights far from those it is born with, so that its choices differ."""
     policy = NetPolicy(
-        build(spec, config, "mlp", seed=3), spec, generator=torch.Generator().manual_seed(5), lane=lane, bf16=bf16
+        build(spec, config, "mlp", seed=3, game_nets=SHOWDOWN_NETS),
+        spec,
+        generator=torch.Generator().manual_seed(5),
+        lane=lane,
+        bf16=bf16,
     )
     vector = policy.weights.numpy()
     policy.adopt(vector + np.random.default_rng(0).normal(scale=0.05, size=len(vector)).astype(np.float32), 1)

@@ -11,7 +11,7 @@ import pytest
 import torch
 from numpy.typing import NDArray
 from tests.unit.policies.nets.test_choosing import rows_of
-from tests.unit.policies.nets.test_pointer import showdown_spec
+from tests.unit.policies.nets.test_pointer import SHOWDOWN_NETS, showdown_spec
 from tests.unit.policies.nets.test_transformer import SPEC as CARDS
 from torch import Tensor
 
@@ -281,7 +281,10 @@ def pair(config: PolicyConfig, prefers: str, lane: DirectLane, spec: GameSpec = 
 
     def player(lane: DirectLane | None) -> NetPolicy:
         return NetPolicy(
-            build(spec, config, prefers, seed=3), spec, generator=torch.Generator().manual_seed(5), lane=lane
+            build(spec, config, prefers, seed=3, game_nets=SHOWDOWN_NETS),
+            spec,
+            generator=torch.Generator().manual_seed(5),
+            lane=lane,
         )
 
     return player(lane), player(None)
@@ -368,9 +371,9 @@ def showdown_arrivals(spec: GameSpec, n: int, seed: int) -> Arrivals:
 def test_a_net_that_rounds_says_nearly_what_the_exact_one_says_and_follows_its_weights(net: str, kind: str) -> None:
     spec = {"mlp": SPEC, "transformer": CARDS, "pointer": showdown_spec(2, 2)}[net]
     memory = MemoryConfig(kind=kind, width=8)  # type: ignore[arg-type]  # one of the words it takes
-    config = PolicyConfig(net=net, memory=memory)  # type: ignore[arg-type]  # one of the words it takes
-    rounding = NetPolicy(build(spec, config, "mlp", seed=3), spec, greedy=True, bf16=True)
-    exact = NetPolicy(build(spec, config, "mlp", seed=3), spec, greedy=True)
+    config = PolicyConfig(net=net, memory=memory)
+    rounding = NetPolicy(build(spec, config, "mlp", seed=3, game_nets=SHOWDOWN_NETS), spec, greedy=True, bf16=True)
+    exact = NetPolicy(build(spec, config, "mlp", seed=3, game_nets=SHOWDOWN_NETS), spec, greedy=True)
     obs, random = np.zeros((30, spec.obs.nbytes), np.uint8), np.random.default_rng(0)
     for leaf in spec.obs.leaves:
         values = random.random((30, *leaf.shape)) * (4 if leaf.unit == 1 else 1 / leaf.unit)
@@ -386,7 +389,9 @@ def test_a_net_that_rounds_says_nearly_what_the_exact_one_says_and_follows_its_w
     legal = np.ones((30, spec.actions), np.bool_)
     zeros = np.zeros(30, np.int64)
     came = Arrivals(row, zeros, obs, legal, zeros.astype(np.float32), zeros.astype(np.bool_))
-    on_lane = NetPolicy(build(spec, config, "mlp", seed=3), spec, greedy=True, bf16=True, lane=DirectLane())
+    on_lane = NetPolicy(
+        build(spec, config, "mlp", seed=3, game_nets=SHOWDOWN_NETS), spec, greedy=True, bf16=True, lane=DirectLane()
+    )
     on_lane.adopt(exact.weights.numpy(), 1)
     np.testing.assert_array_equal(on_lane.act(came).action, rounding.act(came).action)
 

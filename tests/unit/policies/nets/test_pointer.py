@@ -16,6 +16,8 @@ from ludus.spec import GameSpec, ObsSpec
 
 ROWS = 5
 
+SHOWDOWN_NETS = {"pointer": PointerNet}
+
 
 def showdown_spec(slots: int, variants: int, *, full: bool = True, preview: int = 0) -> GameSpec:
     """With one variant like gen 1, which has neither items nor abilities."""
