@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
-from tests.unit.policies.nets.test_pointer import SHOWDOWN_NETS, showdown_spec
+from tests.unit.games.showdown.net.test_pointer import SHOWDOWN_NETS, showdown_spec
 
 from ludus.config.settings import MemoryConfig, PolicyConfig
 from ludus.policies.bank import PolicyBank

@@ -12,9 +12,9 @@ from tests.unit.policies.gpu.test_cuda import CASES, arrivals, player
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from ludus.games.showdown.net import ways
 from ludus.policies.gpu.graphs import Engine
 from ludus.policies.gpu.streams import DirectLane, Run
-from ludus.policies.nets import ways
 
 WAITING = ("nonzero", "_local_scalar_dense", "masked_select", "_unique", "is_nonzero", "equal", "bincount")
 

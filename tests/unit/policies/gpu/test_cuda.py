@@ -10,8 +10,8 @@ import msgspec
 import numpy as np
 import pytest
 import torch
-from tests.unit.policies.nets.test_choosing import rows_of
-from tests.unit.policies.nets.test_pointer import SHOWDOWN_NETS, showdown_spec
+from tests.unit.games.showdown.net.test_chooser import rows_of
+from tests.unit.games.showdown.net.test_pointer import SHOWDOWN_NETS, showdown_spec
 from tests.unit.policies.nets.test_transformer import SPEC as CARDS
 from torch import Tensor, nn
 

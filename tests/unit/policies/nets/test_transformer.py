@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from tests.unit.policies.nets.test_pointer import showdown_spec
+from tests.unit.games.showdown.net.test_pointer import showdown_spec
 from torch import Tensor
 
 from ludus.config.settings import PolicyConfig

@@ -17,8 +17,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ludus.policies.nets.columns import FEATURES, MOVES, SIDE, Columns
-from ludus.policies.nets.scratch import Scratch, Twin
+from ludus.games.showdown.net.columns import FEATURES, MOVES, SIDE, Columns
+from ludus.games.showdown.net.scratch import Scratch, Twin
 from ludus.spec import GameSpec, Leaf
 
 Places = NDArray[np.intp]

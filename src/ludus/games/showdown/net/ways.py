@@ -12,12 +12,12 @@ import torch
 from torch import Tensor, mv
 from torch.nn.functional import relu
 
+from ludus.games.showdown.net.columns import MOVES, SIDE
+from ludus.games.showdown.net.sums import sum_rows
 from ludus.policies.distributions import MASKED
-from ludus.policies.nets.columns import MOVES, SIDE
-from ludus.policies.nets.sums import sum_rows
 
 if TYPE_CHECKING:
-    from ludus.policies.nets.pointer import PointerNet
+    from ludus.games.showdown.net.pointer import PointerNet
 
 BENCH = SIDE + 1  # whom to switch to, and staying
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn.functional import embedding
 
-from ludus.policies.nets.sums import divide_floor_, sum_rows
+from ludus.games.showdown.net.sums import divide_floor_, sum_rows
 
 
 @pytest.mark.parametrize("names", [7, 40_000])

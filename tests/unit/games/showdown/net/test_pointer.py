@@ -9,9 +9,9 @@ from torch import Tensor
 
 from ludus.config.settings import PolicyConfig
 from ludus.errors import ConfigError
+from ludus.games.showdown.net.pointer import PointerNet
+from ludus.games.showdown.net.sums import sum_rows_gradient
 from ludus.policies.distributions import Categorical, Distribution
-from ludus.policies.nets.pointer import PointerNet
-from ludus.policies.nets.sums import sum_rows_gradient
 from ludus.spec import GameSpec, ObsSpec
 
 ROWS = 5

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from ludus.policies.nets.pooling import pool, pool_gradient
+from ludus.games.showdown.net.pooling import pool, pool_gradient
 
 
 @pytest.mark.parametrize("first", [1, 2])

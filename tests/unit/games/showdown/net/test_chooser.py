@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
-from tests.unit.policies.nets.test_pointer import showdown_spec
+from tests.unit.games.showdown.net.test_pointer import showdown_spec
 
 from ludus.config.settings import PolicyConfig
+from ludus.games.showdown.net.chooser import PointerChooser
+from ludus.games.showdown.net.pointer import PointerNet
 from ludus.policies.cpu.drawing import draw
 from ludus.policies.distributions import Categorical
-from ludus.policies.nets.choosing import PointerChooser
-from ludus.policies.nets.pointer import PointerNet
 from ludus.policies.network import NetPolicy, Staging
 from ludus.spec import GameSpec
 from ludus.types import Arrivals

@@ -14,17 +14,17 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ludus.games.showdown.net.columns import MOVES, SIDE
+from ludus.games.showdown.net.encoding import parted
+from ludus.games.showdown.net.reading import Features, Reading
+from ludus.games.showdown.net.scratch import Scratch
 from ludus.policies.cpu.drawing import Floats, Whole, draw
 from ludus.policies.distributions import MASKED
-from ludus.policies.nets.columns import MOVES, SIDE
-from ludus.policies.nets.encoding import parted
-from ludus.policies.nets.reading import Features, Reading
 from ludus.policies.nets.recurrence import Recall, recalled
-from ludus.policies.nets.scratch import Scratch
 from ludus.spec import GameSpec
 
 if TYPE_CHECKING:
-    from ludus.policies.nets.pointer import PointerNet
+    from ludus.games.showdown.net.pointer import PointerNet
 
 SIDES = ("own", "foe", "own_active", "foe_active")  # features of Pokemon, as `parted` has their weights
 SCORED = 16  # columns: as a move, as a switch, what it says about the other slot; fewer than 16 take thrice the time

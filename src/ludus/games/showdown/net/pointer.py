@@ -18,14 +18,14 @@ from torch.nn.functional import embedding, relu
 
 from ludus.config.settings import PolicyConfig
 from ludus.errors import ConfigError
+from ludus.games.showdown.net.chooser import PointerChooser
+from ludus.games.showdown.net.columns import MOVES, SIDE, Columns
+from ludus.games.showdown.net.encoding import encode, precision_on
+from ludus.games.showdown.net.ways import Ways
 from ludus.policies.distributions import Categorical, Distribution, Pairs
-from ludus.policies.nets.choosing import PointerChooser
-from ludus.policies.nets.columns import MOVES, SIDE, Columns
-from ludus.policies.nets.encoding import encode, precision_on
 from ludus.policies.nets.layers import linear, stacked
 from ludus.policies.nets.reals import reals
 from ludus.policies.nets.recurrence import Recall, build_core, recalled
-from ludus.policies.nets.ways import Ways
 from ludus.spec import GameSpec
 
 UNTOLD = 2  # rows of a table that tells nothing: "unknown" and "none", as of items in gen 1

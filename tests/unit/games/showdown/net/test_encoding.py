@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import embedding
 
-from ludus.policies.nets.columns import Columns
-from ludus.policies.nets.encoding import encode
+from ludus.games.showdown.net.columns import Columns
+from ludus.games.showdown.net.encoding import encode
 from ludus.spec import Leaf
 
 ROWS, WIDTH, NAMES = 7, 5, 30

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from ludus.policies.nets.columns import Columns
+from ludus.games.showdown.net.columns import Columns
 from ludus.spec import ObsSpec
 
 ROWS = 3

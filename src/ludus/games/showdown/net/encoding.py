@@ -14,9 +14,9 @@ from torch import Tensor, nn
 from torch.autograd import Function
 from torch.nn.functional import embedding_bag
 
-from ludus.policies.nets.columns import SIDE, Columns
-from ludus.policies.nets.pooling import pool, pool_gradient
-from ludus.policies.nets.sums import sum_rows_gradient
+from ludus.games.showdown.net.columns import SIDE, Columns
+from ludus.games.showdown.net.pooling import pool, pool_gradient
+from ludus.games.showdown.net.sums import sum_rows_gradient
 
 ENCODED = ("own", "foe", "own_active", "foe_active")  # features of Columns
 
