@@ -51,7 +51,7 @@ def main() -> None:
     rows: dict[str, dict[str, float]] = {}
     ratios: dict[str, dict[str, float]] = {}
     if device.type == "cpu" and importlib.util.find_spec(PEER) is None:
-        contest.say(f"{PEER} is not installed (pip install 'ludus[bench]'): nothing to compare with")
+        contest.say(f"{PEER} is not installed (pip install -e '.[bench]' in the clone): nothing to compare with")
     elif device.type == "cpu":
         for name, task in PEER_TASKS.items():
             measured = _measured(_against_peer(task, device), chosen.repeats)

@@ -1,6 +1,6 @@
 """Coverage-guided fuzzing of everything that reads bytes from outside (tests/fuzzing.py), with atheris.
 
-    pip install 'ludus[fuzz]'
+    pip install -e '.[fuzz]'
     python scripts/fuzz.py --all --seconds 60
     python scripts/fuzz.py yaml --seconds 600 --corpus /tmp/corpus
 

@@ -29,6 +29,7 @@ CONSTRAINTS = ROOT / "constraints.txt"
 LOCKS = ROOT / "locks"
 BUILD = "setuptools"  # builds ludus, and packages that have no wheel for a platform
 ROCKET = ("rocketsim", "rlgym-api", "rlgym-rocket-league")
+LUDUS = "ludus-rl"  # this distribution, which needs no pin
 RESOLVE_S = 600
 
 Pins = Mapping[str, str]
@@ -59,7 +60,7 @@ def read_pins(text: str) -> dict[str, str]:
 
 def grouped(pins: Pins, run: set[str], dev: set[str]) -> dict[str, list[str]]:
     """Every pinned name in exactly one group. Raises SystemExit for a requirement that has no pin."""
-    missing = sorted((run | dev | {BUILD}) - set(pins) - {"ludus"})
+    missing = sorted((run | dev | {BUILD}) - set(pins) - {LUDUS})
     if missing:
         raise SystemExit(f"constraints.txt has no pin for {', '.join(missing)}; add one for each")
     rocket = set(ROCKET)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("RocketSim", reason="needs ludus[rocket]")
+pytest.importorskip("RocketSim", reason="needs the extra rocket")
 
 from tests.playing import play, voided
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-pytest.importorskip("RocketSim", reason="needs ludus[rocket]")
+pytest.importorskip("RocketSim", reason="needs the extra rocket")
 
 from ludus.games import registry
 from ludus.hostcheck.check import check

@@ -179,7 +179,7 @@ def test_a_stage_that_the_net_cannot_play_is_refused_before_the_run_begins(
 
 @pytest.mark.slow
 def test_one_net_plays_from_one_against_one_to_three_against_three(tmp_path: Path) -> None:
-    pytest.importorskip("RocketSim", reason="needs ludus[rocket]")
+    pytest.importorskip("RocketSim", reason="needs the extra rocket")
     preset = load.load(catalogue.presets()["rocket-stages"], options_of=catalogue.options_of)
     soon = [msgspec.structs.replace(stage, promote=PromoteConfig(updates=1)) for stage in preset.curriculum[:-1]]
     small = config(5)

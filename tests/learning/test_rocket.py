@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("RocketSim", reason="needs ludus[rocket]")
+pytest.importorskip("RocketSim", reason="needs the extra rocket")
 
 from tests.running import Watch, assert_equal_runs, small_run, with_updates
 

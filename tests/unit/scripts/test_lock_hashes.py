@@ -52,7 +52,7 @@ def test_a_requirement_without_a_pin_is_refused() -> None:
 
 def test_each_name_is_in_one_group() -> None:
     pins = dict.fromkeys(("setuptools", "torch", "numpy", "pytest", "rocketsim", "tianshou"), "1")
-    assert lock_hashes.grouped(pins, {"ludus", "torch", "numpy"}, {"torch", "numpy", "pytest"}) == {
+    assert lock_hashes.grouped(pins, {"ludus-rl", "torch", "numpy"}, {"torch", "numpy", "pytest"}) == {
         "build": ["setuptools"],
         "run": ["numpy"],
         "torch": ["torch"],

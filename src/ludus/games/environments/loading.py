@@ -12,12 +12,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ludus.errors import ConfigError, SetupError
+from ludus.games.extras import install_command
 
 
 def require(package: str) -> None:
     """Raises SetupError, with what to install, when the package is not there."""
     if importlib.util.find_spec(package) is None:
-        raise SetupError(f"{package} is not installed; run: pip install 'ludus[{package}]'")
+        raise SetupError(f"{package} is not installed; run: {install_command(package)}")
 
 
 def search_here() -> None:

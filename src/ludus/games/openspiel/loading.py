@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from ludus.errors import ConfigError, SetupError
+from ludus.games.extras import install_command
 from ludus.games.openspiel.options import SpielOptions
 
 SEATS = 2
@@ -17,7 +18,7 @@ def pyspiel() -> ModuleType:
     try:
         import pyspiel as found
     except ImportError as error:
-        raise SetupError(f"OpenSpiel is not installed ({error}); pip install 'ludus[openspiel]'") from error
+        raise SetupError(f"OpenSpiel is not installed ({error}); run: {install_command('openspiel')}") from error
     module: ModuleType = found
     return module
 

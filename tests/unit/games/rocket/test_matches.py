@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-pytest.importorskip("RocketSim", reason="needs ludus[rocket]")
+pytest.importorskip("RocketSim", reason="needs the extra rocket")
 
 from tests.unit.games.rocket.playing import BOOST, GAS, REST, act, ball, body, car, endless, matches, placed, until_over
 

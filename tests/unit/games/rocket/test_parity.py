@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-pytest.importorskip("RocketSim", reason="needs ludus[rocket]")
-pytest.importorskip("rlgym.rocket_league", reason="needs ludus[rocket]")
+pytest.importorskip("RocketSim", reason="needs the extra rocket")
+pytest.importorskip("rlgym.rocket_league", reason="needs the extra rocket")
 
 from tests.unit.games.rocket.parity import furthest_apart
 

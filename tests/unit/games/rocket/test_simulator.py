@@ -35,7 +35,7 @@ def meshes_in(folder: Path, count: int) -> str:
 def test_a_missing_simulator_is_named_with_what_installs_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     without_rocketsim(monkeypatch)
     meshes = meshes_in(tmp_path, 16)
-    with pytest.raises(SetupError, match=r"RocketSim is not installed .*pip install 'ludus\[rocket\]'"):
+    with pytest.raises(SetupError, match=r"RocketSim is not installed .*pip install -e '\.\[rocket\]' in your clone"):
         game.command(RocketOptions(meshes=meshes))
     with pytest.raises(ConfigError, match="RocketSim is not installed"):
         host.make_game({"meshes": meshes})
