@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
 import re
@@ -14,6 +13,7 @@ from msgspec import inspect
 
 from ludus.config.document import shown
 from ludus.errors import ConfigError
+from ludus.suggestions import closest, did_you_mean
 
 S = TypeVar("S", bound=msgspec.Struct)
 INT64 = range(-(2**63), 2**63)
@@ -142,12 +142,11 @@ def _bound(value: float) -> str:
 def _unknown(key: str, siblings: list[str], root: inspect.StructType, path: str) -> str:
     place = f"{path}.{shown(key)}" if path else shown(key)
     prefix = f"{path}." if path else ""
-    near = [prefix + name for name in difflib.get_close_matches(key, siblings, n=1)]
-    if not near:  # perhaps the right key in the wrong section
-        near = [known for known in _paths(root) if known.rpartition(".")[2] == key]
-    if not near:
-        return f"{place}: unknown key; known here are {', '.join(siblings)}"
-    return f"{place}: unknown key; did you mean {near[0]}?"
+    elsewhere = [known for known in _paths(root) if known.rpartition(".")[2] == key]  # the right key, a wrong section
+    near = closest(key, siblings)
+    known = elsewhere if near is None else [prefix + near]
+    hint = f"did you mean {known[0]}?" if known else f"known here are {', '.join(siblings)}"
+    return f"{place}: unknown key; {hint}"
 
 
 def _paths(info: inspect.StructType, path: str = "") -> Iterator[str]:
@@ -160,8 +159,8 @@ def _paths(info: inspect.StructType, path: str = "") -> Iterator[str]:
 
 def _nearest(value: object, field: inspect.Field) -> str:
     if isinstance(value, str) and isinstance(field.type, inspect.LiteralType):
-        near = difflib.get_close_matches(value, [str(known) for known in field.type.values], n=1)
-        return f"; did you mean {near[0]}?" if near else ""
+        hint = did_you_mean(value, (str(known) for known in field.type.values), otherwise="")
+        return f"; {hint}" if hint else ""
     return ""
 
 

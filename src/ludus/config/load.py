@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from ludus.config.check import check
 from ludus.config.settings import RunConfig
 from ludus.errors import ConfigError
 from ludus.processes.cores import cores
+from ludus.suggestions import did_you_mean
 
 OptionsOf = Callable[[str], type[msgspec.Struct]]
 """The struct of a game's options, by the game's name; raises ConfigError for a game that does not exist."""
@@ -76,13 +76,8 @@ def find(source: str, presets: Mapping[str, Path]) -> Path:
         return path
     if path.suffix in {".yaml", ".yml"} or path.name != source:
         raise ConfigError(f"{source}: no such file; name one that exists, or a preset (`ludus games` lists them)")
-    near = difflib.get_close_matches(source, presets, n=1)
-    hint = (
-        f"did you mean {near[0]}?"
-        if near
-        else f"known are {', '.join(presets) or 'none'}; a path to a YAML file works too"
-    )
-    raise ConfigError(f"{source}: no such preset; {hint}")
+    known = f"known are {', '.join(presets) or 'none'}; a path to a YAML file works too"
+    raise ConfigError(f"{source}: no such preset; {did_you_mean(source, presets, known)}")
 
 
 def presets_in(folders: Mapping[str, Path]) -> dict[str, Path]:

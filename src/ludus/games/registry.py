@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from ludus.config.settings import ServersConfig
 from ludus.errors import ConfigError
 from ludus.processes.command import HostCommand
 from ludus.spec import GameSpec
+from ludus.suggestions import did_you_mean
 from ludus.types import Policy
 
 if TYPE_CHECKING:
@@ -101,10 +101,7 @@ def load(name: str) -> Game:
     name = name.partition(":")[0]
     found = entry_points(group=GROUP, name=name)
     if not found:
-        known = names()
-        near = difflib.get_close_matches(name, known, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known) or 'none'}"
-        raise ConfigError(f"game: unknown game {name!r}; {hint}")
+        raise ConfigError(f"game: unknown game {name!r}; {did_you_mean(name, names())}")
     game = next(iter(found)).load()
     if not isinstance(game, Game):
         raise ConfigError(f"game: entry point {name!r} in group {GROUP!r} is {type(game).__name__}, expected a Game")

@@ -3,7 +3,6 @@ one seat in games without teams."""
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Iterable, Sequence
 from typing import Annotated
@@ -14,6 +13,7 @@ from msgspec import Meta, Struct
 from ludus.config.settings import OpponentsConfig
 from ludus.errors import ConfigError
 from ludus.policies.bank import LEARNER
+from ludus.suggestions import did_you_mean
 from ludus.types import Ending, Pairing
 
 PAST_PREFIX, SCRIPTED = "past:", "scripted:"
@@ -128,6 +128,4 @@ def refuse_unknown(names: Sequence[str], known: Sequence[str], path: str) -> Non
     """ConfigError for a name that no scripted policy has; `path` is where it stands in the configuration."""
     for name in names:
         if name not in known:
-            near = difflib.get_close_matches(name, known, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known) or 'none'}"
-            raise ConfigError(f"{path}: this game has no scripted policy {name!r}; {hint}")
+            raise ConfigError(f"{path}: this game has no scripted policy {name!r}; {did_you_mean(name, known)}")

@@ -68,7 +68,7 @@ def test_a_resumed_plan_is_the_one_before_unless_something_else_is_asked_for() -
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        (ScaleArguments(game="toi"), "did you mean 'toy'"),
+        (ScaleArguments(game="toi"), "did you mean toy"),
         (ScaleArguments(game="toy", policy="randm"), "'randm' is no checkpoint, and toy has no policy of that name"),
         (
             ScaleArguments(game="gymnasium"),

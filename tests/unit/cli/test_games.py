@@ -44,4 +44,4 @@ def test_a_list_is_shown_as_it_would_be_written() -> None:
 def test_an_unknown_game_is_refused_with_the_nearest() -> None:
     result = CliRunner().invoke(app, ["games", "shodown"])
     assert isinstance(result.exception, ConfigError)
-    assert "did you mean 'showdown'?" in str(result.exception)
+    assert "did you mean showdown?" in str(result.exception)

@@ -37,7 +37,7 @@ def test_every_command_has_help_with_an_example(command: str) -> None:
     ("words", "complaint"),
     [
         (["showdown", "--count", "0"], "count: 0 servers cannot be started"),
-        (["shodown"], "did you mean 'showdown'?"),
+        (["shodown"], "did you mean showdown?"),
         (["toy"], "toy has no servers; showdown has"),
         (["showdown", "--base-port", "80"], "need ports between 1024 and 65535"),
     ],

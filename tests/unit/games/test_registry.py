@@ -19,7 +19,7 @@ def test_installed_games_are_found_by_name() -> None:
 
 
 def test_unknown_game_is_refused_with_the_nearest_name() -> None:
-    with pytest.raises(ConfigError, match=r"unknown game 'shodown'; did you mean 'showdown'\?"):
+    with pytest.raises(ConfigError, match=r"unknown game 'shodown'; did you mean showdown\?"):
         registry.load("shodown")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import importlib.util
 import os
@@ -13,6 +12,7 @@ from typing import Any
 
 from ludus.errors import ConfigError, SetupError
 from ludus.games.extras import install_command
+from ludus.suggestions import did_you_mean
 
 
 def require(package: str) -> None:
@@ -47,8 +47,7 @@ def made(make: Callable[..., Any], kwargs: Mapping[str, Any], where: str) -> Any
 
 def no_such(module: Any, name: str) -> ConfigError:  # Any: as above
     public = [each for each in dir(module) if not each.startswith("_") and callable(getattr(module, each))]
-    near = difflib.get_close_matches(name, public, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(public[:8]) or 'nothing that could be one'}"
+    hint = did_you_mean(name, public, f"it has {', '.join(public[:8]) or 'nothing that could be one'}")
     return ConfigError(f"options.env: {module.__name__} has no {name}; {hint}")
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from types import ModuleType
 from typing import Any
 
 from ludus.errors import ConfigError, SetupError
 from ludus.games.extras import install_command
 from ludus.games.openspiel.options import SpielOptions
+from ludus.suggestions import did_you_mean
 
 SEATS = 2
 
@@ -28,8 +28,7 @@ def load(options: SpielOptions) -> Any:  # Any: OpenSpiel has no types
     name, _, inner = options.game.partition("(")
     known = spiel.registered_names()
     if name not in known:
-        near = difflib.get_close_matches(name, known, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else "ludus games openspiel lists those that can be played"
+        hint = did_you_mean(name, known, "ludus games openspiel lists those that can be played")
         raise ConfigError(f"options.game: OpenSpiel has no game {name!r}; {hint}")
     if inner and options.parameters:
         raise ConfigError(f"options.parameters: {options.game} has its parameters with it; leave one of the two out")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib.util
 import pkgutil
 from collections.abc import Callable
@@ -14,6 +13,7 @@ import pettingzoo
 from ludus.errors import ConfigError
 from ludus.games.environments import loading
 from ludus.games.pettingzoo.options import PettingZooOptions
+from ludus.suggestions import did_you_mean
 
 FAMILIES = ("classic", "butterfly", "sisl", "atari", "magent")
 MAKERS = {"aec": "env", "parallel": "parallel_env"}  # what modules of environments call them
@@ -57,8 +57,8 @@ def _path_of(name: str) -> str:
         if _exists(candidate):
             return candidate
     known = _known()
-    near = difflib.get_close_matches(name.rpartition(".")[2], known, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}, and module:function of your own"
+    others = f"known are {', '.join(known)}, and module:function of your own"
+    hint = did_you_mean(name.rpartition(".")[2], known, others)
     raise ConfigError(f"options.env: PettingZoo has no {name}; {hint}")
 
 

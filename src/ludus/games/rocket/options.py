@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
@@ -11,6 +10,7 @@ from msgspec import Meta, Struct
 
 from ludus.errors import ConfigError
 from ludus.games.rocket import rewards, starts
+from ludus.suggestions import did_you_mean
 
 Team = Annotated[int, Meta(ge=1, le=3)]
 Positive = Annotated[float, Meta(gt=0.0)]
@@ -60,9 +60,7 @@ def check(options: RocketOptions) -> None:
         raise ConfigError(f"options.room: {options.room} is less than team_size {options.team_size}; 0 is the same")
     for name in options.starts:
         if name not in starts.KINDS:
-            near = difflib.get_close_matches(name, starts.KINDS, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(starts.KINDS)}"
-            raise ConfigError(f"options.starts: there is no start {name!r}; {hint}")
+            raise ConfigError(f"options.starts: there is no start {name!r}; {did_you_mean(name, starts.KINDS)}")
     if not any(options.starts.values()):
         raise ConfigError("options.starts: no start has a weight above 0; kickoff: 1 is the default")
     if options.rewards_file and (options.rewards or options.sparse or options.team_spirit):

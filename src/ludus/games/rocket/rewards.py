@@ -6,7 +6,6 @@ Terms of an event (goal, touch, save ...) count it. Terms of a state (ball_to_go
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ from ludus.config import load
 from ludus.errors import ConfigError
 from ludus.games.rocket import field, scene
 from ludus.games.rocket.scene import FLAG, Floats, Scene
+from ludus.suggestions import did_you_mean
 
 SPARSE = ("goal", "concede")  # what is left of the terms when rewards are sparse
 Numbers = NDArray[Any]  # Any: counts, truths or floats, [n, C]
@@ -220,9 +220,7 @@ def read_rewards(path: str) -> RewardFile:
 def refuse_unknown(weights: Mapping[str, float], where: str) -> None:
     for name, weight in weights.items():
         if name not in TERMS:
-            near = difflib.get_close_matches(name, TERMS, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(TERMS)}"
-            raise ConfigError(f"{where}: there is no term {name!r}; {hint}")
+            raise ConfigError(f"{where}: there is no term {name!r}; {did_you_mean(name, TERMS)}")
         if not np.isfinite(weight):
             raise ConfigError(f"{where}.{name}: is {weight}, expected a finite number")
 

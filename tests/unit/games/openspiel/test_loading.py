@@ -12,7 +12,7 @@ from ludus.games.openspiel.options import SpielOptions
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"game": "kuhn_pokr"}, r"options\.game: OpenSpiel has no game 'kuhn_pokr'; did you mean 'kuhn_poker'\?"),
+        ({"game": "kuhn_pokr"}, r"options\.game: OpenSpiel has no game 'kuhn_pokr'; did you mean kuhn_poker\?"),
         ({"game": "qqqqqq"}, r"options\.game: OpenSpiel has no game 'qqqqqq'; ludus games openspiel lists"),
         (
             {"parameters": {"playrs": 2}},
