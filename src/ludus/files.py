@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 LONGEST_LINE = 1 << 24  # bytes; a longer line is damage, and is skipped without being held in memory
@@ -54,19 +54,58 @@ class Appender:
         return os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
 
 
-def replace(path: Path, data: bytes, *, aside: Path | None = None) -> None:
-    """Give a file new content; after an OSError it has the old one, and nothing else is left. The old content stays in
-    the file `aside`, if one is named."""
-    partial = path.with_name(path.name + ".partial")
+def replace(
+    path: Path, data: bytes, *, aside: Path | None = None, partial: Path | None = None, durable: bool = False
+) -> None:
+    """Replace the content of a file atomically. After an OSError the file has its old content.
+
+    The old content is moved to `aside`, if given. `partial` and `durable` are those of `replacing`.
+    """
+    with replacing(path, aside=aside, partial=partial, durable=durable) as unfinished:
+        write(unfinished, data, durable=durable)
+
+
+@contextmanager
+def replacing(
+    path: Path, *, aside: Path | None = None, partial: Path | None = None, durable: bool = False
+) -> Iterator[Path]:
+    """Yield the path of a temporary file, which replaces `path` when the block ends without an error.
+
+    If the block raises, the temporary file is removed and `path` is left as it was. Several processes that replace the
+    same file must each pass a `partial`, the temporary path, of their own. `durable` also syncs the rename to the disk;
+    the block must then write the file with `write(..., durable=True)`. Raises OSError.
+    """
+    unfinished = partial or path.with_name(f"{path.name}.partial")
     try:
-        partial.write_bytes(data)
+        yield unfinished
         if aside is not None:
             os.replace(path, aside)
-        os.replace(partial, path)
-    except OSError:
+        os.replace(unfinished, path)
+        if durable:
+            sync_folder(path.parent)
+    finally:
         with suppress(OSError):
-            partial.unlink(missing_ok=True)
-        raise
+            unfinished.unlink(missing_ok=True)
+
+
+def write(path: Path, data: bytes, *, durable: bool = False, mode: int = 0o666) -> None:
+    """Write a file. With `durable` the data is on the disk, not only in the page cache, on return. Raises OSError."""
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode), "wb") as file:
+        file.write(data)
+        if durable:
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def sync_folder(folder: Path) -> None:
+    """Make renames within a folder survive a loss of power. Raises OSError."""
+    if os.name == "nt":
+        return  # folders cannot be opened there
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def lines(path: Path) -> Iterator[bytes | None]:

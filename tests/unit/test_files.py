@@ -84,3 +84,22 @@ def test_damaged_files_are_kept_beside_each_other(tmp_path: Path) -> None:
         "progress.csv.damaged-2": b"2",
         "progress.csv.damaged-3": b"3",
     }
+
+
+def test_a_block_that_fails_leaves_the_file_it_was_to_replace(tmp_path: Path) -> None:
+    path = tmp_path / "page"
+    files.replace(path, b"old", durable=True)
+
+    def fail() -> None:
+        with files.replacing(path, partial=tmp_path / "mine") as partial:
+            files.write(partial, b"half", durable=True)
+            raise ValueError("broken")
+
+    with pytest.raises(ValueError, match="broken"):
+        fail()
+    assert [(each.name, each.read_bytes()) for each in tmp_path.iterdir()] == [("page", b"old")]
+
+
+def test_a_file_is_written_with_the_mode_that_is_passed(tmp_path: Path) -> None:
+    files.write(tmp_path / "secret", b"content", mode=0o600)
+    assert (tmp_path / "secret").stat().st_mode & 0o777 == 0o600

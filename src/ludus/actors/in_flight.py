@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from safetensors import safe_open
 from safetensors.numpy import save
 
+from ludus import files
 from ludus.config.settings import RunConfig
 from ludus.errors import CheckpointError
 from ludus.fleet import saved_state
@@ -25,7 +26,7 @@ from ludus.fleet.saved_state import FleetNote, FleetState
 from ludus.league.matchmaking import MatchmakerState
 from ludus.policies.bank import BankState
 from ludus.policies.checkpoints import checksums
-from ludus.policies.checkpoints.files import reading, write_bytes
+from ludus.policies.checkpoints.files import reading
 from ludus.processes.cores import cores
 
 
@@ -69,7 +70,7 @@ class Underway:
 def write(path: Path, underway: Underway) -> None:
     """The file is on the disk when this returns. Raises OSError."""
     arrays = {name: np.ascontiguousarray(array) for name, array in underway.arrays.items()}
-    write_bytes(path, save(arrays, {"note": msgspec.json.encode(underway.note).decode()}))
+    files.write(path, save(arrays, {"note": msgspec.json.encode(underway.note).decode()}), durable=True)
 
 
 def read(path: Path, config: RunConfig) -> Underway:

@@ -12,6 +12,7 @@ import msgspec
 
 from ludus.cli.scale_plan import ASKED
 from ludus.errors import ConfigError
+from ludus.files import replace
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -109,7 +110,5 @@ def apply_best(path: Path, verdict: Verdict) -> list[str]:
             else f"{path}: {section}.{name} is {value} now, it was {before.get(name, 'not set')}"
             for name, value in values.items()
         ]
-    partial = path.with_name(path.name + ".partial")
-    partial.write_text(changed, encoding="utf-8")
-    os.replace(partial, path)
+    replace(path, changed.encode())
     return said

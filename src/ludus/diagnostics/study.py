@@ -7,7 +7,6 @@ scaling.csv    one row a turn
 from __future__ import annotations
 
 import csv
-import os
 import platform
 from dataclasses import asdict
 from pathlib import Path
@@ -17,6 +16,7 @@ import msgspec
 from msgspec import Struct
 
 import ludus
+from ludus import files
 from ludus.diagnostics import scaling
 from ludus.diagnostics.scaling import AXES, StudyPlan, Trial
 from ludus.errors import ConfigError
@@ -73,14 +73,12 @@ def write(folder: Path, study: Study) -> None:
     """Both files, each whole or as it was."""
     folder.mkdir(parents=True, exist_ok=True)
     page = {**msgspec.to_builtins(study, str_keys=True), **_follows(study)}
-    _replace(folder / JSON, msgspec.json.format(msgspec.json.encode(page)))
-    partial = folder / f"{CSV}.partial"
-    with partial.open("w", newline="", encoding="utf-8") as file:
+    files.replace(folder / JSON, msgspec.json.format(msgspec.json.encode(page)))
+    with files.replacing(folder / CSV) as partial, partial.open("w", newline="", encoding="utf-8") as file:
         rows = [_row(turn) for turn in study.turns]
         writer = csv.DictWriter(file, list(rows[0]) if rows else list(Trial.__struct_fields__))
         writer.writeheader()
         writer.writerows(rows)
-    os.replace(partial, folder / CSV)
 
 
 def _follows(study: Study) -> dict[str, Any]:  # Any: as JSON has it
@@ -126,12 +124,6 @@ def _stages(turn: Trial) -> dict[str, object]:
     shares = {line.stage: round(line.share, 4) for line in turn.times.lines()}
     known = (stage.name for stage in names.STAGES if names.process(stage.name) != LEARNER)
     return {names.SHARE(stage): shares.get(stage, "") for stage in known}
-
-
-def _replace(path: Path, data: bytes) -> None:
-    partial = path.with_name(path.name + ".partial")
-    partial.write_bytes(data)
-    os.replace(partial, path)
 
 
 def _words(machine: MachineInfo) -> str:

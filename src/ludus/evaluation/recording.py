@@ -14,6 +14,7 @@ import numpy as np
 from msgspec import Meta, Struct
 from numpy.typing import NDArray
 
+from ludus import files
 from ludus.errors import ReplayError
 from ludus.types import Arrivals, Ending
 
@@ -108,11 +109,7 @@ def write(path: Path, match: SavedMatch) -> None:
     """Write the file whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        partial.write_bytes(msgspec.json.format(msgspec.json.encode(match), indent=0))
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    files.replace(path, msgspec.json.format(msgspec.json.encode(match), indent=0), partial=partial)
 
 
 def read(path: Path) -> SavedMatch:

@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, inspect
 
+from ludus import files
 from ludus.errors import UntrustedError
 from ludus.games.cache import home
 from ludus.games.registry import Game
@@ -116,10 +117,8 @@ def _shorten(path: Path) -> None:
     if not path.exists() or path.stat().st_size <= MOST_BYTES:
         return
     lines = path.read_bytes().splitlines(keepends=True)
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        file.writelines(lines[len(lines) // 2 :])
-    partial.replace(path)
+    with files.replacing(path, partial=path.with_name(f"{path.name}.{os.getpid()}.partial")) as partial:
+        files.write(partial, b"".join(lines[len(lines) // 2 :]), mode=0o600)
 
 
 def _is_plain(kind: inspect.Type) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from torch import Tensor
 
+from ludus import files
 from ludus.errors import CheckpointError
 from ludus.policies.checkpoints import checksums
 from ludus.policies.checkpoints.checksums import FileSum
@@ -50,14 +51,9 @@ class Pool:
         The files of those that were thinned stay until `sweep`: the latest checkpoint may name them.
         """
         self._folder.mkdir(parents=True, exist_ok=True)
-        unfinished = self.path(version).with_suffix(".tmp")
-        try:
-            written = write_tensors(unfinished, tensors)
-            self._note(self.path(version).name, written)
-            unfinished.replace(self.path(version))
-        except OSError:
-            unfinished.unlink(missing_ok=True)
-            raise
+        path = self.path(version)
+        with files.replacing(path, partial=path.with_suffix(".tmp")) as unfinished:
+            self._note(path.name, write_tensors(unfinished, tensors))
         versions = self.versions()
         self._dropped.update(set(versions) - set(thinned(versions, self._keep)))
 

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from safetensors.torch import load, save
 from torch import Tensor, nn
 
+from ludus import files
 from ludus.policies.checkpoints import checksums
 from ludus.policies.checkpoints.checksums import FileSum
-from ludus.policies.checkpoints.files import reading, write_bytes
+from ludus.policies.checkpoints.files import reading
 
 ALIGNMENT = 16  # floats: every parameter starts on a cache line
 
@@ -105,7 +106,7 @@ class WeightsBoard:
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> FileSum:
     """Write a safetensors file that is on the disk when this returns. Returns its checksum. Raises OSError."""
     data = save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()})
-    write_bytes(path, data)
+    files.write(path, data, durable=True)
     return checksums.of_bytes(data)
 
 

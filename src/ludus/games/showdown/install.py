@@ -26,6 +26,7 @@ from functools import cache
 from pathlib import Path
 
 from ludus.errors import SetupError
+from ludus.files import sync_folder, write
 from ludus.games.cache import exclusive, home
 from ludus.games.showdown import node as nodes
 
@@ -141,7 +142,7 @@ def _install(folder: Path, executable: Path, progress: Progress) -> None:
                 progress("finishing", 1.0)
                 _seal(partial)
                 partial.rename(folder)
-                _sync_folder(parent)
+                sync_folder(parent)
             finally:
                 shutil.rmtree(partial, ignore_errors=True)
     except OSError as error:
@@ -203,21 +204,8 @@ def _seal(partial: Path) -> None:
     """Write the marker after everything else has reached the disk."""
     if hasattr(os, "sync"):
         os.sync()
-    with (partial / MARKER).open("w") as file:
-        json.dump(_marker(), file)
-        file.flush()
-        os.fsync(file.fileno())
-    _sync_folder(partial)
-
-
-def _sync_folder(folder: Path) -> None:
-    if os.name == "nt":
-        return  # folders cannot be opened there
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    write(partial / MARKER, json.dumps(_marker()).encode(), durable=True)
+    sync_folder(partial)
 
 
 def _mib(folder: Path) -> float:

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct
 from torch import Tensor
 
+from ludus import files
 from ludus.errors import CheckpointError
 from ludus.policies.checkpoints import checksums
 from ludus.policies.checkpoints.checkpoint import (
@@ -28,7 +29,7 @@ from ludus.policies.checkpoints.checkpoint import (
     read_state,
 )
 from ludus.policies.checkpoints.checksums import UNFINISHED, FileSum, pending
-from ludus.policies.checkpoints.files import reading, sync_folder, write_bytes
+from ludus.policies.checkpoints.files import reading
 from ludus.policies.weights import write_tensors
 
 BEST = "best.json"
@@ -74,18 +75,18 @@ class Checkpoints:
         try:
             shutil.rmtree(unfinished, ignore_errors=True)
             unfinished.mkdir(parents=True)
-            files = {
+            sums = {
                 MODEL: write_tensors(unfinished / MODEL, model),
                 OPTIMISER: write_tensors(unfinished / OPTIMISER, optimiser),
             }
             for name, staged in ((MATCHES, matches), (REPLAY, replay)):
                 if staged is not None:
                     staged.rename(unfinished / name)
-                    files[name] = checksums.of_file(unfinished / name)
-            files[STATE] = _write_state(unfinished / STATE, state)
-            checksums.write(unfinished, files)
+                    sums[name] = checksums.of_file(unfinished / name)
+            sums[STATE] = _write_state(unfinished / STATE, state)
+            checksums.write(unfinished, sums)
             unfinished.rename(final)
-            sync_folder(self.folder)
+            files.sync_folder(self.folder)
         except OSError as error:
             shutil.rmtree(unfinished, ignore_errors=True)
             raise CheckpointError(_failure(final, error, self.names())) from error
@@ -142,13 +143,13 @@ class Checkpoints:
         """Replace state and matches of a checkpoint. The write of its checksums decides which version counts."""
         try:
             checksums.settle(final)
-            files = checksums.load(final) or _sums_of(final, (MODEL, OPTIMISER, REPLAY))
-            files.pop(MATCHES, None)
-            files[STATE] = _write_state(pending(final / STATE), state)
+            sums = checksums.load(final) or _sums_of(final, (MODEL, OPTIMISER, REPLAY))
+            sums.pop(MATCHES, None)
+            sums[STATE] = _write_state(pending(final / STATE), state)
             if matches is not None:
                 matches.replace(pending(final / MATCHES))
-                files[MATCHES] = checksums.of_file(pending(final / MATCHES))
-            checksums.write(final, files)
+                sums[MATCHES] = checksums.of_file(pending(final / MATCHES))
+            checksums.write(final, sums)
             if matches is None:
                 (final / MATCHES).unlink(missing_ok=True)
             checksums.publish(final, (MATCHES, STATE))
@@ -190,15 +191,9 @@ class Checkpoints:
         return best_by_scores([(name, _scores(self.folder / name)) for name in self.names()])
 
     def _write_best(self, best: Best) -> None:
-        """Raises OSError, and leaves no half of a file then."""
-        unfinished = pending(self.folder / BEST)
-        try:
-            write_bytes(unfinished, msgspec.json.encode(best))
-            unfinished.replace(self.folder / BEST)
-        except OSError:
-            with contextlib.suppress(OSError):
-                unfinished.unlink(missing_ok=True)
-            raise
+        """Replace best.json atomically. Raises OSError."""
+        path = self.folder / BEST
+        files.replace(path, msgspec.json.encode(best), partial=pending(path), durable=True)
 
     def _remove_old(self) -> None:
         best = self._healed_best()
@@ -230,7 +225,7 @@ def removable(names: Sequence[str], keep: int, best: str | None) -> list[str]:
 
 def _write_state(path: Path, state: State) -> FileSum:
     data = msgspec.json.format(msgspec.json.encode(state))
-    write_bytes(path, data)
+    files.write(path, data, durable=True)
     return checksums.of_bytes(data)
 
 

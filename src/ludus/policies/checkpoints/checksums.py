@@ -17,8 +17,9 @@ from typing import TypeVar
 import msgspec
 from msgspec import Struct
 
+from ludus import files
 from ludus.errors import CheckpointError
-from ludus.policies.checkpoints.files import reading, sync_folder, write_bytes
+from ludus.policies.checkpoints.files import reading
 
 CHECKSUMS = "checksums.json"
 UNFINISHED = ".unfinished-"
@@ -49,13 +50,11 @@ def of_file(path: Path) -> FileSum:
         return FileSum(file.tell(), digest)
 
 
-def write(folder: Path, files: Mapping[str, FileSum]) -> None:
-    """Replace the checksums of a folder, whole or not at all. Raises OSError."""
-    page = _Page(dict(files), _digest(files))
-    unfinished = pending(folder / CHECKSUMS)
-    write_bytes(unfinished, msgspec.json.format(msgspec.json.encode(page)))
-    unfinished.replace(folder / CHECKSUMS)
-    sync_folder(folder)
+def write(folder: Path, sums: Mapping[str, FileSum]) -> None:
+    """Replace the checksums of a folder atomically. Raises OSError."""
+    page = msgspec.json.encode(_Page(dict(sums), _digest(sums)))
+    path = folder / CHECKSUMS
+    files.replace(path, msgspec.json.format(page), partial=pending(path), durable=True)
 
 
 def load(folder: Path) -> dict[str, FileSum] | None:
@@ -88,7 +87,7 @@ def publish(folder: Path, names: Iterable[str]) -> None:
     for name in names:
         with contextlib.suppress(FileNotFoundError):
             pending(folder / name).replace(folder / name)
-    sync_folder(folder)
+    files.sync_folder(folder)
 
 
 def settle(folder: Path) -> None:
@@ -96,10 +95,10 @@ def settle(folder: Path) -> None:
 
     Only the process that writes to the folder may call this. Raises OSError and CheckpointError.
     """
-    files = load(folder) or {}
+    sums = load(folder) or {}
     for unfinished in sorted(folder.glob(f"{UNFINISHED}*")):
         name = unfinished.name.removeprefix(UNFINISHED)
-        if name in files and of_file(unfinished) == files[name]:
+        if name in sums and of_file(unfinished) == sums[name]:
             unfinished.replace(folder / name)
         else:
             unfinished.unlink()
@@ -107,8 +106,8 @@ def settle(folder: Path) -> None:
 
 def holds(path: Path) -> bool:
     """Whether a file is there and the checksums of its folder, if any, name it. Raises CheckpointError."""
-    files = load(path.parent)
-    return path.exists() if files is None else path.name in files and (path.exists() or pending(path).exists())
+    sums = load(path.parent)
+    return path.exists() if sums is None else path.name in sums and (path.exists() or pending(path).exists())
 
 
 def read(path: Path) -> bytes:
@@ -149,5 +148,5 @@ def _matching(path: Path, take: Callable[[Path], tuple[Taken, FileSum]]) -> Take
         )
 
 
-def _digest(files: Mapping[str, FileSum]) -> str:
-    return hashlib.sha256(msgspec.json.encode(dict(files), order="sorted")).hexdigest()
+def _digest(sums: Mapping[str, FileSum]) -> str:
+    return hashlib.sha256(msgspec.json.encode(dict(sums), order="sorted")).hexdigest()

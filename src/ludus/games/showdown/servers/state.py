@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -16,6 +15,7 @@ from pathlib import Path
 import msgspec
 import psutil
 
+from ludus import files
 from ludus.errors import SetupError
 from ludus.games import cache
 from ludus.games.showdown.servers.fleet import ServerView
@@ -63,10 +63,7 @@ def read() -> KeeperState | None:
 
 def write(state: KeeperState) -> None:
     """In one step: a reader finds the old one or this one."""
-    path = folder() / "state.json"
-    partial = path.with_suffix(".partial")
-    partial.write_bytes(msgspec.json.encode(state))
-    os.replace(partial, path)
+    files.replace(folder() / "state.json", msgspec.json.encode(state))
 
 
 def remove() -> None:
