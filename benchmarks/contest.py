@@ -25,6 +25,7 @@ from typing import Any, Self
 
 import psutil
 
+from ludus.processes.cores import cores
 from ludus.processes.launch import tied
 from ludus.run import provenance
 
@@ -279,7 +280,7 @@ def commit(root: Path) -> str:
 def machine() -> dict[str, str | int]:
     return {
         "cpu": _cpu_name(),
-        "cores": len(psutil.Process().cpu_affinity() or [0]) if sys.platform == "linux" else os.cpu_count() or 1,
+        "cores": cores(),
         "memory_gib": round(psutil.virtual_memory().total / 2**30),
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),

@@ -26,8 +26,7 @@ class LeaveMultiplesOfFour:
         pile = self._spec.obs.leaf(arrivals.obs, "pile").argmax(axis=1)  # [n]: the leaf is one-hot
         wanted = pile % 4 - 1  # action i takes i + 1; -1: the position is lost, whatever one takes
         action = np.where(wanted >= 0, wanted, arrivals.legal.argmax(axis=1)).astype(np.int32)
-        zeros = np.zeros(len(arrivals), np.float32)  # log-probabilities and values, which only learners need
-        return Choices(action, logp=zeros, value=zeros)
+        return Choices.scripted(action)  # log-probabilities and values are 0: only learners need them
 
 
 def main() -> None:

@@ -67,6 +67,12 @@ class Choices(msgspec.Struct, frozen=True):
     version: int = 0  # of the weights that chose
     memory: NDArray[np.float32] | None = None  # [n, size] what the rows remembered before; None without memory
 
+    @classmethod
+    def scripted(cls, action: NDArray[np.int32]) -> Choices:
+        """Return the choices of a policy that has neither probabilities nor values: both are 0."""
+        zeros = np.zeros(len(action), np.float32)
+        return cls(action, logp=zeros, value=zeros)
+
 
 class Policy(Protocol):
     """Vectorised: rows are independent and keep their order. Scripted opponents are policies too."""

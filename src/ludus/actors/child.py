@@ -5,9 +5,6 @@ It ends with its parent: by a StopActor, by the end of the control channel, and 
 
 from __future__ import annotations
 
-import ctypes
-import os
-import signal
 import socket
 import sys
 import time
@@ -46,8 +43,8 @@ from ludus.league.pool import Pool
 from ludus.metrics import names
 from ludus.policies.checkpoints.checkpoint import note_game
 from ludus.processes import scheduling
+from ludus.processes.launch import tie_to
 
-PR_SET_PDEATHSIG = 1
 REPORT_S = 1.0
 BEGIN_S = 300.0  # Begin comes at once, Attach when the parent has built its net: in seconds, unless it starves
 FIRST_WEIGHTS_S = 60.0  # writing them takes milliseconds
@@ -57,7 +54,7 @@ Expected = TypeVar("Expected", Begin, Attach)
 
 def main() -> int:
     control_fd, memory_fd, parent = (int(argument) for argument in sys.argv[1:4])
-    _die_with(parent)
+    tie_to(parent)
     scheduling.set_time_slice(scheduling.SHORT_S)  # the hosts wait for it, and the learner will
     control = ControlChannel(socket.socket(fileno=control_fd))
     try:
@@ -198,14 +195,6 @@ class ActorLoop:
 
     def _send_report(self) -> None:
         self._control.send(MetricsMessage(self._actor.drain(), self._actor.recorded))
-
-
-def _die_with(parent: int) -> None:
-    """Linux kills this process when the thread that started it ends; elsewhere the end of the channel must do."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        if os.getppid() != parent:  # it was gone before we asked
-            sys.exit(1)
 
 
 if __name__ == "__main__":

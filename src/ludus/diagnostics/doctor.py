@@ -18,6 +18,7 @@ import psutil
 from ludus.games import cache
 from ludus.games.showdown import install
 from ludus.games.showdown.install import Status
+from ludus.processes.cores import cores as usable_cores
 
 OLDEST_PYTHON = (3, 11)
 NEEDED_MIB, WANTED_MIB = 1500, 3000  # of memory: actor, learner and one host; two hosts with room for the system
@@ -40,10 +41,9 @@ class Finding:
 
 def examine(runs: Path = Path(), ports: Iterable[int] = tuple(PORTS)) -> list[Finding]:
     """Everything, in the order in which a run needs it; `runs` is where run folders will be."""
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     found = [python(sys.version_info[:3]), *torch_and_devices()]
     found += [node(status := install.status()), simulator(status)]
-    found += [cores(usable, psutil.cpu_percent(interval=0.1)), memory(psutil.virtual_memory().available >> 20)]
+    found += [cores(usable_cores(), psutil.cpu_percent(interval=0.1)), memory(psutil.virtual_memory().available >> 20)]
     found += [disk("disk", runs.absolute(), NEEDED_DISK_MIB, WANTED_DISK_MIB)]
     if not status.installed:
         found.append(disk("disk (simulator)", cache.home(), install.NEEDED_MIB, install.NEEDED_MIB))

@@ -1,4 +1,4 @@
-"""How many cores this process may use."""
+"""The number of CPU cores."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 
 
 def cores() -> int:
+    """Return the number of CPU cores that this process may use: those of its affinity mask, where there is one."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

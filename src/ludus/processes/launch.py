@@ -1,9 +1,11 @@
-"""Run as a program: tie this process to its parent's life, then become the host, or whatever was asked for.
+"""Start programs that cannot outlive this process.
+
+This file is also a small program, which ties itself to its parent and then becomes the one it was told to start:
 
     python -I -S launch.py PARENT_PID ARGV...
 
-Linux kills it with SIGKILL when the parent dies, which reaches a stopped process too; elsewhere the end of stdin has to
-do. It runs before anything else is imported, so it needs nothing but the standard library.
+On Linux the kernel sends SIGKILL when the parent dies, which also ends a stopped process. Elsewhere the program must
+exit when its stdin is closed. The file imports the standard library only, so that it starts quickly.
 """
 
 import ctypes
@@ -16,15 +18,24 @@ CANNOT_START = 127
 
 
 def tied(argv: tuple[str, ...]) -> list[str]:
-    """The command that runs `argv` and ends with the thread of this process that starts it."""
+    """Return the command that runs `argv` in a process that the kernel kills when the thread that starts it ends."""
     return [sys.executable, "-I", "-S", __file__, str(os.getpid()), *argv]
 
 
-def main(parent: int, argv: list[str]) -> None:
+def tie_to(parent: int) -> None:
+    """Make Linux kill this process when the thread that started it ends; exit at once if `parent` is gone already.
+
+    Elsewhere this process must exit by itself when its input, or its channel to the parent, is closed.
+    """
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:  # it died before the line above
         os._exit(CANNOT_START)
+
+
+def main(parent: int, argv: list[str]) -> None:
+    """Tie this process to `parent` and replace it with the program `argv`."""
+    tie_to(parent)
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and exec would hand that on
     try:
         os.execvp(argv[0], argv)

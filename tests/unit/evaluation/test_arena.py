@@ -250,8 +250,7 @@ def test_a_game_with_another_number_of_seats_is_refused(tmp_path: Path) -> None:
 def test_any_two_policies_can_meet(tmp_path: Path) -> None:
     class First:
         def act(self, arrivals: Arrivals) -> Choices:
-            nothing = np.zeros(len(arrivals), np.float32)
-            return Choices(arrivals.legal.argmax(1).astype(np.int32), nothing, nothing)
+            return Choices.scripted(arrivals.legal.argmax(1).astype(np.int32))
 
     (result,) = arena.play(
         TOY,

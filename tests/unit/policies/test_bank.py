@@ -24,7 +24,7 @@ class Constant:
     def act(self, arrivals: Arrivals) -> Choices:
         self.calls.append(arrivals.row.tolist())
         n = len(arrivals)
-        return Choices(np.full(n, self.action, np.int32), np.zeros(n, np.float32), np.zeros(n, np.float32), 0)
+        return Choices.scripted(np.full(n, self.action, np.int32))
 
 
 class Fixed:

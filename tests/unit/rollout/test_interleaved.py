@@ -209,7 +209,7 @@ def test_what_waits_too_long_for_a_segment_is_forgotten_and_counted() -> None:
         row = np.array([seat], np.int32)
         arrivals = Arrivals(row, np.zeros(1, np.int64), obs, legal, nothing, np.zeros(1, np.bool_))
         segments.close(arrivals, value_of)
-        segments.open(arrivals, Choices(np.zeros(1, np.int32), nothing, nothing), None)
+        segments.open(arrivals, Choices.scripted(np.zeros(1, np.int32)), None)
     assert segments.forgotten == 1
     assert batch.seat.tolist() == [[0, 1, 1], [1, 1, 1]]
     assert batch.learns.tolist() == [[False, True, False], [True, True, False]]

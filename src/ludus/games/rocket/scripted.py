@@ -38,7 +38,7 @@ class ChaserPolicy:
 
     def act(self, arrivals: Arrivals) -> Choices:
         view = seen(self._spec, arrivals.obs)
-        return _scripted(recovering(view, drive(view, view.ball, arrive=np.zeros(len(view.ball), np.bool_))))
+        return Choices.scripted(recovering(view, drive(view, view.ball, arrive=np.zeros(len(view.ball), np.bool_))))
 
 
 class KeeperPolicy:
@@ -54,7 +54,7 @@ class KeeperPolicy:
         home[:, 0] = np.clip(view.ball[:, 0] * 0.3, -700.0, 700.0) + HOME[0]
         home[:, 1] = HOME[1]
         target = np.where(danger[:, None], view.ball, home)
-        return _scripted(recovering(view, drive(view, target, arrive=~danger)))
+        return Choices.scripted(recovering(view, drive(view, target, arrive=~danger)))
 
 
 def seen(spec: GameSpec, obs: NDArray[np.uint8]) -> View:
@@ -102,8 +102,3 @@ def recovering(view: View, driving: NDArray[np.int32]) -> NDArray[np.int32]:
 
 _REST, _JUMP = controls.action_of(), controls.action_of(jump=1)
 _TURNS = np.array([[controls.action_of(pitch=pitch, roll=roll) for roll in (-1, 0, 1)] for pitch in (-1, 0, 1)])
-
-
-def _scripted(action: NDArray[np.int32]) -> Choices:
-    zeros = np.zeros(len(action), np.float32)
-    return Choices(action, zeros, zeros)

@@ -20,7 +20,7 @@ class RandomPolicy:
 
     def act(self, arrivals: Arrivals) -> Choices:
         draws = self._random.random(arrivals.legal.shape, np.float32)
-        return _scripted(np.where(arrivals.legal, draws, -1.0).argmax(axis=1).astype(np.int32))
+        return Choices.scripted(np.where(arrivals.legal, draws, -1.0).argmax(axis=1).astype(np.int32))
 
     def state(self) -> str:
         return json.dumps(self._random.bit_generator.state)  # its integers have 128 bits
@@ -40,7 +40,7 @@ class PerfectPolicy:
         best = best_actions(self._spec, arrivals.obs)
         if self._cues is not None:
             self._recall(self._cues, arrivals, best)
-        return _scripted(best)
+        return Choices.scripted(best)
 
     def _recall(self, cues: dict[int, int], arrivals: Arrivals, best: NDArray[np.int32]) -> None:
         asked = self._spec.obs.leaf(arrivals.obs, "cue").argmax(axis=1) > self._spec.actions
@@ -57,8 +57,3 @@ class PerfectPolicy:
     def restore(self, state: str) -> None:
         if self._cues is not None:
             self._cues.update({int(row): int(cue) for row, cue in json.loads(state)})
-
-
-def _scripted(action: NDArray[np.int32]) -> Choices:
-    zeros = np.zeros(len(action), np.float32)
-    return Choices(action, zeros, zeros)

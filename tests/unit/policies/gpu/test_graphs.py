@@ -418,7 +418,7 @@ class Scripted:
     def act(self, arrivals: Arrivals) -> Choices:
         self.told.append("scripted")
         n = len(arrivals)
-        return Choices(np.full(n, 9, np.int32), np.zeros(n, np.float32), np.zeros(n, np.float32))
+        return Choices.scripted(np.full(n, 9, np.int32))
 
 
 def test_all_policies_are_at_work_before_any_is_waited_for() -> None:

@@ -29,7 +29,7 @@ class RandomPolicy:
         self._dice = Dice(spec, seed)
 
     def act(self, arrivals: Arrivals) -> Choices:
-        return chosen(self._dice.any_legal(arrivals))
+        return Choices.scripted(self._dice.any_legal(arrivals))
 
 
 class ScoringPolicy(ABC):
@@ -66,7 +66,7 @@ class ScoringPolicy(ABC):
                 action[previewing] = actions.best_preview(
                     actions.switches_of(scores)[previewing, 0], arrivals.legal[previewing]
                 )
-        return chosen(action)
+        return Choices.scripted(action)
 
 
 class MaxPower(ScoringPolicy):
@@ -112,8 +112,3 @@ def aim_at(uses: Floats, foes: NDArray[np.floating]) -> None:
     """Prefer foes by these scores [n, F] within (0, 2), and anybody to an ally. Doubles only."""
     uses[:, :, :, 1:3] += 1e-3 * foes[:, None, None, :, None]
     uses[:, :, :, 3:] += RELUCTANT
-
-
-def chosen(action: NDArray[np.int32]) -> Choices:
-    nothing = np.zeros(len(action), np.float32)
-    return Choices(action, nothing, nothing)
