@@ -11,7 +11,6 @@ has the final name and the marker is whole.
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import os
@@ -29,6 +28,7 @@ from ludus.errors import SetupError
 from ludus.files import sync_folder, write
 from ludus.games.cache import exclusive, home
 from ludus.games.showdown import node as nodes
+from ludus.games.showdown import npm_errors
 
 VERSION = "0.11.11"
 MANIFEST = Path(__file__).parent / "simulator"  # package.json and the lock file: every package with its integrity hash
@@ -41,22 +41,6 @@ MARKER = "installed.json"
 NPM_FLAGS = ("--omit=optional", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
 
 Progress = Callable[[str, float], None]  # stage, share of the whole done so far
-
-UNREACHABLE = ("ENOTFOUND", "EAI_AGAIN", "ECONNREFUSED", "ECONNRESET", "ETIMEDOUT", "ENETUNREACH", "EHOSTUNREACH")
-REMEDIES = {  # by the error codes that npm and the system give
-    **dict.fromkeys(
-        UNREACHABLE,
-        "the npm registry cannot be reached: check the network, HTTPS_PROXY and npm's registry setting, then try again",
-    ),
-    "ENOSPC": f"the disk is full: free {NEEDED_MIB} MiB, or set LUDUS_HOME to a folder on another disk",
-    "EINTEGRITY": "a downloaded package differs from the lock file: run `npm cache clean --force` and try again; if it "
-    "stays so, the registry or a proxy alters packages",
-    **dict.fromkeys(
-        ["EACCES", "EPERM", "EROFS"],
-        "a folder cannot be written: set LUDUS_HOME to a folder of your own, then try again",
-    ),
-    **dict.fromkeys(["E401", "E403", "E404"], "the npm registry refused a package: check npm's registry setting"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +130,8 @@ def _install(folder: Path, executable: Path, progress: Progress) -> None:
             finally:
                 shutil.rmtree(partial, ignore_errors=True)
     except OSError as error:
-        raise SetupError(
-            f"cannot install the simulator into {parent}: {error}. {_remedy(str(error), error.errno)}"
-        ) from error
+        problem = f"cannot install the simulator into {parent}: {error}. {npm_errors.explain_os_error(error)}"
+        raise SetupError(problem.rstrip(". ")) from error
 
 
 def _sweep(parent: Path, folder: Path) -> None:
@@ -189,9 +172,9 @@ def _download(partial: Path, npm: tuple[str, ...], log: Path, progress: Progress
                 process.kill()
                 process.wait()
     if process.returncode != 0 or not (_root(partial) / "dist").is_dir():
-        said = log.read_text(errors="replace")
+        cause = npm_errors.explain(log.read_text(errors="replace"))
         raise SetupError(
-            f"npm could not install the simulator (exit status {process.returncode}): {_remedy(said)} ({log})"
+            f"npm could not install the simulator (exit status {process.returncode}). {cause} (full output: {log})"
         )
 
 
@@ -217,12 +200,3 @@ def _mib(folder: Path) -> float:
             except OSError:  # npm has moved it meanwhile
                 continue
     return total / 2**20
-
-
-def _remedy(said: str, code: int | None = None) -> str:
-    seen = f"{said} {errno.errorcode.get(code or 0, '')}"
-    for name, remedy in REMEDIES.items():
-        if name in seen:
-            return remedy
-    lines = [line for line in said.splitlines() if line.strip()]
-    return lines[-1] if lines else "it said nothing"

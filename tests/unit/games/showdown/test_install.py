@@ -156,7 +156,7 @@ def test_waiting_for_another_install_has_a_deadline(home: Path, tmp_path: Path) 
         ("npm error code ENOTFOUND", "check the network"),
         ("npm error code ENOSPC", "LUDUS_HOME"),
         ("npm error code EINTEGRITY", "differs from the lock file"),
-        ("npm error code E404", "registry setting"),
+        ("npm error code E404", "npm config get registry"),
         ("npm error something nobody has seen", "something nobody has seen"),
     ],
 )
