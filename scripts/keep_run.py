@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from ludus.evaluation.intervals import wilson
+from ludus.metrics.intervals import wilson
 from ludus.run import provenance
 from ludus.run.provenance import Provenance
 

@@ -26,11 +26,11 @@ from poke_env import AccountConfiguration, ServerConfiguration
 from poke_env.concurrency import POKE_LOOP
 from poke_env.player import MaxBasePowerPlayer, RandomPlayer, SimpleHeuristicsPlayer
 
-from ludus.evaluation.intervals import wilson
-from ludus.evaluation.outsiders import Event, PlayResult, play
 from ludus.games.registry import load, nets_of
+from ludus.games.showdown.play.outsiders import Event, PlayResult, play
 from ludus.games.showdown.play_game import PlayOptions
 from ludus.games.showdown.servers.fleet import ServerFleet
+from ludus.metrics.intervals import wilson
 from ludus.policies.checkpoints import checkpoint
 from ludus.policies.checkpoints.checkpoint import State
 from ludus.run import provenance

@@ -19,10 +19,10 @@ from ludus.config import document, edit, load
 from ludus.diagnostics import study
 from ludus.errors import CheckpointError, ConfigError, LudusError, ProtocolError, ReplayError, UntrustedError
 from ludus.evaluation import recording, replay, report
-from ludus.evaluation.outsiders import opponent_of
 from ludus.games import registry
 from ludus.games.rocket import rewards
 from ludus.games.showdown.page import page
+from ludus.games.showdown.play.outsiders import opponent_of
 from ludus.games.showdown.servers import probe
 from ludus.games.toy.matches import spec_of
 from ludus.games.toy.options import ToyOptions

@@ -23,11 +23,11 @@ from tests.proxy import Proxy
 from ludus.cli import main
 from ludus.config.settings import FleetConfig, PolicyConfig
 from ludus.errors import HostRefused
-from ludus.evaluation import outsiders
-from ludus.evaluation.outsiders import Event, PlayResult, StopRequest, play
 from ludus.fleet.fleet import HostFleet
 from ludus.games.registry import load, nets_of
 from ludus.games.showdown.install import Installation
+from ludus.games.showdown.play import outsiders
+from ludus.games.showdown.play.outsiders import Event, PlayResult, StopRequest, play
 from ludus.games.showdown.play_game import PlayOptions, address
 from ludus.games.showdown.scripted import POLICIES
 from ludus.policies import nets

@@ -12,8 +12,8 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.server import ServerConnection, serve
 
-from ludus.evaluation.outsiders import Event, PlayResult, play
 from ludus.games.showdown.install import Installation
+from ludus.games.showdown.play.outsiders import Event, PlayResult, play
 from ludus.games.showdown.play_game import PlayOptions
 from ludus.games.showdown.scripted import POLICIES
 

@@ -18,8 +18,8 @@ from benchmarks.showdown_server import serve
 from websockets.sync.client import connect
 from websockets.sync.connection import Connection
 
-from ludus.evaluation.outsiders import Event, play
 from ludus.games.showdown.install import Installation
+from ludus.games.showdown.play.outsiders import Event, play
 from ludus.games.showdown.play_game import PlayOptions
 from ludus.games.showdown.scripted import POLICIES
 from ludus.games.showdown.servers import client

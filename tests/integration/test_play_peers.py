@@ -9,9 +9,9 @@ from benchmarks.showdown_server import serve
 from scripts.prove_play import PLAYERS, against
 
 from ludus.config.settings import PolicyConfig
-from ludus.evaluation.outsiders import PlayResult
 from ludus.games.registry import load, nets_of
 from ludus.games.showdown.install import Installation
+from ludus.games.showdown.play.outsiders import PlayResult
 from ludus.games.showdown.play_game import PlayOptions
 from ludus.games.showdown.servers.server import address
 from ludus.policies import nets

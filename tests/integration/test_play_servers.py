@@ -22,8 +22,8 @@ from poke_env import AccountConfiguration, RandomPlayer, ServerConfiguration
 from poke_env.concurrency import POKE_LOOP
 
 from ludus.errors import HostRefused
-from ludus.evaluation.outsiders import Event, PlayResult, play
 from ludus.games.showdown.install import Installation
+from ludus.games.showdown.play.outsiders import Event, PlayResult, play
 from ludus.games.showdown.play_game import PlayOptions
 from ludus.games.showdown.scripted import POLICIES
 from ludus.games.showdown.servers import overlay, ports

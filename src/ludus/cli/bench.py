@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from ludus.cli import places, scale_plan, scale_result, scale_trials
 from ludus.cli import scale_options as given
+from ludus.cli import scale_plan, scale_result, scale_trials
 from ludus.cli.scale_plan import ScaleArguments
+from ludus.config import places
 from ludus.errors import ConfigError, FleetError
 
 if TYPE_CHECKING:
@@ -57,11 +58,10 @@ def scale(
         places.check_file(apply, "--apply")
     from rich.console import Console
 
-    from ludus.cli import prepare
     from ludus.config.check import check
     from ludus.config.folders import new_run_dir
     from ludus.diagnostics import scaling_report, study
-    from ludus.games import registry
+    from ludus.games import command_parts, registry
 
     console = Console()
     words = ScaleArguments(game, hosts, matches, sets or [], policy, repeats, budget, asked, servers)
@@ -70,7 +70,7 @@ def scale(
         scale_result.check_target(apply, state.plan.game)
     chosen = registry.load(state.plan.game)
     options = check(state.plan.options, chosen.options, "options")
-    prepare.install(chosen, options, console)
+    command_parts.install(chosen, options, console)
     folder = folder or new_run_dir(FOLDER, state.plan.game, date.today())
     study.write(folder, state)
     finished = scale_trials.play(state, folder, chosen, options, console)

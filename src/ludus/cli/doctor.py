@@ -20,16 +20,15 @@ def doctor(
     from rich.table import Column, Table
     from rich.text import Text
 
-    from ludus.cli import prepare
     from ludus.diagnostics.doctor import Finding, examine
     from ludus.errors import SetupError
-    from ludus.games import registry
+    from ludus.games import command_parts, registry
 
     console = Console()
     if fix:
         game = registry.load("showdown")
         try:
-            prepare.install(game, game.options(), console)
+            command_parts.install(game, game.options(), console)
         except SetupError as error:  # the lines below say the same, among everything else
             console.print(f"could not install: {error}", style="red", highlight=False, soft_wrap=True)
     findings = examine()

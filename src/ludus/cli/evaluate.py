@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
-from ludus.cli import local_options, places
+from ludus.config import places
+from ludus.games import command_parts
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -50,7 +51,7 @@ def evaluate(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the list of match-ups.")] = SEED,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
-    sets: local_options.Sets = None,
+    sets: command_parts.Sets = None,
 ) -> None:
     """Play a trained agent against scripted opponents, with 95% intervals.
 
@@ -80,7 +81,6 @@ def _evaluate(asked: EvalArguments) -> None:
     from rich.console import Console
 
     from ludus.api import evaluating
-    from ludus.cli import prepare
     from ludus.config.overrides import given_options
     from ludus.metrics.core import Metrics
     from ludus.metrics.times import ACTOR, RunTimes
@@ -94,7 +94,7 @@ def _evaluate(asked: EvalArguments) -> None:
     names = tuple(name.strip() for name in asked.opponents.split(",") if name.strip())
     local = given_options(asked.sets)
     evaluating.scripted_opponents(names, game)  # refuses unknown ones before anything is installed
-    prepare.install(game, evaluating.options_of(chosen, state, game, local, asked.servers), console)
+    command_parts.install(game, evaluating.options_of(chosen, state, game, local, asked.servers), console)
     metrics = Metrics(ACTOR)
     with _bar(console) as show:
         results = evaluating.evaluate(

@@ -9,9 +9,10 @@ from typing import Annotated
 import typer
 
 import ludus
-from ludus.cli import bench, doctor, evaluate, games, hosts, play, replay, servers, train
+from ludus.cli import bench, doctor, evaluate, games, hosts, replay, train
 from ludus.errors import LudusError
 from ludus.games.cache import home
+from ludus.games.showdown.commands import play, servers
 from ludus.metrics.exporters.log import logging_to
 from ludus.metrics.failures import Failures
 

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from ludus.cli import local_options, places
+from ludus.config import places
 from ludus.config.overrides import given_options
+from ludus.games import command_parts
 
 
 def replay(
@@ -22,7 +23,7 @@ def replay(
         ),
     ] = None,
     deadline_s: Annotated[float, typer.Option(min=1.0, help="Seconds after which the match is given up.")] = 120.0,
-    sets: local_options.Sets = None,
+    sets: command_parts.Sets = None,
 ) -> None:
     """Play a saved match again from its seed and choices, check that it ends the same, and write a page that shows it.
 
@@ -32,7 +33,6 @@ def replay(
         places.check_file(out, "--out")
     from rich.console import Console
 
-    from ludus.cli import prepare
     from ludus.evaluation import recording
     from ludus.evaluation.replay import options_of
     from ludus.evaluation.replay import replay as play_again
@@ -42,7 +42,7 @@ def replay(
     match = recording.read(file)
     game = registry.load(match.game)
     local = given_options(sets or ())
-    prepare.install(game, options_of(match, game, file, local), console)
+    command_parts.install(game, options_of(match, game, file, local), console)
     page = out or file.with_name(file.name.removesuffix(recording.SUFFIX) + ".html")
     result = play_again(file, page, deadline_s=deadline_s, local=local)
     score = ", ".join(f"{who} {points:g}" for who, points in zip(match.policies, match.score, strict=True))

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ludus.cli import places
-from ludus.config import familiar
+from ludus.config import familiar, places
 from ludus.config.folders import CONFIG, RUNS, new_run_dir
 from ludus.config.settings import RunConfig
 from ludus.errors import CheckpointError, ConfigError, EvaluationError
@@ -126,8 +125,8 @@ def _train(asked: TrainArguments) -> None:
 
     from ludus import run
     from ludus.api import settings, training
-    from ludus.cli import prepare, sizes
-    from ludus.games import registry
+    from ludus.cli import sizes
+    from ludus.games import command_parts, registry
 
     console = Console()
     folder = _to_resume(asked.run_dir or _run_of(asked.resume_from), asked.config) if asked.resume else asked.run_dir
@@ -139,7 +138,7 @@ def _train(asked: TrainArguments) -> None:
     elif folder is not None:
         training.refuse_used(folder)
     learning = run.learning(chosen)  # refuses what cannot be done on the device
-    prepare.install(registry.load(chosen.game), chosen.options, console)
+    command_parts.install(registry.load(chosen.game), chosen.options, console)
     if purpose is not None:
         sized = sizes.choose(purpose, chosen, sizes.given(source.data, asked.sets, shipped=source.is_preset))
         chosen = settings.fit(sizes.under(source.data, sized, asked.sets))

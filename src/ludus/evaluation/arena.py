@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 
 from ludus.config.settings import FleetConfig
 from ludus.errors import ConfigError, EvaluationError
-from ludus.evaluation.intervals import normal, wilson
 from ludus.evaluation.recording import Recorder
 from ludus.evaluation.schedule import Schedule
 from ludus.fleet.fleet import FleetHealth, HostFleet
 from ludus.games.registry import Game
 from ludus.metrics import names, observer
 from ludus.metrics.core import Metrics, StageTimer
+from ludus.metrics.intervals import normal, wilson
 from ludus.metrics.times import ACTOR
 from ludus.policies import launching
 from ludus.spec import GameSpec

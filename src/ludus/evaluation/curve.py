@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ludus import files
-from ludus.evaluation.intervals import wilson
 from ludus.metrics.exporters.evaluations import Evaluation, Score
+from ludus.metrics.intervals import wilson
 from ludus.metrics.observer import ALONE
 
 if TYPE_CHECKING:

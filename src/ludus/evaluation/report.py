@@ -12,10 +12,10 @@ from ludus import files
 from ludus.config import familiar
 from ludus.config.settings import RunConfig
 from ludus.evaluation import curve
-from ludus.evaluation.intervals import wilson
 from ludus.metrics import bottleneck, names, times
 from ludus.metrics.exporters import csv, evaluations, text
 from ludus.metrics.exporters.evaluations import Evaluation, Score
+from ludus.metrics.intervals import wilson
 from ludus.metrics.observer import ALONE
 from ludus.metrics.times import RunTimes
 

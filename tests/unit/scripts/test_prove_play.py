@@ -5,7 +5,7 @@ from typing import Any
 
 from scripts import prove_play
 
-from ludus.evaluation.outsiders import OpponentRecord, PlayResult
+from ludus.games.showdown.play.outsiders import OpponentRecord, PlayResult
 
 
 def line(opponent: str, wins: int, invalid: int = 0) -> dict[str, Any]:  # Any: one line of JSON

@@ -7,9 +7,8 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from ludus.cli import prepare
 from ludus.errors import SetupError
-from ludus.games import catalogue
+from ludus.games import catalogue, command_parts
 from ludus.games.registry import Game, Progress
 from ludus.processes.command import HostCommand
 
@@ -46,14 +45,14 @@ def console(*, terminal: bool) -> Console:
 def test_without_a_terminal_each_stage_is_one_line() -> None:
     plain = console(terminal=False)
     with plain.capture() as said:
-        prepare.install(game(installs=True), {}, plain)
+        command_parts.install(game(installs=True), {}, plain)
     assert said.get().splitlines() == ["chess: installing", "chess: finishing", "chess: installed"]
 
 
 def test_on_a_terminal_there_is_a_bar_that_goes_away() -> None:
     rich = console(terminal=True)
     with rich.capture() as said:
-        prepare.install(game(installs=True), Options(), rich)
+        command_parts.install(game(installs=True), Options(), rich)
     assert "100%" in said.get()
     assert said.get().endswith("chess: installed\n")
 
@@ -62,13 +61,13 @@ def test_on_a_terminal_there_is_a_bar_that_goes_away() -> None:
 def test_when_nothing_is_missing_nothing_is_said(terminal: bool) -> None:
     quiet = console(terminal=terminal)
     with quiet.capture() as said:
-        prepare.install(game(installs=False), {}, quiet)
+        command_parts.install(game(installs=False), {}, quiet)
     assert "chess" not in said.get()
 
 
 def test_what_cannot_be_installed_is_raised() -> None:
     with pytest.raises(SetupError, match="the disk is full"):
-        prepare.install(game(installs=True), {"broken": True}, console(terminal=False))
+        command_parts.install(game(installs=True), {"broken": True}, console(terminal=False))
 
 
 def test_presets_of_all_games_are_known_by_name() -> None:

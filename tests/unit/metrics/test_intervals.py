@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ludus.evaluation.intervals import normal, wilson
+from ludus.metrics.intervals import normal, wilson
 
 
 def test_published_intervals_are_reproduced() -> None:

@@ -13,10 +13,10 @@ from rich.live import Live
 from rich.markup import escape
 from rich.table import Table
 
-from ludus.evaluation.intervals import wilson
-from ludus.evaluation.outsiders import Event, OpponentRecord, PlayResult, printable
+from ludus.games.showdown.play.outsiders import Event, OpponentRecord, PlayResult, printable
 from ludus.games.showdown.play_game import PlayOptions
 from ludus.metrics.exporters import text
+from ludus.metrics.intervals import wilson
 
 OPPONENTS_SHOWN = 8
 LINE_S = 5.0  # between two lines of a log

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ludus.evaluation import journal
-from ludus.evaluation.journal import Journal
+from ludus.games.showdown.play import journal
+from ludus.games.showdown.play.journal import Journal
 
 TOKEN = "c0ffee"
 

@@ -53,9 +53,8 @@ def up(
     """
     from rich.console import Console
 
-    from ludus.cli import prepare
     from ludus.errors import ConfigError
-    from ludus.games import registry
+    from ludus.games import command_parts, registry
     from ludus.games.showdown.servers import keeper, ports, state
 
     console = Console()
@@ -65,7 +64,7 @@ def up(
     if state.is_kept():
         raise keeper.already(state.read())
     ports.choose(count, base_port)  # what is wrong with these is said before anything is installed
-    prepare.install(chosen, chosen.options(), console)
+    command_parts.install(chosen, chosen.options(), console)
     plan = keeper.KeeperConfig(count, base_port, memory, stock_engine)
     if foreground:
         _keep_here(plan, console)

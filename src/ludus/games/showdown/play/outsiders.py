@@ -20,13 +20,13 @@ import msgspec
 
 from ludus.config.settings import FleetConfig
 from ludus.errors import ConfigError, FleetError, HostRefused
-from ludus.evaluation import journal
-from ludus.evaluation.intervals import wilson
-from ludus.evaluation.journal import Event as Event
-from ludus.evaluation.journal import Journal
 from ludus.fleet.fleet import HostFleet
 from ludus.games.showdown.page import page
+from ludus.games.showdown.play import journal
+from ludus.games.showdown.play.journal import Event as Event
+from ludus.games.showdown.play.journal import Journal
 from ludus.games.showdown.play_game import PlayOptions, command
+from ludus.metrics.intervals import wilson
 from ludus.spec import GameSpec
 from ludus.types import Ending, Policy
 

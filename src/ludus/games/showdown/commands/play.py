@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ludus.cli import local_options, places
+from ludus.config import places
 from ludus.config.overrides import given_options
+from ludus.games import command_parts
 
 if TYPE_CHECKING:
-    from ludus.evaluation.outsiders import StopRequest
+    from ludus.games.showdown.play.outsiders import StopRequest
     from ludus.games.showdown.play_game import PlayOptions
 
 FAILED = 2
@@ -69,7 +70,7 @@ def play(
         bool, typer.Option("--i-read-the-rules", help="Needed for the ladder of a server that is not on this machine.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
-    sets: local_options.Sets = None,
+    sets: command_parts.Sets = None,
 ) -> None:
     """Play on a Showdown server, over WebSockets, against people and other programs.
 
@@ -111,17 +112,16 @@ def _play(
 ) -> None:
     from rich.console import Console
 
-    from ludus.cli import prepare
-    from ludus.cli.play_view import View
-    from ludus.evaluation import outsiders
     from ludus.games import registry
+    from ludus.games.showdown.commands.play_view import View
+    from ludus.games.showdown.play import outsiders
     from ludus.policies.checkpoints import checkpoint
     from ludus.processes import log_folder
 
     console = Console(stderr=as_json)
     _remind(options, read_the_rules, console.print)
     game = registry.load("showdown")
-    prepare.install(game, {"node": options.node}, console)
+    command_parts.install(game, {"node": options.node}, console)
     stop = outsiders.StopRequest()
     view = View(console, options, matches)
     with log_folder.temporary_log_folder("ludus-play-") as folder, _signals(stop, view.interrupt), view:

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from ludus.cli.play import _mode, _options, _remind
-from ludus.cli.play_view import View, sentence
 from ludus.errors import ConfigError
-from ludus.evaluation.outsiders import OpponentRecord, PlayResult, opponent_of, play, user_id
+from ludus.games.showdown.commands.play import _mode, _options, _remind
+from ludus.games.showdown.commands.play_view import View, sentence
+from ludus.games.showdown.play.outsiders import OpponentRecord, PlayResult, opponent_of, play, user_id
 from ludus.games.showdown.play_game import PlayOptions, address, is_local
 from ludus.games.showdown.scripted import POLICIES
 

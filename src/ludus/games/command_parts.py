@@ -1,14 +1,27 @@
-"""What several commands do before they start: bring what the game needs."""
+"""Parts that the commands of ludus and of games share: the option `--set` and installing a game."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Annotated
 
 import msgspec
+import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
 from ludus.games.registry import Game
+
+Sets = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="options.NAME=VALUE",
+        help="Set an option of the game in place of the file's; for a file from elsewhere, the only way to name a "
+        "module, a program or a path. May be given several times.",
+        show_default=False,
+    ),
+]
 
 
 def install(game: Game, options: Mapping[str, object] | msgspec.Struct, console: Console) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.commands import ludus
 
-from ludus.cli.places import check_file, check_folder
+from ludus.config.places import check_file, check_folder
 from ludus.errors import ConfigError
 
 COMMANDS = {

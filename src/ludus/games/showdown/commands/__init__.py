@@ -1,0 +1,1 @@
+"""Commands of Showdown: `ludus play` and `ludus servers`."""

@@ -1,0 +1,1 @@
+"""An agent on a Showdown server, against people and other programs."""
