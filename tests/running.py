@@ -39,7 +39,7 @@ from pathlib import Path
 import msgspec
 from ludus import run
 from ludus.config.settings import RunConfig
-from ludus.run import telling
+from ludus.run import reporting
 
 class Tell:
     def on_progress(self, numbers):
@@ -47,7 +47,7 @@ class Tell:
     def on_evaluation(self, results, *, final=False):
         pass
 
-telling.PROGRESS_S = 0.05
+reporting.PROGRESS_S = 0.05
 result = run.train(msgspec.json.decode(sys.argv[1], type=RunConfig), Path(sys.argv[2]), observer=Tell())
 print("interrupted", result.interrupted, result.version, flush=True)
 """

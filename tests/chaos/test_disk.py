@@ -25,8 +25,8 @@ DEADLINE_S = 120.0
 PROGRAM = """
 import sys
 from ludus.cli.main import main
-from ludus.run import patience, telling
-telling.PROGRESS_S = 0.05
+from ludus.run import patience, reporting
+reporting.PROGRESS_S = 0.05
 patience.LAST_S = float(sys.argv.pop(1))
 main()
 """

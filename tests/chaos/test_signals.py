@@ -23,7 +23,7 @@ from ludus.metrics import names
 from ludus.metrics.exporters import csv
 from ludus.policies.checkpoints.archive import Checkpoints
 
-NOTICED = "import os, signal, time\nfrom ludus.processes.interrupts import noticed\n"
+PRELUDE = "import os, signal, time\nfrom ludus.processes.interrupts import handled\n"
 SETTINGS = (
     "fleet.hosts=2",
     "fleet.matches=8",
@@ -36,7 +36,7 @@ SETTINGS = (
 
 
 def program(code: str) -> int:
-    return subprocess.run([sys.executable, "-c", NOTICED + code], timeout=PATIENCE_S).returncode
+    return subprocess.run([sys.executable, "-c", PRELUDE + code], timeout=PATIENCE_S).returncode
 
 
 @contextmanager
@@ -75,7 +75,7 @@ def assert_all_end(processes: Sequence[psutil.Process]) -> None:
 @pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_signal_is_noticed_and_a_second_one_ends_the_process(number: str) -> None:
     code = f"""
-with noticed() as interrupted:
+with handled() as interrupted:
     os.kill(os.getpid(), signal.{number})
     assert interrupted()
     os.kill(os.getpid(), signal.SIGINT)
@@ -87,7 +87,7 @@ with noticed() as interrupted:
 def test_signal_that_was_to_be_ignored_stays_ignored() -> None:
     code = """
 signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
-with noticed() as interrupted:
+with handled() as interrupted:
     os.kill(os.getpid(), signal.SIGHUP)
     assert not interrupted()
 """
@@ -96,7 +96,7 @@ with noticed() as interrupted:
 
 def test_signal_raises_where_there_is_nothing_to_save() -> None:
     code = """
-with noticed() as interrupted:
+with handled() as interrupted:
     try:
         with interrupted.raised():
             os.kill(os.getpid(), signal.SIGTERM)

@@ -177,7 +177,7 @@ test('wrong options are refused with the nearest names', () => {
 });
 
 test('the seeds of matches are those of the Python side', () => {
-	// ludus.wire.seeds.derive, seen for the same arguments
+	// ludus.wire.seeds.match_seed, seen for the same arguments
 	const seeds = [matchSeed(0, 0), matchSeed(1, 2), matchSeed(2 ** 53 - 1, 7)];
 	assert.deepEqual(seeds, [7956156453446585, 8746015278458442, 1722792280269135]);
 });

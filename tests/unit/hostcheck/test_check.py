@@ -112,7 +112,7 @@ import sys, time, random
 import numpy as np
 from ludus.sdk.match import HostedGame, Turn
 from ludus.sdk.serve import serve
-from ludus.sdk.slots import Table
+from ludus.sdk.slots import SlotTable
 from ludus.sdk.sequential import MatchesInTurn
 from ludus.spec import GameSpec, ObsSpec
 SPEC = GameSpec("odd", 1, 2, ObsSpec.pack({"x": ("float32", (1,))}), 1)
@@ -142,7 +142,7 @@ MatchesInTurn._flush_when_due = lambda self: None
 SLOW = SLOW_AND_HELD_BACK.replace("MatchesInTurn._flush_when_due = lambda self: None", "")
 NOT_REPEATABLE = "Match.start = lambda self, seed, right=Match.start: right(self, time.time_ns())"
 ENDLESS = "Match.advance = lambda self, actions: self.turn()"
-OTHER_SEEDS = "import ludus.sdk.slots as table; table.derive = lambda seed, number: number + 1"
+OTHER_SEEDS = "import ludus.sdk.slots as table; table.match_seed = lambda seed, number: number + 1"
 TALKATIVE = """
 def run(self, table, channel, right=MatchesInTurn.run):
     class Twice:
