@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol, Self, runtime_checkable
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from ludus.columns import Columns, column
 from ludus.spec import GameSpec
 
 
@@ -122,24 +123,42 @@ class Matchmaker(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class SegmentBatch:
-    """B segments of T consecutive decisions of one row each. Time runs along axis 1."""
+class SegmentBatch(Columns):
+    """B segments of T consecutive decisions of one row each. Time runs along axis 1.
 
-    obs: NDArray[np.uint8]  # [B, T, nbytes]
-    legal: NDArray[np.bool_]  # [B, T, A]
-    action: NDArray[np.int32]  # [B, T]
-    logp: NDArray[np.float32]  # [B, T] under the policy that chose
-    value: NDArray[np.float32]  # [B, T] as the policy that chose saw it
-    reward: NDArray[np.float32]  # [B, T] earned between this decision and the next
-    ends: NDArray[np.bool_]  # [B, T] the match ended after this decision
-    final_value: NDArray[np.float32]  # [B, T] value of the state in which a match was truncated, 0 elsewhere
-    opens: NDArray[np.bool_]  # [B, T] first decision of a match
-    version: NDArray[np.int64]  # [B, T] of the weights that chose
-    next_value: NDArray[np.float32]  # [B] value of the decision after the segment, 0 where the match ended with it
-    memory: NDArray[np.float32]  # [B, size] what the row remembered before the first decision; size 0: no memory
-    seat: NDArray[np.int8]  # [B, T] who decided, in segments that interleave the seats of a match; size 0 in others
-    learns: NDArray[np.bool_]  # [B, T] in those: its seat's next decision, or the end, is first known in this segment
+    A new column is declared here and written in `rollout.segments`; allocation, copies, replay and checkpoints follow.
+    """
+
+    obs: NDArray[np.uint8] = column(np.uint8, "time", "obs_bytes")  # [B, T, nbytes]
+    legal: NDArray[np.bool_] = column(np.bool_, "time", "actions", bits=True)  # [B, T, A]
+    action: NDArray[np.int32] = column(np.int32, "time")  # [B, T]
+    # [B, T] log-probability of the action under the policy that chose it
+    logp: NDArray[np.float32] = column(np.float32, "time")
+    value: NDArray[np.float32] = column(np.float32, "time")  # [B, T] value estimate of the policy that chose
+    reward: NDArray[np.float32] = column(np.float32, "time")  # [B, T] earned between this decision and the next
+    ends: NDArray[np.bool_] = column(np.bool_, "time")  # [B, T] True if the match ended after this decision
+    # [B, T] value of the state in which a match was truncated, 0 elsewhere
+    final_value: NDArray[np.float32] = column(np.float32, "time")
+    opens: NDArray[np.bool_] = column(np.bool_, "time")  # [B, T] True for the first decision of a match
+    version: NDArray[np.int64] = column(np.int64, "time")  # [B, T] version of the weights that chose
+    # [B] value of the decision after the segment, 0 if the match ended with the segment
+    next_value: NDArray[np.float32] = column(np.float32, late=True)
+    # [B, size] hidden state before the first decision; size 0 for a net without one
+    memory: NDArray[np.float32] = column(np.float32, "hidden_state")
+    # [B, T] seat that decided, in segments that interleave the seats of a match; [B, 0] in others
+    seat: NDArray[np.int8] = column(np.int8, "seats_time")
+    # [B, T] in those segments: True if the outcome of the decision becomes known in this segment
+    learns: NDArray[np.bool_] = column(np.bool_, "seats_time")
 
     @property
     def decisions(self) -> int:
         return int(self.action.size)
+
+    def flat(self) -> Self:
+        """Returns views without the time axis, [B * T, ...], of the columns that have one."""
+        arrays = self.arrays()
+        for name, each in self.columns().items():
+            if each.timed:
+                B, T, *rest = arrays[name].shape
+                arrays[name] = arrays[name].reshape(B * T, *rest)
+        return type(self)(**arrays)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ludus.fleet.saved_state import NONE, HostState, chosen, joined
+from ludus.fleet.saved_state import NONE, HostState
 from ludus.wire.frames import ArrivalsBody
 
 
@@ -37,9 +37,9 @@ class FastForward:
         """(row, action) for what came since the last call."""
         if not self._came:
             return np.empty(0, np.int32), np.empty(0, np.int32)
-        came, self._came = joined(self._came), []
+        came, self._came = ArrivalsBody.concatenate(self._came), []
         has_choice = self._next[came.row] < self._end[came.row]
-        self._waiting.append(chosen(came, ~has_choice))
+        self._waiting.append(came.take(~has_choice))
         row = came.row[has_choice]
         action = self._standing.choice[self._next[row]]
         mask = came.legal[has_choice]
@@ -53,7 +53,7 @@ class FastForward:
     def strayed(self) -> set[int]:
         """Slots that do not stand where they stood, when there are no more answers."""
         standing, expected = self._standing, _by_row(self._standing.came)
-        stands = _by_row(joined(self._waiting)) if self._waiting else {}
+        stands = _by_row(ArrivalsBody.concatenate(self._waiting)) if self._waiting else {}
         slots = set(self._strayed)
         slots.update((np.flatnonzero(self._next < self._end) // standing.seats).tolist())
         for row in expected.keys() | stands.keys():
@@ -64,9 +64,9 @@ class FastForward:
 
     def arrivals(self) -> ArrivalsBody:
         """Rows that wait, in the order in which they had come; then those of matches that begin anew."""
-        waiting = joined(self._waiting)
+        waiting = ArrivalsBody.concatenate(self._waiting)
         anew = self._standing.number[waiting.row // self._standing.seats] == NONE
-        return joined([self._standing.came, chosen(waiting, anew)])
+        return ArrivalsBody.concatenate([self._standing.came, waiting.take(anew)])
 
 
 def _by_row(came: ArrivalsBody) -> dict[int, tuple[int, int, bytes, bytes, bytes]]:

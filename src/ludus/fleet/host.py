@@ -16,7 +16,7 @@ from ludus.fleet.fast_forward import FastForward
 from ludus.fleet.hostlog import HostLog
 from ludus.fleet.process import HostProcess
 from ludus.fleet.reasons import reason_of
-from ludus.fleet.saved_state import NONE, HostState, chosen, joined, nothing_came, nothing_runs
+from ludus.fleet.saved_state import NONE, HostState, nothing_runs
 from ludus.fleet.setup import Setup
 from ludus.fleet.shared_rows import RowMemory
 from ludus.fleet.supervisor import (
@@ -129,7 +129,7 @@ class Host:
             return replace(self._standing, endings=endings)
         if self.ledger is None or self._transcript is None:
             return nothing_runs(self.spec, slots, self._incarnation, endings)
-        came = joined([nothing_came(self.spec), *self.came])
+        came = ArrivalsBody.concatenate([ArrivalsBody.empty(self.spec.actions, self.spec.obs.nbytes), *self.came])
         if self.ledger.waiting != len(came.row):
             raise ValueError(f"host {self.index} waits for rows that were handed over and not answered")
         number = np.full(slots, NONE, np.int64)
@@ -409,7 +409,7 @@ class Host:
         if not rows:
             return
         self._lapsed.update(rows)
-        kept = [chosen(came, ~np.isin(came.row, rows)) for came in self.came]
+        kept = [came.take(~np.isin(came.row, rows)) for came in self.came]
         self.came = [came for came in kept if len(came.row)]
 
     def _void(self, slot: int, number: int, reason: str) -> None:

@@ -6,7 +6,7 @@ kept as they came: a replay is right when it leads to them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,22 +16,20 @@ from numpy.typing import NDArray
 
 from ludus.spec import GameSpec
 from ludus.types import Ending
+from ludus.wire import frames
 from ludus.wire.frames import ArrivalsBody, Resumption
 
 NONE = -1
-COLUMNS = {  # kinds of numpy's dtypes, axes
-    "number": ("i", 2),
-    "count": ("i", 2),
-    "choice": ("i", 1),
-    "came": ("i", 1),
-    "row": ("i", 1),
-    "match": ("i", 1),
-    "reward": ("f", 1),
-    "opens": ("bu", 1),
-    "legal": ("u", 2),
-    "obs": ("u", 2),
-    "final_obs": ("u", 3),
+KINDS = {name: dtype.kind for name, dtype in frames.COLUMNS.items()} | {  # of numpy's dtypes, in the file
+    "match": "i",
+    "opens": "bu",
+    "number": "i",
+    "count": "i",
+    "choice": "i",
+    "came": "i",
+    "final_obs": "u",
 }
+AXES = {"number": 2, "count": 2, "legal": 2, "obs": 2, "final_obs": 3}  # all others have one
 Arrays = dict[str, NDArray[Any]]  # Any: columns of several types
 
 
@@ -73,7 +71,7 @@ class HostState:
             number=np.where(gone, NONE, self.number),
             count=np.where(rows, 0, self.count).astype(np.int32),
             choice=self.choice[~np.repeat(rows, self.count)],
-            came=chosen(self.came, ~rows[self.came.row]),
+            came=self.came.take(~rows[self.came.row]),
         )
 
 
@@ -86,7 +84,9 @@ class FleetState:
 def nothing_runs(spec: GameSpec, slots: int, incarnation: int, endings: tuple[Ending, ...]) -> HostState:
     """The standing of a host without a process."""
     number, count = np.full(slots, NONE, np.int64), np.zeros(slots * spec.seats, np.int32)
-    return HostState(incarnation, 0, number, count, np.empty(0, np.int32), nothing_came(spec), endings)
+    return HostState(
+        incarnation, 0, number, count, np.empty(0, np.int32), ArrivalsBody.empty(spec.actions, spec.obs.nbytes), endings
+    )
 
 
 class EndingNote(Struct, frozen=True):
@@ -123,19 +123,15 @@ def pack(standing: FleetState) -> tuple[FleetNote, Arrays]:
         len(hosts[0].number),
         [HostNote(host.incarnation, host.following, [_note(ending) for ending in host.endings]) for host in hosts],
     )
-    came = joined([host.came for host in hosts])
+    came = ArrivalsBody.concatenate([host.came for host in hosts])
     final = [ending.final_obs for host in hosts for ending in host.endings if ending.final_obs is not None]
     return note, {
         "number": np.stack([host.number for host in hosts]),
         "count": np.stack([host.count for host in hosts]),
         "choice": np.concatenate([host.choice for host in hosts]),
         "came": np.array([len(host.came.row) for host in hosts], np.int64),
-        "row": came.row,
+        **came.columns(),
         "match": came.match.astype(np.int64),
-        "reward": came.reward,
-        "opens": came.opens,
-        "legal": came.legal,
-        "obs": came.obs,
         "final_obs": np.stack(final) if final else np.zeros((0, 0, 0), np.uint8),
     }
 
@@ -149,15 +145,8 @@ def unpack(note: FleetNote, arrays: Mapping[str, NDArray[Any]]) -> FleetState:
     hosts = []
     for at, host in enumerate(note.hosts):
         part = slice(rows[at], rows[at + 1])
-        came = ArrivalsBody(
-            arrays["row"][part],
-            arrays["match"][part].astype(np.uint32),
-            arrays["reward"][part],
-            arrays["opens"][part],
-            arrays["legal"][part],
-            arrays["obs"][part],
-            True,
-        )
+        columns = {name: arrays[name][part].astype(kind, copy=False) for name, kind in frames.COLUMNS.items()}
+        came = ArrivalsBody(**columns, done=True)
         hosts.append(
             HostState(
                 host.incarnation,
@@ -174,9 +163,10 @@ def unpack(note: FleetNote, arrays: Mapping[str, NDArray[Any]]) -> FleetState:
 
 def _check(note: FleetNote, arrays: Mapping[str, NDArray[Any]]) -> None:
     """Raise KeyError or ValueError unless the arrays have the types, shapes and ranges that `pack` writes."""
-    for name, (kinds, axes) in COLUMNS.items():
-        if arrays[name].dtype.kind not in kinds or arrays[name].ndim != axes:
-            raise ValueError(f"fleet.{name} is {arrays[name].dtype} with {arrays[name].ndim} axes, expected {axes}")
+    for name, kinds in KINDS.items():
+        array, axes = arrays[name], AXES.get(name, 1)
+        if array.dtype.kind not in kinds or array.ndim != axes:
+            raise ValueError(f"fleet.{name} is {array.dtype} with {array.ndim} axes, expected {axes}")
     hosts, matches = len(note.hosts), note.matches
     number, count, came, row = (arrays[name] for name in ("number", "count", "came", "row"))
     seats = count.shape[1] // max(matches, 1)
@@ -184,48 +174,11 @@ def _check(note: FleetNote, arrays: Mapping[str, NDArray[Any]]) -> None:
         raise ValueError(f"matches {number.shape} and choices {count.shape} are not of {hosts} hosts x {matches}")
     if (count < 0).any() or len(arrays["choice"]) != count.sum():
         raise ValueError(f"{len(arrays['choice'])} choices were made, the rows count {count.sum()}")
-    columns = {len(arrays[name]) for name in ("row", "match", "reward", "opens", "legal", "obs")}
+    columns = {len(arrays[name]) for name in frames.COLUMNS}
     if len(came) != hosts or (came < 0).any() or columns != {int(came.sum())}:
         raise ValueError(f"waiting rows have columns of {sorted(columns)}, the hosts count {came.tolist()[:8]}")
     if ((row < 0) | (row >= matches * seats)).any():
         raise ValueError(f"a waiting row is none of 0 to {matches * seats - 1}")
-
-
-def nothing_came(spec: GameSpec) -> ArrivalsBody:
-    mask = (spec.actions + 7) // 8
-    return ArrivalsBody(
-        np.empty(0, np.int32),
-        np.empty(0, np.uint32),
-        np.empty(0, np.float32),
-        np.empty(0, np.uint8),
-        np.empty((0, mask), np.uint8),
-        np.empty((0, spec.obs.nbytes), np.uint8),
-        True,
-    )
-
-
-def chosen(came: ArrivalsBody, keep: NDArray[np.bool_]) -> ArrivalsBody:
-    return ArrivalsBody(
-        came.row[keep],
-        came.match[keep],
-        came.reward[keep],
-        came.opens[keep],
-        came.legal[keep],
-        came.obs[keep],
-        came.done,
-    )
-
-
-def joined(parts: Sequence[ArrivalsBody]) -> ArrivalsBody:
-    return ArrivalsBody(
-        np.concatenate([part.row for part in parts]),
-        np.concatenate([part.match for part in parts]),
-        np.concatenate([part.reward for part in parts]),
-        np.concatenate([part.opens for part in parts]),
-        np.concatenate([part.legal for part in parts]),
-        np.concatenate([part.obs for part in parts]),
-        True,
-    )
 
 
 def _note(ending: Ending) -> EndingNote:

@@ -126,7 +126,7 @@ class Feed:
             return batch
         self._metrics.add(names.DROPPED, int((~kept).sum()) * batch.action.shape[1])
         if kept.any():
-            return SegmentBatch(**{name: getattr(batch, name)[kept] for name in SegmentBatch.__slots__})
+            return batch.take(kept)
         if not self._warned:
             self._warned = True
             log.warning(

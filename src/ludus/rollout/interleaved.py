@@ -24,7 +24,6 @@ from ludus.types import Arrivals, Choices, Ending, SegmentBatch
 
 Places = NDArray[np.int64]
 NOTHING = -1
-ONCE = ("next_value", "memory")  # columns that a segment has once, and not for each decision
 
 
 class InterleavedSegments(Segments):
@@ -129,10 +128,10 @@ class InterleavedSegments(Segments):
             return
         first = int(last[last != NOTHING].min())
         kept = self._length - first
-        for name in self._columns:
-            if name not in ONCE:
-                column = getattr(self._open, name)[lane]
-                column[:kept] = column[first:]
+        for name, column in self._columns.items():
+            if column.timed:
+                decisions = getattr(self._open, name)[lane]
+                decisions[:kept] = decisions[first:]
         self._open.learns[lane, :kept] = False  # what has learned has done so
         last[last != NOTHING] -= first
         self._position[lane] = kept

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ludus.columns import Column
 from ludus.spec import GameSpec
 from ludus.types import Arrivals, Choices, Ending, SegmentBatch
 
@@ -29,40 +30,29 @@ class SegmentLayout:
     def __init__(
         self, spec: GameSpec, segments: int, length: int, memory: int = 0, *, interleaved: bool = False
     ) -> None:
-        """`memory`: floats that a row is remembered by. `interleaved`: see rollout/interleaved.py."""
+        """`memory`: floats of a row's hidden state. `interleaved`: see rollout/interleaved.py."""
         self.segments, self.length = segments, length
-        B, T = segments, length
-        self._shapes: dict[str, tuple[Any, tuple[int, ...]]] = {
-            "obs": (np.uint8, (B, T, spec.obs.nbytes)),
-            "legal": (np.bool_, (B, T, spec.actions)),
-            "action": (np.int32, (B, T)),
-            "logp": (np.float32, (B, T)),
-            "value": (np.float32, (B, T)),
-            "reward": (np.float32, (B, T)),
-            "ends": (np.bool_, (B, T)),
-            "final_value": (np.float32, (B, T)),
-            "opens": (np.bool_, (B, T)),
-            "version": (np.int64, (B, T)),
-            "next_value": (np.float32, (B,)),
-            "memory": (np.float32, (B, memory)),
-            "seat": (np.int8, (B, T if interleaved else 0)),
-            "learns": (np.bool_, (B, T if interleaved else 0)),
+        self.sizes = {
+            "time": length,
+            "seats_time": length if interleaved else 0,
+            "obs_bytes": spec.obs.nbytes,
+            "actions": spec.actions,
+            "hidden_state": memory,
         }
         self._offsets: dict[str, int] = {}
-        offset = 0
-        for name, (dtype, shape) in self._shapes.items():
-            self._offsets[name] = offset
-            offset += (prod(shape) * np.dtype(dtype).itemsize + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
-        self.nbytes = offset
+        self.nbytes = 0
+        for name, column in SegmentBatch.columns().items():
+            self._offsets[name] = self.nbytes
+            nbytes = prod(column.shape(segments, self.sizes)) * column.dtype.itemsize
+            self.nbytes += (nbytes + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
 
     def over(self, buffer: bytearray | memoryview) -> SegmentBatch:
-        """A batch whose arrays are views of this memory."""
-        return SegmentBatch(
-            **{
-                name: np.frombuffer(buffer, dtype, prod(shape), self._offsets[name]).reshape(shape)
-                for name, (dtype, shape) in self._shapes.items()
-            }
-        )
+        """Returns a batch whose arrays are views of this memory."""
+        arrays: dict[str, NDArray[Any]] = {}  # Any: columns of several types
+        for name, column in SegmentBatch.columns().items():
+            shape = column.shape(self.segments, self.sizes)
+            arrays[name] = np.frombuffer(buffer, column.dtype, prod(shape), self._offsets[name]).reshape(shape)
+        return SegmentBatch(**arrays)
 
     def allocate(self) -> SegmentBatch:
         return self.over(bytearray(self.nbytes))
@@ -82,7 +72,7 @@ class Segments:
         layout = self._layout(rows)
         self._length = length
         self._open = layout.allocate()
-        self._flat = _Flat(self._open)
+        self._flat = self._open.flat()  # one index instead of two is cheaper
         self._position = np.zeros(rows, np.int64)  # decisions in the row's open segment
         self._began = np.zeros(rows, np.int64)  # where in it the row's match began
         self._live = np.zeros(rows, np.bool_)  # the last decision awaits its reward
@@ -92,9 +82,9 @@ class Segments:
         self._filled = 0
 
     @property
-    def _columns(self) -> list[str]:
-        """What is kept of segments; nothing is, of a memory or of seats that there are not."""
-        return [name for name in SegmentBatch.__slots__ if getattr(self._open, name).size]
+    def _columns(self) -> dict[str, Column]:
+        """The columns that have values in this run: not a hidden state of size 0, for example."""
+        return {name: column for name, column in SegmentBatch.columns().items() if getattr(self._open, name).size}
 
     @property
     def full(self) -> bool:
@@ -124,10 +114,10 @@ class Segments:
         """Complete segments go into this batch from now on, first those that the last one had no room for."""
         self._batch, self._filled = batch, 0
         moved = min(self._waits, len(batch.action))
-        _copy(self._waiting, slice(0, moved), batch, 0)
+        batch.put_from(0, self._waiting, slice(0, moved))
         left = self._waits - moved
         if moved and left:
-            _copy(self._waiting, np.arange(moved, self._waits), self._waiting, 0)
+            self._waiting.put_from(0, self._waiting, np.arange(moved, self._waits))
         self._filled, self._waits = moved, left
 
     def state(self, handed: Sequence[SegmentBatch] = ()) -> dict[str, NDArray[Any]]:
@@ -137,32 +127,30 @@ class Segments:
         filled = 0 if self._batch is None or self.full else self._filled
         recorded = np.arange(self._length) < self._position[:, None]  # [rows, T]
         state: dict[str, NDArray[Any]] = {"position": self._position, "began": self._began, "live": self._live}
-        for name in self._columns:
+        for name, column in self._columns.items():
             complete = [getattr(batch, name) for batch in handed]
             if self._batch is not None:
                 complete.append(getattr(self._batch, name)[:filled])
             complete.append(getattr(self._waiting, name)[: self._waits])
-            state[f"complete.{name}"] = _packed(name, np.concatenate(complete))
-            if name == "memory":
-                state[f"open.{name}"] = self._open.memory
-            elif name != "next_value":
-                state[f"open.{name}"] = _packed(name, getattr(self._open, name)[recorded])
+            state[f"complete.{name}"] = column.pack(np.concatenate(complete))
+            if not column.late:
+                state[f"open.{name}"] = column.pack(getattr(self._open, name)[recorded if column.timed else ...])
         return {name: array.copy() for name, array in state.items()}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Go on with the `state` of another; before the first `fill`. Raises ValueError or KeyError when it is none of
         these segments'."""
-        rows, actions = len(self._position), self._open.legal.shape[2]
+        rows = len(self._position)
         self._position[:], self._began[:], self._live[:] = state["position"], state["began"], state["live"]
         recorded = np.arange(self._length) < self._position[:, None]
         self._waits = len(state["complete.action"])
-        self._waiting = self._layout(2 * self.SPARE * rows + self._waits).allocate()
-        for name in self._columns:
-            getattr(self._waiting, name)[: self._waits] = _unpacked(name, state[f"complete.{name}"], actions)
-            if name == "memory":
-                self._open.memory[:] = state[f"open.{name}"]
-            elif name != "next_value":
-                getattr(self._open, name)[recorded] = _unpacked(name, state[f"open.{name}"], actions)
+        layout = self._layout(2 * self.SPARE * rows + self._waits)
+        self._waiting = layout.allocate()
+        for name, column in self._columns.items():
+            getattr(self._waiting, name)[: self._waits] = column.unpack(state[f"complete.{name}"], layout.sizes)
+            if not column.late:
+                array = column.unpack(state[f"open.{name}"], layout.sizes)
+                getattr(self._open, name)[recorded if column.timed else ...] = array
 
     def close(self, arrivals: Arrivals, value_of: ValueOf) -> None:
         """Rewards and endings complete what those rows did before; `value_of` judges where a match was truncated."""
@@ -229,41 +217,8 @@ class Segments:
         room = len(self._batch.action) - self._filled if self._batch is not None else 0
         fits, rest = rows[:room], rows[room:]
         if self._batch is not None and len(fits):
-            _copy(self._open, fits, self._batch, self._filled)
+            self._batch.put_from(self._filled, self._open, fits)
             self._filled += len(fits)
         if len(rest):
-            _copy(self._open, rest, self._waiting, self._waits)
+            self._waiting.put_from(self._waits, self._open, rest)
             self._waits += len(rest)
-
-
-class _Flat:
-    """The same arrays without their time axis, [rows * T, ...]: one index instead of two is three times cheaper."""
-
-    def __init__(self, batch: SegmentBatch) -> None:
-        decisions = batch.decisions
-        self.obs = batch.obs.reshape(decisions, -1)
-        self.legal = batch.legal.reshape(decisions, -1)
-        self.action = batch.action.reshape(-1)
-        self.logp = batch.logp.reshape(-1)
-        self.value = batch.value.reshape(-1)
-        self.reward = batch.reward.reshape(-1)
-        self.ends = batch.ends.reshape(-1)
-        self.final_value = batch.final_value.reshape(-1)
-        self.opens = batch.opens.reshape(-1)
-        self.version = batch.version.reshape(-1)
-        self.seat = batch.seat.reshape(-1)
-        self.learns = batch.learns.reshape(-1)
-
-
-def _packed(name: str, array: NDArray[Any]) -> NDArray[Any]:
-    return np.packbits(array, axis=-1, bitorder="little") if name == "legal" else array
-
-
-def _unpacked(name: str, array: NDArray[Any], actions: int) -> NDArray[Any]:
-    return np.unpackbits(array, axis=-1, count=actions, bitorder="little") if name == "legal" else array
-
-
-def _copy(source: SegmentBatch, segments: Rows | slice, target: SegmentBatch, at: int) -> None:
-    for name in SegmentBatch.__slots__:
-        chosen = getattr(source, name)[segments]
-        getattr(target, name)[at : at + len(chosen)] = chosen

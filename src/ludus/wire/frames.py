@@ -7,7 +7,7 @@ each body holds and when it may be sent; whether a well-formed frame comes at th
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
@@ -129,6 +129,29 @@ class ArrivalsBody(NamedTuple):
     legal: NDArray[np.uint8]  # [n, ceil(A/8)]
     obs: NDArray[np.uint8]  # [n, nbytes]
     done: bool  # the answer to one ACTIONS frame (or the opening) is complete
+
+    @classmethod
+    def empty(cls, actions: int, nbytes: int) -> ArrivalsBody:
+        """Returns a complete body without rows, for a game with these sizes."""
+        sizes = {"legal": (actions + 7) // 8, "obs": nbytes}
+        columns = {name: np.empty((0, sizes[name]) if name in sizes else 0, kind) for name, kind in COLUMNS.items()}
+        return cls(**columns, done=True)
+
+    @classmethod
+    def concatenate(cls, bodies: Sequence[ArrivalsBody]) -> ArrivalsBody:
+        """Returns the rows of at least one body, in order, as one complete body."""
+        return cls(**{name: np.concatenate([getattr(body, name) for body in bodies]) for name in COLUMNS}, done=True)
+
+    def take(self, index: NDArray[np.bool_] | slice) -> ArrivalsBody:
+        """Returns the rows at `index`; `done` stays."""
+        return ArrivalsBody(**{name: array[index] for name, array in self.columns().items()}, done=self.done)
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """Returns the arrays by name. Any: columns of several types."""
+        return {name: getattr(self, name) for name in COLUMNS}
+
+
+COLUMNS: dict[str, np.dtype[Any]] = {"row": _I4, "match": _U4, "reward": _F4, "opens": _U1, "legal": _U1, "obs": _U1}
 
 
 class EndingHead(msgspec.Struct, frozen=True):

@@ -108,7 +108,7 @@ def test_a_restored_buffer_goes_on_with_the_same_draws() -> None:
         again = second.draw(4, oldest=1)
         assert numbers(again) == numbers(drawn)
         assert again is not None
-        for name in SegmentBatch.__slots__:
+        for name in SegmentBatch.columns():
             assert np.array_equal(getattr(again, name), getattr(drawn, name))
             assert getattr(again, name).dtype == getattr(drawn, name).dtype
     assert second.draw(4, oldest=1) is None

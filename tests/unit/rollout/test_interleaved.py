@@ -195,7 +195,7 @@ def test_segments_go_on_from_their_state() -> None:
     again = InterleavedSegments(SPEC, 8, 5)
     again.restore(first.state())
     for one, other in zip(play(story, segments, 5, batches=7), play(twin, again, 5, batches=7), strict=True):
-        for name in SegmentBatch.__slots__:
+        for name in SegmentBatch.columns():
             assert np.array_equal(getattr(one, name), getattr(other, name))
 
 

@@ -73,7 +73,7 @@ def test_rows_in_step_are_played_on_with_until_their_segments_are_complete(tmp_p
 
 
 def assert_equal(batch: SegmentBatch, other: SegmentBatch) -> None:
-    for name in SegmentBatch.__slots__:
+    for name in SegmentBatch.columns():
         np.testing.assert_array_equal(getattr(batch, name), getattr(other, name), err_msg=name)
 
 

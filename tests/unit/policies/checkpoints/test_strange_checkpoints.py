@@ -31,6 +31,7 @@ from ludus.policies.checkpoints import checkpoint, checksums
 from ludus.policies.checkpoints.archive import BEST, Best, Checkpoints
 from ludus.policies.checkpoints.checkpoint import MODEL, OPTIMISER, STATE, load_agent
 from ludus.policies.weights import read_tensors
+from ludus.wire.frames import ArrivalsBody
 
 QUICK = settings(
     max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
@@ -118,7 +119,7 @@ def test_any_best_json_is_read_or_refused(tmp_path: Path) -> None:
 
 
 def saved_matches() -> tuple[InFlightHeader, dict[str, np.ndarray[Any, Any]]]:  # Any: columns of several types
-    came = saved_state.nothing_came(SPEC)
+    came = ArrivalsBody.empty(SPEC.actions, SPEC.obs.nbytes)
     host = HostState(0, 2, np.array([0, 1]), np.zeros(4, np.int32), np.zeros(0, np.int32), came)
     fleet_note, arrays = saved_state.pack(FleetState(1, (host,)))
     actor = ActorState("", MatchmakerState("{}", {}, CurrentOpponent(), CurrentOpponent()))
