@@ -14,7 +14,7 @@ KINDS = (
     ("mean", "over what happened since the last report, about a second ago"),
     ("rate", "growth of a counter over the last ten reports, per time of training"),
     ("share", "of the time of its process lately: half of the weight is on the last 15 s of training"),
-    ("duration", "of one pass of a stage, lately as well; percentiles are exact to about 12%"),
+    ("duration", "of one pass of an activity, lately as well; percentiles are exact to about 12%"),
 )
 
 
@@ -25,7 +25,7 @@ def page() -> str:
         (f"{family.prefix}/...", family.kind, family.unit, f"{family.meaning}; as in `{family(family.example)}`")
         for family in names.FAMILIES
     )
-    stages = ((f"share/{stage.name}", stage.meaning) for stage in names.STAGES)
+    activities = ((f"share/{activity.name}", activity.meaning) for activity in names.ACTIVITIES)
     return "\n".join(
         [
             "# Metrics",
@@ -43,14 +43,14 @@ def page() -> str:
             "",
             *table(("name", "kind", "unit", "meaning"), families),
             "",
-            "## Stages",
+            "## Activities",
             "",
             "What the time of each kind of process went into. Shares are of its own wall-clock (of all hosts together)",
             "and sum to 1 with what is left, `other`; shares of two kinds do not add up. Time in which an evaluation",
-            "ran is left out; stages.json and report.md have the whole run. Each stage has a `mean_ms/...`,",
+            "ran is left out; activities.json and report.md have the whole run. Each activity has a `mean_ms/...`,",
             "`p50_ms/...` and `p95_ms/...` as well. [Where the time goes](diagnostics.md) says how it is measured.",
             "",
-            *table(("name", "meaning"), stages),
+            *table(("name", "meaning"), activities),
             "",
         ]
     )

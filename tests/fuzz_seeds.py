@@ -80,7 +80,7 @@ def _of_a_run(folder: Path) -> dict[str, list[bytes]]:
         "underway": [(path / checkpoint.MATCHES).read_bytes()],
         "progress": [(folder / report.PROGRESS).read_bytes()],
         "evaluations": [(folder / report.EVALUATIONS).read_bytes()],
-        "stages": [(folder / times.STAGES_FILE).read_bytes()],
+        "activities": [(folder / times.ACTIVITIES_FILE).read_bytes()],
         "starts": [(folder / provenance.STARTS).read_bytes()],
         "yaml": [(folder / "config.yaml").read_bytes(), *(path.read_bytes() for path in _presets())],
     }

@@ -193,8 +193,8 @@ def _evaluations(data: bytes, folder: Path) -> None:
     report.markdown("toy", evaluations.read(path), report.figures([]), "")
 
 
-def _stages(data: bytes, folder: Path) -> None:
-    path = folder / times.STAGES_FILE
+def _activities(data: bytes, folder: Path) -> None:
+    path = folder / times.ACTIVITIES_FILE
     path.write_bytes(data)
     report.markdown("toy", [], report.figures([]), "", times.read(path))
 
@@ -237,7 +237,7 @@ TARGETS: Mapping[str, Target] = {
     "rewards": Target(_rewards, (ConfigError,), "rewards"),
     "progress": Target(_progress, (), "progress"),
     "evaluations": Target(_evaluations, (), "evaluations"),
-    "stages": Target(_stages, (), "stages"),
+    "activities": Target(_activities, (), "activities"),
     "starts": Target(_starts, (), "starts"),
     "study": Target(_study, (ConfigError,), "study"),
     "page": Target(_page, (), "page"),

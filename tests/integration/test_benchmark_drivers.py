@@ -44,7 +44,7 @@ def test_ceiling_clocks_masks_and_observations(showdown: Installation) -> None:
 
 
 def test_hosts_with_and_without_a_clock_play_the_same_matches(showdown: Installation) -> None:
-    driver = ENGINE.with_name("stages.js")
+    driver = ENGINE.with_name("activities.js")
     options = ["--sim", showdown.root, "--host", HERE / "host", "--format", "gen1randombattle", "--matches", "2"]
     command = [str(part) for part in (showdown.node, driver, *options)]
     asked = json.dumps({"frames": 60}) + "\n"

@@ -80,10 +80,10 @@ def test_a_trained_run_is_evaluated_and_a_saved_match_replayed(
     page = json.loads(said.stdout)
     assert [result["opponent"] for result in page["results"]] == ["random"]
     assert page["results"][0]["matches"] == 4
-    stages = {each["stage"]: each for each in page["stages"]}
-    assert {"actor/wait_hosts", "actor/policies", "actor/opponents", "actor/other"} <= set(stages)
-    assert sum(each["share"] for each in page["stages"] if each["process"] == "actor") == pytest.approx(1.0)
-    assert 0 < stages["actor/policies"]["p50_ms"] <= stages["actor/policies"]["p95_ms"]
+    activities = {each["activity"]: each for each in page["activities"]}
+    assert {"actor/wait_hosts", "actor/policies", "actor/opponents", "actor/other"} <= set(activities)
+    assert sum(each["share"] for each in page["activities"] if each["process"] == "actor") == pytest.approx(1.0)
+    assert 0 < activities["actor/policies"]["p50_ms"] <= activities["actor/policies"]["p95_ms"]
     saved = sorted((folder / "saved").glob("*.json"))
     again = ludus(folder, "replay", str(saved[0]))
     assert again.returncode == 0, again.stderr

@@ -39,7 +39,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_run_with_damaged_files_is_resumed_and_reported(finished: Path, tmp_path: Path) -> None:
     run_dir = tmp_path / "run"
     shutil.copytree(finished, run_dir)
-    damaged = (PROGRESS, EVALUATIONS, "stages.json", "starts.jsonl", "run.log")
+    damaged = (PROGRESS, EVALUATIONS, "activities.json", "starts.jsonl", "run.log")
     for name in damaged:
         lines = (run_dir / name).read_bytes().splitlines(keepends=True)
         (run_dir / name).write_bytes(b"".join([lines[0], GARBAGE, *lines[1:], b"\xff half a li"]))

@@ -6,7 +6,7 @@ const path = require('node:path');
 const { test } = require('node:test');
 
 const HOSTING = path.join(__dirname, '../../src/ludus/sdk/javascript');
-const { BUCKETS, ENCODE, SEND, SIMULATE, StageClock, WAIT, bucketOf } = require(path.join(HOSTING, 'clock.js'));
+const { BUCKETS, ENCODE, SEND, SIMULATE, ActivityClock, WAIT, bucketOf } = require(path.join(HOSTING, 'clock.js'));
 
 /** As the protocol's page has it. */
 function plainBucket(ns) {
@@ -23,12 +23,12 @@ test('buckets are those of the protocol', () => {
 	for (const ns of seen.map(Math.round)) assert.equal(bucketOf(ns), plainBucket(ns), `${ns} ns`);
 });
 
-test('all time belongs to a stage, and what is said begins anew', () => {
+test('all time belongs to an activity, and what is said begins anew', () => {
 	let ms = 0;
-	const clock = new StageClock(0.5, 1, () => ms);
-	const pass = (stage, by) => {
+	const clock = new ActivityClock(0.5, 1, () => ms);
+	const pass = (activity, by) => {
 		ms += by;
-		clock.lap(stage);
+		clock.lap(activity);
 	};
 	pass(WAIT, 100);
 	pass(SIMULATE, 300);
@@ -37,7 +37,7 @@ test('all time belongs to a stage, and what is said begins anew', () => {
 	pass(ENCODE, 0.05);
 	const said = clock.due();
 	assert.equal(said.wall_ns, 600_050_000);
-	assert.equal(Object.values(said.stages).reduce((sum, stage) => sum + stage.total_ns, 0), said.wall_ns);
+	assert.equal(Object.values(said.stages).reduce((sum, activity) => sum + activity.total_ns, 0), said.wall_ns);
 	assert.deepEqual(said.stages.encode, { total_ns: 50_000, passes: 1, buckets: { [plainBucket(50_000)]: 1 } });
 	assert.equal(said.stages.simulate.passes, 2);
 	assert.equal(said.stages.mask, undefined);
@@ -45,13 +45,13 @@ test('all time belongs to a stage, and what is said begins anew', () => {
 	assert.deepEqual(Object.keys(clock.due().stages), ['wait']);
 });
 
-test('answers that are not timed stage by stage share their time as those that are', () => {
+test('answers that are not timed activity by activity share their time as those that are', () => {
 	let ms = 0;
-	const clock = new StageClock(0.5, 2, () => ms);
+	const clock = new ActivityClock(0.5, 2, () => ms);
 	for (const [simulate, encode, send] of [[30, 10, 10], [300, 50, 50]]) {
-		for (const [stage, by] of [[WAIT, 50], [SIMULATE, simulate], [ENCODE, encode], [SEND, send]]) {
+		for (const [activity, by] of [[WAIT, 50], [SIMULATE, simulate], [ENCODE, encode], [SEND, send]]) {
 			ms += by;
-			clock.lap(stage);
+			clock.lap(activity);
 		}
 	}
 	const said = clock.due();
@@ -62,11 +62,11 @@ test('answers that are not timed stage by stage share their time as those that a
 
 test('what was not timed waits to be told until it is known how to share it', () => {
 	let ms = 0;
-	const clock = new StageClock(0.01, 2, () => ms);
+	const clock = new ActivityClock(0.01, 2, () => ms);
 	const answer = () => {
-		for (const stage of [WAIT, SIMULATE, SEND]) {
+		for (const activity of [WAIT, SIMULATE, SEND]) {
 			ms += 10;
-			clock.lap(stage);
+			clock.lap(activity);
 		}
 	};
 	answer();
@@ -76,5 +76,5 @@ test('what was not timed waits to be told until it is known how to share it', ()
 	answer();
 	const said = clock.due();
 	assert.equal(said.wall_ns, 60e6);
-	assert.equal(Object.values(said.stages).reduce((sum, stage) => sum + stage.total_ns, 0), said.wall_ns);
+	assert.equal(Object.values(said.stages).reduce((sum, activity) => sum + activity.total_ns, 0), said.wall_ns);
 });

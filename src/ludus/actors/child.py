@@ -138,10 +138,10 @@ class ActorLoop:
         if not self._free:
             self._actor.play_on(lambda: self._between() or bool(self._free))
         while not self._free and not self._stopped:
-            with self._actor.metrics.stage(names.HAND_OVER):
+            with self._actor.metrics.activity(names.HAND_OVER):
                 while (message := self._control.receive(REPORT_S)) is None:
                     self._report()
-            self._take_in(message)  # outside: a checkpoint is a stage of its own
+            self._take_in(message)  # outside: a checkpoint is an activity of its own
 
     def _between(self) -> bool:
         while (message := self._control.receive(0)) is not None:
@@ -160,7 +160,7 @@ class ActorLoop:
             time.sleep(0.001)
 
     def _load_weights(self) -> bool:
-        with self._actor.metrics.stage(names.LOAD_WEIGHTS):
+        with self._actor.metrics.activity(names.LOAD_WEIGHTS):
             newest = self._memory.board.read()
             if newest is not None:
                 self._actor.adopt(*newest)
@@ -179,7 +179,7 @@ class ActorLoop:
 
     def _save(self, path: Path, number: int) -> Saved:
         """The batches that the learner has not learned from are among what is under way."""
-        with self._actor.metrics.stage(names.SAVE):
+        with self._actor.metrics.activity(names.SAVE):
             try:
                 self._actor.save(path, [self._memory.slabs[slab] for slab in self._handed])
             except OSError as error:

@@ -34,7 +34,7 @@ class SerialSource:
         self._actor = actor
         self._metrics = metrics
         self._batch = actor.layout.allocate()
-        self._resting = actor.metrics.stage(names.HAND_OVER)
+        self._resting = actor.metrics.activity(names.HAND_OVER)
         self.spec = actor.spec
 
     def start(self, weights: NDArray[np.float32], version: int) -> None:

@@ -145,7 +145,7 @@ def _json(chosen: Path, game: Game, results: Sequence[MatchupResult], seed: int,
         "game": game.name,
         "seed": seed,
         "results": [{**dataclasses.asdict(result), "win_rate": result.win_rate} for result in results],
-        "stages": [{"stage": line.stage, **dataclasses.asdict(line)} for line in spent.times.lines()],
+        "activities": [{"activity": line.activity, **dataclasses.asdict(line)} for line in spent.times.lines()],
         "bottleneck": bottleneck.of_times(spent.times, hosts=spent.hosts, cores=spent.cores),
     }
     return msgspec.json.encode(page).decode()
@@ -154,7 +154,7 @@ def _json(chosen: Path, game: Game, results: Sequence[MatchupResult], seed: int,
 def _say(
     console: Console, chosen: Path, results: Sequence[MatchupResult], spent: RunTimes, save_replays: Path | None
 ) -> None:
-    from ludus.cli.tables import stage_times, win_rates
+    from ludus.cli.tables import activity_times, win_rates
     from ludus.metrics import bottleneck
     from ludus.metrics.times import ACTOR
 
@@ -163,7 +163,7 @@ def _say(
     seconds = spent.times.walls[ACTOR] / 1e9
     each = f"{results[0].matches:,} matches each, every seed from every seat"
     console.print(f"{each}, in {seconds:.1f} s. Where the time went:\n", highlight=False, soft_wrap=True)
-    console.print(stage_times(spent.times))
+    console.print(activity_times(spent.times))
     told = bottleneck.of_times(spent.times, hosts=spent.hosts, cores=spent.cores)
     if told:
         console.print(f"\n{told}", highlight=False, soft_wrap=True)

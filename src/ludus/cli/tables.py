@@ -53,11 +53,11 @@ def _returns(results: Sequence[MatchupResult]) -> Table:
     return table
 
 
-def stage_times(times: Times) -> Table:
-    """One line a stage; the shares of each process sum to 100% of its wall-clock."""
+def activity_times(times: Times) -> Table:
+    """One line an activity; the shares of each process sum to 100% of its wall-clock."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("process")
-    table.add_column("stage")
+    table.add_column("activity")
     for name in ("share", "mean", "p50", "p95"):
         table.add_column(name, justify="right")
     process = ""

@@ -151,7 +151,7 @@ def play(
     """Answer rows for that long; `watch` is called about every `SAMPLE_S` with the seconds played."""
     played = Played()
     metrics = metrics or Metrics(ACTOR)
-    waiting, choosing, sending = (metrics.stage(name) for name in (names.WAIT_HOSTS, names.POLICIES, names.SEND))
+    waiting, choosing, sending = (metrics.activity(name) for name in (names.WAIT_HOSTS, names.POLICIES, names.SEND))
     began_s = time.perf_counter()
     watched_s = 0.0
     while (played_s := time.perf_counter() - began_s) < seconds:

@@ -12,9 +12,9 @@ from ludus.diagnostics.scaling import NEAR, ONE, Growth, Spread, Summary, Verdic
 from ludus.diagnostics.study import CSV, JSON, Study
 from ludus.metrics import bottleneck
 from ludus.metrics.exporters.text import count, percent, span
-from ludus.metrics.times import ACTOR, HOSTS, StageTime
+from ludus.metrics.times import ACTOR, HOSTS, ActivityTime
 
-STAGE_COLUMNS = ("process", "stage", "share", "mean", "p50", "p95")
+ACTIVITY_COLUMNS = ("process", "activity", "share", "mean", "p50", "p95")
 TIMES_NOTES = {
     HOSTS: "Of the wall-clock of all hosts together; wait: for actions. See docs/diagnostics.md.",
     ACTOR: "Of the wall-clock of the thread that answers them; wait hosts: for rows that must choose.",
@@ -160,7 +160,7 @@ def _growth(summaries: Sequence[Summary], grown: Mapping[str, Mapping[scaling.Fl
 
 
 def _times(study: Study, summaries: Sequence[Summary]) -> list[TextTable]:
-    """The share of every stage in every cell, and how long a pass takes in the best."""
+    """The share of every activity in every cell, and how long a pass takes in the best."""
     axes = study.plan.axes
     lines = {each.cell: scaling.times(study.turns, each.cell).lines() for each in summaries}
     found: list[TextTable] = []
@@ -184,11 +184,11 @@ def _times(study: Study, summaries: Sequence[Summary]) -> list[TextTable]:
             for line in lines[verdict.best]
         ]
         note = "Mean, p50 and p95 of one pass. The shares of each process sum to 100% of its wall-clock."
-        found.append(TextTable(f"Stages with {verdict.best} matches", STAGE_COLUMNS, rows, note))
+        found.append(TextTable(f"Activities with {verdict.best} matches", ACTIVITY_COLUMNS, rows, note))
     return found
 
 
-def _spans(line: StageTime) -> tuple[float, float, float]:
+def _spans(line: ActivityTime) -> tuple[float, float, float]:
     return line.mean_ms, line.p50_ms, line.p95_ms
 
 

@@ -114,16 +114,16 @@ def _row(turn: Trial) -> dict[str, object]:
         "gpu_use_mean": "" if gpu is None else gpu.use_mean,
         "gpu_use_peak": "" if gpu is None else gpu.use_peak,
         "gpu_memory_peak_mib": "" if gpu is None else gpu.memory_peak_mib,
-        **_stages(turn),
+        **_activities(turn),
         "failure": turn.failure,
     }
 
 
-def _stages(turn: Trial) -> dict[str, object]:
-    """Every stage a row may have, so that all rows have the same columns."""
-    shares = {line.stage: round(line.share, 4) for line in turn.times.lines()}
-    known = (stage.name for stage in names.STAGES if names.process(stage.name) != LEARNER)
-    return {names.SHARE(stage): shares.get(stage, "") for stage in known}
+def _activities(turn: Trial) -> dict[str, object]:
+    """Every activity a row may have, so that all rows have the same columns."""
+    shares = {line.activity: round(line.share, 4) for line in turn.times.lines()}
+    known = (activity.name for activity in names.ACTIVITIES if names.process(activity.name) != LEARNER)
+    return {names.SHARE(activity): shares.get(activity, "") for activity in known}
 
 
 def _words(machine: MachineInfo) -> str:

@@ -23,7 +23,7 @@ from ludus.evaluation.schedule import Schedule
 from ludus.fleet.fleet import FleetHealth, HostFleet
 from ludus.games.registry import Game
 from ludus.metrics import names, observer
-from ludus.metrics.core import Metrics, StageTimer
+from ludus.metrics.core import ActivityTimer, Metrics
 from ludus.metrics.intervals import normal, wilson
 from ludus.metrics.times import ACTOR
 from ludus.policies import launching
@@ -170,8 +170,8 @@ def contest(
 ) -> list[MatchupResult]:
     """Play a schedule on a fleet that was started with it; its `health` tells when hosts have given matches up."""
     metrics = metrics or Metrics(ACTOR)
-    waiting, sending = metrics.stage(names.WAIT_HOSTS), metrics.stage(names.SEND)
-    timers = {name: metrics.stage(names.POLICIES if name == agent else names.OPPONENTS) for name in policies}
+    waiting, sending = metrics.activity(names.WAIT_HOSTS), metrics.activity(names.SEND)
+    timers = {name: metrics.activity(names.POLICIES if name == agent else names.OPPONENTS) for name in policies}
     policies = {name: _Timed(policy, timers[name]) for name, policy in policies.items()}
     if fleet.spec.seats != schedule.seats:
         raise ConfigError(
@@ -241,9 +241,9 @@ def choose(arrivals: Arrivals, schedule: Schedule, policies: Mapping[str, Policy
 
 
 class _Timed:
-    """A policy, with its time counted as a stage."""
+    """A policy, with its time counted as an activity."""
 
-    def __init__(self, policy: Policy, timer: StageTimer) -> None:
+    def __init__(self, policy: Policy, timer: ActivityTimer) -> None:
         self._policy, self._timer = policy, timer
         self._begin = launching.launch(policy)
         self.launch = None if self._begin is None else self._launch

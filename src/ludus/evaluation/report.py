@@ -49,7 +49,7 @@ def write(run_dir: Path, config: RunConfig, command: str) -> Path:
     title = familiar.title(config)
     if found:
         curve.draw(found, run_dir / CURVE, title)
-    kept = times.read(run_dir / times.STAGES_FILE)
+    kept = times.read(run_dir)
     rows = csv.read(run_dir / PROGRESS)
     page = markdown(title, found, figures(rows), command, kept, stages(rows))
     files.replace(run_dir / REPORT, page.encode())
@@ -130,8 +130,8 @@ def markdown(
 
 
 def where_the_time_went(kept: RunTimes) -> list[str]:
-    """Every stage of every kind of process, and who kept the others waiting."""
-    lines = ["| process | stage | share | mean | p50 | p95 |", "| --- | --- | ---: | ---: | ---: | ---: |"]
+    """Every activity of every kind of process, and who kept the others waiting."""
+    lines = ["| process | activity | share | mean | p50 | p95 |", "| --- | --- | ---: | ---: | ---: | ---: |"]
     for line in kept.times.lines():
         cells = (line.process, line.part.replace("_", " "), text.percent(line.share, 1))
         spans = (text.span(ms) for ms in (line.mean_ms, line.p50_ms, line.p95_ms))

@@ -370,8 +370,8 @@ class Host:
         if self._times_frames > limits.TIMES_FRAMES:
             raise ProtocolError(f"more than {limits.TIMES_FRAMES} TIMES frames came in one answer")
         times = decode_times(body)
-        stages = {f"{HOSTS}/{name}": durations for name, durations in times.stages.items()}
-        self.times.add(Times({HOSTS: times.wall_ns}, stages))
+        activities = {f"{HOSTS}/{name}": durations for name, durations in times.activities.items()}
+        self.times.add(Times({HOSTS: times.wall_ns}, activities))
         return []
 
     def _error(self, error: ErrorBody) -> list[Event]:

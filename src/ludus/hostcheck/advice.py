@@ -100,7 +100,10 @@ _BY_PATTERN = [
         ),
     ),
     (r"expected a failure", Advice("Rule 9", "Send ERROR of kind internal and exit with a status of 1 or more.")),
-    (r"stages sum|buckets|told", Advice("TIMES", "Use one lap clock: every stage's time is since the lap before.")),
+    (
+        r"activities sum|buckets|told",
+        Advice("TIMES", "Use one lap clock: every activity's time is since the lap before."),
+    ),
     (
         r"sent nothing|read nothing|did not complete",
         Advice(

@@ -278,13 +278,13 @@ class Trial:
             told = talk.times
             spent_s, alive_s = time.monotonic() - began_s, time.monotonic() - talk.began_s
         for times in told:
-            total_ns = sum(found.total_ns for found in times.stages.values())
+            total_ns = sum(found.total_ns for found in times.activities.values())
             if abs(total_ns - times.wall_ns) > SUM_WITHIN * times.wall_ns:
-                raise _wrong(f"its stages sum to {total_ns / 1e6:.2f} ms of {times.wall_ns / 1e6:.2f} ms")
-            for stage, found in times.stages.items():
+                raise _wrong(f"its activities sum to {total_ns / 1e6:.2f} ms of {times.wall_ns / 1e6:.2f} ms")
+            for activity, found in times.activities.items():
                 counted = sum(found.buckets.values())
                 if counted != found.passes:
-                    raise _wrong(f"{stage} has {found.passes:g} passes and {counted:g} in its buckets")
+                    raise _wrong(f"{activity} has {found.passes:g} passes and {counted:g} in its buckets")
         if sum(times.wall_ns for times in told) / 1e9 > alive_s:
             raise _wrong("it told of more time than has passed")
         often = spent_s / TIMES_S + 1

@@ -88,7 +88,7 @@ class Learner:
         time is used up while it waits for a batch, it does not wait for the rest of that batch."""
         while self.used < 1:
             began_s = self._clock_s()
-            with self._metrics.stage(names.WAIT_BATCH):
+            with self._metrics.activity(names.WAIT_BATCH):
                 lesson = self._wait(stopped, began_s)
             updated = lesson is not None and self._update(lesson)
             self.training_s += self._clock_s() - began_s
@@ -110,7 +110,7 @@ class Learner:
     def _update(self, lesson: TrainingBatch) -> bool:
         metrics, batch = self._metrics, lesson.batch
         lag = self.version - batch.version
-        with metrics.stage(names.UPDATE):
+        with metrics.activity(names.UPDATE):
             numbers = self._algorithm.update(batch, learning_rate(self._config, self.used))
         if names.SKIPPED not in numbers:
             self.feed.learned(lesson)
@@ -121,7 +121,7 @@ class Learner:
             return False
         self._skipped_in_a_row = 0
         self.version += 1
-        with metrics.stage(names.PUBLISH):
+        with metrics.activity(names.PUBLISH):
             self._source.publish(self._algorithm.weights.numpy(), self.version)
         metrics.add(names.UPDATES)
         metrics.observe(names.LAG, float(lag.mean()))

@@ -1,4 +1,4 @@
-"""Who keeps the others waiting, in one line, from the shares of the stages. Pure."""
+"""Who keeps the others waiting, in one line, from the shares of the activities. Pure."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Load:
 
 
 def sentence(shares: Mapping[str, float], *, hosts: int, cores: int) -> str:
-    """One line of at most 80 characters; `shares` by stage. Empty where nothing was measured yet."""
+    """One line of at most 80 characters; `shares` by activity. Empty where nothing was measured yet."""
     found = loads(shares)
     if not found:
         return ""
@@ -51,20 +51,20 @@ def sentence(shares: Mapping[str, float], *, hosts: int, cores: int) -> str:
 
 
 def of_times(times: Times, *, hosts: int, cores: int) -> str:
-    return sentence({stage: times.share(stage) for stage in times.stages}, hosts=hosts, cores=cores)
+    return sentence({activity: times.share(activity) for activity in times.activities}, hosts=hosts, cores=cores)
 
 
 def loads(shares: Mapping[str, float]) -> dict[str, Load]:
     """By kind of process, of those that were measured. Time in which nobody trained is left out."""
     found = {}
     for process, waiting in WAITING.items():
-        own = {stage: share for stage, share in shares.items() if names.process(stage) == process}
-        whole = 1 - sum(own.pop(stage, 0.0) for stage in names.BREAKS)
+        own = {activity: share for activity, share in shares.items() if names.process(activity) == process}
+        whole = 1 - sum(own.pop(activity, 0.0) for activity in names.BREAKS)
         if not own or whole <= 0:
             continue
-        busy = max(0.0, 1 - sum(own.get(stage, 0.0) for stage in waiting) / whole)
-        work = {stage: share / whole for stage, share in own.items() if stage not in waiting}
-        most = max(work, key=lambda stage: work[stage], default=f"{process}/{OTHER}")
+        busy = max(0.0, 1 - sum(own.get(activity, 0.0) for activity in waiting) / whole)
+        work = {activity: share / whole for activity, share in own.items() if activity not in waiting}
+        most = max(work, key=lambda activity: work[activity], default=f"{process}/{OTHER}")
         found[process] = Load(process, busy, most.partition("/")[2], work.get(most, 0.0))
     return found
 

@@ -1,4 +1,4 @@
-"""Counters, gauges, running means and stage timers of one process; plain dicts carry them to another."""
+"""Counters, gauges, running means and activity timers of one process; plain dicts carry them to another."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ludus.wire.durations import Durations
 
 RATE_REPORTS = 10  # rates look back this far
 HALF_LIFE_S = 15.0  # shares and durations of a report: time this long ago counts half
-KEPT = 4096  # durations of a stage before they are counted into buckets
+KEPT = 4096  # durations of an activity before they are counted into buckets
 
 
 class Delta(msgspec.Struct, frozen=True):
@@ -33,8 +33,8 @@ class Metrics:
     """One process's numbers. Not for several threads.
 
     A process that has a learner above it calls `drain` and sends the result; the learner calls `merge` on it and, about
-    once a second, `report`, which gives the flat numbers that the exporters show. Stages timed here are parts of
-    `process`. `timed=False` leaves out the stages, for measuring what they cost.
+    once a second, `report`, which gives the flat numbers that the exporters show. Activities timed here are parts of
+    `process`. `timed=False` leaves out the activities, for measuring what they cost.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Metrics:
         self._gauges: dict[str, float | str] = {}
         self._sums: dict[str, float] = {}
         self._weights: dict[str, float] = {}
-        self._stages: dict[str, StageTimer] = {}
+        self._activities: dict[str, ActivityTimer] = {}
         self._merged = Times()  # of other processes, since the last report or drain
         self._recent = Times()
         self._times = Times()
@@ -81,11 +81,11 @@ class Metrics:
         self._sums[name] = self._sums.get(name, 0.0) + value * weight
         self._weights[name] = self._weights.get(name, 0.0) + weight
 
-    def stage(self, name: str) -> StageTimer:
-        """`with metrics.stage(names.POLICIES): ...` adds the time to that stage; the timer may be kept."""
-        timer = self._stages.get(name)
+    def activity(self, name: str) -> ActivityTimer:
+        """`with metrics.activity(names.POLICIES): ...` adds the time to that activity; the timer may be kept."""
+        timer = self._activities.get(name)
         if timer is None:
-            timer = self._stages[name] = StageTimer(self._clock_ns) if self._timed else _Unused(self._clock_ns)
+            timer = self._activities[name] = ActivityTimer(self._clock_ns) if self._timed else _Unused(self._clock_ns)
         return timer
 
     def begin(self) -> None:
@@ -149,7 +149,7 @@ class Metrics:
             if self._weights[name] > 0:
                 numbers[name] = total / self._weights[name]
         numbers.update(self._rates(now))
-        numbers.update(self._stage_numbers(self._window(now), wall_ns))
+        numbers.update(self._activity_numbers(self._window(now), wall_ns))
         self._sums, self._weights = {}, {}
         return {name: numbers[name] for name in names.ordered(numbers)}
 
@@ -180,26 +180,26 @@ class Metrics:
     def _window(self, now_ns: int) -> Times:
         """Where the time went since the last window, here and in what was merged."""
         window, self._merged = self._merged, Times()
-        own = {name: timer.take() for name, timer in self._stages.items()}
+        own = {name: timer.take() for name, timer in self._activities.items()}
         window.add(Times({self._process: now_ns - self._since_ns}, own))
         self._since_ns = now_ns
         return window
 
-    def _stage_numbers(self, window: Times, wall_ns: int) -> dict[str, float]:
+    def _activity_numbers(self, window: Times, wall_ns: int) -> dict[str, float]:
         self._times.add(window)
-        if not any(stage in window.stages and window.stages[stage].total_ns for stage in names.BREAKS):
+        if not any(activity in window.activities and window.activities[activity].total_ns for activity in names.BREAKS):
             self._recent.fade(0.5 ** (wall_ns / 1e9 / HALF_LIFE_S))
             self._recent.add(window)
         numbers = {}
         for line in self._recent.lines():
-            numbers[names.SHARE(line.stage)] = line.share
+            numbers[names.SHARE(line.activity)] = line.share
             for family, value in (
                 (names.MEAN_MS, line.mean_ms),
                 (names.P50_MS, line.p50_ms),
                 (names.P95_MS, line.p95_ms),
             ):
                 if math.isfinite(value):
-                    numbers[family(line.stage)] = value
+                    numbers[family(line.activity)] = value
         return numbers
 
 
@@ -211,15 +211,17 @@ class _Moment(NamedTuple):
     counters: Mapping[str, float]
 
 
-class StageTimer:
-    """Adds the time between enter and exit to a stage; about half a microsecond a pass. A stage does not nest, neither
-    in itself nor in another of its process: their shares are to add up."""
+class ActivityTimer:
+    """Context manager that adds the time between enter and exit to an activity (about half a microsecond per pass).
+
+    Activities of one process must not nest, since their shares have to add up to 1.
+    """
 
     __slots__ = ("_clock_ns", "_entered_ns", "_given_ns", "_settled", "_spent_ns")
 
     def __init__(self, clock_ns: Callable[[], int]) -> None:
         self._clock_ns = clock_ns
-        self._entered_ns: int | None = None  # while the stage is under way
+        self._entered_ns: int | None = None  # while the activity is under way
         self._given_ns = 0  # of a pass that was under way in the last take
         self._spent_ns: list[int] = []
         self._settled = Durations()
@@ -237,7 +239,7 @@ class StageTimer:
                 self._settle()
 
     def take(self) -> Durations:
-        """The time since the last take, that of a stage under way included, so that no window gets another's time."""
+        """Return the time since the last call, including that of a pass that has not ended yet."""
         self._settle()
         taken, self._settled = self._settled, Durations()
         under_way_ns = 0 if self._entered_ns is None else self._clock_ns() - self._entered_ns
@@ -250,7 +252,7 @@ class StageTimer:
         self._spent_ns.clear()
 
 
-class _Unused(StageTimer):
+class _Unused(ActivityTimer):
     """Times nothing."""
 
     __slots__ = ()

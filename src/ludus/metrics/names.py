@@ -13,7 +13,7 @@ from typing import Literal
 Kind = Literal["counter", "gauge", "mean", "rate", "share", "duration"]
 """counter: grows over the whole run, resumes included. gauge: the latest value. mean: since the last report. rate:
 growth of a counter over the last ten reports, per time of training. share: of its process's time lately. duration: of
-one pass of a stage lately. Lately: while training, half of the weight is on the last 15 s."""
+one pass of an activity lately. Lately: while training, half of the weight is on the last 15 s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,10 +258,10 @@ VOIDED_BY = Family(
     "hung",
 )
 FACT = Family("fact", "mean", "", "a number the game gives for each match", "turns")
-SHARE = Family("share", "share", "share", "of its process's time, by stage", "actor/policies")
-MEAN_MS = Family("mean_ms", "duration", "ms", "mean time of a pass, by stage", "actor/policies")
-P50_MS = Family("p50_ms", "duration", "ms", "half of the passes took at most so long, by stage", "actor/policies")
-P95_MS = Family("p95_ms", "duration", "ms", "95 of 100 passes took at most so long, by stage", "actor/policies")
+SHARE = Family("share", "share", "share", "of its process's time, by activity", "actor/policies")
+MEAN_MS = Family("mean_ms", "duration", "ms", "mean time of a pass, by activity", "actor/policies")
+P50_MS = Family("p50_ms", "duration", "ms", "half of the passes took at most so long, by activity", "actor/policies")
+P95_MS = Family("p95_ms", "duration", "ms", "95 of 100 passes took at most so long, by activity", "actor/policies")
 
 FAMILIES: tuple[Family, ...] = (WIN_RATE, RETURN, TRAIN_WIN_RATE, VOIDED_BY, FACT, SHARE, MEAN_MS, P50_MS, P95_MS)
 
@@ -276,7 +276,7 @@ RATES: dict[str, tuple[str, float]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class Activity:
     """A timed part of a process's loop, `process/part`; reported as share/process/part."""
 
     name: str
@@ -306,29 +306,29 @@ CHECKPOINT = "learner/checkpoint"
 EVALUATE = "learner/evaluate"
 LEARNER_OTHER = "learner/other"
 
-STAGES: tuple[Stage, ...] = (
-    Stage(HOST_WAIT, "waiting for actions"),
-    Stage(HOST_SIMULATE, "playing, and opening matches; where servers play, waiting for them"),
-    Stage(HOST_ENCODE, "observations: following the game's log and writing rows"),
-    Stage(HOST_MASK, "which actions are legal"),
-    Stage(HOST_SEND, "putting frames together and writing them"),
-    Stage(HOST_OTHER, "all else"),
-    Stage(WAIT_HOSTS, "waiting for rows that must choose, and reading them"),
-    Stage(SEGMENTS, "writing decisions, rewards and endings into segments"),
-    Stage(POLICIES, "choosing: batched forwards and, in training, scripted opponents"),
-    Stage(OPPONENTS, "choosing by opponents in `ludus eval`"),
-    Stage(SEND, "sending the choices to the hosts"),
-    Stage(HAND_OVER, "handing batches to the learner, waiting for it included"),
-    Stage(LOAD_WEIGHTS, "taking over published weights"),
-    Stage(SAVE, "writing what is under way into a checkpoint"),
-    Stage(ACTOR_OTHER, "all else"),
-    Stage(START, "starting hosts and actor, loading a checkpoint"),
-    Stage(WAIT_BATCH, "waiting for a batch; in serial mode, the actor's time"),
-    Stage(UPDATE, "learning: returns, forward, backward and optimiser"),
-    Stage(PUBLISH, "publishing weights to the actor"),
-    Stage(CHECKPOINT, "saving"),
-    Stage(EVALUATE, "evaluation matches"),
-    Stage(LEARNER_OTHER, "all else"),
+ACTIVITIES: tuple[Activity, ...] = (
+    Activity(HOST_WAIT, "waiting for actions"),
+    Activity(HOST_SIMULATE, "playing, and opening matches; where servers play, waiting for them"),
+    Activity(HOST_ENCODE, "observations: following the game's log and writing rows"),
+    Activity(HOST_MASK, "which actions are legal"),
+    Activity(HOST_SEND, "putting frames together and writing them"),
+    Activity(HOST_OTHER, "all else"),
+    Activity(WAIT_HOSTS, "waiting for rows that must choose, and reading them"),
+    Activity(SEGMENTS, "writing decisions, rewards and endings into segments"),
+    Activity(POLICIES, "choosing: batched forwards and, in training, scripted opponents"),
+    Activity(OPPONENTS, "choosing by opponents in `ludus eval`"),
+    Activity(SEND, "sending the choices to the hosts"),
+    Activity(HAND_OVER, "handing batches to the learner, waiting for it included"),
+    Activity(LOAD_WEIGHTS, "taking over published weights"),
+    Activity(SAVE, "writing what is under way into a checkpoint"),
+    Activity(ACTOR_OTHER, "all else"),
+    Activity(START, "starting hosts and actor, loading a checkpoint"),
+    Activity(WAIT_BATCH, "waiting for a batch; in serial mode, the actor's time"),
+    Activity(UPDATE, "learning: returns, forward, backward and optimiser"),
+    Activity(PUBLISH, "publishing weights to the actor"),
+    Activity(CHECKPOINT, "saving"),
+    Activity(EVALUATE, "evaluation matches"),
+    Activity(LEARNER_OTHER, "all else"),
 )
 
 
@@ -336,18 +336,18 @@ STAGES: tuple[Stage, ...] = (
 BREAKS = (START, EVALUATE)
 
 
-def process(stage: str) -> str:
-    """Of which kind of process a stage is a part."""
-    return stage.partition("/")[0]
+def process(activity: str) -> str:
+    """Of which kind of process an activity is a part."""
+    return activity.partition("/")[0]
 
 
-def ordered_stages(stages: Iterable[str]) -> list[str]:
+def ordered_activities(activities: Iterable[str]) -> list[str]:
     """In the order of this page, unknown ones last."""
-    return sorted(stages, key=lambda stage: (_STAGE_ORDER.get(stage, len(STAGES)), stage))
+    return sorted(activities, key=lambda activity: (_ACTIVITY_ORDER.get(activity, len(ACTIVITIES)), activity))
 
 
 def ordered(names: Iterable[str]) -> list[str]:
-    """In the order of this page; members of families by alphabet (stages in their own order), unknown names last."""
+    """Sort names as on this page: families by alphabet (activities in their own order), unknown names last."""
     return sorted(names, key=_place)
 
 
@@ -357,9 +357,9 @@ def _place(name: str) -> tuple[int, int, str]:
     for index, family in enumerate(FAMILIES):
         end = family.end(name)
         if end is not None:
-            return (len(METRICS) + index, _STAGE_ORDER.get(end, len(STAGES)), name)
+            return (len(METRICS) + index, _ACTIVITY_ORDER.get(end, len(ACTIVITIES)), name)
     return (len(METRICS) + len(FAMILIES), 0, name)
 
 
 _METRIC_ORDER = {metric.name: index for index, metric in enumerate(METRICS)}
-_STAGE_ORDER = {stage.name: index for index, stage in enumerate(STAGES)}
+_ACTIVITY_ORDER = {activity.name: index for index, activity in enumerate(ACTIVITIES)}

@@ -1,4 +1,4 @@
-"""Where the time of each kind of process went. The stages of one kind sum to its wall-clock, what is left included.
+"""Where the time of each kind of process went. The activities of one kind sum to its wall-clock, what is left included.
 
 There are several clocks: that of the hosts (all of them together), that of the actor's thread and that of the
 learner's. A share is of its own clock; shares of two clocks do not add up.
@@ -7,7 +7,7 @@ learner's. A share is of its own clock; shares of two clocks do not add up.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,12 +18,13 @@ from ludus.metrics import names
 from ludus.wire.durations import Durations
 
 HOSTS, ACTOR, LEARNER = "hosts", "actor", "learner"  # the kinds of processes
-OTHER = "other"  # the part of a process's time that is in no stage
-STAGES_FILE = "stages.json"  # of a run's folder
+OTHER = "other"  # the part of a process's time that is in no activity
+ACTIVITIES_FILE = "activities.json"  # in a run's folder
+STAGES_FILE = "stages.json"  # its name before version 0.2; activities were called stages there
 
 
 @dataclass(frozen=True, slots=True)
-class StageTime:
+class ActivityTime:
     """One line of a table. NaN where nothing has passed, and for what is left over."""
 
     process: str
@@ -34,48 +35,48 @@ class StageTime:
     p95_ms: float = math.nan
 
     @property
-    def stage(self) -> str:
+    def activity(self) -> str:
         return f"{self.process}/{self.part}"
 
 
 class Times(msgspec.Struct):
     walls: dict[str, float] = {}  # ns by process; of several processes of a kind the sum
-    stages: dict[str, Durations] = {}  # by stage, `process/part`
+    activities: dict[str, Durations] = {}  # by activity, `process/part`
 
     def add(self, other: Times) -> None:
         for process, wall_ns in other.walls.items():
             self.walls[process] = self.walls.get(process, 0.0) + wall_ns
-        for stage, durations in other.stages.items():
-            self.stages.setdefault(stage, Durations()).add(durations)
+        for activity, durations in other.activities.items():
+            self.activities.setdefault(activity, Durations()).add(durations)
 
     def fade(self, factor: float) -> None:
         self.walls = {process: wall_ns * factor for process, wall_ns in self.walls.items()}
-        for durations in self.stages.values():
+        for durations in self.activities.values():
             durations.fade(factor)
 
-    def share(self, stage: str) -> float:
-        """Of its process's wall-clock; 0 for a stage nobody was in."""
-        wall_ns = self.walls.get(names.process(stage), 0.0)
-        return self.stages[stage].total_ns / wall_ns if wall_ns > 0 and stage in self.stages else 0.0
+    def share(self, activity: str) -> float:
+        """Of its process's wall-clock; 0 for an activity nobody was in."""
+        wall_ns = self.walls.get(names.process(activity), 0.0)
+        return self.activities[activity].total_ns / wall_ns if wall_ns > 0 and activity in self.activities else 0.0
 
-    def lines(self) -> list[StageTime]:
-        """All stages in the order of names.py, those of each process with what is left of its time behind them."""
+    def lines(self) -> list[ActivityTime]:
+        """All activities in the order of names.py, those of each process with what is left of its time behind them."""
         found = [*self._lines()]
-        place = {stage: at for at, stage in enumerate(names.ordered_stages(line.stage for line in found))}
-        return sorted(found, key=lambda line: place[line.stage])
+        place = {activity: at for at, activity in enumerate(names.ordered_activities(line.activity for line in found))}
+        return sorted(found, key=lambda line: place[line.activity])
 
-    def _lines(self) -> Iterator[StageTime]:
+    def _lines(self) -> Iterator[ActivityTime]:
         for process, wall_ns in self.walls.items():
             if wall_ns <= 0:
                 continue
             left_ns = wall_ns
-            for stage, durations in self.stages.items():
-                if names.process(stage) != process:
+            for activity, durations in self.activities.items():
+                if names.process(activity) != process:
                     continue
                 left_ns -= durations.total_ns
                 p50_ns, p95_ns = durations.quantile_ns(0.5), durations.quantile_ns(0.95)
-                part = stage.removeprefix(f"{process}/")
-                yield StageTime(
+                part = activity.removeprefix(f"{process}/")
+                yield ActivityTime(
                     process,
                     part,
                     durations.total_ns / wall_ns,
@@ -83,7 +84,7 @@ class Times(msgspec.Struct):
                     p50_ns / 1e6,
                     p95_ns / 1e6,
                 )
-            yield StageTime(process, OTHER, max(0.0, left_ns / wall_ns))
+            yield ActivityTime(process, OTHER, max(0.0, left_ns / wall_ns))
 
 
 class RunTimes(msgspec.Struct, frozen=True):
@@ -94,26 +95,47 @@ class RunTimes(msgspec.Struct, frozen=True):
     cores: int
 
 
-def write(path: Path, kept: RunTimes) -> None:
-    """Whole or as it was. `lines` is for other programs, `read` does without."""
+def write(run_dir: Path, run_times: RunTimes) -> None:
+    """Write ACTIVITIES_FILE atomically. Its key `lines` is meant for other programs; `read` ignores it."""
     lines = [
         {
-            "stage": line.stage,
+            "activity": line.activity,
             "share": line.share,
             "mean_ms": line.mean_ms,
             "p50_ms": line.p50_ms,
             "p95_ms": line.p95_ms,
         }
-        for line in kept.times.lines()
+        for line in run_times.times.lines()
     ]
-    files.replace(path, msgspec.json.encode({"lines": lines, **msgspec.to_builtins(kept, str_keys=True)}))
+    data = msgspec.json.encode({"lines": lines, **msgspec.to_builtins(run_times, str_keys=True)})
+    files.replace(run_dir / ACTIVITIES_FILE, data)
 
 
-def read(path: Path) -> RunTimes | None:
-    """None where there is no such file, or none that can be read: a run is none the worse without."""
+def read(run_dir: Path) -> RunTimes | None:
+    """Read the times of a run, also of one that an older version of ludus began.
+
+    Returns None if the file is missing or damaged: a run continues without it.
+    """
     try:
-        kept = msgspec.json.decode(path.read_bytes(), type=RunTimes)
+        run_times = _read(run_dir)
     except (OSError, msgspec.MsgspecError, ValueError, ArithmeticError, RecursionError, MemoryError):
         return None
-    sound = all(0 <= wall_ns < math.inf for wall_ns in kept.times.walls.values())
-    return kept if sound and all(each.plausible for each in kept.times.stages.values()) else None
+    finite = all(0 <= wall_ns < math.inf for wall_ns in run_times.times.walls.values())
+    return run_times if finite and all(each.plausible for each in run_times.times.activities.values()) else None
+
+
+def _read(run_dir: Path) -> RunTimes:
+    path, old_path = run_dir / ACTIVITIES_FILE, run_dir / STAGES_FILE
+    if path.exists() or not old_path.exists():
+        return msgspec.json.decode(path.read_bytes(), type=RunTimes)
+    old = renamed(msgspec.json.decode(old_path.read_bytes()), {"stages": "activities"})
+    return msgspec.convert(old, RunTimes, strict=False)
+
+
+def renamed(data: object, new_keys: Mapping[str, str]) -> object:
+    """Return decoded JSON with keys of older versions renamed, at every depth."""
+    if isinstance(data, dict):
+        return {new_keys.get(key, key): renamed(value, new_keys) for key, value in data.items()}
+    if isinstance(data, list):
+        return [renamed(value, new_keys) for value in data]
+    return data

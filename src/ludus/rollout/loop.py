@@ -44,10 +44,10 @@ class Rollout:
         self._metrics = metrics
         self._lockstep = lockstep
         self._tally = MatchMetrics(metrics, fleet.rows)
-        self._waiting = metrics.stage(names.WAIT_HOSTS)
-        self._recording = metrics.stage(names.SEGMENTS)
-        self._choosing = metrics.stage(names.POLICIES)
-        self._sending = metrics.stage(names.SEND)
+        self._waiting = metrics.activity(names.WAIT_HOSTS)
+        self._recording = metrics.activity(names.SEGMENTS)
+        self._choosing = metrics.activity(names.POLICIES)
+        self._sending = metrics.activity(names.SEND)
 
     @property
     def recent_reward(self) -> tuple[int, float]:

@@ -52,7 +52,7 @@ class Evaluator:
         self._note(arena.Progress(0, matches * max(len(opponents), 1), opponents[0] if opponents else arena.ALONE))
         self._teller.tell(now=True)
         try:
-            with metrics.stage(names.EVALUATE):
+            with metrics.activity(names.EVALUATE):
                 results = arena.play(
                     parts.game,
                     parts.options,

@@ -48,7 +48,7 @@ class Saver:
         `leaving` it waits a shorter time for the matches."""
         parts = self._parts
         self._saved_at = time.monotonic()
-        with parts.metrics.stage(names.CHECKPOINT):
+        with parts.metrics.activity(names.CHECKPOINT):
             model = {**checkpoint.net_tensors(parts.algorithm.result), **checkpoint.table_tensors(parts.spec)}
             optimiser = parts.algorithm.state()
             # before the state: what the actor counted comes with it
@@ -69,7 +69,7 @@ class Saver:
             )
         if path is not None:
             self._attempt(parts.pool.sweep, "the pool of past selves")
-            self._attempt(self._write_times, times.STAGES_FILE, names.TELEMETRY_FAILURES)
+            self._attempt(self._write_times, times.ACTIVITIES_FILE, names.TELEMETRY_FAILURES)
         else:
             self._discard(checkpoint.MATCHES, checkpoint.REPLAY)
         return path
@@ -115,7 +115,7 @@ class Saver:
         with reading(path / checkpoint.STATE):
             checkpoint.restore_generator(parts.algorithm.generator, state.generators["minibatches"])
         anew = parts.metrics.counter(names.BEGUN_ANEW)  # counted when the source was opened
-        kept = times.read(parts.run_dir / times.STAGES_FILE)
+        kept = times.read(parts.run_dir)
         parts.metrics.restore(state.counters, None if kept is None else kept.times)
         if anew:
             accounts.void_under_way(parts.metrics, accounts.ANEW)
@@ -177,7 +177,7 @@ class Saver:
 
     def _write_times(self) -> None:
         kept = RunTimes(self._parts.metrics.times(), self._parts.config.fleet.hosts or cores(), cores())
-        times.write(self._parts.run_dir / times.STAGES_FILE, kept)
+        times.write(self._parts.run_dir, kept)
 
     def _snapshot(self) -> None:
         parts = self._parts

@@ -123,7 +123,7 @@ def _train_stage(
             served = servers.enter_context(game.served(options, config.servers, run_dir / "servers"))
         serving = msgspec.structs.replace(config, options=msgspec.to_builtins(served.options))
         with ExitStack() as started:
-            with interrupted.raised(), metrics.stage(names.START):
+            with interrupted.raised(), metrics.activity(names.START):
                 source = started.enter_context(start.open_source(serving, run_dir, game, saved, metrics))
                 run = Run(
                     config, run_dir, game, served.options, source, metrics, observer, saved, course, served.health

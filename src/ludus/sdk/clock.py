@@ -1,4 +1,4 @@
-"""Where a host's time goes: all that passes between two laps belongs to the stage that ends with the second."""
+"""Where a host's time goes: all that passes between two laps belongs to the activity that ends with the second."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ import time
 from collections.abc import Callable
 
 from ludus.wire.durations import Durations
-from ludus.wire.frames import HOST_STAGES, TimesBody
+from ludus.wire.frames import HOST_ACTIVITIES, TimesBody
 
 KEPT = 4096  # laps before they are counted into buckets
 
 
-class StageClock:
+class ActivityClock:
     """Starts when it is made. `every_s` None: it counts nothing and has nothing to say."""
 
     def __init__(self, every_s: float | None, clock_ns: Callable[[], int] = time.perf_counter_ns) -> None:
         self._clock_ns = clock_ns
         self._every_ns = None if every_s is None else every_s * 1e9
         self._said_ns = self._lap_ns = clock_ns()
-        self._spent_ns: dict[str, list[int]] = {stage: [] for stage in HOST_STAGES}
+        self._spent_ns: dict[str, list[int]] = {activity: [] for activity in HOST_ACTIVITIES}
         self._settled: dict[str, Durations] = {}
         self._laps = 0
 
-    def lap(self, stage: str) -> None:
+    def lap(self, activity: str) -> None:
         if self._every_ns is None:
             return
         now_ns = self._clock_ns()
-        self._spent_ns[stage].append(now_ns - self._lap_ns)
+        self._spent_ns[activity].append(now_ns - self._lap_ns)
         self._lap_ns = now_ns
         self._laps += 1
 
@@ -45,8 +45,8 @@ class StageClock:
         return TimesBody(float(wall_ns), said)
 
     def _settle(self) -> None:
-        for stage, spent_ns in self._spent_ns.items():
+        for activity, spent_ns in self._spent_ns.items():
             if spent_ns:
-                self._settled.setdefault(stage, Durations()).add(Durations.of(spent_ns))
+                self._settled.setdefault(activity, Durations()).add(Durations.of(spent_ns))
                 spent_ns.clear()
         self._laps = 0

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ludus import limits
 from ludus.errors import ConfigError, ProtocolError
-from ludus.sdk.clock import StageClock
+from ludus.sdk.clock import ActivityClock
 from ludus.sdk.match import HostedGame, Turn
 from ludus.sdk.turn_check import BadTurn, TurnCheck
 from ludus.spec import GameSpec
@@ -64,7 +64,7 @@ class SlotTable:
         self._at_most = rows_at_most(game.spec)
         self._ready: deque[tuple[Slot, int, NDArray[np.uint8]]] = deque()
         self.slots = [Slot(index, game.spec.seats) for index in range(configure.matches)]
-        self.clock = StageClock(configure.times_s)
+        self.clock = ActivityClock(configure.times_s)
 
     @property
     def ready(self) -> int:

@@ -1,4 +1,4 @@
-"""How long the passes of a stage took, in few numbers that add up over time, stages and processes.
+"""How long the passes of an activity took, in few numbers that add up over time, activities and processes.
 
 Percentiles come from a histogram with four buckets an octave, so they are exact to about 12%. A duration of `ns` whole
 nanoseconds that has `b` bits falls into bucket `4 * (b - 2) + (ns >> (b - 3)) % 4`, below 4 ns into bucket `ns`; hosts
@@ -19,7 +19,7 @@ BUCKETS = 160  # the last one holds everything from 16 minutes up
 class Durations(msgspec.Struct):
     """Floats, so that they can fade; `buckets` has only those that something fell into."""
 
-    total_ns: float = 0.0  # time in the stage; that of a pass under way is in here before the pass is counted
+    total_ns: float = 0.0  # time in the activity; that of a pass under way is in here before the pass is counted
     passes: float = 0.0
     buckets: dict[int, float] = {}
 

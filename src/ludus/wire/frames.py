@@ -31,7 +31,7 @@ _COUNT = struct.Struct("<IB3x")
 _ARRIVALS_HEAD = struct.Struct("<IBB2x")
 _ACTIONS_HEAD = struct.Struct("<HBBIII")  # the frame's header, too
 _PAGE = 4096  # rooms begin at multiples of it
-HOST_STAGES = frozenset({"wait", "simulate", "encode", "mask", "send"})  # that TIMES may name
+HOST_ACTIVITIES = frozenset({"wait", "simulate", "encode", "mask", "send"})  # that TIMES may name
 _I4, _U4, _F4, _U1 = np.dtype("<i4"), np.dtype("<u4"), np.dtype("<f4"), np.dtype("u1")
 
 Bytes = bytes | bytearray | memoryview
@@ -183,7 +183,8 @@ class TimesBody(msgspec.Struct, frozen=True):
     """Where a host's time went since its last TIMES frame, or since it began its matches."""
 
     wall_ns: float
-    stages: dict[str, Durations]  # by a name in HOST_STAGES
+    # By a name in HOST_ACTIVITIES. In the frame it is `stages`, its name in protocol version 2.
+    activities: dict[str, Durations] = msgspec.field(name="stages")
 
 
 def encode_configure(configure: Configure) -> bytes:
@@ -337,10 +338,10 @@ def encode_times(times: TimesBody) -> bytes:
 
 def decode_times(body: Bytes) -> TimesBody:
     times = _json(body, TimesBody, "TIMES")
-    if not times.stages.keys() <= HOST_STAGES:
-        unknown = limits.clipped(min(times.stages.keys() - HOST_STAGES))
-        raise ProtocolError(f"TIMES has a stage {unknown!r}, known are {', '.join(sorted(HOST_STAGES))}")
-    for name, found in times.stages.items():
+    if not times.activities.keys() <= HOST_ACTIVITIES:
+        unknown = limits.clipped(min(times.activities.keys() - HOST_ACTIVITIES))
+        raise ProtocolError(f"TIMES names the activity {unknown!r}, known are {', '.join(sorted(HOST_ACTIVITIES))}")
+    for name, found in times.activities.items():
         if not all(0 <= bucket < BUCKETS for bucket in found.buckets):
             raise ProtocolError(f"TIMES: {name} has a bucket out of 0 to {BUCKETS - 1}")
         numbers = (found.total_ns, found.passes, *found.buckets.values())

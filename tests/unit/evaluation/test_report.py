@@ -44,7 +44,7 @@ def test_the_page_says_where_the_time_went_and_who_kept_the_others_waiting(tmp_p
             names.UPDATE: Durations.of([10_000_000] * 100),
         },
     )
-    times.write(tmp_path / times.STAGES_FILE, RunTimes(spent, hosts=2, cores=2))
+    times.write(tmp_path, RunTimes(spent, hosts=2, cores=2))
     page = report.write(tmp_path, RunConfig(game="toy"), "ludus train toy").read_text()
     assert "The hosts are busy 95% (simulate 95%): more will not help on 2 cores." in page
     assert re.search(r"\| hosts \| simulate \| 95\.0% \| 1\.0ms \| (1\.0ms|9\d\dus) \| 1\.0ms \|", page)

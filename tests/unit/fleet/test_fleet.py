@@ -83,7 +83,7 @@ def test_hosts_say_where_their_time_went_unless_nobody_asks(tmp_path: Path) -> N
             times = fleet.take_times()
             if times.walls:
                 assert sum(line.share for line in times.lines()) == pytest.approx(1.0)
-                assert times.stages[names.HOST_SIMULATE].passes > 0
+                assert times.activities[names.HOST_SIMULATE].passes > 0
                 walls.append(times.walls[HOSTS] / 1e9)
         spent_s = time.monotonic() - began_s
     assert 3 * 0.05 <= sum(walls) < 2 * spent_s + 1

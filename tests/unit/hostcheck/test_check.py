@@ -77,26 +77,26 @@ def test_a_host_may_lose_matches() -> None:
 WRONG_CLOCK = """
 import sys
 from ludus.games.toy.host import make_game
-from ludus.sdk.clock import StageClock
+from ludus.sdk.clock import ActivityClock
 from ludus.sdk.serve import serve
 from ludus.wire.frames import TimesBody
 
-right = StageClock.due
+right = ActivityClock.due
 
 def wrong(self):
     times = right(self)
-    return None if times is None else TimesBody({wall}, times.stages)
+    return None if times is None else TimesBody({wall}, times.activities)
 
-StageClock.due = wrong
+ActivityClock.due = wrong
 sys.exit(serve(make_game))
 """
 
 
 @pytest.mark.parametrize(
     ("wall", "trouble"),
-    [("2 * times.wall_ns", "its stages sum to"), ("0.0", "TIMES is of 0 ns"), ("times.wall_ns", "")],
+    [("2 * times.wall_ns", "its activities sum to"), ("0.0", "TIMES is of 0 ns"), ("times.wall_ns", "")],
 )
-def test_a_host_whose_stages_do_not_sum_to_its_time_is_told_so(wall: str, trouble: str) -> None:
+def test_a_host_whose_activities_do_not_sum_to_its_time_is_told_so(wall: str, trouble: str) -> None:
     found = _found("times", Trial(python(WRONG_CLOCK.replace("{wall}", wall)), {}, 4, 100, 1, 20.0).tells_times)
     assert found.seen.startswith(trouble)
     assert found.kept == (not trouble)

@@ -49,10 +49,14 @@ def test_nothing_is_said_before_anything_was_measured() -> None:
 
 
 def test_the_line_fits_a_terminal_of_80_columns_whoever_is_named() -> None:
-    working = [stage.name for stage in names.STAGES if "wait" not in stage.name and stage.name not in names.BREAKS]
-    for stage in working:
+    working = [
+        activity.name
+        for activity in names.ACTIVITIES
+        if "wait" not in activity.name and activity.name not in names.BREAKS
+    ]
+    for activity in working:
         others = dict.fromkeys((names.HOST_WAIT, names.WAIT_HOSTS, names.WAIT_BATCH), 1.0)
-        line = sentence({**others, names.HAND_OVER: 0.1, stage: 1.0}, hosts=100, cores=128)
+        line = sentence({**others, names.HAND_OVER: 0.1, activity: 1.0}, hosts=100, cores=128)
         assert len(line) <= 80, line
     busy = {names.HOST_SIMULATE: 1.0, names.POLICIES: 1.0, names.UPDATE: 1.0}
     idle = {names.HOST_WAIT: 0.3, names.WAIT_HOSTS: 0.3, names.WAIT_BATCH: 0.3}

@@ -89,13 +89,13 @@ def test_a_total_that_began_again_at_zero_adds_all_of_itself() -> None:
     assert metrics.counter(names.SERVERS_RESTARTS) == 8
 
 
-def test_a_stage_is_a_share_of_the_time_of_the_process_it_ran_in() -> None:
+def test_an_activity_is_a_share_of_the_time_of_the_process_it_ran_in() -> None:
     learner_clock, actor_clock = Clock(), Clock()
     learner, actor = Metrics("learner", learner_clock), Metrics("actor", actor_clock)
-    with actor.stage(names.POLICIES):
+    with actor.activity(names.POLICIES):
         actor_clock.pass_s(3.0)
     actor_clock.pass_s(1.0)
-    with learner.stage(names.UPDATE):
+    with learner.activity(names.UPDATE):
         learner_clock.pass_s(1.0)
     learner_clock.pass_s(9.0)
     learner.merge(actor.drain())
@@ -107,10 +107,10 @@ def test_a_stage_is_a_share_of_the_time_of_the_process_it_ran_in() -> None:
 def test_shares_of_each_process_sum_to_the_whole_of_its_own_time() -> None:
     clock = Clock()
     learner, actor = Metrics("learner", clock), Metrics("actor", clock)
-    for stage, seconds in ((names.WAIT_HOSTS, 1.0), (names.POLICIES, 2.0)):
-        with actor.stage(stage):
+    for activity, seconds in ((names.WAIT_HOSTS, 1.0), (names.POLICIES, 2.0)):
+        with actor.activity(activity):
             clock.pass_s(seconds)
-    with learner.stage(names.UPDATE):
+    with learner.activity(names.UPDATE):
         clock.pass_s(3.0)
     actor.merge_times(Times({HOSTS: 8e9}, {names.HOST_WAIT: Durations.of([6_000_000_000])}))
     learner.merge(actor.drain())
@@ -126,19 +126,19 @@ def test_shares_of_each_process_sum_to_the_whole_of_its_own_time() -> None:
 def test_a_pass_is_counted_with_its_whole_length_when_it_ends() -> None:
     clock = Clock()
     metrics = Metrics(clock_ns=clock)
-    with metrics.stage(names.WAIT_BATCH):
+    with metrics.activity(names.WAIT_BATCH):
         clock.pass_s(1.0)
         metrics.report()
         clock.pass_s(3.0)
     report = metrics.report()
     assert report[names.P50_MS(names.WAIT_BATCH)] == pytest.approx(4000, rel=0.13)
-    assert metrics.times().stages[names.WAIT_BATCH].total_ns == pytest.approx(4e9)
+    assert metrics.times().activities[names.WAIT_BATCH].total_ns == pytest.approx(4e9)
 
 
 def test_many_passes_take_a_bounded_room() -> None:
     clock = Clock()
     metrics = Metrics(clock_ns=clock)
-    timer = metrics.stage(names.SEND)
+    timer = metrics.activity(names.SEND)
     for _ in range(3 * KEPT + 5):
         with timer:
             clock.pass_s(1e-3)
@@ -153,16 +153,16 @@ def test_an_evaluation_leaves_the_shares_of_the_training_before_it_as_they_were(
     metrics = Metrics(clock_ns=clock)
 
     def train() -> dict[str, float | str]:
-        with metrics.stage(names.UPDATE):
+        with metrics.activity(names.UPDATE):
             clock.pass_s(0.75)
         clock.pass_s(0.25)
         return metrics.report()
 
-    with metrics.stage(names.START):
+    with metrics.activity(names.START):
         clock.pass_s(9.0)
     metrics.report()
     before = train()
-    with metrics.stage(names.EVALUATE):
+    with metrics.activity(names.EVALUATE):
         clock.pass_s(30.0)
         metrics.report()
         clock.pass_s(1.0)
@@ -176,9 +176,9 @@ def test_an_evaluation_leaves_the_shares_of_the_training_before_it_as_they_were(
 def test_shares_follow_what_the_run_does_lately() -> None:
     clock = Clock()
     metrics = Metrics(clock_ns=clock)
-    for stage in (names.WAIT_BATCH, names.UPDATE):
+    for activity in (names.WAIT_BATCH, names.UPDATE):
         for _ in range(round(HALF_LIFE_S)):
-            with metrics.stage(stage):
+            with metrics.activity(activity):
                 clock.pass_s(1.0)
             report = metrics.report()
     assert report[names.SHARE(names.UPDATE)] == pytest.approx(2 / 3, rel=0.05)
@@ -194,19 +194,19 @@ def test_the_times_of_a_resumed_run_go_on() -> None:
     assert metrics.times().share(names.UPDATE) == pytest.approx(0.75)
 
 
-def test_stages_can_be_left_out() -> None:
+def test_activities_can_be_left_out() -> None:
     metrics = Metrics(timed=False)
-    with metrics.stage(names.UPDATE):
+    with metrics.activity(names.UPDATE):
         pass
-    assert metrics.drain().times.stages[names.UPDATE].passes == 0
+    assert metrics.drain().times.activities[names.UPDATE].passes == 0
 
 
-def test_a_stage_under_way_gives_each_window_its_own_part_of_the_time() -> None:
+def test_an_activity_under_way_gives_each_window_its_own_part_of_the_time() -> None:
     clock = Clock()
     metrics = Metrics(clock_ns=clock)
     shares = []
     clock.pass_s(1.0)
-    with metrics.stage(names.WAIT_BATCH):
+    with metrics.activity(names.WAIT_BATCH):
         for seconds in (1.0, 2.0):
             clock.pass_s(seconds)
             shares.append(metrics.drain().times.share(names.WAIT_BATCH))
@@ -216,12 +216,12 @@ def test_a_stage_under_way_gives_each_window_its_own_part_of_the_time() -> None:
     assert shares == [pytest.approx(0.5), pytest.approx(1.0), pytest.approx(0.25)]
 
 
-def test_a_stage_that_raises_is_timed_and_the_error_passes() -> None:
+def test_an_activity_that_raises_is_timed_and_the_error_passes() -> None:
     clock = Clock()
     metrics = Metrics(clock_ns=clock)
 
     def lose() -> None:
-        with metrics.stage(names.PUBLISH):
+        with metrics.activity(names.PUBLISH):
             clock.pass_s(1.0)
             raise ValueError("lost")
 
@@ -242,7 +242,7 @@ def test_merging_every_drain_loses_nothing(events: list[tuple[str, int, bool]]) 
         for metrics in (actor, alone):
             metrics.add(name, value)
             metrics.observe(names.LENGTH, value)
-        with actor.stage(names.SEND):
+        with actor.activity(names.SEND):
             pass
         if drains:
             learner.merge(msgspec.msgpack.decode(msgspec.msgpack.encode(actor.drain()), type=Delta))
@@ -250,7 +250,7 @@ def test_merging_every_drain_loses_nothing(events: list[tuple[str, int, bool]]) 
     assert learner.counters() == alone.counters()
     assert learner.snapshot().get(names.LENGTH) == pytest.approx(alone.snapshot().get(names.LENGTH))
     learner.report()
-    assert learner.times().stages.get(names.SEND, Durations()).passes == len(events)
+    assert learner.times().activities.get(names.SEND, Durations()).passes == len(events)
 
 
 def test_numbers_are_reported_in_the_order_of_the_names_page() -> None:

@@ -11,7 +11,7 @@ def test_every_name_is_stated_once_with_a_meaning() -> None:
 
 
 def test_every_constant_of_the_page_is_in_its_list() -> None:
-    listed = {metric.name for metric in names.METRICS} | {stage.name for stage in names.STAGES}
+    listed = {metric.name for metric in names.METRICS} | {activity.name for activity in names.ACTIVITIES}
     constants = {
         value
         for key, value in vars(names).items()

@@ -25,7 +25,7 @@ def some() -> Times:
 
 def test_lines_of_a_process_sum_to_its_wall_clock_with_what_is_left() -> None:
     lines = some().lines()
-    assert [line.stage for line in lines] == [
+    assert [line.activity for line in lines] == [
         names.HOST_SIMULATE,
         names.HOST_OTHER,
         names.WAIT_HOSTS,
@@ -43,14 +43,24 @@ def test_times_of_several_processes_of_a_kind_add_up() -> None:
     both.add(some())
     assert both.walls[ACTOR] == 8.0 * SECOND
     assert both.share(names.POLICIES) == pytest.approx(0.25)
-    assert both.stages[names.POLICIES].passes == 20
+    assert both.activities[names.POLICIES].passes == 20
 
 
-def test_what_a_run_keeps_is_read_back_and_a_damaged_file_is_none(tmp_path: Path) -> None:
-    path = tmp_path / times.STAGES_FILE
-    assert times.read(path) is None
-    kept = RunTimes(some(), hosts=2, cores=4)
-    times.write(path, kept)
-    assert times.read(path) == kept
+def test_times_of_a_run_are_read_back_and_a_damaged_file_is_none(tmp_path: Path) -> None:
+    assert times.read(tmp_path) is None
+    run_times = RunTimes(some(), hosts=2, cores=4)
+    times.write(tmp_path, run_times)
+    assert times.read(tmp_path) == run_times
+    path = tmp_path / times.ACTIVITIES_FILE
     path.write_bytes(path.read_bytes()[:50])
-    assert times.read(path) is None
+    assert times.read(tmp_path) is None
+
+
+def test_times_of_a_run_of_an_older_version_are_read(tmp_path: Path) -> None:
+    run_times = RunTimes(some(), hosts=2, cores=4)
+    times.write(tmp_path, run_times)
+    path = tmp_path / times.ACTIVITIES_FILE
+    old = path.read_text().replace('"activities"', '"stages"').replace('"activity"', '"stage"')
+    path.unlink()
+    (tmp_path / times.STAGES_FILE).write_text(old)
+    assert times.read(tmp_path) == run_times

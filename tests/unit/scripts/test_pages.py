@@ -43,9 +43,9 @@ def test_the_metrics_page_is_up_to_date() -> None:
     assert metrics_page.PAGE.read_text() == metrics_page.page(), "run: python scripts/metrics_page.py"
 
 
-def test_the_metrics_page_names_every_metric_and_stage() -> None:
+def test_the_metrics_page_names_every_metric_and_activity() -> None:
     page = metrics_page.page()
-    for name in (*(metric.name for metric in names.METRICS), *(stage.name for stage in names.STAGES)):
+    for name in (*(metric.name for metric in names.METRICS), *(activity.name for activity in names.ACTIVITIES)):
         assert name in page
 
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from ludus.sdk.clock import KEPT, StageClock
+from ludus.sdk.clock import KEPT, ActivityClock
 
 
 class Clock:
@@ -10,21 +10,21 @@ class Clock:
         return self.ns
 
 
-def test_all_time_belongs_to_a_stage_and_what_is_said_begins_anew() -> None:
+def test_all_time_belongs_to_an_activity_and_what_is_said_begins_anew() -> None:
     time = Clock()
-    clock = StageClock(0.5, time)
-    for stage, ns in (("wait", 100), ("simulate", 600_000_000), ("send", 7)):
+    clock = ActivityClock(0.5, time)
+    for activity, ns in (("wait", 100), ("simulate", 600_000_000), ("send", 7)):
         time.ns += ns
-        clock.lap(stage)
+        clock.lap(activity)
     said = clock.due()
     assert said is not None
-    assert said.wall_ns == 600_000_107 == sum(found.total_ns for found in said.stages.values())
+    assert said.wall_ns == 600_000_107 == sum(found.total_ns for found in said.activities.values())
     assert clock.due() is None
 
 
 def test_many_laps_between_two_reports_take_a_bounded_room() -> None:
     time = Clock()
-    clock = StageClock(1.0, time)
+    clock = ActivityClock(1.0, time)
     for _ in range(3 * KEPT):
         time.ns += 1000
         clock.lap("simulate")
@@ -34,12 +34,12 @@ def test_many_laps_between_two_reports_take_a_bounded_room() -> None:
     clock.lap("wait")
     said = clock.due()
     assert said is not None
-    assert said.stages["simulate"].passes == 3 * KEPT
+    assert said.activities["simulate"].passes == 3 * KEPT
 
 
 def test_a_clock_that_nobody_asks_counts_nothing() -> None:
     time = Clock()
-    clock = StageClock(None, time)
+    clock = ActivityClock(None, time)
     time.ns += 10**10
     clock.lap("wait")
     assert clock.due() is None

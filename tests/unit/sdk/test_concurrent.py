@@ -210,5 +210,5 @@ def test_matches_that_wait_tell_their_times(waiting: Waiting) -> None:
         for _ in range(2):
             times = frames.decode_times(fleet.next(FrameKind.TIMES))
             assert fleet.arrivals().done
-            assert sum(found.total_ns for found in times.stages.values()) == times.wall_ns
+            assert sum(found.total_ns for found in times.activities.values()) == times.wall_ns
             fleet.act([0], [0])

@@ -93,9 +93,9 @@ def test_a_host_that_is_asked_says_where_its_time_went_before_the_answer_is_comp
         for round_ in range(2):
             times = frames.decode_times(fleet.next(FrameKind.TIMES))
             assert fleet.arrivals().done
-            assert sum(found.total_ns for found in times.stages.values()) == times.wall_ns
-            assert times.stages["simulate"].passes == 1
-            assert ("wait" in times.stages) == (round_ > 0)
+            assert sum(found.total_ns for found in times.activities.values()) == times.wall_ns
+            assert times.activities["simulate"].passes == 1
+            assert ("wait" in times.activities) == (round_ > 0)
             fleet.act([0, 1], [1, 0])
 
 

@@ -166,17 +166,17 @@ def test_times_survive_the_wire() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wall_ns", "stage", "found", "message"),
+    ("wall_ns", "activity", "found", "message"),
     [
-        (1.0, "cook", Durations(), "stage 'cook', known are encode, mask"),
+        (1.0, "cook", Durations(), "activity 'cook', known are encode, mask"),
         (1.0, "mask", Durations(1, 1, {160: 1}), "bucket out of 0 to 159"),
         (1.0, "mask", Durations(-1, 1, {1: 1}), "negative or not finite"),
         (0.0, "mask", Durations(), "of 0 ns"),
     ],
 )
-def test_times_that_make_no_sense_are_refused(wall_ns: float, stage: str, found: Durations, message: str) -> None:
+def test_times_that_make_no_sense_are_refused(wall_ns: float, activity: str, found: Durations, message: str) -> None:
     with pytest.raises(ProtocolError, match=message):
-        frames.decode_times(body_of(frames.encode_times(frames.TimesBody(wall_ns, {stage: found}))))
+        frames.decode_times(body_of(frames.encode_times(frames.TimesBody(wall_ns, {activity: found}))))
 
 
 def test_error_of_an_unknown_kind_is_refused() -> None:

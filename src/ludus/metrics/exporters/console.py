@@ -84,7 +84,7 @@ class Screen:
                 (self._win_rate_title(), "Time"),
                 [
                     _win_rates(self.results, self.numbers, height, width),
-                    _stages(self.numbers, height, width),
+                    _activities(self.numbers, height, width),
                 ],
                 ratios=(9, 10),
             ),
@@ -233,12 +233,12 @@ def _win_rates(results: Sequence[Result], numbers: Numbers, height: int, width: 
     return grid
 
 
-def _stages(numbers: Numbers, height: int, width: int) -> RenderableType:
+def _activities(numbers: Numbers, height: int, width: int) -> RenderableType:
     """Shares of each process's time and how long a pass takes: the largest that there is room for, in the order of the
     loop."""
     found = ((names.SHARE.end(name), text.number(numbers, name)) for name in names.ordered(numbers))
-    shares = {stage: share for stage, share in found if stage is not None and share >= 0.005}
-    shown = set(sorted(shares, key=lambda stage: -shares[stage])[: height - 1])
+    shares = {activity: share for activity, share in found if activity is not None and share >= 0.005}
+    shown = set(sorted(shares, key=lambda activity: -shares[activity])[: height - 1])
     grid = Table.grid(padding=(0, 1))
     grid.add_column(max_width=20)
     if width >= WIDE:
@@ -246,14 +246,14 @@ def _stages(numbers: Numbers, height: int, width: int) -> RenderableType:
     for _ in ("share", *DURATIONS):
         grid.add_column(justify="right", no_wrap=True)
     if shown:
-        heads = ("stage", "" if width >= WIDE else None, "share", *DURATIONS)
+        heads = ("activity", "" if width >= WIDE else None, "share", *DURATIONS)
         grid.add_row(*(_label(head, "dim") for head in heads if head is not None))
-    for stage in (stage for stage in shares if stage in shown):
-        process, _, part = stage.partition("/")
+    for activity in (activity for activity in shares if activity in shown):
+        process, _, part = activity.partition("/")
         label = Text.assemble((f"{process} ", "dim"), part.replace("_", " "), no_wrap=True, overflow="ellipsis")
-        bar = (_bar(shares[stage], 10, STYLES.get(process, "")),) if width >= WIDE else ()
-        spans = (text.span(text.number(numbers, family(stage))) for family in DURATIONS.values())
-        grid.add_row(label, *bar, text.percent(shares[stage]), *spans)
+        bar = (_bar(shares[activity], 10, STYLES.get(process, "")),) if width >= WIDE else ()
+        spans = (text.span(text.number(numbers, family(activity))) for family in DURATIONS.values())
+        grid.add_row(label, *bar, text.percent(shares[activity]), *spans)
     return grid
 
 

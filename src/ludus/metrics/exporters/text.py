@@ -83,11 +83,11 @@ def evaluated(numbers: Numbers) -> str:
 
 def bottleneck(numbers: Numbers) -> str:
     """Who keeps the others waiting, in one line; empty before anything was timed."""
-    stages = ((names.SHARE.end(name), number(numbers, name)) for name in numbers)
+    activities = ((names.SHARE.end(name), number(numbers, name)) for name in numbers)
     hosts, cores = number(numbers, names.HOSTS_TOTAL), number(numbers, names.CORES)
     if math.isnan(hosts + cores):
         return ""
-    shares = {stage: share for stage, share in stages if stage is not None}
+    shares = {activity: share for activity, share in activities if activity is not None}
     return sentence(shares, hosts=int(hosts), cores=int(cores))
 
 

@@ -1,41 +1,41 @@
 'use strict';
-// Where a host's time goes: all that passes between two laps belongs to the stage that ends with the second.
+// Where a host's time goes: all that passes between two laps belongs to the activity that ends with the second.
 
-const STAGES = ['wait', 'simulate', 'encode', 'mask', 'send'];
-const [WAIT, SIMULATE, ENCODE, MASK, SEND] = STAGES.keys();
+const ACTIVITIES = ['wait', 'simulate', 'encode', 'mask', 'send'];
+const [WAIT, SIMULATE, ENCODE, MASK, SEND] = ACTIVITIES.keys();
 const BUCKETS = 160; // four an octave (docs/host-protocol.md)
 const NS = 1e6; // in a millisecond, the unit of performance.now
 
-class StageClock {
+class ActivityClock {
 	/**
 	 * Starts when it is made; has something to say every `everyS` seconds. Of `timedOf` answers, which begin with the end
-	 * of a wait, one is timed stage by stage; the whole time of the others goes to their stages in the same proportion.
+	 * of a wait, one is timed activity by activity; the whole time of the others goes to their activities in the same proportion.
 	 */
 	constructor(everyS, timedOf = 1, now = () => performance.now()) {
 		this.now = now;
 		this.timedOf = timedOf;
 		this.answers = 0;
 		this.isTimed = true;
-		this.wholeMs = 0; // of answers that were not timed stage by stage
+		this.wholeMs = 0; // of answers that were not timed activity by activity
 		this.everyMs = everyS * 1000;
 		this.saidMs = this.lapMs = now();
-		this.totalMs = new Float64Array(STAGES.length);
-		this.counts = new Float64Array(STAGES.length * BUCKETS);
+		this.totalMs = new Float64Array(ACTIVITIES.length);
+		this.counts = new Float64Array(ACTIVITIES.length * BUCKETS);
 	}
 
 	/** A battle's turn has about six of these, so a lap must cost next to nothing. */
-	lap(stage) {
-		if (!this.isTimed && stage !== WAIT && stage !== SEND) return;
+	lap(activity) {
+		if (!this.isTimed && activity !== WAIT && activity !== SEND) return;
 		const now = this.now();
 		const spent = now - this.lapMs;
 		this.lapMs = now;
-		if (stage === WAIT) this.isTimed = this.answers++ % this.timedOf === 0;
+		if (activity === WAIT) this.isTimed = this.answers++ % this.timedOf === 0;
 		else if (!this.isTimed) {
 			this.wholeMs += spent;
 			return;
 		}
-		this.totalMs[stage] += spent;
-		this.counts[stage * BUCKETS + bucketOf(spent * NS)]++;
+		this.totalMs[activity] += spent;
+		this.counts[activity * BUCKETS + bucketOf(spent * NS)]++;
 	}
 
 	/** The body of a TIMES frame when one is due, else null; call it once for every answer. */
@@ -43,30 +43,30 @@ class StageClock {
 		const wallMs = this.lapMs - this.saidMs;
 		if (wallMs < this.everyMs || wallMs <= 0 || !this.spread()) return null;
 		this.saidMs = this.lapMs;
-		const stages = {};
-		for (const [stage, name] of STAGES.entries()) {
+		const activities = {};
+		for (const [activity, name] of ACTIVITIES.entries()) {
 			const buckets = {};
 			let passes = 0;
 			for (let bucket = 0; bucket < BUCKETS; bucket++) {
-				const count = this.counts[stage * BUCKETS + bucket];
+				const count = this.counts[activity * BUCKETS + bucket];
 				if (count === 0) continue;
 				buckets[bucket] = count;
 				passes += count;
 			}
-			if (passes > 0) stages[name] = { total_ns: Math.round(this.totalMs[stage] * NS), passes, buckets };
+			if (passes > 0) activities[name] = { total_ns: Math.round(this.totalMs[activity] * NS), passes, buckets };
 		}
 		this.totalMs.fill(0);
 		this.counts.fill(0);
-		return { wall_ns: Math.round(wallMs * NS), stages };
+		return { wall_ns: Math.round(wallMs * NS), stages: activities }; // the field keeps its name of protocol version 2
 	}
 
-	/** Give the time of answers that were not timed to the stages of those that were; false: there is none yet. */
+	/** Give the time of answers that were not timed to the activities of those that were; false: there is none yet. */
 	spread() {
 		if (this.wholeMs === 0) return true;
-		const timedMs = this.totalMs.reduce((sum, ms, stage) => (stage === WAIT ? sum : sum + ms), 0);
+		const timedMs = this.totalMs.reduce((sum, ms, activity) => (activity === WAIT ? sum : sum + ms), 0);
 		if (timedMs <= 0) return false;
-		for (let stage = 0; stage < STAGES.length; stage++) {
-			if (stage !== WAIT) this.totalMs[stage] *= 1 + this.wholeMs / timedMs;
+		for (let activity = 0; activity < ACTIVITIES.length; activity++) {
+			if (activity !== WAIT) this.totalMs[activity] *= 1 + this.wholeMs / timedMs;
 		}
 		this.wholeMs = 0;
 		return true;
@@ -86,4 +86,4 @@ function bucketOf(ns) {
 	return Math.min(BUCKETS - 1, 4 * (bits + octaves - 2) + ((whole >> (bits - 3)) & 3));
 }
 
-module.exports = { BUCKETS, ENCODE, MASK, SEND, SILENT, SIMULATE, StageClock, WAIT, bucketOf };
+module.exports = { BUCKETS, ENCODE, MASK, SEND, SILENT, SIMULATE, ActivityClock, WAIT, bucketOf };

@@ -1,7 +1,7 @@
 'use strict';
 // What all hosts need, whatever they play: slots, the numbers of matches, faults and frames to be sent.
 
-const { SEND, SILENT, StageClock } = require('./clock.js');
+const { SEND, SILENT, ActivityClock } = require('./clock.js');
 const { ArrivalStage, FrameWriter, HostError, KIND, ProtocolError, decodeActions } = require('./frames.js');
 const { matchSeed } = require('./seeds.js');
 const { errorText, messageOf } = require('./words.js');
@@ -16,7 +16,7 @@ class SlotHost {
 		this.log = log;
 		this.writer = new FrameWriter();
 		this.clock = SILENT;
-		this.timedOf = 1; // answers: one of so many is timed stage by stage
+		this.timedOf = 1; // answers: one of so many is timed activity by activity
 		this.slots = null;
 		this.faultsAllowed = FAULTS_IN_A_ROW;
 		this.lost = new Map(); // scheduled matches that were lost to something that passes: number -> times
@@ -34,7 +34,7 @@ class SlotHost {
 		this.stage = new ArrivalStage(matches * seats, maskBytes, obsBytes);
 		this.writer.json(KIND.HELLO, hello);
 		this.flushWriter();
-		if (timesS !== null) this.clock = new StageClock(timesS, this.timedOf);
+		if (timesS !== null) this.clock = new ActivityClock(timesS, this.timedOf);
 	}
 
 	/** {rows, actions, room} of an ACTIONS frame. */

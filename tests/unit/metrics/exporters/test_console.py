@@ -31,8 +31,8 @@ NUMBERS: dict[str, float | str] = {
     names.FACT(names.FACT_SWITCHES): 6.0,
     names.FACT(names.FACT_MOVES): 44.0,
     names.CORES: 16,
-    **{names.SHARE(stage.name): 0.02 for stage in names.STAGES},
-    **{names.SHARE(stage): 0.6 for stage in (names.HOST_SIMULATE, names.POLICIES, names.UPDATE)},
+    **{names.SHARE(activity.name): 0.02 for activity in names.ACTIVITIES},
+    **{names.SHARE(activity): 0.6 for activity in (names.HOST_SIMULATE, names.POLICIES, names.UPDATE)},
     **{family(names.POLICIES): value for family, value in DURATIONS},
     **{names.TRAIN_WIN_RATE(name): 0.5 for name in ("past", "max_damage", "an_opponent_with_a_very_long_name")},
 }
@@ -100,8 +100,8 @@ def test_everything_a_user_asks_for_is_on_a_screen_of_80_by_24() -> None:
 
 def test_the_shares_of_an_evaluation_do_not_stay_on_the_screen() -> None:
     metrics = Metrics(clock_ns=(clock := Clock()))
-    for stage, seconds in ((names.UPDATE, 8.0), (names.EVALUATE, 60.0)):
-        with metrics.stage(stage):
+    for activity, seconds in ((names.UPDATE, 8.0), (names.EVALUATE, 60.0)):
+        with metrics.activity(activity):
             clock.pass_s(seconds)
         page = " ".join(" ".join(drawn(80, 30, metrics.report())).split())
         assert "learner update 100%" in page

@@ -1,4 +1,4 @@
-"""Where the time of a whole run went: the stages of every process sum to its wall-clock, and a resumed run goes on."""
+"""The activities of every process of a run sum to its wall-clock time, also after the run is resumed."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def config(mode: str, seconds: float) -> RunConfig:
 
 
 def kept(run_dir: Path) -> RunTimes:
-    found = times.read(run_dir / times.STAGES_FILE)
+    found = times.read(run_dir)
     assert found is not None
     return found
 
 
 @pytest.mark.parametrize("mode", ["serial", "overlapped"])
-def test_the_stages_of_every_process_sum_to_its_time(tmp_path: Path, mode: str) -> None:
+def test_the_activities_of_every_process_sum_to_its_time(tmp_path: Path, mode: str) -> None:
     watch = Watch()
     began_s = time.monotonic()
     train(config(mode, SECONDS), tmp_path, observer=watch)
@@ -37,10 +37,17 @@ def test_the_stages_of_every_process_sum_to_its_time(tmp_path: Path, mode: str) 
     assert set(first.walls) == {HOSTS, ACTOR, LEARNER}
     for process in first.walls:
         lines = [line for line in first.lines() if line.process == process]
-        assert sum(line.share for line in lines) == pytest.approx(1.0, abs=1e-3)  # more: one stage within another
+        assert sum(line.share for line in lines) == pytest.approx(1.0, abs=1e-3)  # more: one activity within another
         assert next(line.share for line in lines if line.part == OTHER) < 0.5
-    for stage in (names.HOST_SIMULATE, names.WAIT_HOSTS, names.POLICIES, names.SEGMENTS, names.UPDATE, names.EVALUATE):
-        assert first.share(stage) > 0, stage
+    for activity in (
+        names.HOST_SIMULATE,
+        names.WAIT_HOSTS,
+        names.POLICIES,
+        names.SEGMENTS,
+        names.UPDATE,
+        names.EVALUATE,
+    ):
+        assert first.share(activity) > 0, activity
     assert SECONDS < first.walls[LEARNER] / 1e9 < spent_s
     assert float(watch.numbers[names.P95_MS(names.POLICIES)]) >= float(watch.numbers[names.P50_MS(names.POLICIES)]) > 0
     if mode == "serial":
@@ -51,4 +58,4 @@ def check_resumed(run_dir: Path, first: Times) -> None:
     train(config("serial", 2 * SECONDS), run_dir, resume=True, observer=Watch())
     second = kept(run_dir).times
     assert second.walls[LEARNER] > first.walls[LEARNER] + SECONDS * 1e9
-    assert second.stages[names.POLICIES].passes > first.stages[names.POLICIES].passes
+    assert second.activities[names.POLICIES].passes > first.activities[names.POLICIES].passes

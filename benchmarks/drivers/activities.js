@@ -1,7 +1,7 @@
 'use strict';
 // Two hosts in one process play the same matches with the same choices, one of them with a clock, in turn: no host and
 // no place in the order has an advantage.
-// Usage: node stages.js --sim <pokemon-showdown folder> --host <host folder> --format F --matches K
+// Usage: node activities.js --sim <pokemon-showdown folder> --host <host folder> --format F --matches K
 // For each line {"frames": N} on stdin: {"on": [...], "off": [...]}, CPU microseconds a decision of every pair of
 // frames, and "laps": [those a decision], "lap_us": [what one costs by itself].
 
@@ -14,7 +14,7 @@ const { values } = parseArgs({
 });
 const SDK = '../../../sdk/javascript'; // from the host's folder
 const { Host, TIMED_OF } = require(path.join(values.host, 'host.js'));
-const { SILENT, StageClock, WAIT } = require(path.join(values.host, SDK, 'clock.js'));
+const { SILENT, ActivityClock, WAIT } = require(path.join(values.host, SDK, 'clock.js'));
 const { FrameReader, KIND } = require(path.join(values.host, SDK, 'frames.js'));
 const MATCHES = Number(values.matches);
 const TIMES_FRAMES = 40; // about as many as a host on a core of its own plays in the half second between two TIMES
@@ -22,7 +22,7 @@ const LAPS = 200_000; // to see what one costs
 
 class Driven {
   constructor() {
-    this.clock = new StageClock(Infinity, TIMED_OF);
+    this.clock = new ActivityClock(Infinity, TIMED_OF);
     this.frames = 0; // with a clock
     this.reader = new FrameReader();
     this.laps = 0; // that it told of
@@ -76,7 +76,7 @@ function nextFrame(reader) {
 }
 
 function passesOf(times) {
-  return Object.values(times.stages).reduce((sum, stage) => sum + stage.passes, 0);
+  return Object.values(times.stages).reduce((sum, activity) => sum + activity.passes, 0);
 }
 
 function aligned(size) {
@@ -107,7 +107,7 @@ function actionsFor(rows) {
 const hosts = [new Driven(), new Driven()];
 let decisions = 0; // with a clock
 
-/** CPU microseconds a decision, frame by frame: of those that are timed stage by stage, and of the others. */
+/** CPU microseconds a decision, frame by frame: of those that are timed activity by activity, and of the others. */
 function measure(frames) {
   const spent = { on: [], off: [], others_on: [], others_off: [] };
   for (let i = 0; i < frames; i++) {
@@ -126,7 +126,7 @@ function measure(frames) {
 
 /** CPU microseconds of a lap, the least of a few tries. */
 function lapCost() {
-  const clock = new StageClock(Infinity);
+  const clock = new ActivityClock(Infinity);
   const tries = Array.from({ length: 5 }, () => {
     const before = process.cpuUsage();
     for (let i = 0; i < LAPS; i++) clock.lap(i % 5);

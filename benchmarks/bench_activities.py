@@ -1,13 +1,13 @@
 """What it costs to know where the time goes: CPU time of hosts and of the actor's thread, measuring against not.
 
-    python benchmarks/bench_stages.py [--quick] [--format gen9randombattle] [--save]
+    python benchmarks/bench_activities.py [--quick] [--format gen9randombattle] [--save]
 
 Hosts: two in one process play the same matches with the same choices, one with a clock, in turn; CPU microseconds a
 decision, frame by frame in turn. `host_laps` is what its laps alone come to: their number a decision times what one
 costs by itself, over the cost of a decision; on a busy machine it is the surer of the two. Actor: one fleet, answered
-by a random policy, every other frame with its stages timed; CPU microseconds of the thread a frame; `actor_timers` is
-what its timers alone come to. With a net frames take longer, and the timers' share is smaller. The last line on stdout
-is one JSON object; --save appends it to benchmarks/results/stages.jsonl.
+by a random policy, every other frame with its activities timed; CPU microseconds of the thread a frame; `actor_timers`
+is what its timers alone come to. With a net frames take longer, and the timers' share is smaller. The last line on
+stdout is one JSON object; --save appends it to benchmarks/results/activities.jsonl.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from ludus.processes.launch import tied
 from ludus.types import Policy
 
 ROOT = Path(__file__).parents[1]
-RESULTS = ROOT / "benchmarks" / "results" / "stages.jsonl"
+RESULTS = ROOT / "benchmarks" / "results" / "activities.jsonl"
 HOST = ROOT / "src" / "ludus" / "games" / "showdown" / "host"
 MATCHES = 64
 REPEATS = 7
@@ -77,7 +77,7 @@ def main() -> None:
     for name, row in {**rows, **spread}.items():
         print(f"{name:18}{row['median']:>10.4f}   {row['low']:>8.4f} to {row['high']:.4f}")
     result = {
-        "bench": "stages",
+        "bench": "activities",
         "commit": contest.commit(ROOT),
         "machine": contest.machine(),
         "unit": "CPU us: of a host a decision, of the actor a frame",
@@ -119,7 +119,7 @@ def _arguments() -> argparse.Namespace:
 def _hosts(format_name: str) -> Iterator[Ask]:
     """Plays so many frames: CPU us a decision of each, on and off; laps a decision, and what one costs."""
     found = install.ensure()
-    driver = ROOT / "benchmarks" / "drivers" / "stages.js"
+    driver = ROOT / "benchmarks" / "drivers" / "activities.js"
     words = ("--sim", str(found.root), "--host", str(HOST), "--format", format_name, "--matches", str(MATCHES))
     command = tied((str(found.node), *NODE_FLAGS, str(driver), *words))
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
@@ -141,7 +141,7 @@ def _hosts(format_name: str) -> Iterator[Ask]:
 
 @contextmanager
 def _actor(format_name: str) -> Iterator[Ask]:
-    """Answers so many frames, every other one with its stages timed: CPU us of this thread for each, on and off."""
+    """Answers so many frames, every other one with its activities timed: CPU us of this thread for each, on and off."""
     game = registry.load("showdown")
     options = game.options(format=format_name)
     config = FleetConfig(hosts=1, matches=MATCHES)
@@ -170,8 +170,10 @@ class _Answering:
     def __init__(self, fleet: HostFleet, policy: Policy, *, timed: bool) -> None:
         self._fleet, self._policy = fleet, policy
         self._metrics = Metrics(ACTOR, timed=timed)
-        stages = (names.WAIT_HOSTS, names.SEGMENTS, names.POLICIES, names.SEND)
-        self._waiting, self._recording, self._choosing, self._sending = (self._metrics.stage(name) for name in stages)
+        activities = (names.WAIT_HOSTS, names.SEGMENTS, names.POLICIES, names.SEND)
+        self._waiting, self._recording, self._choosing, self._sending = (
+            self._metrics.activity(name) for name in activities
+        )
 
     def frame_us(self) -> float:
         began_s = time.thread_time()
