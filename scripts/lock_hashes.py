@@ -24,6 +24,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from packaging.utils import parse_sdist_filename, parse_wheel_filename
+
 ROOT = Path(__file__).resolve().parents[1]
 CONSTRAINTS = ROOT / "constraints.txt"
 LOCKS = ROOT / "locks"
@@ -123,8 +125,6 @@ class Index:
 
 def is_of(filename: str, name: str, version: str) -> bool:
     """True for a wheel or source archive of this version, local builds (1.0+cpu) included."""
-    from pip._vendor.packaging.utils import parse_sdist_filename, parse_wheel_filename
-
     try:
         parse = parse_wheel_filename if filename.endswith(".whl") else parse_sdist_filename
         file_name, file_version = parse(filename)[:2]
