@@ -17,11 +17,11 @@ from ludus.config import load
 from ludus.config.check import check
 from ludus.config.seeds import seed_for
 from ludus.config.settings import RunConfig
-from ludus.evaluation.exploitability import nash_conv
 from ludus.fleet.inprocess import InProcessFleet
 from ludus.games import registry
 from ludus.games.openspiel import loading
 from ludus.games.openspiel.equilibrium import InformationStates
+from ludus.games.openspiel.exploitability import nash_conv
 from ludus.games.openspiel.matches import SpielMatch
 from ludus.games.openspiel.options import SpielOptions
 from ludus.league.pool import Pool

@@ -10,8 +10,8 @@ from benchmarks.bench_equilibria import ALGORITHMS, GOALS
 from benchmarks.drivers.equilibria import learn, preset
 from tests.running import Silent, counters, latest
 
-from ludus.evaluation.exploitability import nash_conv
 from ludus.games.openspiel.equilibrium import InformationStates
+from ludus.games.openspiel.exploitability import nash_conv
 from ludus.games.openspiel.options import SpielOptions
 from ludus.metrics import names
 from ludus.policies.checkpoints import checkpoint

@@ -22,12 +22,13 @@ from ludus.errors import CheckpointError, ConfigError
 from ludus.learner.batch import FlatBatch, Intake, Minibatch
 from ludus.learner.optimiser import Measured, Optimiser
 from ludus.learner.reference import Reference
-from ludus.learner.regularisation import moment, neurd_loss, post_process
+from ludus.learner.regularisation import moment, neurd_loss
 from ludus.learner.twoplayer import two_player_vtrace
 from ludus.metrics import names
 from ludus.policies.distributions import Categorical, Distribution
 from ludus.policies.nets import evaluate
 from ludus.policies.network import Staging
+from ludus.policies.post_processing import post_process
 from ludus.spec import GameSpec
 from ludus.types import SegmentBatch
 
