@@ -10,9 +10,9 @@ import typer
 
 import ludus
 from ludus.cli import bench, doctor, evaluate, games, hosts, replay, train
+from ludus.cli.game_commands import GameCommands
 from ludus.errors import LudusError
 from ludus.games.cache import home
-from ludus.games.showdown.commands import play, servers
 from ludus.metrics.exporters.log import logging_to
 from ludus.metrics.failures import Failures
 
@@ -21,6 +21,7 @@ MESSAGE_CHARACTERS = 4_000  # of an error on the console
 
 app = typer.Typer(
     name="ludus",
+    cls=GameCommands,
     help="Train game-playing agents against simulators that live outside the Python process.",
     epilog="Start with: ludus doctor, then ludus train",
     no_args_is_help=True,
@@ -30,12 +31,10 @@ app = typer.Typer(
 )
 app.command("train", no_args_is_help=False)(train.train)
 app.command("eval")(evaluate.evaluate)
-app.command("play")(play.play)
 app.command("replay")(replay.replay)
 app.command("games")(games.games)
 app.command("doctor")(doctor.doctor)
 app.add_typer(hosts.app, name="hosts")
-app.add_typer(servers.app, name="servers")
 app.add_typer(bench.app, name="bench")
 
 

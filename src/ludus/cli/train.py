@@ -171,12 +171,14 @@ def _run(
 ) -> RunResult:
     """Train, with the live table on a terminal and plain lines elsewhere."""
     from ludus.api import training
+    from ludus.games import hooks, registry
     from ludus.metrics.exporters.console import LiveTable
 
     watchers: dict[str, RunObserver] = {}
     if console.is_terminal:  # elsewhere these are lines of the log
         console.print("\n".join(learning), highlight=False, markup=False)
-        watchers["the live table"] = LiveTable(f"{familiar.title(chosen)}  {folder}", console)
+        game_lines = hooks.table_lines_of(registry.load(chosen.game))
+        watchers["the live table"] = LiveTable(f"{familiar.title(chosen)}  {folder}", console, game_lines)
     return training.run_in(
         folder,
         chosen,

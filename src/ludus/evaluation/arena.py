@@ -21,6 +21,7 @@ from ludus.errors import ConfigError, EvaluationError
 from ludus.evaluation.recording import Recorder
 from ludus.evaluation.schedule import Schedule
 from ludus.fleet.fleet import FleetHealth, HostFleet
+from ludus.games import hooks
 from ludus.games.registry import Game
 from ludus.metrics import names, observer
 from ludus.metrics.core import ActivityTimer, Metrics
@@ -152,6 +153,7 @@ def _recorder(
         schema=schema,
         options={name: value for name, value in options.items() if name not in game.local},
         policies=lambda number: schedule.names(number, agent),
+        stable_log=hooks.stable_log_of(game),
     )
 
 

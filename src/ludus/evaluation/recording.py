@@ -60,10 +60,12 @@ class Recorder:
         schema: int,
         options: Mapping[str, object],
         policies: Callable[[int], Sequence[str]],  # who sits where in a match
+        stable_log: Callable[[str], str] = lambda log: log,  # removes what differs between a match and its replay
     ) -> None:
         self.saved: list[Path] = []
         self._folder, self._seats = folder, seats
         self._game, self._schema, self._options, self._policies = game, schema, dict(options), policies
+        self._stable_log = stable_log
         self._numbers = np.array(sorted(numbers), np.int64)
         self._actions: dict[int, list[list[int]]] = {}
 
@@ -92,7 +94,7 @@ class Recorder:
             score=tuple(float(score) for score in ending.score),
             turns=float(ending.facts.get("turns", 0.0)),
             truncated=ending.truncated,
-            log_sha256=digest(ending.log),
+            log_sha256=digest(self._stable_log(ending.log)),
         )
         path = self._folder / f"{name[:120]}{SUFFIX}"
         write(path, match)
@@ -100,9 +102,8 @@ class Recorder:
 
 
 def digest(log: str) -> str:
-    """SHA-256 of a game's log without the lines that hold the time of day."""
-    kept = [line for line in log.split("\n") if not line.startswith("|t:|")]
-    return hashlib.sha256("\n".join(kept).encode()).hexdigest()
+    """Return the SHA-256 of a match's log."""
+    return hashlib.sha256(log.encode()).hexdigest()
 
 
 def write(path: Path, match: SavedMatch) -> None:

@@ -11,9 +11,8 @@ from ludus.games import registry
 
 
 def presets() -> dict[str, Path]:
-    """Every preset of every installed game; showdown's names win over those of other games."""
-    order = sorted(registry.names(), key=lambda name: name != "showdown")
-    return load.presets_in({name: registry.load(name).presets for name in order})
+    """Every preset of every installed game. If two games use one name, the first of `names_by_precedence` has it."""
+    return load.presets_in({name: registry.load(name).presets for name in registry.names_by_precedence()})
 
 
 def options_of(game: str) -> type[msgspec.Struct]:

@@ -85,6 +85,12 @@ class Game:
     # nets that the game brings beside those for any game: name -> "module:attribute" of a torch module's class that
     # takes (spec, policy config). Imported when such a net is built, so that a game can be listed without torch
     nets: Mapping[str, str] = field(default_factory=dict)
+    # hooks: objects named as "module:attribute", imported when they are used (games/hooks.py). Empty: the game has none
+    commands: Mapping[str, str] = field(default_factory=dict)  # `ludus NAME` -> a function with typer's annotations
+    # or a typer.Typer with several subcommands
+    checks: str = ""  # () -> findings that `ludus doctor` shows (games/checks.py)
+    table_lines: str = ""  # (the run's numbers by metric name) -> (label, value) lines for the live table
+    stable_log: str = ""  # (log of a match) -> the log without the parts that differ when the match is replayed
 
     def served(self, options: Any, servers: ServersConfig, folder: Path) -> AbstractContextManager[Served]:
         """The servers that are asked for, up inside of `with`; with none asked for, the options as they are."""
@@ -99,10 +105,17 @@ def load(name: str) -> Game:
     """The game of that name; what follows a colon is the first of its options, as in `gymnasium:CartPole-v1`. A name
     that nobody has is refused with the nearest known one."""
     name = name.partition(":")[0]
-    found = entry_points(group=GROUP, name=name)
-    if not found:
+    points = entry_points(group=GROUP, name=name)
+    if not points:
         raise ConfigError(f"game: unknown game {name!r}; {did_you_mean(name, names())}")
-    game = next(iter(found)).load()
+    point = next(iter(points))
+    try:
+        game = point.load()
+    except (ImportError, AttributeError) as error:
+        package = point.dist.name if point.dist is not None else "an unknown package"
+        raise ConfigError(
+            f"game: {name!r} of {package} cannot be loaded: {error}; repair or uninstall {package}"
+        ) from error
     if not isinstance(game, Game):
         raise ConfigError(f"game: entry point {name!r} in group {GROUP!r} is {type(game).__name__}, expected a Game")
     return game
@@ -116,16 +129,31 @@ def nets_of(game: Game) -> dict[str, NetFactory]:
 
 def _lazy(game: Game, name: str, reference: str) -> NetFactory:
     def build(spec: GameSpec, config: PolicyConfig) -> nn.Module:
-        module, _, attribute = reference.partition(":")
         try:
-            factory: NetFactory = getattr(import_module(module), attribute)
-        except (ImportError, AttributeError) as error:
-            raise ConfigError(f"policy.net: {game.name} names {reference!r} as its net {name!r}: {error}") from error
+            factory: NetFactory = attribute_of(game, reference, f"its net {name!r}")
+        except ConfigError as error:
+            raise ConfigError(f"policy.net: {error}") from error
         return factory(spec, config)
 
     return build
 
 
+def attribute_of(game: Game, reference: str, purpose: str) -> Any:  # Any: each hook has a type of its own
+    """Import the object that a game names as "module:attribute". Raises ConfigError if there is no such object."""
+    module, _, attribute = reference.partition(":")
+    try:
+        return getattr(import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:  # ValueError: an empty module name
+        raise ConfigError(f"{game.name} names {reference!r} as {purpose}: {error}") from error
+
+
 def names() -> list[str]:
     """Every installed game, sorted."""
     return sorted({point.name for point in entry_points(group=GROUP)})
+
+
+def names_by_precedence() -> list[str]:
+    """Every installed game: first those that come with ludus, then those of other packages, both sorted. If two games
+    use one name for a preset or a command, the first of this list has it."""
+    shipped = {point.name for point in entry_points(group=GROUP) if point.value.startswith(f"{__package__}.")}
+    return sorted(names(), key=lambda name: (name not in shipped, name))

@@ -122,10 +122,6 @@ SERVERS_RECYCLED = "servers/recycled"
 SERVERS_MIB = "servers/memory_mib"
 SERVERS_LARGEST_MIB = "servers/largest_mib"
 
-# The facts of a game that the live table knows by name
-FACT_MOVES = "moves"
-FACT_SWITCHES = "switches"  # voluntary ones
-
 METRICS: tuple[Metric, ...] = (
     Metric(PROGRESS, "gauge", "share", "part of the budget that is used up, 0 to 1"),
     Metric(PHASE, "gauge", "text", "what the run is doing: training, evaluating, saving"),

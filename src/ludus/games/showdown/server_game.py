@@ -97,6 +97,8 @@ game = Game(
     portable={**embedded.game.portable, "name": text_like("[A-Za-z0-9 _-]+")},
     page=embedded.game.page,
     prepare=embedded.prepare,
+    table_lines=embedded.game.table_lines,
+    stable_log=embedded.game.stable_log,
     memory=embedded.game.memory,
     serve=serve,
 )

@@ -25,14 +25,16 @@ WIDEST = 120  # columns that are used: farther apart, labels and values lose eac
 DURATIONS = {"mean": names.MEAN_MS, "p50": names.P50_MS, "p95": names.P95_MS}
 STYLES = {HOSTS: "cyan", ACTOR: "magenta", LEARNER: "yellow"}
 Row = tuple[str, str, str]  # label, value, style
+GameLines = Callable[[Numbers], Sequence[tuple[str, str]]]  # label, value
 
 
 class LiveTable:
     """Shows the latest numbers until it is closed, then leaves them on the screen. Warnings scroll by above it."""
 
-    def __init__(self, title: str, console: Console | None = None) -> None:
+    def __init__(self, title: str, console: Console | None = None, game_lines: GameLines = lambda numbers: ()) -> None:
+        """`game_lines` returns the lines that the game adds to the matches."""
         self._console = console or Console()
-        self._screen = Screen(title)
+        self._screen = Screen(title, game_lines)
         # Drawn when numbers arrive, not by a thread of its own: the cores belong to the matches.
         self._live = Live(self._screen, console=self._console, auto_refresh=False, vertical_overflow="crop")
         self._warnings = _Warnings(self._console)
@@ -62,8 +64,9 @@ class LiveTable:
 class Screen:
     """What the live table shows, for the size of the console it is drawn on."""
 
-    def __init__(self, title: str) -> None:
+    def __init__(self, title: str, game_lines: GameLines = lambda numbers: ()) -> None:
         self.title = title
+        self._game_lines = game_lines
         self.numbers: Numbers = {}
         self.results: Sequence[Result] = ()
         self.evaluated_s = math.nan
@@ -71,7 +74,7 @@ class Screen:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         width = min(options.max_width, WIDEST)
-        blocks = (_speed(self.numbers), _learning(self.numbers), _matches(self.numbers))
+        blocks = (_speed(self.numbers), _learning(self.numbers), _matches(self.numbers, self._game_lines(self.numbers)))
         fixed = 4 + max(len(block) for block in blocks) + 4  # title, bar, gaps, block titles, the last line
         height = max(3, (options.height or console.height) - fixed)
         shown = Group(
@@ -154,7 +157,7 @@ def _learning(numbers: Numbers) -> list[Row]:
     ]
 
 
-def _matches(numbers: Numbers) -> list[Row]:
+def _matches(numbers: Numbers, game_lines: Sequence[tuple[str, str]]) -> list[Row]:
     alive, total = (text.number(numbers, name) for name in (names.HOSTS_ALIVE, names.HOSTS_TOTAL))
     rows = [
         ("hosts alive", f"{text.count(alive)} of {text.count(total)}", "bold red" if alive < total else ""),
@@ -164,9 +167,8 @@ def _matches(numbers: Numbers) -> list[Row]:
         _row("length", numbers, names.LENGTH, text.decimal),
         _row("reward", numbers, names.REWARD, text.decimal),
     ]
-    switches, moves = (text.number(numbers, names.FACT(fact)) for fact in (names.FACT_SWITCHES, names.FACT_MOVES))
-    if switches + moves > 0:
-        rows.append(("voluntary switches", text.percent(switches / (switches + moves)), ""))
+    if game_lines:
+        rows += [(label, value, "") for label, value in game_lines]
     else:
         rows.append(_row("past selves", numbers, names.POOL, text.count))
     return rows + _servers(numbers)

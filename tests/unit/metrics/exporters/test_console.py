@@ -8,6 +8,7 @@ import pytest
 from rich.console import Console
 from tests.clocks import Clock
 
+from ludus.games import hooks, registry
 from ludus.metrics import names
 from ludus.metrics.core import Metrics
 from ludus.metrics.exporters.console import LiveTable, Screen
@@ -28,8 +29,8 @@ NUMBERS: dict[str, float | str] = {
     names.HOSTS_ALIVE: 15,
     names.HOSTS_TOTAL: 16,
     names.VOIDED: 32,
-    names.FACT(names.FACT_SWITCHES): 6.0,
-    names.FACT(names.FACT_MOVES): 44.0,
+    names.FACT("switches"): 6.0,
+    names.FACT("moves"): 44.0,
     names.CORES: 16,
     **{names.SHARE(activity.name): 0.02 for activity in names.ACTIVITIES},
     **{names.SHARE(activity): 0.6 for activity in (names.HOST_SIMULATE, names.POLICIES, names.UPDATE)},
@@ -55,7 +56,7 @@ def results() -> list[Result]:
 
 def drawn(width: int, height: int, numbers: dict[str, float | str]) -> list[str]:
     console = Console(file=io.StringIO(), width=width, height=height, force_terminal=True, color_system=None)
-    screen = Screen("showdown gen1randombattle  runs/gen1-1")
+    screen = Screen("showdown gen1randombattle  runs/gen1-1", hooks.table_lines_of(registry.load("showdown")))
     screen.numbers, screen.results, screen.evaluated_s = numbers, results(), 300.0
     with console.capture() as captured:
         console.print(screen)
