@@ -31,6 +31,18 @@ def test_every_module_on_the_page_exists() -> None:
     assert missing == []
 
 
+def test_the_contract_on_games_names_every_game_and_every_other_module() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    contract = next(contract for contract in contracts if "imports a concrete game" in contract["name"])
+    games = ROOT / "src" / "ludus" / "games"
+    concrete = {f"ludus.games.{path.parent.name}" for path in games.glob("*/__init__.py")}
+    assert set(contract["forbidden_modules"]) == concrete
+    modules = {f"ludus.{path.parent.name}" for path in games.parent.glob("*/__init__.py")} - {"ludus.games"}
+    modules |= {f"ludus.{path.stem}" for path in games.parent.glob("[a-z]*.py")}
+    modules |= {f"ludus.games.{path.stem}" for path in games.glob("[a-z]*.py")}
+    assert set(contract["source_modules"]) == modules
+
+
 def test_the_layers_on_the_page_are_those_that_are_checked() -> None:
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
     checked = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
