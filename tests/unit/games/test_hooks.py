@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from importlib.metadata import EntryPoint
+from importlib.metadata import EntryPoint, entry_points
 
 import pytest
 
@@ -43,7 +43,7 @@ def test_every_hook_of_an_installed_game_exists() -> None:
 
 
 def test_games_of_ludus_come_before_those_of_other_packages(monkeypatch: pytest.MonkeyPatch) -> None:
-    points = registry.entry_points(group=registry.GROUP)
+    points = entry_points(group=registry.GROUP)
     other = EntryPoint("a-game", "package_of_its_own:game", registry.GROUP)
     monkeypatch.setattr(registry, "entry_points", lambda group: [other, *points])
     names = registry.names_by_precedence()
