@@ -162,6 +162,6 @@ def _study() -> bytes:
         matches=(4,),
         repeats=2,
         budget_s=10.0,
-        asked=2,
+        min_matches=2,
     )
     return msgspec.json.encode(study.Study(plan, study.MachineInfo("cpu", 2, "Linux", ""), []))

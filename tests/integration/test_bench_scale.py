@@ -19,17 +19,17 @@ def rows(folder: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_an_interrupted_benchmark_keeps_its_turns_and_goes_on_with_the_rest(tmp_path: Path) -> None:
+def test_an_interrupted_benchmark_keeps_its_trial_and_goes_on_with_the_rest(tmp_path: Path) -> None:
     (tmp_path / "my.yaml").write_text("game: toy  # nim\nfleet:\n  hosts: 7\n")
     plan = ("--game", "toy", "--hosts", "1", "--matches", "2,8", "--repeats", "2", "--budget", "6s")
     code, rest = interrupted(
         tmp_path, lambda line: line.startswith("1 host x 8, repeat 1:"), "bench", "scale", *plan, "--out", "out"
     )
     assert code == 130
-    assert "Interrupted: 2 of 4 turns are kept in out; go on with: ludus bench scale --resume --out out" in rest
+    assert "Interrupted: 2 of 4 trials are kept in out; continue with: ludus bench scale --resume --out out" in rest
     kept = rows(tmp_path / "out")
     assert [(row["matches"], row["repeat"]) for row in kept] == [("2", "1"), ("8", "1")]
-    assert "Not complete: 2 of 4" in (tmp_path / "out" / "scaling.md").read_text()
+    assert "Incomplete: 2 of 4" in (tmp_path / "out" / "scaling.md").read_text()
 
     other = scale(tmp_path, "--resume", "--out", "out", "--matches", "2,4")
     assert other.returncode == 2
@@ -39,7 +39,7 @@ def test_an_interrupted_benchmark_keeps_its_turns_and_goes_on_with_the_rest(tmp_
     assert again.returncode == 0, again.stderr
     assert rows(tmp_path / "out")[:2] == kept
     assert [(row["matches"], row["repeat"]) for row in rows(tmp_path / "out")[2:]] == [("2", "2"), ("8", "2")]
-    assert "my.yaml: fleet.hosts is 1 now, it was 7" in again.stdout
+    assert "my.yaml: fleet.hosts is now 1 (was 7)" in again.stdout
     assert "\x1b" not in again.stdout
     best = json.loads((tmp_path / "out" / "scaling.json").read_text())["best"]
     assert (tmp_path / "my.yaml").read_text() == (
@@ -48,7 +48,7 @@ def test_an_interrupted_benchmark_keeps_its_turns_and_goes_on_with_the_rest(tmp_
     assert (tmp_path / "out" / "scaling.png").exists()
 
 
-def test_a_cell_whose_fleet_fails_is_recorded_and_the_rest_goes_on(tmp_path: Path) -> None:
+def test_a_size_whose_fleet_fails_is_recorded_and_the_rest_goes_on(tmp_path: Path) -> None:
     # each host fails once it has sent so many decisions: one match at once does not come that far
     faults = ("--set", "options.crash_after=400", "--set", "options.slow_s=0.005", "--set", "fleet.failures_in_a_row=1")
     plan = ("--game", "toy", "--hosts", "1", "--matches", "1,900", "--repeats", "1", "--budget", "2s", *faults)
@@ -73,5 +73,5 @@ def test_a_benchmark_in_which_nothing_could_be_played_fails(tmp_path: Path) -> N
         tmp_path, "--game", "toy", "--hosts", "1", "--matches", "2", "--budget", "1.5s", *faults, "--out", "out"
     )
     assert said.returncode == 2
-    assert said.stderr == "ludus: no cell could be played; out/scaling.md has the reasons\n"
+    assert said.stderr == "ludus: no trial succeeded; out/scaling.md has the reasons\n"
     assert "broke the protocol" in (tmp_path / "out" / "scaling.md").read_text()

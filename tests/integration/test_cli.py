@@ -99,7 +99,7 @@ def test_a_trained_run_plays_the_scaling_benchmark(trained: tuple[Path, subproce
     page = json.loads((folder / "scaling" / "scaling.json").read_text())
     assert page["plan"]["game"] == "toy"
     assert page["plan"]["policy"].startswith("run/checkpoints/u")
-    assert page["turns"][0]["decisions"] > 0
+    assert page["trials"][0]["decisions"] > 0
 
 
 def test_an_opponent_that_does_not_exist_is_refused(trained: tuple[Path, subprocess.CompletedProcess[str]]) -> None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from ludus.cli import scale_options as given
-from ludus.cli import scale_plan, scale_result, scale_trials
+from ludus.cli import scale_options, scale_plan, scale_result, scale_trials
+from ludus.cli.renamed import renamed_option
 from ludus.cli.scale_plan import ScaleArguments
 from ludus.config import places
 from ludus.errors import ConfigError, FleetError
@@ -34,22 +34,23 @@ def bench() -> None:
 
 @app.command("scale")
 def scale(
-    game: given.Game = None,
-    hosts: given.Hosts = None,
-    matches: given.Matches = None,
-    servers: given.Servers = None,
-    sets: given.Sets = None,
-    policy: given.Policy = None,
-    repeats: given.Repeats = None,
-    budget: given.Budget = None,
-    asked: given.Ending = None,
-    out: given.Out = None,
-    resume: given.Resume = False,
-    apply: given.Apply = None,
+    game: scale_options.Game = None,
+    hosts: scale_options.Hosts = None,
+    matches: scale_options.Matches = None,
+    servers: scale_options.Servers = None,
+    sets: scale_options.Sets = None,
+    policy: scale_options.Policy = None,
+    repeats: scale_options.Repeats = None,
+    budget: scale_options.Budget = None,
+    min_matches: scale_options.MinMatches = None,
+    asked: scale_options.Asked = None,
+    out: scale_options.Out = None,
+    resume: scale_options.Resume = False,
+    apply: scale_options.Apply = None,
 ) -> None:
-    """Play every setting of hosts, matches and servers, and say how speed grows with them.
+    """Run a grid search over hosts, concurrent matches and servers, and report the speed of each combination.
 
-    Ctrl-C keeps the turns played so far; --resume goes on with the rest.
+    Ctrl-C keeps the finished trials; --resume runs the remaining ones.
 
     Example: [bold]ludus bench scale --game showdown --hosts 1,2 --matches 16,64 --budget 2m --apply my.yaml[/bold]
     """
@@ -63,17 +64,20 @@ def scale(
     from ludus.diagnostics import scaling_report, study
     from ludus.games import command_parts, registry
 
+    if asked is not None:
+        renamed_option("--asked", "--min-matches")
+        min_matches = min_matches or asked
     console = Console()
-    words = ScaleArguments(game, hosts, matches, sets or [], policy, repeats, budget, asked, servers)
-    folder, state = _begin(words, out) if not resume else _go_on(words, out)
+    words = ScaleArguments(game, hosts, matches, sets or [], policy, repeats, budget, min_matches, servers)
+    folder, state = _begin(words, out) if not resume else _resumed(words, out)
     if apply is not None:
         scale_result.check_target(apply, state.plan.game)
-    chosen = registry.load(state.plan.game)
-    options = check(state.plan.options, chosen.options, "options")
-    command_parts.install(chosen, options, console)
+    game_plugin = registry.load(state.plan.game)
+    options = check(state.plan.options, game_plugin.options, "options")
+    command_parts.install(game_plugin, options, console)
     folder = folder or new_run_dir(FOLDER, state.plan.game, date.today())
     study.write(folder, state)
-    finished = scale_trials.play(state, folder, chosen, options, console)
+    finished = scale_trials.play(state, folder, game_plugin, options, console)
     page = scaling_report.write(folder, state, scale_result.again(state.plan))
     scale_result.say(console, state)
     console.print(f"Report: {page}, beside it {scale_result.files(folder)}.", highlight=False, soft_wrap=True)
@@ -82,28 +86,28 @@ def scale(
     _conclude(console, state, page, apply)
 
 
-def _begin(asked: ScaleArguments, out: Path | None) -> tuple[Path | None, Study]:
-    """A benchmark with nothing played yet. None: its folder is still to be made."""
+def _begin(arguments: ScaleArguments, out: Path | None) -> tuple[Path | None, Study]:
+    """Return a benchmark without trials, and its folder (None if the folder does not exist yet)."""
     from ludus.diagnostics import study
     from ludus.diagnostics.usage import gpu_names
     from ludus.games import registry, trust
 
-    plan = scale_plan.make(None, asked)
+    plan = scale_plan.make(None, arguments)
     trust.remember(registry.load(plan.game), plan.options)
-    if out is not None and (out / study.JSON).exists() and study.read(out).turns:
-        raise ConfigError(f"{out} already holds a benchmark; add --resume to go on with it, or choose another --out")
+    if out is not None and (out / study.JSON).exists() and study.read(out).trials:
+        raise ConfigError(f"{out} already holds a benchmark; add --resume to continue it, or choose another --out")
     return out, study.Study(plan, study.this_machine(gpu_names()), [])
 
 
-def _go_on(asked: ScaleArguments, out: Path | None) -> tuple[Path, Study]:
-    """The benchmark in a folder, which must be of what is asked for and of this machine."""
+def _resumed(arguments: ScaleArguments, out: Path | None) -> tuple[Path, Study]:
+    """Return the benchmark in a folder. Raises ConfigError if its settings or its machine differ."""
     from ludus.diagnostics import study
     from ludus.diagnostics.usage import gpu_names
 
     folder = _to_resume(out)
-    found = study.read(folder)
-    study.check_same(found, scale_plan.make(found.plan, asked), study.this_machine(gpu_names()), folder)
-    return folder, found
+    stored = study.read(folder)
+    study.check_same(stored, scale_plan.make(stored.plan, arguments), study.this_machine(gpu_names()), folder)
+    return folder, stored
 
 
 def _to_resume(out: Path | None) -> Path:
@@ -111,10 +115,10 @@ def _to_resume(out: Path | None) -> Path:
 
     if out is not None:
         return out
-    found = sorted(FOLDER.glob(f"*/{JSON}"), key=lambda path: path.stat().st_mtime)
-    if not found:
-        raise ConfigError(f"no benchmark to resume in {FOLDER}; say which: --out D --resume")
-    return found[-1].parent
+    paths = sorted(FOLDER.glob(f"*/{JSON}"), key=lambda path: path.stat().st_mtime)
+    if not paths:
+        raise ConfigError(f"no benchmark to resume in {FOLDER}; give its folder: --out D --resume")
+    return paths[-1].parent
 
 
 def _leave(console: Console, state: Study, folder: Path, apply: Path | None) -> None:
@@ -123,7 +127,7 @@ def _leave(console: Console, state: Study, folder: Path, apply: Path | None) -> 
     resuming = ["ludus", "bench", "scale", "--resume", "--out", str(folder)]
     resuming += [] if apply is None else ["--apply", str(apply)]
     console.print(
-        f"Interrupted: {len(state.turns)} of {len(state.plan.order)} turns are kept in {folder}; go on with: "
+        f"Interrupted: {len(state.trials)} of {len(state.plan.order)} trials are kept in {folder}; continue with: "
         f"{shlex.join(resuming)}",
         highlight=False,
         soft_wrap=True,
@@ -132,12 +136,12 @@ def _leave(console: Console, state: Study, folder: Path, apply: Path | None) -> 
 
 
 def _conclude(console: Console, state: Study, page: Path, apply: Path | None) -> None:
-    """Write the best cell where it was asked for; nothing played at all is an error."""
+    """Write the best fleet size into the file of --apply. Raises FleetError if every trial failed."""
     from ludus.diagnostics import scaling
 
-    verdict = scaling.judge(scaling.summarise(state.plan, state.turns))
+    verdict = scaling.judge(scaling.summarise(state.plan, state.trials))
     if verdict is None:
-        raise FleetError(f"no cell could be played; {page} has the reasons")
+        raise FleetError(f"no trial succeeded; {page} has the reasons")
     if apply is not None:
         for line in scale_result.apply_best(apply, verdict):
             console.print(line, highlight=False, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""What a scaling benchmark has found, on the console and in a configuration."""
+"""Shows the result of a scaling benchmark on the console and writes it into a configuration."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ludus.cli.scale_plan import ASKED
+from ludus.cli.scale_plan import MIN_MATCHES
 from ludus.errors import ConfigError
 from ludus.files import replace
 
@@ -38,7 +38,7 @@ def say(console: Console, state: Study) -> None:
         console.print(table)
     console.print()
     if not state.machine.gpus:
-        console.print("No GPU: nvidia-smi finds none.", highlight=False)
+        console.print("No GPU: nvidia-smi lists none.", highlight=False)
     for line in scaling_report.verdict_lines(state):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
 
@@ -51,7 +51,7 @@ def files(folder: Path) -> str:
 
 
 def again(plan: StudyPlan) -> str:
-    """The command that plays the same plan."""
+    """Return the command that repeats this plan."""
     from ludus.config.settings import FleetConfig
     from ludus.games import registry
 
@@ -63,11 +63,11 @@ def again(plan: StudyPlan) -> str:
     words += ["--servers", _listed(plan.servers)] if plan.servers else []
     words += [*(word for each in sets for word in ("--set", each))]
     words += ["--policy", plan.policy, "--repeats", str(plan.repeats), "--budget", f"{plan.budget_s:g}s"]
-    return shlex.join([*words, *(("--asked", str(plan.asked)) if plan.asked != ASKED else ())])
+    return shlex.join([*words, *(("--min-matches", str(plan.min_matches)) if plan.min_matches != MIN_MATCHES else ())])
 
 
 def _changed(section: str, values: Mapping[str, object], struct: type[msgspec.Struct]) -> list[str]:
-    """What differs from the defaults, as --set takes it."""
+    """Return the values that differ from the defaults, in the form of `--set`."""
     usual = {field.encode_name: field.default for field in msgspec.structs.fields(struct)}
     return [
         f"{section}.{name}={value if isinstance(value, str) else msgspec.json.encode(value).decode()}"
@@ -81,7 +81,7 @@ def _listed(numbers: Sequence[int]) -> str:
 
 
 def check_target(path: Path, game: str) -> None:
-    """Before anything is measured: can the result be written there?"""
+    """Raise ConfigError if the result could not be written to this file. Called before anything is measured."""
     from ludus.config import load
     from ludus.games import catalogue
 
@@ -93,22 +93,22 @@ def check_target(path: Path, game: str) -> None:
 
 
 def apply_best(path: Path, verdict: Verdict) -> list[str]:
-    """Write the best cell into a configuration; says what was changed."""
+    """Write the best fleet size into a configuration. Returns lines that say what changed."""
     from ludus.config import edit, load
 
     best = verdict.best
     sections = {"fleet": {"hosts": best.hosts, "matches": best.matches}}
     if best.servers:
         sections["servers"] = {"count": best.servers}
-    data, changed, said = load.read(path), path.read_text(encoding="utf-8"), []
+    data, changed, lines = load.read(path), path.read_text(encoding="utf-8"), []
     for section, values in sections.items():
         before = data.get(section) or {}
         changed = edit.put(changed, section, values, str(path))
-        said += [
-            f"{path}: {section}.{name} is {value} (as before)"
+        lines += [
+            f"{path}: {section}.{name} is {value} (unchanged)"
             if before.get(name) == value
-            else f"{path}: {section}.{name} is {value} now, it was {before.get(name, 'not set')}"
+            else f"{path}: {section}.{name} is now {value} (was {before.get(name, 'not set')})"
             for name, value in values.items()
         ]
     replace(path, changed.encode())
-    return said
+    return lines

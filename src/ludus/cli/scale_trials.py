@@ -1,4 +1,4 @@
-"""Plays the turns of a scaling benchmark that are missing, under a progress bar."""
+"""Runs the missing trials of a scaling benchmark, with a progress bar."""
 
 from __future__ import annotations
 
@@ -24,52 +24,52 @@ REDRAW_S = 0.2
 
 
 def play(state: Study, folder: Path, game: Game, options: msgspec.Struct, console: Console) -> bool:
-    """Play what is missing and write it down after every turn. False: interrupted."""
+    """Run the missing trials and save each when it ends. Returns False if interrupted."""
     from ludus.diagnostics import measure, scaling, scaling_report, study
     from ludus.metrics.exporters.log import logging_to
 
     plan = state.plan
-    left = scaling.missing(plan, state.turns)
-    rest = f", {len(left)} of them are left" if state.turns else ""
+    remaining = scaling.missing(plan, state.trials)
+    rest = f", {len(remaining)} of them remain" if state.trials else ""
     console.print(
-        f"{plan.title}, policy {plan.policy}: {len(plan.order)} turns of {plan.turn_s:.1f} s "
-        f"(cells: {len(plan.cells)}, repeats: {plan.repeats}){rest}",
+        f"{plan.title}, policy {plan.policy}: {len(plan.order)} trials of {plan.trial_s:.1f} s "
+        f"(fleet sizes: {len(plan.sizes)}, repeats: {plan.repeats}){rest}",
         highlight=False,
         soft_wrap=True,
     )
     try:
         with logging_to(folder / LOG), _bar(console, state) as show:
-            for repeat, cell in left:
-                show(str(cell), 0.0)
-                turn = measure.measure(
+            for repeat, size in remaining:
+                show(str(size), 0.0)
+                trial = measure.measure(
                     plan,
-                    cell,
+                    size,
                     repeat,
                     game=game,
                     options=options,
                     policy_of=_policy_of(plan.policy, game),
-                    log_dir=folder / LOGS / _name(cell, repeat),
+                    log_dir=folder / LOGS / _name(size, repeat),
                     gpus=state.machine.gpus,
-                    tick=partial(show, str(cell)),
+                    tick=partial(show, str(size)),
                 )
-                state.turns.append(turn)
+                state.trials.append(trial)
                 study.write(folder, state)
-                console.print(scaling_report.turn_line(turn), highlight=False, markup=False, soft_wrap=True)
+                console.print(scaling_report.trial_line(trial), highlight=False, markup=False, soft_wrap=True)
     except KeyboardInterrupt:
-        study.write(folder, state)  # it may have come between a turn and its file
+        study.write(folder, state)  # the interrupt may have come before the last trial was written
         return False
     return True
 
 
-def _name(cell: FleetSize, repeat: int) -> str:
-    """Of a turn's folder."""
-    servers = f"{cell.servers}s" if cell.servers else ""
-    return f"{servers}{cell.hosts}x{cell.matches}-{repeat + 1}"
+def _name(size: FleetSize, repeat: int) -> str:
+    """Return the name of a trial's log folder."""
+    servers = f"{size.servers}s" if size.servers else ""
+    return f"{servers}{size.hosts}x{size.matches}-{repeat + 1}"
 
 
 @contextmanager
 def _bar(console: Console, state: Study) -> Iterator[Callable[[str, float], None]]:
-    """A progress bar on a terminal, nothing elsewhere. Drawn as the fleet is played, by no thread of its own."""
+    """Show a progress bar if the output is a terminal. It is redrawn when its function is called, without a thread."""
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
     from ludus.diagnostics.scaling import left_s
@@ -80,24 +80,24 @@ def _bar(console: Console, state: Study) -> Iterator[Callable[[str, float], None
         TextColumn("{task.description:<16}"),
         BarColumn(),
         TaskProgressColumn(),
-        TextColumn("turn {task.fields[turn]}, {task.fields[left]} left"),
+        TextColumn("trial {task.fields[trial]}, {task.fields[left]} left"),
     )
     bar = Progress(*columns, console=console, transient=True, auto_refresh=False, disable=not console.is_terminal)
     with bar:
-        task = bar.add_task("", total=plan.budget_s, turn="-", left="-")
+        task = bar.add_task("", total=plan.budget_s, trial="-", left="-")
         drawn_s = 0.0
 
-        def show(cell: str, played_s: float) -> None:
+        def show(size: str, played_s: float) -> None:
             nonlocal drawn_s
             if played_s and time.monotonic() - drawn_s < REDRAW_S:
                 return
             drawn_s = time.monotonic()
             bar.update(
                 task,
-                completed=len(state.turns) * plan.turn_s + played_s,
-                description=cell,
-                turn=f"{len(state.turns) + 1}/{len(plan.order)}",
-                left=duration(left_s(plan, state.turns, played_s)),
+                completed=len(state.trials) * plan.trial_s + played_s,
+                description=size,
+                trial=f"{len(state.trials) + 1}/{len(plan.order)}",
+                left=duration(left_s(plan, state.trials, played_s)),
             )
             bar.refresh()
 
@@ -109,7 +109,7 @@ def _policy_of(name: str, game: Game) -> Callable[[GameSpec, int], Policy]:
         return game.scripted[name]
 
     def load(spec: GameSpec, seed: int) -> Policy:
-        import torch  # only here: scripted policies do without
+        import torch  # here, since scripted policies do not need it
 
         from ludus.games.registry import nets_of
         from ludus.policies.checkpoints import checkpoint

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ludus.cli.renamed import renamed_option
 from ludus.config import familiar, places
 from ludus.config.folders import CONFIG, RUNS, new_run_dir
 from ludus.config.settings import RunConfig
@@ -66,15 +67,16 @@ def train(
         Path | None,
         typer.Option(metavar="D", help="Folder of the run. Default: runs/<preset>-<date>-<n>.", show_default=False),
     ] = None,
-    preset: Annotated[
+    size: Annotated[
         str | None,
         typer.Option(
             metavar="quick|dev|full|overnight",
             help="Choose hosts, matches, batches and minutes by this machine's cores, free memory and device. "
-            "What CONFIG and --set say wins; but of a game's own preset, not its minutes.",
+            "Values in CONFIG and --set win, except the minutes of a preset that comes with a game.",
             show_default=False,
         ),
     ] = None,
+    preset: Annotated[str | None, typer.Option("--preset", hidden=True)] = None,  # the old name of --size
     resume: Annotated[
         bool,
         typer.Option("--resume", help="Go on with the run in --run-dir, or with the latest one.", show_default=False),
@@ -95,13 +97,16 @@ def train(
 
     Example: [bold]ludus train gen1 --set budget.minutes=30 --set learner.lr=5e-4[/bold]
 
-    Example: [bold]ludus train gen1 --preset overnight[/bold]
+    Example: [bold]ludus train gen1 --size overnight[/bold]
     """
     places.check_folder(run_dir or RUNS, "--run-dir")
-    size = () if environments is None else (f"n_envs={environments}",)
+    if preset is not None:
+        renamed_option("--preset", "--size")
+        size = size or preset
+    n_envs = () if environments is None else (f"n_envs={environments}",)
     resume = resume or resume_from is not None
     try:
-        _train(TrainArguments(config, game, (*(sets or ()), *size), run_dir, preset, resume, resume_from))
+        _train(TrainArguments(config, game, (*(sets or ()), *n_envs), run_dir, size, resume, resume_from))
     except KeyboardInterrupt:
         typer.echo("ludus: interrupted outside of training; every checkpoint that was written is still there", err=True)
         raise typer.Exit(INTERRUPTED) from None
@@ -115,7 +120,7 @@ class TrainArguments:
     game: str | None
     sets: tuple[str, ...]
     run_dir: Path | None
-    preset: str | None
+    size: str | None
     resume: bool
     resume_from: str | None = None
 
@@ -130,7 +135,7 @@ def _train(asked: TrainArguments) -> None:
 
     console = Console()
     folder = _to_resume(asked.run_dir or _run_of(asked.resume_from), asked.config) if asked.resume else asked.run_dir
-    purpose = None if asked.preset is None else sizes.purpose_of(asked.preset, resume=asked.resume)
+    purpose = None if asked.size is None else sizes.purpose_of(asked.size, resume=asked.resume)
     source = _source(asked, folder)
     chosen = settings.assembled(source, asked.sets)
     if asked.resume:
@@ -140,7 +145,7 @@ def _train(asked: TrainArguments) -> None:
     learning = run.learning(chosen)  # refuses what cannot be done on the device
     command_parts.install(registry.load(chosen.game), chosen.options, console)
     if purpose is not None:
-        sized = sizes.choose(purpose, chosen, sizes.given(source.data, asked.sets, shipped=source.is_preset))
+        sized = sizes.choose(purpose, chosen, sizes.fixed_settings(source.data, asked.sets, shipped=source.is_preset))
         chosen = settings.fit(sizes.under(source.data, sized, asked.sets))
         console.print(sizes.table(purpose, sized))
     folder = folder or new_run_dir(RUNS, source.name, date.today())
@@ -223,7 +228,7 @@ def _again(asked: TrainArguments, folder: Path) -> str:
     if asked.resume:
         return shlex.join(["ludus", "train", str(folder / CONFIG)])
     words = ["--game", asked.game] if asked.game is not None else [asked.config or DEFAULT]
-    words += [] if asked.preset is None else ["--preset", asked.preset]
+    words += [] if asked.size is None else ["--size", asked.size]
     return shlex.join(["ludus", "train", *words, *(word for each in asked.sets for word in ("--set", each))])
 
 

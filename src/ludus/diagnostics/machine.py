@@ -39,7 +39,7 @@ def needs(game: Game, config: RunConfig) -> Needs:
         few, _ = _measured(game, config, FEW)
         many, spec = _measured(game, config, MANY)
     except FleetError as error:
-        raise ConfigError(f"--preset: what a host takes could not be measured: {error}; leave it out") from error
+        raise ConfigError(f"--size: what a host takes could not be measured: {error}; leave it out") from error
     return Needs(
         host_mib=GROWTH * few,
         match_mib=GROWTH * max(many - few, 0.0) / (MANY - FEW),

@@ -1,4 +1,4 @@
-"""Plays one cell: hosts, servers if it has some, and a policy; nothing kept and nothing learned."""
+"""Runs one trial of a scaling benchmark: hosts, servers if there are any, and a policy. Nothing is trained."""
 
 from __future__ import annotations
 
@@ -25,11 +25,13 @@ from ludus.spec import GameSpec
 from ludus.types import Fleet, Policy
 
 Tick = Callable[[float], None]
-"""Told now and then how many seconds of the turn, warm-up included, have been played."""
+"""Called now and then with the seconds of the trial that have passed, including the warm-up."""
 
 
 @dataclass(slots=True)
-class Played:
+class PlayCounts:
+    """Counts of a stretch of play."""
+
     decisions: int = 0
     done: int = 0
     truncated: int = 0
@@ -39,10 +41,10 @@ class Played:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """A turn on a fleet that runs."""
+class Measurements:
+    """Measurements of a trial, from the end of its warm-up on."""
 
-    played: Played
+    counts: PlayCounts
     restarts: int
     use: TreeUse
     gpu: GpuUse | None
@@ -51,7 +53,7 @@ class Seen:
 
 def measure(
     plan: StudyPlan,
-    cell: FleetSize,
+    size: FleetSize,
     repeat: int,
     *,
     game: Game,
@@ -61,36 +63,37 @@ def measure(
     gpus: str = "",
     tick: Tick = lambda seconds: None,
 ) -> Trial:
-    """One turn on a fleet of its own, and on servers of its own where the cell has some. What cannot start or breaks
-    down is a turn that failed, with the reason; its logs stay in `log_dir`. Raises HostRefused: what one host refuses,
-    all would.
+    """Run one trial on its own hosts and servers.
+
+    If they cannot start or break down, the returned trial has failed, with the reason, and its logs stay in `log_dir`.
+    Raises HostRefused if a host refuses its options, since every other host would refuse them too.
     """
-    asked = plan.asked * cell.at_once
+    min_matches = plan.min_matches * size.at_once
     seed = seed_for(plan.seed, "bench", repeat)
     before_mib = _resident_mib()
     began_s = time.perf_counter()
     try:
         with (
-            game.served(options, ServersConfig(count=cell.servers), log_dir / "servers") as served,
+            game.served(options, ServersConfig(count=size.servers), log_dir / "servers") as served,
             HostFleet(
                 game.command(served.options),
                 msgspec.convert(plan.fleet, FleetConfig),
                 options=msgspec.to_builtins(served.options),
                 seed=seed,
                 log_dir=log_dir,
-                hosts=cell.hosts,
-                matches=cell.matches,
+                hosts=size.hosts,
+                matches=size.matches,
             ) as fleet,
         ):
             start_s = time.perf_counter() - began_s
-            seen = _watch(plan, fleet, policy_of(fleet.spec, seed), served.pids, gpus, tick)
+            measurements = _watch(plan, fleet, policy_of(fleet.spec, seed), served.pids, gpus, tick)
     except HostRefused:
         raise
     except (FleetError, ProtocolError, OSError, MemoryError) as error:
-        return Trial(cell=cell, repeat=repeat, asked=asked, failure=_one_line(error))
-    if not seen.restarts and not seen.played.voided:
+        return Trial(size=size, repeat=repeat, min_matches=min_matches, failure=_one_line(error))
+    if not measurements.restarts and not measurements.counts.voided:
         _remove(log_dir)
-    return _turn(cell, repeat, asked, start_s, before_mib, seen)
+    return _trial(size, repeat, min_matches, start_s, before_mib, measurements)
 
 
 def _watch(
@@ -100,8 +103,8 @@ def _watch(
     servers: Callable[[], Collection[int]],
     gpus: str,
     tick: Tick,
-) -> Seen:
-    """Warm up, then play the rest of the turn and see what it takes."""
+) -> Measurements:
+    """Warm up, then play the rest of the trial and measure it."""
     play(fleet, policy, plan.warm_s, tick)
     with watching_gpus(gpus) as gpu:
         use = TreeUse(ignored=gpu.pid, apart=servers)
@@ -112,44 +115,46 @@ def _watch(
             tick(plan.warm_s + seconds)
 
         metrics = Metrics(ACTOR)
-        fleet.take_times()  # those of the warm-up
-        played = play(fleet, policy, plan.turn_s - plan.warm_s, watch, metrics)
+        fleet.take_times()  # discards those of the warm-up
+        counts = play(fleet, policy, plan.trial_s - plan.warm_s, watch, metrics)
         metrics.merge_times(fleet.take_times())
         metrics.report()
         use.sample()
-        return Seen(played, fleet.health.restarts - restarts, use, gpu.use(), metrics.times())
+        return Measurements(counts, fleet.health.restarts - restarts, use, gpu.use(), metrics.times())
 
 
-def _turn(cell: FleetSize, repeat: int, asked: int, start_s: float, before_mib: float, seen: Seen) -> Trial:
-    played, use = seen.played, seen.use
+def _trial(
+    size: FleetSize, repeat: int, min_matches: int, start_s: float, before_mib: float, measurements: Measurements
+) -> Trial:
+    counts, use = measurements.counts, measurements.use
     return Trial(
-        cell=cell,
+        size=size,
         repeat=repeat,
-        asked=asked,
-        done=played.done,
-        decisions=played.decisions,
-        seconds=played.seconds,
+        min_matches=min_matches,
+        done=counts.done,
+        decisions=counts.decisions,
+        seconds=counts.seconds,
         start_s=start_s,
-        truncated=played.truncated,
-        voided=played.voided,
-        refused=played.refused,
-        restarts=seen.restarts,
+        truncated=counts.truncated,
+        voided=counts.voided,
+        refused=counts.refused,
+        restarts=measurements.restarts,
         cpu_mean_cores=use.cpu_mean_cores,
         cpu_peak_cores=use.cpu_peak_cores,
         ram_mib=use.ram_peak_mib,
         memory_delta_mib=use.ram_mib - before_mib,
         servers_cpu_mean_cores=use.apart_mean_cores,
         servers_ram_mib=use.apart_peak_mib,
-        gpu=seen.gpu,
-        times=seen.times,
+        gpu=measurements.gpu,
+        times=measurements.times,
     )
 
 
 def play(
     fleet: Fleet, policy: Policy, seconds: float, watch: Callable[[float], None], metrics: Metrics | None = None
-) -> Played:
-    """Answer rows for that long; `watch` is called about every `SAMPLE_S` with the seconds played."""
-    played = Played()
+) -> PlayCounts:
+    """Answer the rows of a fleet for `seconds`. `watch` is called about every `SAMPLE_S` with the seconds so far."""
+    counts = PlayCounts()
     metrics = metrics or Metrics(ACTOR)
     waiting, choosing, sending = (metrics.activity(name) for name in (names.WAIT_HOSTS, names.POLICIES, names.SEND))
     began_s = time.perf_counter()
@@ -162,30 +167,30 @@ def play(
             arrivals = fleet.recv(min(seconds - played_s, SAMPLE_S))
         for ending in arrivals.endings:
             if ending.void:
-                played.voided += 1
+                counts.voided += 1
                 continue
-            played.done += 1
-            played.truncated += ending.truncated
-            played.refused += int(ending.facts.get("refused", 0))
+            counts.done += 1
+            counts.truncated += ending.truncated
+            counts.refused += int(ending.facts.get("refused", 0))
         if len(arrivals):
             with choosing:
                 choices = policy.act(arrivals)
             with sending:
                 fleet.send(arrivals.row, choices.action)
-            played.decisions += len(arrivals)
-    played.seconds = played_s
-    return played
+            counts.decisions += len(arrivals)
+    counts.seconds = played_s
+    return counts
 
 
 def _remove(log_dir: Path) -> None:
-    """The logs of hosts that did well, and the folder of all logs when it has no others."""
+    """Remove the logs of a trial without failures, and the folder of all logs if it is then empty."""
     shutil.rmtree(log_dir, ignore_errors=True)
     with suppress(OSError):
         log_dir.parent.rmdir()
 
 
 def _resident_mib() -> float:
-    """Of this process and all below it."""
+    """Return the resident memory of this process and its children."""
     return TreeUse().ram_mib
 
 

@@ -1,7 +1,7 @@
-"""How speed grows with hosts, matches and servers: order of play, spread, efficiency, the best. Pure.
+"""The grid search of `ludus bench scale`: order of trials, spread over repeats, efficiency, the best fleet size. Pure.
 
-A cell is one setting of a fleet, a turn is one cell played once. A further axis is one more field of `FleetSize` with a
-default, one more of `StudyPlan`, and its name in `AXES`.
+A fleet size is one point of the grid; a trial is one measurement of it. To add an axis, add a field with a default to
+`FleetSize`, a field to `StudyPlan`, and the name to `AXES`.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from ludus.metrics.times import Times
 
 AXES = ("hosts", "matches", "servers")
 ONE = {"hosts": "host", "matches": "match", "servers": "server"}
-WARM_SHARE, WARM_MAX_S = 0.25, 5.0  # of a turn, at most: hosts compile what they run often
-SHORTEST_S = 0.5  # of a turn
-NEAR = 0.05  # of the best rate: what a smaller cell may give away
+WARM_SHARE, WARM_MAX_S = 0.25, 5.0  # warm-up of a trial, during which hosts compile their hot code
+SHORTEST_S = 0.5  # shortest trial
+NEAR = 0.05  # a smaller fleet within this share of the best rate is recommended
 
 State = Literal["completed", "timed out", "failed"]
 
@@ -29,11 +29,11 @@ State = Literal["completed", "timed out", "failed"]
 class FleetSize(Struct, frozen=True, order=True, omit_defaults=True):
     hosts: int
     matches: int  # at once on each host
-    servers: int = 0  # started for it; 0: none
+    servers: int = 0  # servers started for the trial; 0: none
 
     @property
     def at_once(self) -> int:
-        """Matches in the whole fleet; its rows are as many times the seats of the game."""
+        """Return the number of concurrent matches in the whole fleet."""
         return self.hosts * self.matches
 
     def __str__(self) -> str:
@@ -42,7 +42,7 @@ class FleetSize(Struct, frozen=True, order=True, omit_defaults=True):
 
 
 class StudyPlan(Struct, frozen=True, kw_only=True):
-    """Everything that decides what is measured; results of two plans do not belong into one table."""
+    """Settings of a scaling benchmark. Results of two plans are not comparable."""
 
     game: str
     options: dict[str, Any]  # Any: the game's own options
@@ -52,13 +52,13 @@ class StudyPlan(Struct, frozen=True, kw_only=True):
     hosts: tuple[int, ...]
     matches: tuple[int, ...]
     repeats: int
-    budget_s: float  # of all turns together; the start of the hosts comes on top
-    asked: int  # matches for each that runs at once: a turn in which fewer end has timed out
+    budget_s: float  # all trials together, without the time to start hosts
+    min_matches: int  # per concurrent match; a trial in which fewer finish has timed out
     servers: tuple[int, ...] = ()  # empty: the benchmark starts none
 
     @property
     def axes(self) -> tuple[str, ...]:
-        """Those that name a cell."""
+        """Return the axes of the grid: servers only if the benchmark starts some."""
         return AXES if self.servers else AXES[:2]
 
     @property
@@ -66,26 +66,27 @@ class StudyPlan(Struct, frozen=True, kw_only=True):
         return " ".join(filter(None, (self.game, str(self.options.get("format") or self.options.get("game") or ""))))
 
     @property
-    def cells(self) -> list[FleetSize]:
+    def sizes(self) -> list[FleetSize]:
         return [FleetSize(*setting) for setting in product(self.hosts, self.matches, self.servers or (0,))]
 
     @property
     def order(self) -> list[tuple[int, FleetSize]]:
-        """[repeat, cell]: all cells once, then all again, so that drift of the machine hits all alike."""
-        return list(product(range(self.repeats), self.cells))
+        """Return (repeat, size) of every trial: all sizes once, then all again, so that drift affects all sizes
+        alike."""
+        return list(product(range(self.repeats), self.sizes))
 
     @property
-    def turn_s(self) -> float:
-        """Of every turn, warm-up included."""
+    def trial_s(self) -> float:
+        """Return the duration of a trial, including its warm-up."""
         return self.budget_s / max(1, len(self.order))
 
     @property
     def warm_s(self) -> float:
-        return min(WARM_MAX_S, WARM_SHARE * self.turn_s)
+        return min(WARM_MAX_S, WARM_SHARE * self.trial_s)
 
 
 class GpuUse(Struct, frozen=True):
-    """Of all programs on the machine; of several GPUs the sum of memory and the mean of use."""
+    """GPU use by all programs of the machine. With several GPUs: the mean utilisation and the total memory."""
 
     use_mean: float  # share of the time
     use_peak: float
@@ -93,34 +94,34 @@ class GpuUse(Struct, frozen=True):
 
 
 class Trial(Struct, frozen=True, kw_only=True):
-    """What one cell did in one repeat, start and warm-up left out. CPU and memory: this process and all below it."""
+    """Measurements of one trial, without start and warm-up. CPU and memory include all child processes."""
 
-    cell: FleetSize
+    size: FleetSize
     repeat: int
-    asked: int  # matches
-    done: int = 0  # matches that ended, truncated ones included
+    min_matches: int  # in the whole fleet
+    done: int = 0  # finished matches, including truncated ones
     decisions: int = 0
     seconds: float = 0.0
-    start_s: float = 0.0  # until every host had said HELLO
+    start_s: float = 0.0  # until every host had sent HELLO
     truncated: int = 0
     voided: int = 0
-    refused: int = 0  # choices that the game did not accept and asked for again
+    refused: int = 0  # actions that the game rejected
     restarts: int = 0  # of hosts
-    cpu_mean_cores: float = 0.0  # 1.0: one core busy all the time
+    cpu_mean_cores: float = 0.0  # 1.0 is one busy core
     cpu_peak_cores: float = 0.0
-    ram_mib: float = 0.0  # the most that was seen
-    memory_delta_mib: float = 0.0  # at the end, more than before the hosts were started
-    servers_cpu_mean_cores: float = 0.0  # the servers' share of the above
-    servers_ram_mib: float = 0.0  # the most that was seen of all servers together
-    gpu: GpuUse | None = None  # None: there is none
-    times: Times = msgspec.field(default_factory=Times)  # where the time of hosts and this process's thread went
-    failure: str = ""  # the reason; then no other number counts
+    ram_mib: float = 0.0  # peak
+    memory_delta_mib: float = 0.0  # growth from before the start of the hosts to the end
+    servers_cpu_mean_cores: float = 0.0  # included in cpu_mean_cores
+    servers_ram_mib: float = 0.0  # peak of all servers together
+    gpu: GpuUse | None = None  # None: no GPU
+    times: Times = msgspec.field(default_factory=Times)  # activities of the hosts and of this process
+    failure: str = ""  # the reason why the trial failed; its numbers are then meaningless
 
     @property
     def state(self) -> State:
         if self.failure:
             return "failed"
-        return "completed" if self.done >= self.asked else "timed out"
+        return "completed" if self.done >= self.min_matches else "timed out"
 
     @property
     def decisions_per_s(self) -> float:
@@ -132,7 +133,7 @@ class Trial(Struct, frozen=True, kw_only=True):
 
 
 class Spread(Struct, frozen=True):
-    """Of a number over repeats."""
+    """Median and range of a number over the repeats."""
 
     median: float
     low: float
@@ -140,15 +141,16 @@ class Spread(Struct, frozen=True):
 
 
 class Summary(Struct, frozen=True, kw_only=True):
-    """One cell over its repeats: sums of what is counted, spread of what is measured (None: no turn succeeded)."""
+    """Results of one fleet size over its repeats: sums of counts, spreads of measurements (None if every trial
+    failed)."""
 
-    cell: FleetSize
-    turns: int
-    state: State  # the worst of the turns that did not fail; failed where all did
-    timed_out: int  # turns
-    failed: int  # turns
-    failure: str  # of the first that did
-    asked: int
+    size: FleetSize
+    trials: int
+    state: State  # the worst state of the trials that did not fail; failed if all did
+    timed_out: int  # trials
+    failed: int  # trials
+    failure: str  # reason of the first failure
+    min_matches: int
     done: int
     truncated: int
     voided: int
@@ -168,61 +170,63 @@ class Summary(Struct, frozen=True, kw_only=True):
 
     @property
     def sound(self) -> bool:
-        """Every turn completed."""
+        """Return True if every trial completed."""
         return self.state == "completed" and not self.failed
 
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """What more of one axis brings, all else equal. Rates are decisions/s."""
+    """How the rate (decisions/s) grows along one axis while the others stay the same."""
 
     axis: str
-    cell: FleetSize
-    base: FleetSize  # the smallest on the axis; linear growth begins there
-    efficiency: float  # the rate over that of linear growth
-    previous: FleetSize | None  # the next smaller one; None for the base
-    gain: float | None  # for each host or server added since then, or for each match added anywhere in the fleet
+    size: FleetSize
+    base: FleetSize  # the smallest size on the axis, from which linear growth is extrapolated
+    efficiency: float  # the rate divided by that of linear growth
+    previous: FleetSize | None  # the next smaller size; None for the base
+    gain: float | None  # additional decisions/s per additional host, server or concurrent match
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
     best: FleetSize
-    smallest: FleetSize  # the fewest rows within `NEAR` of the best rate
+    smallest: FleetSize  # the fewest concurrent matches within `NEAR` of the best rate
 
 
 def counted(number: int, axis: str) -> str:
-    """ "1 host", "2 hosts"."""
+    """Return a count with its noun, such as "1 host" or "2 hosts"."""
     return f"{number} {axis if number != 1 else ONE[axis]}"
 
 
-def missing(plan: StudyPlan, turns: Iterable[Trial]) -> list[tuple[int, FleetSize]]:
-    """What is left to play, in order. A turn that failed is not played again."""
-    done = {(turn.repeat, turn.cell) for turn in turns}
+def missing(plan: StudyPlan, trials: Iterable[Trial]) -> list[tuple[int, FleetSize]]:
+    """Return (repeat, size) of the trials that have not run, in order. Failed trials are not repeated."""
+    done = {(trial.repeat, trial.size) for trial in trials}
     return [each for each in plan.order if each not in done]
 
 
-def left_s(plan: StudyPlan, turns: Sequence[Trial], playing_s: float) -> float:
-    """Time until all is done, `playing_s` into the turn under way (0: it starts its hosts): the starts seen so far
-    tell those to come."""
-    starts = [turn.start_s for turn in turns if not turn.failure]
-    left = len(plan.order) - len(turns)
-    to_start = left - 1 if playing_s else left
-    return max(0.0, left * plan.turn_s - playing_s + to_start * (statistics.fmean(starts) if starts else 0.0))
+def left_s(plan: StudyPlan, trials: Sequence[Trial], playing_s: float) -> float:
+    """Estimate the remaining seconds, `playing_s` into the current trial (0 while its hosts start).
+
+    The mean start-up time of the finished trials stands in for the trials to come.
+    """
+    starts = [trial.start_s for trial in trials if not trial.failure]
+    remaining = len(plan.order) - len(trials)
+    to_start = remaining - 1 if playing_s else remaining
+    return max(0.0, remaining * plan.trial_s - playing_s + to_start * (statistics.fmean(starts) if starts else 0.0))
 
 
-def times(turns: Iterable[Trial], cell: FleetSize) -> Times:
-    """Where the time of a cell went, all its turns together."""
-    found = Times()
-    for turn in turns:
-        if turn.cell == cell and not turn.failure:
-            found.add(turn.times)
-    return found
+def times(trials: Iterable[Trial], size: FleetSize) -> Times:
+    """Return the activity times of all trials of a fleet size together."""
+    total = Times()
+    for trial in trials:
+        if trial.size == size and not trial.failure:
+            total.add(trial.times)
+    return total
 
 
-def summarise(plan: StudyPlan, turns: Sequence[Trial]) -> list[Summary]:
-    """One summary for each cell that was played, in the order of the plan."""
-    played = {cell: [turn for turn in turns if turn.cell == cell] for cell in plan.cells}
-    return [_summary(cell, own) for cell, own in played.items() if own]
+def summarise(plan: StudyPlan, trials: Sequence[Trial]) -> list[Summary]:
+    """Summarise each fleet size that has been measured, in the order of the plan."""
+    trials_of = {size: [trial for trial in trials if trial.size == size] for size in plan.sizes}
+    return [_summary(size, own) for size, own in trials_of.items() if own]
 
 
 def spread(values: Sequence[float]) -> Spread | None:
@@ -230,44 +234,47 @@ def spread(values: Sequence[float]) -> Spread | None:
 
 
 def rates(summaries: Iterable[Summary]) -> dict[FleetSize, float]:
-    """The median of decisions/s of every cell that has one."""
-    return {each.cell: each.decisions_per_s.median for each in summaries if each.decisions_per_s is not None}
+    """Return the median decisions/s of every fleet size that has one."""
+    return {each.size: each.decisions_per_s.median for each in summaries if each.decisions_per_s is not None}
 
 
 def growth(rates: Mapping[FleetSize, float], axis: str) -> list[Growth]:
-    """Every cell against the smallest that differs from it on this axis alone; cells without a peer are left out."""
-    found = []
+    """Compare every fleet size with the smallest one that differs from it on this axis only, if there is one."""
+    comparisons = []
     for line in _lines(rates, axis):
         base = line[0]
-        for at, cell in enumerate(line):
-            linear = rates[base] * _size(cell, axis) / _size(base, axis)
+        for at, size in enumerate(line):
+            linear = rates[base] * _along(size, axis) / _along(base, axis)
             previous = line[at - 1] if at else None
-            found.append(
+            comparisons.append(
                 Growth(
                     axis,
-                    cell,
+                    size,
                     base,
-                    rates[cell] / linear if linear > 0 else 0.0,
+                    rates[size] / linear if linear > 0 else 0.0,
                     previous,
-                    None if previous is None else (rates[cell] - rates[previous]) / _added(previous, cell, axis),
+                    None if previous is None else (rates[size] - rates[previous]) / _added(previous, size, axis),
                 )
             )
-    return found
+    return comparisons
 
 
 def judge(summaries: Sequence[Summary]) -> Verdict | None:
-    """Cells in which every turn completed come first; where there is none, those with any rate."""
+    """Return the best fleet size and the smallest one close to it, or None if nothing was measured.
+
+    If there are sizes whose trials all completed, the others are not considered.
+    """
     sound = rates(each for each in summaries if each.sound) or rates(summaries)
-    found = {cell: rate for cell, rate in sound.items() if rate > 0}
-    if not found:
+    candidates = {size: rate for size, rate in sound.items() if rate > 0}
+    if not candidates:
         return None
-    best = max(found, key=lambda cell: (found[cell], -cell.at_once, -cell.servers))
-    near = [cell for cell, rate in found.items() if rate >= (1 - NEAR) * found[best]]
-    return Verdict(best, min(near, key=lambda cell: (cell.at_once, cell.hosts, cell.servers, -found[cell])))
+    best = max(candidates, key=lambda size: (candidates[size], -size.at_once, -size.servers))
+    near = [size for size, rate in candidates.items() if rate >= (1 - NEAR) * candidates[best]]
+    return Verdict(best, min(near, key=lambda size: (size.at_once, size.hosts, size.servers, -candidates[size])))
 
 
 def differences(there: StudyPlan, here: StudyPlan) -> list[str]:
-    """Where two plans differ, in words."""
+    """Describe the settings in which two plans differ, one string each."""
     old, new = _flat(msgspec.to_builtins(there)), _flat(msgspec.to_builtins(here))
     return [
         f"{name} is {_plain(old.get(name))} there, {_plain(new.get(name))} here"
@@ -277,68 +284,68 @@ def differences(there: StudyPlan, here: StudyPlan) -> list[str]:
 
 
 def _flat(data: Mapping[str, object]) -> dict[str, object]:
-    """Options by their paths, as --set has them."""
-    found: dict[str, object] = {}
+    """Return settings by their paths, as `--set` writes them."""
+    flat: dict[str, object] = {}
     for name, value in data.items():
         if isinstance(value, dict):
-            found.update({f"{name}.{key}": inner for key, inner in value.items()})
+            flat.update({f"{name}.{key}": inner for key, inner in value.items()})
         else:
-            found[name] = value
-    return found
+            flat[name] = value
+    return flat
 
 
 def _plain(value: object) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def _summary(cell: FleetSize, turns: Sequence[Trial]) -> Summary:
-    good = [turn for turn in turns if not turn.failure]
-    failures = [turn.failure for turn in turns if turn.failure]
-    gpus = [turn.gpu for turn in good if turn.gpu is not None]
-    late = sum(turn.state == "timed out" for turn in good)
+def _summary(size: FleetSize, trials: Sequence[Trial]) -> Summary:
+    good = [trial for trial in trials if not trial.failure]
+    failures = [trial.failure for trial in trials if trial.failure]
+    gpus = [trial.gpu for trial in good if trial.gpu is not None]
+    late = sum(trial.state == "timed out" for trial in good)
 
     def of(value: Callable[[Trial], float]) -> Spread | None:
-        return spread([value(turn) for turn in good])
+        return spread([value(trial) for trial in good])
 
     return Summary(
-        cell=cell,
-        turns=len(turns),
+        size=size,
+        trials=len(trials),
         state="timed out" if late else "completed" if good else "failed",
         timed_out=late,
         failed=len(failures),
         failure=failures[0] if failures else "",
-        asked=sum(turn.asked for turn in turns),
-        done=sum(turn.done for turn in good),
-        truncated=sum(turn.truncated for turn in good),
-        voided=sum(turn.voided for turn in good),
-        refused=sum(turn.refused for turn in good),
-        restarts=sum(turn.restarts for turn in good),
-        decisions_per_s=of(lambda turn: turn.decisions_per_s),
-        matches_per_hour=of(lambda turn: turn.matches_per_hour),
-        cpu_mean_cores=of(lambda turn: turn.cpu_mean_cores),
-        cpu_peak_cores=of(lambda turn: turn.cpu_peak_cores),
-        ram_mib=of(lambda turn: turn.ram_mib),
-        memory_delta_mib=of(lambda turn: turn.memory_delta_mib),
-        servers_cpu_mean_cores=of(lambda turn: turn.servers_cpu_mean_cores),
-        servers_ram_mib=of(lambda turn: turn.servers_ram_mib),
+        min_matches=sum(trial.min_matches for trial in trials),
+        done=sum(trial.done for trial in good),
+        truncated=sum(trial.truncated for trial in good),
+        voided=sum(trial.voided for trial in good),
+        refused=sum(trial.refused for trial in good),
+        restarts=sum(trial.restarts for trial in good),
+        decisions_per_s=of(lambda trial: trial.decisions_per_s),
+        matches_per_hour=of(lambda trial: trial.matches_per_hour),
+        cpu_mean_cores=of(lambda trial: trial.cpu_mean_cores),
+        cpu_peak_cores=of(lambda trial: trial.cpu_peak_cores),
+        ram_mib=of(lambda trial: trial.ram_mib),
+        memory_delta_mib=of(lambda trial: trial.memory_delta_mib),
+        servers_cpu_mean_cores=of(lambda trial: trial.servers_cpu_mean_cores),
+        servers_ram_mib=of(lambda trial: trial.servers_ram_mib),
         gpu_use_mean=spread([gpu.use_mean for gpu in gpus]),
         gpu_use_peak=spread([gpu.use_peak for gpu in gpus]),
         gpu_memory_mib=spread([gpu.memory_peak_mib for gpu in gpus]),
     )
 
 
-def _lines(cells: Iterable[FleetSize], axis: str) -> list[list[FleetSize]]:
-    """Cells that differ on this axis alone, together, smallest first."""
+def _lines(sizes: Iterable[FleetSize], axis: str) -> list[list[FleetSize]]:
+    """Group the sizes that differ on this axis only, each group in ascending order."""
     lines: dict[tuple[int, ...], list[FleetSize]] = {}
-    for cell in sorted(cells):
-        lines.setdefault(tuple(_size(cell, other) for other in AXES if other != axis), []).append(cell)
-    return [sorted(line, key=lambda cell: _size(cell, axis)) for line in lines.values() if len(line) > 1]
+    for size in sorted(sizes):
+        lines.setdefault(tuple(_along(size, other) for other in AXES if other != axis), []).append(size)
+    return [sorted(line, key=lambda size: _along(size, axis)) for line in lines.values() if len(line) > 1]
 
 
-def _added(previous: FleetSize, cell: FleetSize, axis: str) -> int:
-    return cell.at_once - previous.at_once if axis == "matches" else _size(cell, axis) - _size(previous, axis)
+def _added(previous: FleetSize, size: FleetSize, axis: str) -> int:
+    return size.at_once - previous.at_once if axis == "matches" else _along(size, axis) - _along(previous, axis)
 
 
-def _size(cell: FleetSize, axis: str) -> int:
-    size: int = getattr(cell, axis)
-    return size
+def _along(size: FleetSize, axis: str) -> int:
+    number: int = getattr(size, axis)
+    return number

@@ -1,5 +1,5 @@
-"""A scaling benchmark as a picture: decisions/s over hosts and matches, one map for each number of servers, and
-efficiency against linear growth."""
+"""The picture of a scaling benchmark: a heat map of decisions/s over hosts and matches for each number of servers, and
+the efficiency compared with linear growth."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ _CENTRED: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "va":
 
 
 def draw(study: Study, path: Path) -> bool:
-    """False: nothing was measured, and no picture is made."""
-    summaries = scaling.summarise(study.plan, study.turns)
+    """Write the picture to `path`. Returns False, and writes nothing, if no trial succeeded."""
+    summaries = scaling.summarise(study.plan, study.trials)
     rates = scaling.rates(summaries)
     if not rates:
         return False
-    # Imported here, and without pyplot: no window system, no global state, and no second lost by who draws nothing.
+    # Imported here because it takes a second; without pyplot, which needs a window system and has global state.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    grown = {axis: found for axis in scaling.AXES if (found := scaling.growth(rates, axis))}
+    growth_by_axis = {axis: growth for axis in scaling.AXES if (growth := scaling.growth(rates, axis))}
     plan = study.plan
     figure = Figure(dpi=150, layout="constrained")
     FigureCanvasAgg(figure)
-    maps, lines = _panels(figure, plan, len(grown))
-    cells, verdict = {each.cell: each for each in summaries}, scaling.judge(summaries)
+    maps, lines = _panels(figure, plan, len(growth_by_axis))
+    summary_of, verdict = {each.size: each for each in summaries}, scaling.judge(summaries)
     for axes, servers in zip(maps, plan.servers or (0,), strict=True):
-        _heat_map(axes, plan, servers, cells, verdict)
-    for axes, axis in zip(lines, grown, strict=True):
-        _efficiency(axes, axis, grown[axis])
+        _heat_map(axes, plan, servers, summary_of, verdict)
+    for axes, axis in zip(lines, growth_by_axis, strict=True):
+        _efficiency(axes, axis, growth_by_axis[axis])
     words = f"median of {plan.repeats} repeats" if plan.repeats > 1 else "one repeat"
     figure.suptitle(f"{plan.title}, policy {Path(plan.policy).name}, {study.machine.cores} cores, {words}", fontsize=11)
     figure.savefig(path)
@@ -49,7 +49,7 @@ def draw(study: Study, path: Path) -> bool:
 
 
 def _panels(figure: Figure, plan: StudyPlan, lines: int) -> tuple[Sequence[Axes], Sequence[Axes]]:
-    """Heat maps and lines: in one row, or lines below the maps where there are several of these."""
+    """Return the axes of the heat maps and of the line plots, which stand below the maps if there are several maps."""
     maps = len(plan.servers) or 1
     across, high = (
         max(3.4, 1.05 * len(plan.matches) + 0.6),
@@ -69,7 +69,7 @@ def _panels(figure: Figure, plan: StudyPlan, lines: int) -> tuple[Sequence[Axes]
 def _heat_map(
     axes: Axes, plan: StudyPlan, servers: int, summaries: Mapping[FleetSize, Summary], verdict: Verdict | None
 ) -> None:
-    """Of all cells with so many servers; colours mean the same in all maps."""
+    """Draw the rates of all fleet sizes with this number of servers. All maps share one colour scale."""
     import numpy as np
 
     hosts, matches = plan.hosts, plan.matches
@@ -84,10 +84,10 @@ def _heat_map(
     axes.imshow(rates, cmap="Blues", vmin=0.0, vmax=1.25 * high, aspect="auto", origin="lower")
     for i, host in enumerate(hosts):
         for j, match in enumerate(matches):
-            cell = FleetSize(host, match, servers)
-            _write(axes, j, i, summaries.get(cell), "white" if rates[i, j] > 0.75 * high else "#222222")
-            if verdict is not None and cell in (verdict.best, verdict.smallest):
-                _frame(axes, j, i, solid=cell == verdict.best)
+            size = FleetSize(host, match, servers)
+            _write(axes, j, i, summaries.get(size), "white" if rates[i, j] > 0.75 * high else "#222222")
+            if verdict is not None and size in (verdict.best, verdict.smallest):
+                _frame(axes, j, i, solid=size == verdict.best)
     axes.set_xticks(range(len(matches)), [str(match) for match in matches])
     axes.set_yticks(range(len(hosts)), [str(host) for host in hosts])
     axes.set_xlabel(f"matches at once on each host\n{_frames(verdict)}")
@@ -99,7 +99,7 @@ def _heat_map(
 
 
 def _write(axes: Axes, x: int, y: int, summary: Summary | None, colour: str) -> None:
-    big, small = _cell_words(summary)
+    big, small = _size_words(summary)
     axes.annotate(big, (x, y), (0, 5 if small else 0), **_CENTRED, color=colour, fontsize=11)
     axes.annotate(small, (x, y), (0, -8), **_CENTRED, color=colour, fontsize=7.5)
 
@@ -121,19 +121,19 @@ def _frame(axes: Axes, x: int, y: int, *, solid: bool) -> None:
     )
 
 
-def _cell_words(summary: Summary | None) -> tuple[str, str]:
-    """What stands large and what small in a cell."""
+def _size_words(summary: Summary | None) -> tuple[str, str]:
+    """Return the large and the small text of a field of the map."""
     if summary is None:
         return "", "not played"
     spread = summary.decisions_per_s
     if spread is None:
         return "failed", ""
-    small = f"{_short(spread.low)} to {_short(spread.high)}" if summary.turns - summary.failed > 1 else ""
+    small = f"{_short(spread.low)} to {_short(spread.high)}" if summary.trials - summary.failed > 1 else ""
     return _short(spread.median), "timed out" if summary.state == "timed out" else small
 
 
 def _short(rate: float) -> str:
-    """Four characters or so: 812, 7.35k, 15.9k, 120k."""
+    """Format a rate in about four characters: 812, 7.35k, 15.9k, 120k."""
     if rate < 1000:
         return f"{rate:.0f}"
     return (
@@ -141,16 +141,16 @@ def _short(rate: float) -> str:
     )
 
 
-def _efficiency(axes: Axes, axis: str, grown: Sequence[Growth]) -> None:
-    """One line for every setting of the other axes."""
-    sizes = sorted({getattr(each.cell, axis) for each in grown})
+def _efficiency(axes: Axes, axis: str, growths: Sequence[Growth]) -> None:
+    """Draw one line for each combination of the other axes."""
+    numbers = sorted({getattr(each.size, axis) for each in growths})
     lines: dict[FleetSize, list[Growth]] = {}
-    for each in grown:
+    for each in growths:
         lines.setdefault(each.base, []).append(each)
     varying = [other for other in scaling.AXES if other != axis and len({getattr(base, other) for base in lines}) > 1]
     for index, (base, line) in enumerate(sorted(lines.items())):
         axes.plot(
-            [sizes.index(getattr(each.cell, axis)) for each in line],
+            [numbers.index(getattr(each.size, axis)) for each in line],
             [100 * each.efficiency for each in line],
             color=COLOURS[index % len(COLOURS)],
             marker="o",
@@ -159,14 +159,14 @@ def _efficiency(axes: Axes, axis: str, grown: Sequence[Growth]) -> None:
             label=", ".join(counted(getattr(base, other), other) for other in varying) or "measured",
         )
     axes.axhline(100, color="#888888", linewidth=0.8, linestyle=(0, (4, 4)), zorder=0)
-    axes.text(len(sizes) - 1, 101, "linear", color=GREY, fontsize=8, ha="right", va="bottom")
-    axes.set_xticks(range(len(sizes)), [str(size) for size in sizes])
+    axes.text(len(numbers) - 1, 101, "linear", color=GREY, fontsize=8, ha="right", va="bottom")
+    axes.set_xticks(range(len(numbers)), [str(number) for number in numbers])
     axes.margins(x=0.08)
-    top = max(110.0, 1.1 * max(100 * each.efficiency for each in grown))
+    top = max(110.0, 1.1 * max(100 * each.efficiency for each in growths))
     axes.set_ylim(0, top)
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0f}%")
     axes.set_xlabel("matches at once on each host" if axis == "matches" else axis)
-    fewest = counted(sizes[0], axis)
+    fewest = counted(numbers[0], axis)
     axes.set_title(f"efficiency against linear from {fewest}", fontsize=10, loc="left")
     axes.grid(axis="y", color="#E6E6E6", linewidth=0.8)
     axes.set_axisbelow(True)

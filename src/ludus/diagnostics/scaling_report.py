@@ -1,4 +1,4 @@
-"""A scaling benchmark as people read it: tables for the console and the page, scaling.md, all from a study alone."""
+"""The report of a scaling benchmark: tables for the console and the page scaling.md."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from ludus.metrics.times import ACTOR, HOSTS, ActivityTime
 
 ACTIVITY_COLUMNS = ("process", "activity", "share", "mean", "p50", "p95")
 TIMES_NOTES = {
-    HOSTS: "Of the wall-clock of all hosts together; wait: for actions. See docs/diagnostics.md.",
-    ACTOR: "Of the wall-clock of the thread that answers them; wait hosts: for rows that must choose.",
+    HOSTS: "Shares of the wall-clock time of all hosts. `wait` is waiting for actions. See docs/diagnostics.md.",
+    ACTOR: "Shares of the time of the thread that chooses actions. `wait hosts` is waiting for observations.",
 }
 REPORT, PICTURE = "scaling.md", "scaling.png"
 NONE = "-"
@@ -28,42 +28,44 @@ class TextTable:
     title: str
     columns: tuple[str, ...]
     rows: Sequence[tuple[str, ...]]
-    note: str  # what the columns mean
+    note: str  # explains the columns
 
 
 def write(folder: Path, study: Study, command: str) -> Path:
-    """Write the page and its picture; `command` is how to measure again."""
-    drawn = scaling_picture.draw(study, folder / PICTURE)
+    """Write the page and its picture, and return the path of the page. `command` repeats the benchmark."""
+    has_picture = scaling_picture.draw(study, folder / PICTURE)
     path = folder / REPORT
-    path.write_text(markdown(study, command, picture=drawn), encoding="utf-8")
+    path.write_text(markdown(study, command, picture=has_picture), encoding="utf-8")
     return path
 
 
 def tables(study: Study) -> list[TextTable]:
-    summaries = scaling.summarise(study.plan, study.turns)
+    summaries = scaling.summarise(study.plan, study.trials)
     if not summaries:
         return []
     axes = study.plan.axes
-    found = [_speed(summaries, axes), _cost(summaries, axes, gpu=bool(study.machine.gpus))]
+    text_tables = [_speed(summaries, axes), _cost(summaries, axes, gpu=bool(study.machine.gpus))]
     rates = scaling.rates(summaries)
-    grown = {axis: {each.cell: each for each in scaling.growth(rates, axis)} for axis in axes}
-    if any(grown.values()):
-        found.append(_growth(summaries, grown))
-    return [*found, *_times(study, summaries)]
+    growth_by_axis = {axis: {each.size: each for each in scaling.growth(rates, axis)} for axis in axes}
+    if any(growth_by_axis.values()):
+        text_tables.append(_growth(summaries, growth_by_axis))
+    return [*text_tables, *_times(study, summaries)]
 
 
 def verdict_lines(study: Study) -> list[str]:
-    """The best cell and the smallest near it, what failed, and how much of the plan is there."""
-    summaries = scaling.summarise(study.plan, study.turns)
+    """Return the best fleet size, the smallest one close to it, the failures, and how many trials are missing."""
+    summaries = scaling.summarise(study.plan, study.trials)
     verdict = scaling.judge(summaries)
     lines = _verdict(verdict, scaling.rates(summaries))
     if verdict is not None:
         lines += [f"There: {told}" for told in (_bottleneck(study, verdict.best),) if told]
     if any(each.timed_out for each in summaries) and not any(each.sound for each in summaries):
-        lines.append("In no cell did every turn complete: give more --budget, or ask for fewer matches.")
-    lines += [f"{each.cell}: {each.failed} of {each.turns} failed: {each.failure}" for each in summaries if each.failed]
+        lines.append("At every fleet size, some trials did not complete: raise --budget or lower --min-matches.")
+    lines += [
+        f"{each.size}: {each.failed} of {each.trials} failed: {each.failure}" for each in summaries if each.failed
+    ]
     if not study.complete:
-        lines.append(f"Not complete: {len(study.turns)} of {len(study.plan.order)} turns have been played.")
+        lines.append(f"Incomplete: {len(study.trials)} of {len(study.plan.order)} trials have run.")
     return lines
 
 
@@ -78,40 +80,42 @@ def markdown(study: Study, command: str, *, picture: bool) -> str:
         f"`{command}`",
         f"- {machine.cpu}, {machine.cores} cores, {machine.system}, "
         f"{f'GPU: {machine.gpus}' if machine.gpus else 'no GPU (nvidia-smi finds none)'}; ludus {study.ludus}\n"
-        f"- {plan.repeats} repeats, interleaved: all cells once, then all again. A turn is {plan.turn_s:.1f} s, of "
-        f"which {plan.warm_s:.1f} s warm-up; the start of the hosts comes on top\n"
-        f"- every turn is in [{CSV}]({CSV}), plan and summary are in [{JSON}]({JSON})",
+        f"- {plan.repeats} repeats, interleaved: all fleet sizes once, then all again. A trial takes "
+        f"{plan.trial_s:.1f} s, of "
+        f"which {plan.warm_s:.1f} s are warm-up; starting the hosts is not included\n"
+        f"- every trial is in [{CSV}]({CSV}), plan and summary are in [{JSON}]({JSON})",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def turn_line(turn: scaling.Trial) -> str:
-    """One turn as one line."""
-    if turn.failure:
-        return f"{turn.cell}, repeat {turn.repeat + 1}: failed: {turn.failure}"
+def trial_line(trial: scaling.Trial) -> str:
+    """Describe one trial in one line."""
+    if trial.failure:
+        return f"{trial.size}, repeat {trial.repeat + 1}: failed: {trial.failure}"
     return (
-        f"{turn.cell}, repeat {turn.repeat + 1}: {count(turn.decisions_per_s)} decisions/s, "
-        f"{count(turn.matches_per_hour)} matches/h, {turn.cpu_mean_cores:.2f} cores, {count(turn.ram_mib)} MiB"
-        f"{'' if turn.state == 'completed' else f', timed out: {turn.done:,} of {turn.asked:,} matches'}"
+        f"{trial.size}, repeat {trial.repeat + 1}: {count(trial.decisions_per_s)} decisions/s, "
+        f"{count(trial.matches_per_hour)} matches/h, {trial.cpu_mean_cores:.2f} cores, {count(trial.ram_mib)} MiB"
+        f"{'' if trial.state == 'completed' else f', timed out: {trial.done:,} of {trial.min_matches:,} matches'}"
     )
 
 
 def _speed(summaries: Sequence[Summary], axes: Sequence[str]) -> TextTable:
-    columns = (*axes, "decisions/s", "low to high", "matches/h", "done of asked", "ended")
+    columns = (*axes, "decisions/s", "low to high", "matches/h", "done of minimum", "ended")
     rows = [
         (
             *_names(each, axes),
             _median(each.decisions_per_s),
             _range(each.decisions_per_s),
             _median(each.matches_per_hour),
-            f"{each.done:,} of {each.asked:,}",
+            f"{each.done:,} of {each.min_matches:,}",
             _ended(each),
         )
         for each in summaries
     ]
     note = (
-        "Median over repeats, and the lowest and highest. Matches: at once on each host. Asked is the least that must "
-        "end for the rates to mean something; a cell in which fewer did has timed out."
+        "Median, lowest and highest over the repeats. `matches` are concurrent matches per host. The minimum is the "
+        "number "
+        "of matches that must finish for the rates to be meaningful; a trial that finishes fewer has timed out."
     )
     return TextTable("Speed", columns, rows, note)
 
@@ -139,67 +143,76 @@ def _cost(summaries: Sequence[Summary], axes: Sequence[str], *, gpu: bool) -> Te
         for each in summaries
     ]
     note = (
-        "CPU in cores, RAM the most seen, delta what the cell added: this process and all below it, pages shared by "
-        "several counted for each. Truncated and voided are matches, refused are choices the game asked for again."
-        f"{' Servers: their own share of CPU, and all their memory.' if served else ''}"
+        "CPU in cores, peak RAM, and the growth of RAM since before the start, of this process and its child "
+        "processes; "
+        "pages shared by several processes count for each. Truncated and voided are matches, refused are actions "
+        "that the "
+        "game rejected."
+        f"{' Of servers: their part of the CPU, and their peak memory.' if served else ''}"
     )
     return TextTable("Cost", columns, rows, note)
 
 
-def _growth(summaries: Sequence[Summary], grown: Mapping[str, Mapping[scaling.FleetSize, Growth]]) -> TextTable:
-    columns = (*grown, *(word for axis in grown for word in (f"by {axis}", f"gain per {ONE[axis]}")))
+def _growth(
+    summaries: Sequence[Summary], growth_by_axis: Mapping[str, Mapping[scaling.FleetSize, Growth]]
+) -> TextTable:
+    columns = (*growth_by_axis, *(word for axis in growth_by_axis for word in (f"by {axis}", f"gain per {ONE[axis]}")))
     rows = [
-        (*_names(each, tuple(grown)), *(word for own in grown.values() for word in _grown(own.get(each.cell))))
+        (
+            *_names(each, tuple(growth_by_axis)),
+            *(word for own in growth_by_axis.values() for word in _growth_words(own.get(each.size))),
+        )
         for each in summaries
     ]
     note = (
-        "By hosts (matches, servers): decisions/s over what linear growth from the fewest would give, all else equal. "
-        "Gain: decisions/s for each host, server, or match anywhere, more than in the next smaller cell."
+        "By hosts (matches, servers): decisions/s divided by linear growth from the smallest number, all else equal. "
+        "Gain: additional decisions/s per additional host, server or concurrent match, compared with the next "
+        "smaller size."
     )
     return TextTable("Efficiency against linear growth, and marginal gain in decisions/s", columns, rows, note)
 
 
 def _times(study: Study, summaries: Sequence[Summary]) -> list[TextTable]:
-    """The share of every activity in every cell, and how long a pass takes in the best."""
+    """Return the share of every activity at every fleet size, and the durations of passes at the best size."""
     axes = study.plan.axes
-    lines = {each.cell: scaling.times(study.turns, each.cell).lines() for each in summaries}
-    found: list[TextTable] = []
+    lines = {each.size: scaling.times(study.trials, each.size).lines() for each in summaries}
+    text_tables: list[TextTable] = []
     for process in (HOSTS, ACTOR):
         shares = {
-            cell: {line.part: line.share for line in own if line.process == process} for cell, own in lines.items()
+            size: {line.part: line.share for line in own if line.process == process} for size, own in lines.items()
         }
         parts = list(dict.fromkeys(part for own in shares.values() for part in own))
         if not parts:
             continue
         rows = [
-            (*_names(each, axes), *(percent(shares[each.cell].get(part, math.nan)) for part in parts))
+            (*_names(each, axes), *(percent(shares[each.size].get(part, math.nan)) for part in parts))
             for each in summaries
         ]
         columns = (*axes, *(part.replace("_", " ") for part in parts))
-        found.append(TextTable(f"Where the time of the {process} goes", columns, rows, TIMES_NOTES[process]))
+        text_tables.append(TextTable(f"Where the time of the {process} goes", columns, rows, TIMES_NOTES[process]))
     verdict = scaling.judge(summaries)
     if verdict is not None and lines[verdict.best]:
         rows = [
             (line.process, line.part.replace("_", " "), percent(line.share, 1), *map(span, _spans(line)))
             for line in lines[verdict.best]
         ]
-        note = "Mean, p50 and p95 of one pass. The shares of each process sum to 100% of its wall-clock."
-        found.append(TextTable(f"Activities with {verdict.best} matches", ACTIVITY_COLUMNS, rows, note))
-    return found
+        note = "Mean, p50 and p95 of one pass. The shares of each process sum to 100% of its wall-clock time."
+        text_tables.append(TextTable(f"Activities with {verdict.best} matches", ACTIVITY_COLUMNS, rows, note))
+    return text_tables
 
 
 def _spans(line: ActivityTime) -> tuple[float, float, float]:
     return line.mean_ms, line.p50_ms, line.p95_ms
 
 
-def _bottleneck(study: Study, cell: scaling.FleetSize) -> str:
-    spent = scaling.times(study.turns, cell)
-    return bottleneck.of_times(spent, hosts=cell.hosts, cores=study.machine.cores)
+def _bottleneck(study: Study, size: scaling.FleetSize) -> str:
+    spent = scaling.times(study.trials, size)
+    return bottleneck.of_times(spent, hosts=size.hosts, cores=study.machine.cores)
 
 
 def _verdict(verdict: Verdict | None, rates: dict[scaling.FleetSize, float]) -> list[str]:
     if verdict is None:
-        return ["No cell has a rate."]
+        return ["No trial succeeded."]
     best, small = verdict.best, verdict.smallest
     lines = [f"Best: {best} matches, {count(rates[best])} decisions/s."]
     if small != best:
@@ -208,7 +221,7 @@ def _verdict(verdict: Verdict | None, rates: dict[scaling.FleetSize, float]) -> 
             f"{small.at_once:,} matches at once instead of {best.at_once:,}."
         )
     else:
-        lines.append(f"No smaller cell comes within {percent(NEAR)} of it.")
+        lines.append(f"No smaller fleet size is within {percent(NEAR)} of it.")
     return lines
 
 
@@ -216,21 +229,21 @@ def _ended(summary: Summary) -> str:
     if summary.state == "failed":
         return "failed"
     parts = [
-        f"{count} of {summary.turns} {words}"
+        f"{count} of {summary.trials} {words}"
         for count, words in ((summary.timed_out, "timed out"), (summary.failed, "failed"))
         if count
     ]
     return ", ".join(parts) or "completed"
 
 
-def _grown(growth: Growth | None) -> tuple[str, str]:
+def _growth_words(growth: Growth | None) -> tuple[str, str]:
     if growth is None:
         return NONE, NONE
     return percent(growth.efficiency), NONE if growth.gain is None else f"{growth.gain:+,.0f}"
 
 
 def _names(summary: Summary, axes: Sequence[str]) -> tuple[str, ...]:
-    return tuple(str(getattr(summary.cell, axis)) for axis in axes)
+    return tuple(str(getattr(summary.size, axis)) for axis in axes)
 
 
 def _median(spread: Spread | None) -> str:

@@ -120,7 +120,7 @@ def choose(
     total = needed(hosts, matches, batch)
     if total > usable_mib and not {HOSTS, MATCHES, DECISIONS} <= given.keys():
         raise ConfigError(
-            f"--preset {purpose}: at least {total:,.0f} MiB are needed ({hosts} hosts of {matches} matches, {batch:,} "
+            f"--size {purpose}: at least {total:,.0f} MiB are needed ({hosts} hosts of {matches} matches, {batch:,} "
             f"decisions a batch), but only {usable_mib:,.0f} of {machine.free_mib:,.0f} MiB free may be taken; close "
             "programs, or set less"
         )

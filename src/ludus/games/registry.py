@@ -55,7 +55,7 @@ Serve = Callable[[Any, ServersConfig, Path], AbstractContextManager[Served]]
 
 @dataclass(frozen=True)
 class HostFootprint:
-    """What a host takes when it has played for a while, where that is known; `ludus train --preset` counts with it."""
+    """What a host takes when it has played for a while, where that is known; `ludus train --size` counts with it."""
 
     host_mib: float
     match_mib: float  # of each match, beside that

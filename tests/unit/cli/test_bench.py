@@ -31,7 +31,7 @@ def test_counts_are_sorted_and_each_counts_once() -> None:
 
 @pytest.mark.parametrize("text", ["0", "1,,2", "1;2", "-1", "two", "1.5"])
 def test_what_is_no_count_is_refused(text: str) -> None:
-    with pytest.raises(ConfigError, match="--hosts: must be whole numbers from 1 with commas between"):
+    with pytest.raises(ConfigError, match="--hosts: must be whole numbers from 1, separated by commas"):
         scale_plan.counts(text, "--hosts")
 
 
@@ -72,13 +72,13 @@ def test_a_resumed_plan_is_the_one_before_unless_something_else_is_asked_for() -
         (ScaleArguments(game="toy", policy="randm"), "'randm' is no checkpoint, and toy has no policy of that name"),
         (
             ScaleArguments(game="gymnasium"),
-            "gymnasium has no policy of that name; it has none at all: name a run's folder",
+            "gymnasium has no policy of that name; it has none; give a run's folder",
         ),
-        (ScaleArguments(game="toy", sets=["fleet.hosts=3"]), "say it with --hosts"),
+        (ScaleArguments(game="toy", sets=["fleet.hosts=3"]), "use --hosts"),
         (ScaleArguments(game="toy", sets=["learner.lr=1"]), "nothing is learned here"),
         (ScaleArguments(game="toy", sets=["options.gam=nim"]), "did you mean options.game"),
         (ScaleArguments(game="toy", servers="1,2"), "--servers: toy is played without servers"),
-        (ScaleArguments(game="toy", hosts="1", budget="2s"), "2 s for 9 turns is 0.22 s each; give at least 4.5s"),
+        (ScaleArguments(game="toy", hosts="1", budget="2s"), "2 s for 9 trials is 0.22 s each; give at least 4.5s"),
     ],
 )
 def test_what_cannot_be_measured_is_refused(asked: ScaleArguments, words: str) -> None:
@@ -87,23 +87,23 @@ def test_what_cannot_be_measured_is_refused(asked: ScaleArguments, words: str) -
     assert words in str(refused.value)
 
 
-def test_the_best_cell_is_written_and_the_change_is_said(tmp_path: Path) -> None:
+def test_the_best_size_is_written_and_the_change_is_said(tmp_path: Path) -> None:
     path = tmp_path / "run.yaml"
     path.write_text("game: toy\nfleet:\n  hosts: 2  # cores\n")
     said = scale_result.apply_best(path, Verdict(FleetSize(2, 16), FleetSize(1, 16)))
     assert said == [
-        f"{path}: fleet.hosts is 2 (as before)",
-        f"{path}: fleet.matches is 16 now, it was not set",
+        f"{path}: fleet.hosts is 2 (unchanged)",
+        f"{path}: fleet.matches is now 16 (was not set)",
     ]
     assert path.read_text() == "game: toy\nfleet:\n  matches: 16\n  hosts: 2  # cores\n"
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_the_number_of_servers_is_written_where_the_best_cell_has_some(tmp_path: Path) -> None:
+def test_the_number_of_servers_is_written_where_the_best_size_has_some(tmp_path: Path) -> None:
     path = tmp_path / "run.yaml"
     path.write_text("game: showdown-server\nservers:\n  count: 1  # to begin with\n")
     said = scale_result.apply_best(path, Verdict(FleetSize(2, 16, 4), FleetSize(1, 16, 1)))
-    assert said[-1] == f"{path}: servers.count is 4 now, it was 1"
+    assert said[-1] == f"{path}: servers.count is now 4 (was 1)"
     written = path.read_text()
     assert "servers:\n  count: 4  # to begin with\n" in written
     assert load.read(path)["fleet"] == {"hosts": 2, "matches": 16}
@@ -127,6 +127,6 @@ def test_the_command_that_is_reported_makes_the_same_plan_again() -> None:
 def test_servers_are_part_of_the_plan_and_of_its_command() -> None:
     plan = scale_plan.make(None, ScaleArguments(game="showdown-server", hosts="1", matches="1,4", servers="2,1"))
     assert plan.servers == (1, 2)
-    assert len(plan.cells) == 4
+    assert len(plan.sizes) == 4
     assert "--matches 1,4 --servers 1,2 --policy random" in scale_result.again(plan)
     assert scale_plan.make(plan, ScaleArguments()) == plan

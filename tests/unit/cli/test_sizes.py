@@ -26,7 +26,7 @@ def _a_machine_of_sixteen_cores(monkeypatch: pytest.MonkeyPatch) -> None:
 def sized(purpose: Purpose, data: dict[str, Any], *sets: str, shipped: bool = False) -> RunConfig:
     """As `ludus train` does it."""
     first = load.build(load.override(data, sets), options_of=catalogue.options_of)
-    chosen = sizes.choose(purpose, first, sizes.given(data, sets, shipped=shipped))
+    chosen = sizes.choose(purpose, first, sizes.fixed_settings(data, sets, shipped=shipped))
     return load.build(sizes.under(data, chosen, sets), options_of=catalogue.options_of)
 
 
@@ -73,12 +73,26 @@ def test_every_choice_is_shown_with_its_reason() -> None:
 
 def test_what_is_no_purpose_or_has_its_sizes_already_is_refused(tmp_path: Path) -> None:
     for words, message in (
-        (["nim", "--preset", "gen1"], "--preset: 'gen1' is none of quick, dev, full, overnight"),
-        (["--run-dir", str(tmp_path), "--resume", "--preset", "dev"], "a run that is resumed has its sizes"),
+        (["nim", "--size", "gen1"], "--size: 'gen1' is none of quick, dev, full, overnight"),
+        (["--run-dir", str(tmp_path), "--resume", "--size", "dev"], "a resumed run keeps its sizes"),
     ):
         (tmp_path / "config.yaml").write_text("game: toy\n")
         result = CliRunner().invoke(app, ["train", *words])
         assert isinstance(result.exception, ConfigError)
+        assert message in str(result.exception)
+
+
+def test_options_are_accepted_by_their_old_names_with_a_note() -> None:
+    for words, note, message in (
+        (["train", "nim", "--preset", "gen1"], "--preset is now called --size", "--size: 'gen1' is none of"),
+        (
+            ["bench", "scale", "--game", "toy", "--asked", "2", "--budget", "1s"],
+            "called --min-matches",
+            "--budget: 1 s",
+        ),
+    ):
+        result = CliRunner().invoke(app, words)
+        assert note in result.stderr
         assert message in str(result.exception)
 
 
@@ -93,7 +107,7 @@ def test_a_host_of_which_nothing_is_known_is_measured() -> None:
 
 def test_a_host_that_cannot_be_measured_is_a_clear_refusal() -> None:
     config = RunConfig(game="toy", options={"game": "nim", "crash_after": 1})
-    with pytest.raises(ConfigError, match="--preset: what a host takes could not be measured"):
+    with pytest.raises(ConfigError, match="--size: what a host takes could not be measured"):
         machine.needs(registry.load("toy"), config)
 
 

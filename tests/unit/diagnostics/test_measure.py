@@ -35,14 +35,14 @@ def played(tmp_path: Path, servers: int = 0, **options: Any) -> Trial:  # Any: t
         matches=(4,),
         repeats=1,
         budget_s=0.8,
-        asked=1,
+        min_matches=1,
         servers=(servers,) if servers else (),
     )
     toy = dataclasses.replace(registry.load("toy"), serve=serve)
-    [cell] = plan.cells
+    [size] = plan.sizes
     return measure(
         plan,
-        cell,
+        size,
         0,
         game=toy,
         options=ToyOptions(**options),
@@ -51,21 +51,21 @@ def played(tmp_path: Path, servers: int = 0, **options: Any) -> Trial:  # Any: t
     )
 
 
-def test_a_turn_counts_what_was_played_and_what_it_cost(tmp_path: Path) -> None:
-    turn = played(tmp_path)
-    assert turn.cell == FleetSize(1, 4)
-    assert turn.state == "completed"
-    assert turn.done >= turn.asked == 4
-    assert turn.decisions > turn.done
-    assert 0.55 <= turn.seconds < 5.0
-    assert turn.start_s > 0
-    assert turn.ram_mib > turn.memory_delta_mib > 5
-    actor = [line.share for line in turn.times.lines() if line.process == ACTOR]
+def test_a_trial_counts_what_was_played_and_what_it_cost(tmp_path: Path) -> None:
+    trial = played(tmp_path)
+    assert trial.size == FleetSize(1, 4)
+    assert trial.state == "completed"
+    assert trial.done >= trial.min_matches == 4
+    assert trial.decisions > trial.done
+    assert 0.55 <= trial.seconds < 5.0
+    assert trial.start_s > 0
+    assert trial.ram_mib > trial.memory_delta_mib > 5
+    actor = [line.share for line in trial.times.lines() if line.process == ACTOR]
     assert sum(actor) == pytest.approx(1.0)
-    assert turn.times.walls[ACTOR] / 1e9 == pytest.approx(turn.seconds, rel=0.2)
-    assert turn.times.share(names.WAIT_HOSTS) > 0
-    assert turn.cpu_peak_cores >= turn.cpu_mean_cores > 0
-    assert turn.gpu is None
+    assert trial.times.walls[ACTOR] / 1e9 == pytest.approx(trial.seconds, rel=0.2)
+    assert trial.times.share(names.WAIT_HOSTS) > 0
+    assert trial.cpu_peak_cores >= trial.cpu_mean_cores > 0
+    assert trial.gpu is None
     assert not (tmp_path / "logs").exists()
 
 
@@ -86,31 +86,31 @@ def serve(options: ToyOptions, servers: ServersConfig, folder: Path) -> Iterator
 
 
 def test_what_servers_take_is_told_apart(tmp_path: Path) -> None:
-    turn = played(tmp_path, servers=2)
-    assert turn.cell == FleetSize(1, 4, 2)
-    assert 60 < turn.servers_ram_mib < turn.ram_mib
-    assert turn.servers_cpu_mean_cores < turn.cpu_mean_cores
+    trial = played(tmp_path, servers=2)
+    assert trial.size == FleetSize(1, 4, 2)
+    assert 60 < trial.servers_ram_mib < trial.ram_mib
+    assert trial.servers_cpu_mean_cores < trial.cpu_mean_cores
     alone = played(tmp_path)
     assert (alone.servers_ram_mib, alone.servers_cpu_mean_cores) == (0.0, 0.0)
 
 
 def test_truncated_matches_are_counted(tmp_path: Path) -> None:
-    turn = played(tmp_path, truncate_after=1)
-    assert turn.truncated == turn.done > 0
+    trial = played(tmp_path, truncate_after=1)
+    assert trial.truncated == trial.done > 0
 
 
-def test_a_fleet_that_breaks_down_is_a_failed_turn_with_its_reason_and_log(tmp_path: Path) -> None:
-    turn = played(tmp_path, crash_after=20)
-    assert turn.state == "failed"
-    assert "no host is left to play on: host 0 exited with status 3" in turn.failure
+def test_a_fleet_that_breaks_down_is_a_failed_trial_with_its_reason_and_log(tmp_path: Path) -> None:
+    trial = played(tmp_path, crash_after=20)
+    assert trial.state == "failed"
+    assert "no host is left to play on: host 0 exited with status 3" in trial.failure
     assert list((tmp_path / "logs").rglob("*"))
 
 
-def test_hosts_that_hang_do_not_hold_the_turn_up(tmp_path: Path) -> None:
-    turn = played(tmp_path, hang_after=4)
-    assert turn.state == "timed out"
-    assert (turn.done, turn.decisions) == (0, 0)
-    assert turn.seconds < 5.0
+def test_hosts_that_hang_do_not_hold_the_trial_up(tmp_path: Path) -> None:
+    trial = played(tmp_path, hang_after=4)
+    assert trial.state == "timed out"
+    assert (trial.done, trial.decisions) == (0, 0)
+    assert trial.seconds < 5.0
 
 
 def test_what_a_host_refuses_stops_the_benchmark(tmp_path: Path) -> None:

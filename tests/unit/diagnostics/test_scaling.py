@@ -19,29 +19,33 @@ def plan(**changes: Any) -> StudyPlan:  # Any: the fields of a plan
         "matches": (4, 8),
         "repeats": 2,
         "budget_s": 80.0,
-        "asked": 1,
+        "min_matches": 1,
     }
     return StudyPlan(**{**usual, **changes})
 
 
-def turn(cell: FleetSize, rate: float = 100.0, repeat: int = 0, **changes: Any) -> Trial:  # Any: the fields of a turn
-    usual = {"decisions": round(10 * rate), "seconds": 10.0, "done": 999, "asked": cell.at_once}
-    return Trial(cell=cell, repeat=repeat, **{**usual, **changes})
+def trial(size: FleetSize, rate: float = 100.0, repeat: int = 0, **changes: Any) -> Trial:  # Any: the fields of a trial
+    usual = {"decisions": round(10 * rate), "seconds": 10.0, "done": 999, "min_matches": size.at_once}
+    return Trial(size=size, repeat=repeat, **{**usual, **changes})
 
 
-def test_repeats_are_interleaved_over_all_cells() -> None:
-    cells = [FleetSize(1, 4), FleetSize(1, 8), FleetSize(2, 4), FleetSize(2, 8)]
-    assert plan().order == [(repeat, cell) for repeat in (0, 1) for cell in cells]
+def test_repeats_are_interleaved_over_all_sizes() -> None:
+    sizes = [FleetSize(1, 4), FleetSize(1, 8), FleetSize(2, 4), FleetSize(2, 8)]
+    assert plan().order == [(repeat, size) for repeat in (0, 1) for size in sizes]
 
 
-def test_turns_share_the_budget_and_a_part_of_each_is_warm_up() -> None:
-    assert plan().turn_s == 10.0
+def test_trial_share_the_budget_and_a_part_of_each_is_warm_up() -> None:
+    assert plan().trial_s == 10.0
     assert plan().warm_s == 2.5
     assert plan(budget_s=8000.0).warm_s == scaling.WARM_MAX_S
 
 
-def test_only_turns_that_were_not_played_are_missing() -> None:
-    played = [turn(FleetSize(1, 4)), turn(FleetSize(2, 8), failure="no host is left"), turn(FleetSize(1, 4), repeat=1)]
+def test_only_trial_that_were_not_played_are_missing() -> None:
+    played = [
+        trial(FleetSize(1, 4)),
+        trial(FleetSize(2, 8), failure="no host is left"),
+        trial(FleetSize(1, 4), repeat=1),
+    ]
     assert scaling.missing(plan(), played) == [
         (0, FleetSize(1, 8)),
         (0, FleetSize(2, 4)),
@@ -53,35 +57,35 @@ def test_only_turns_that_were_not_played_are_missing() -> None:
 
 def test_the_time_left_counts_the_starts_that_were_seen() -> None:
     assert scaling.left_s(plan(), [], 0.0) == 80.0
-    assert scaling.left_s(plan(), [turn(FleetSize(1, 4), start_s=2.0)], 0.0) == 7 * 12.0
-    assert scaling.left_s(plan(), [turn(FleetSize(1, 4), start_s=2.0)], 5.0) == 5.0 + 6 * 12.0
+    assert scaling.left_s(plan(), [trial(FleetSize(1, 4), start_s=2.0)], 0.0) == 7 * 12.0
+    assert scaling.left_s(plan(), [trial(FleetSize(1, 4), start_s=2.0)], 5.0) == 5.0 + 6 * 12.0
 
 
-def test_a_cell_has_the_median_and_spread_of_its_repeats() -> None:
-    turns = [turn(FleetSize(1, 4), rate, repeat) for repeat, rate in enumerate((100.0, 300.0, 120.0))]
-    [summary] = scaling.summarise(plan(repeats=3), turns)
+def test_a_size_has_the_median_and_spread_of_its_repeats() -> None:
+    trials = [trial(FleetSize(1, 4), rate, repeat) for repeat, rate in enumerate((100.0, 300.0, 120.0))]
+    [summary] = scaling.summarise(plan(repeats=3), trials)
     assert summary.decisions_per_s == Spread(120.0, 100.0, 300.0)
-    assert (summary.done, summary.asked, summary.state, summary.sound) == (2997, 12, "completed", True)
+    assert (summary.done, summary.min_matches, summary.state, summary.sound) == (2997, 12, "completed", True)
 
 
 def test_rates_are_of_the_time_that_was_measured() -> None:
-    one = turn(FleetSize(1, 4), 50.0, done=20)
+    one = trial(FleetSize(1, 4), 50.0, done=20)
     assert one.decisions_per_s == 50.0
     assert one.matches_per_hour == 7200.0
 
 
-def test_a_turn_in_which_fewer_matches_ended_than_were_asked_for_has_timed_out() -> None:
-    assert turn(FleetSize(2, 8), done=15).state == "timed out"
-    [summary] = scaling.summarise(plan(), [turn(FleetSize(2, 8), done=15), turn(FleetSize(2, 8), repeat=1)])
+def test_a_trial_in_which_fewer_matches_ended_than_were_asked_for_has_timed_out() -> None:
+    assert trial(FleetSize(2, 8), done=15).state == "timed out"
+    [summary] = scaling.summarise(plan(), [trial(FleetSize(2, 8), done=15), trial(FleetSize(2, 8), repeat=1)])
     assert (summary.state, summary.timed_out) == ("timed out", 1)
 
 
-def test_a_failed_turn_leaves_the_numbers_of_the_others_alone() -> None:
-    turns = [turn(FleetSize(1, 4), 100.0), turn(FleetSize(1, 4), 0.0, 1, failure="host 0 died")]
-    [summary] = scaling.summarise(plan(), turns)
+def test_a_failed_trial_leaves_the_numbers_of_the_others_alone() -> None:
+    trials = [trial(FleetSize(1, 4), 100.0), trial(FleetSize(1, 4), 0.0, 1, failure="host 0 died")]
+    [summary] = scaling.summarise(plan(), trials)
     assert summary.decisions_per_s == Spread(100.0, 100.0, 100.0)
     assert (summary.failed, summary.failure, summary.sound) == (1, "host 0 died", False)
-    [lost] = scaling.summarise(plan(), turns[1:])
+    [lost] = scaling.summarise(plan(), trials[1:])
     assert (lost.state, lost.decisions_per_s) == ("failed", None)
 
 
@@ -95,7 +99,7 @@ RATES = {
 
 
 def test_efficiency_is_against_linear_growth_from_the_fewest_hosts() -> None:
-    grown = {each.cell: each for each in scaling.growth(RATES, "hosts")}
+    grown = {each.size: each for each in scaling.growth(RATES, "hosts")}
     assert grown[FleetSize(1, 4)].efficiency == 1.0
     assert grown[FleetSize(1, 4)].gain is None
     assert grown[FleetSize(2, 4)].efficiency == pytest.approx(0.9)
@@ -105,7 +109,7 @@ def test_efficiency_is_against_linear_growth_from_the_fewest_hosts() -> None:
 
 
 def test_a_gain_per_match_counts_every_match_added_in_the_fleet() -> None:
-    grown = {each.cell: each for each in scaling.growth(RATES, "matches")}
+    grown = {each.size: each for each in scaling.growth(RATES, "matches")}
     assert set(grown) == {
         FleetSize(1, 4),
         FleetSize(1, 8),
@@ -123,10 +127,10 @@ def test_without_a_second_value_on_an_axis_there_is_no_growth() -> None:
 
 def judged(rates: dict[FleetSize, float], **changes: Any) -> scaling.Verdict | None:
     wide = plan(hosts=(1, 2, 4), matches=(4, 8, 64), repeats=1)
-    return scaling.judge(scaling.summarise(wide, [turn(cell, rate, **changes) for cell, rate in rates.items()]))
+    return scaling.judge(scaling.summarise(wide, [trial(size, rate, **changes) for size, rate in rates.items()]))
 
 
-def test_the_smallest_cell_near_the_best_has_the_fewest_rows() -> None:
+def test_the_smallest_size_near_the_best_has_the_fewest_rows() -> None:
     rates = {FleetSize(1, 64): 96.0, FleetSize(2, 8): 95.0, FleetSize(2, 64): 100.0, FleetSize(1, 8): 94.9}
     assert judged(rates) == scaling.Verdict(best=FleetSize(2, 64), smallest=FleetSize(2, 8))
 
@@ -139,12 +143,12 @@ def test_equal_sizes_are_decided_by_fewer_hosts() -> None:
     assert judged({FleetSize(2, 4): 100.0, FleetSize(1, 8): 99.0}) == scaling.Verdict(FleetSize(2, 4), FleetSize(1, 8))
 
 
-def test_a_cell_that_timed_out_is_not_the_best_while_another_completed() -> None:
-    turns = [turn(FleetSize(1, 4), 100.0), turn(FleetSize(2, 4), 900.0, done=0)]
-    verdict = scaling.judge(scaling.summarise(plan(repeats=1), turns))
+def test_a_size_that_timed_out_is_not_the_best_while_another_completed() -> None:
+    trials = [trial(FleetSize(1, 4), 100.0), trial(FleetSize(2, 4), 900.0, done=0)]
+    verdict = scaling.judge(scaling.summarise(plan(repeats=1), trials))
     assert verdict is not None
     assert verdict.best == FleetSize(1, 4)
-    alone = scaling.judge(scaling.summarise(plan(repeats=1), turns[1:]))
+    alone = scaling.judge(scaling.summarise(plan(repeats=1), trials[1:]))
     assert alone is not None
     assert alone.best == FleetSize(2, 4)
 

@@ -109,7 +109,5 @@ def test_what_is_given_wins(setting: str) -> None:
 @pytest.mark.parametrize("purpose", PURPOSES)
 @pytest.mark.parametrize("machine", [MachineSize(4, 900, "cpu"), MachineSize(8, 6000, "cuda")])
 def test_a_machine_that_is_too_small_is_refused_in_words(machine: MachineSize, purpose: Purpose) -> None:
-    with pytest.raises(
-        ConfigError, match=rf"--preset {purpose}: at least [\d,]+ MiB are needed .*1 hosts of 1 matches"
-    ):
+    with pytest.raises(ConfigError, match=rf"--size {purpose}: at least [\d,]+ MiB are needed .*1 hosts of 1 matches"):
         choose(purpose, machine, SHOWDOWN, {})

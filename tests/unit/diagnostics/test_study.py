@@ -25,33 +25,35 @@ PLAN = StudyPlan(
     matches=(4, 8),
     repeats=1,
     budget_s=40.0,
-    asked=2,
+    min_matches=2,
 )
 MACHINE = MachineInfo("a processor", 2, "Linux x86_64", "")
 RATES = {FleetSize(1, 4): 100.0, FleetSize(1, 8): 150.0, FleetSize(2, 4): 190.0, FleetSize(2, 8): 195.0}
 
 
 def measured() -> Study:
-    """All cells but the last, which failed."""
-    turns = [
-        Trial(cell=cell, repeat=0, asked=2 * cell.at_once, done=16, decisions=round(rate * 10), seconds=10.0)
-        for cell, rate in RATES.items()
+    """All sizes but the last, which failed."""
+    trials = [
+        Trial(size=size, repeat=0, min_matches=2 * size.at_once, done=16, decisions=round(rate * 10), seconds=10.0)
+        for size, rate in RATES.items()
     ]
-    turns[-1] = Trial(cell=FleetSize(2, 8), repeat=0, asked=32, failure="no host is left to play on: host 0 died")
-    return Study(PLAN, MACHINE, turns)
+    trials[-1] = Trial(
+        size=FleetSize(2, 8), repeat=0, min_matches=32, failure="no host is left to play on: host 0 died"
+    )
+    return Study(PLAN, MACHINE, trials)
 
 
 def timed() -> Study:
-    """Every turn's hosts were busy for nine tenths of their time."""
+    """Every trial's hosts were busy for nine tenths of their time."""
     spent = {names.HOST_SIMULATE: Durations.of([1_000_000] * 900), names.HOST_WAIT: Durations.of([100_000_000])}
-    turns = [
-        msgspec.structs.replace(turn, times=Times({HOSTS: 1e9, ACTOR: 1e9}, spent)) if not turn.failure else turn
-        for turn in measured().turns
+    trials = [
+        msgspec.structs.replace(trial, times=Times({HOSTS: 1e9, ACTOR: 1e9}, spent)) if not trial.failure else trial
+        for trial in measured().trials
     ]
-    return Study(PLAN, MACHINE, turns)
+    return Study(PLAN, MACHINE, trials)
 
 
-def test_every_cell_says_where_its_time_went_and_the_best_one_who_kept_the_others_waiting(tmp_path: Path) -> None:
+def test_every_size_says_where_its_time_went_and_the_best_one_who_kept_the_others_waiting(tmp_path: Path) -> None:
     study.write(tmp_path, timed())
     assert study.read(tmp_path) == timed()
     with (tmp_path / study.CSV).open(newline="") as file:
@@ -75,13 +77,13 @@ def test_the_json_tells_other_programs_what_follows(tmp_path: Path) -> None:
     page = json.loads((tmp_path / study.JSON).read_text())
     assert page["best"] == {"hosts": 2, "matches": 4}
     assert page["smallest_near_best"] == {"hosts": 2, "matches": 4}
-    assert page["cells"][0]["decisions_per_s"] == {"median": 100.0, "low": 100.0, "high": 100.0}
-    assert page["cells"][3]["decisions_per_s"] is None
-    [_, grown] = [each for each in page["growth"]["hosts"] if each["cell"]["matches"] == 4]
+    assert page["sizes"][0]["decisions_per_s"] == {"median": 100.0, "low": 100.0, "high": 100.0}
+    assert page["sizes"][3]["decisions_per_s"] is None
+    [_, grown] = [each for each in page["growth"]["hosts"] if each["size"]["matches"] == 4]
     assert (grown["efficiency"], grown["gain"]) == (0.95, 90.0)
 
 
-def test_the_csv_has_one_row_a_turn(tmp_path: Path) -> None:
+def test_the_csv_has_one_row_per_trial(tmp_path: Path) -> None:
     study.write(tmp_path, measured())
     with (tmp_path / study.CSV).open(newline="") as file:
         rows = list(csv.DictReader(file))
@@ -91,7 +93,11 @@ def test_the_csv_has_one_row_a_turn(tmp_path: Path) -> None:
         ("2", "4", "completed"),
         ("2", "8", "failed"),
     ]
-    assert (rows[1]["decisions_per_s"], rows[1]["matches_per_hour"], rows[1]["asked"]) == ("150.0", "5760.0", "16")
+    assert (rows[1]["decisions_per_s"], rows[1]["matches_per_hour"], rows[1]["min_matches"]) == (
+        "150.0",
+        "5760.0",
+        "16",
+    )
     assert rows[3]["failure"] == "no host is left to play on: host 0 died"
 
 
@@ -115,7 +121,7 @@ def test_a_folder_without_a_benchmark_is_refused(tmp_path: Path) -> None:
 def test_the_page_has_tables_verdict_failures_and_a_picture(tmp_path: Path) -> None:
     page = scaling_report.write(tmp_path, measured(), "ludus bench scale --game toy").read_text()
     assert "- Best: 2 hosts x 4 matches, 190 decisions/s." in page
-    assert "- No smaller cell comes within 5% of it." in page
+    assert "- No smaller fleet size is within 5% of it." in page
     assert "- 2 hosts x 8: 1 of 1 failed: no host is left to play on: host 0 died" in page
     assert "| 2 | 4 | 190 | 190 to 190 | 5,760 | 16 of 16 | completed |" in page
     assert "| 2 | 4 | 95% | +90 | - | - |" in page
@@ -125,18 +131,20 @@ def test_the_page_has_tables_verdict_failures_and_a_picture(tmp_path: Path) -> N
 
 
 def test_the_use_of_a_gpu_is_in_the_table_where_there_is_one() -> None:
-    turn = Trial(
-        cell=FleetSize(1, 4), repeat=0, asked=1, done=1, decisions=9, seconds=1.0, gpu=GpuUse(0.3, 0.8, 1200.0)
+    trial = Trial(
+        size=FleetSize(1, 4), repeat=0, min_matches=1, done=1, decisions=9, seconds=1.0, gpu=GpuUse(0.3, 0.8, 1200.0)
     )
-    page = scaling_report.markdown(Study(PLAN, MachineInfo("a", 2, "b", "NVIDIA H200"), [turn]), "ludus", picture=False)
+    page = scaling_report.markdown(
+        Study(PLAN, MachineInfo("a", 2, "b", "NVIDIA H200"), [trial]), "ludus", picture=False
+    )
     assert "30%, peak 80%, 1,200 MiB" in page
     assert "GPU: NVIDIA H200" in page
-    assert "Not complete: 1 of 4 turns have been played." in page
+    assert "Incomplete: 1 of 4 trials have run." in page
 
 
 def test_a_page_of_nothing_says_so(tmp_path: Path) -> None:
     page = scaling_report.write(tmp_path, Study(PLAN, MACHINE, []), "ludus bench scale").read_text()
-    assert "No cell has a rate." in page
+    assert "No trial succeeded." in page
     assert not (tmp_path / scaling_report.PICTURE).exists()
 
 
@@ -144,20 +152,20 @@ def served() -> Study:
     """One host of 4 and of 8 matches, on one server and on two."""
     plan = msgspec.structs.replace(PLAN, hosts=(1,), servers=(1, 2))
     rates = {FleetSize(1, 4, 1): 100.0, FleetSize(1, 4, 2): 110.0, FleetSize(1, 8, 1): 120.0, FleetSize(1, 8, 2): 180.0}
-    turns = [
+    trials = [
         Trial(
-            cell=cell,
+            size=size,
             repeat=0,
-            asked=2 * cell.at_once,
+            min_matches=2 * size.at_once,
             done=16,
             decisions=round(rate * 10),
             seconds=10.0,
-            servers_cpu_mean_cores=0.5 * cell.servers,
-            servers_ram_mib=450.0 * cell.servers,
+            servers_cpu_mean_cores=0.5 * size.servers,
+            servers_ram_mib=450.0 * size.servers,
         )
-        for cell, rate in rates.items()
+        for size, rate in rates.items()
     ]
-    return Study(plan, MACHINE, turns)
+    return Study(plan, MACHINE, trials)
 
 
 def test_servers_are_an_axis_of_their_own_in_all_that_is_written(tmp_path: Path) -> None:
@@ -178,8 +186,19 @@ def test_servers_are_an_axis_of_their_own_in_all_that_is_written(tmp_path: Path)
     assert json.loads((tmp_path / study.JSON).read_text())["best"] == {"hosts": 1, "matches": 8, "servers": 2}
 
 
-def test_a_picture_is_drawn_when_all_cells_with_one_number_of_servers_failed(tmp_path: Path) -> None:
-    turns = [each for each in served().turns if each.cell.servers == 1 and each.cell.matches == 4]
-    failed = [Trial(cell=each.cell, repeat=0, asked=8, failure="given up") for each in served().turns[1:]]
-    scaling_report.write(tmp_path, Study(served().plan, MACHINE, [*turns, *failed]), "again")
+def test_a_picture_is_drawn_when_all_size_with_one_number_of_servers_failed(tmp_path: Path) -> None:
+    trials = [each for each in served().trials if each.size.servers == 1 and each.size.matches == 4]
+    failed = [Trial(size=each.size, repeat=0, min_matches=8, failure="given up") for each in served().trials[1:]]
+    scaling_report.write(tmp_path, Study(served().plan, MACHINE, [*trials, *failed]), "again")
     assert (tmp_path / scaling_report.PICTURE).exists()
+
+
+def test_a_benchmark_of_an_older_version_is_read(tmp_path: Path) -> None:
+    study.write(tmp_path, measured())
+    path = tmp_path / study.JSON
+    names = {"trials": "turns", "size": "cell", "min_matches": "asked", "activities": "stages"}
+    text = path.read_text()
+    for name, old in names.items():
+        text = text.replace(f'"{name}":', f'"{old}":')
+    path.write_text(text)
+    assert study.read(tmp_path) == measured()

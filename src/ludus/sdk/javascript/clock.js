@@ -8,8 +8,8 @@ const NS = 1e6; // in a millisecond, the unit of performance.now
 
 class ActivityClock {
 	/**
-	 * Starts when it is made; has something to say every `everyS` seconds. Of `timedOf` answers, which begin with the end
-	 * of a wait, one is timed activity by activity; the whole time of the others goes to their activities in the same proportion.
+	 * The clock starts at once and reports every `everyS` seconds. An answer begins at the end of a wait. One of `timedOf`
+	 * answers is timed activity by activity; the time of the others is shared among the activities in the same proportion.
 	 */
 	constructor(everyS, timedOf = 1, now = () => performance.now()) {
 		this.now = now;
