@@ -26,7 +26,7 @@ from ludus.fleet.saved_state import FleetState
 from ludus.games.registry import Game, nets_of
 from ludus.league.matchmaking import PAST_PREFIX, SCRIPTED, SharedMatchmaker
 from ludus.league.pool import Pool
-from ludus.learner import devices
+from ludus.learner import algorithms, devices
 from ludus.metrics import accounts, names
 from ludus.metrics.core import Delta, Metrics
 from ludus.metrics.times import Times
@@ -109,7 +109,7 @@ class Actor:
             self._bank.enter(SCRIPTED + name, self._script(name))
         segments = (
             InterleavedSegments(fleet.spec, fleet.rows, config.rollout.segment)
-            if config.learner.interleaved
+            if algorithms.find(config.learner.algorithm).interleaved
             else Segments(fleet.spec, fleet.rows, config.rollout.segment, state_size(config.policy.memory))
         )
         self._rollout = Rollout(fleet, self._bank, segments, self.metrics, lockstep=config.mode == "serial")
@@ -363,7 +363,7 @@ def layout_of(config: RunConfig, spec: GameSpec) -> SegmentLayout:
         max(1, config.learner.decisions // length),
         length,
         state_size(config.policy.memory),
-        interleaved=config.learner.interleaved,
+        interleaved=algorithms.find(config.learner.algorithm).interleaved,
     )
 
 

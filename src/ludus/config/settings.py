@@ -124,7 +124,7 @@ class ComputeConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class LearnerConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    algorithm: Literal["ppo", "vtrace", "rnad", "ppo_kl"] = "ppo"
+    algorithm: str = "ppo"  # ppo, ppo_kl, vtrace or rnad
     decisions: Count = 4096  # per update
     minibatch: Count = 512  # decisions
     epochs: Count = 2
@@ -147,11 +147,6 @@ class LearnerConfig(Struct, frozen=True, forbid_unknown_fields=True):
     rnad: RnadConfig = RnadConfig()
     ppo_kl: PpoKlConfig = PpoKlConfig()
     replay: ReplayConfig = ReplayConfig()
-
-    @property
-    def interleaved(self) -> bool:
-        """Whether a segment must hold what both seats of a match did."""
-        return self.algorithm == "rnad"
 
 
 class OpponentsConfig(Struct, frozen=True, forbid_unknown_fields=True):

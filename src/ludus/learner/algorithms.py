@@ -1,39 +1,54 @@
-"""Which algorithm learns, by one word of the configuration."""
+"""The algorithms, by name. docs/learning.md shows how to add one."""
 
 from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
 
 import torch
 from torch import nn
 
 from ludus.config.settings import LearnerConfig, RolloutConfig
 from ludus.errors import ConfigError
-from ludus.learner.actor_critic import ActorCritic
-from ludus.learner.loop import Algorithm
-from ludus.learner.ppo import Ppo
-from ludus.learner.ppo_kl import PpoKl
-from ludus.learner.rnad import Rnad
+from ludus.learner.skeleton import Algorithm
 from ludus.spec import GameSpec
+from ludus.suggestions import did_you_mean
+
+ALGORITHMS = {
+    "ppo": "ludus.learner.ppo:Ppo",
+    "ppo_kl": "ludus.learner.ppo_kl:PpoKl",
+    "vtrace": "ludus.learner.actor_critic:ActorCritic",
+    "rnad": "ludus.learner.rnad:Rnad",
+}
+"""`learner.algorithm` -> the module and the class of the algorithm, imported when a run uses it."""
+
+AnyAlgorithm = Algorithm[Any]  # Any: the targets are the algorithm's own
+
+
+def find(name: str) -> type[AnyAlgorithm]:
+    """Returns the class of an algorithm. Raises ConfigError for an unknown name."""
+    if name not in ALGORITHMS:
+        raise ConfigError(f"learner.algorithm: unknown algorithm {name!r}; {did_you_mean(name, ALGORITHMS)}")
+    module, _, class_name = ALGORITHMS[name].partition(":")
+    algorithm: type[AnyAlgorithm] = getattr(import_module(module), class_name)
+    return algorithm
 
 
 def refuse_unfit(config: LearnerConfig, rollout: RolloutConfig) -> None:
-    """Raises ConfigError for what no algorithm, or not the chosen one, can work with. Call before anything starts."""
-    if config.algorithm == "vtrace" and rollout.segment < 2:
+    """Raises ConfigError if the algorithm is unknown or cannot work with the configuration."""
+    algorithm, replay = find(config.algorithm), config.replay
+    if rollout.segment < algorithm.min_segment:
         raise ConfigError(
-            f"rollout.segment: {rollout.segment} is too short for learner.algorithm: vtrace, which looks along "
-            "segments; at least 2"
+            f"rollout.segment: {rollout.segment} is too short for learner.algorithm: {config.algorithm}; at least "
+            f"{algorithm.min_segment}"
         )
-    if config.interleaved and rollout.segment < 4:
-        raise ConfigError(
-            f"rollout.segment: {rollout.segment} is too short for learner.algorithm: {config.algorithm}, whose "
-            "segments hold the decisions of both seats; at least 4"
-        )
-    replay = config.replay
     if not replay.decisions:
         return
-    if config.algorithm != "vtrace":
+    if not algorithm.replay:
+        able = ", ".join(name for name in ALGORITHMS if find(name).replay)
         raise ConfigError(
-            f"learner.replay.decisions: {replay.decisions} cannot be learned from again by learner.algorithm: "
-            f"{config.algorithm}, whose advantages are those of the policy that chose; use vtrace, or 0 for no replay"
+            f"learner.replay.decisions: {replay.decisions} cannot be used with learner.algorithm: {config.algorithm}, "
+            f"which trains on fresh segments only; use {able}, or 0 for no replay"
         )
     if replay.decisions < config.decisions:
         raise ConfigError(
@@ -44,12 +59,7 @@ def refuse_unfit(config: LearnerConfig, rollout: RolloutConfig) -> None:
 
 def build(
     config: LearnerConfig, net: nn.Module, spec: GameSpec, generator: torch.Generator, device: torch.device
-) -> Algorithm:
-    """Takes over the net, and the generator for the order of minibatches."""
-    if config.algorithm == "vtrace":
-        return ActorCritic(net, spec, config, generator, device)
-    if config.algorithm == "rnad":
-        return Rnad(net, spec, config, generator, device)
-    if config.algorithm == "ppo_kl":
-        return PpoKl(net, spec, config, generator, device)
-    return Ppo(net, spec, config, generator, device)
+) -> AnyAlgorithm:
+    """Returns the algorithm that the configuration names. It takes over the net, and the generator, which draws the
+    order of minibatches."""
+    return find(config.algorithm)(net, spec, config, generator, device)

@@ -7,9 +7,6 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-import torch
-from torch import Tensor, nn
-
 from ludus.config.settings import BudgetConfig, LearnerConfig
 from ludus.errors import TrainingError
 from ludus.learner.feed import BatchSource, Feed, TrainingBatch
@@ -30,22 +27,6 @@ class Updater(Protocol):
 
         {names.SKIPPED: 1}: the batch was unusable. Without names.LEARNED all of it was learned.
         """
-        ...
-
-
-class Algorithm(Updater, Protocol):
-    """PPO and its like."""
-
-    net: nn.Module
-    result: nn.Module  # what is saved to play with and evaluated: the net, or one that follows it
-    generator: torch.Generator  # of the order of minibatches
-
-    def state(self) -> dict[str, Tensor]:
-        """What a checkpoint keeps besides the net: the optimiser's moments, and what is the algorithm's own."""
-        ...
-
-    def load_state(self, state: Mapping[str, Tensor]) -> None:
-        """Raises CheckpointError when it is of another net or algorithm."""
         ...
 
 

@@ -1,58 +1,50 @@
 """Proximal policy optimisation (Schulman et al. 2017), top to bottom.
 
-The surrogate is clipped, the value loss is a plain squared error, advantages are normalised once an update over the
-whole batch, and the ratio is taken against the policy that chose, so that clipping corrects a batch with some lag too.
+The objective is clipped, the value loss is a plain squared error, and advantages are normalised once per update over
+the whole batch. Ratios are taken against the policy that made the decision, so that clipping also corrects a small lag.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
-from ludus.config.settings import LearnerConfig
-from ludus.learner.batch import FlatBatch, Intake, Minibatch
-from ludus.learner.optimiser import Measured, Optimiser
+from ludus.learner.batch import FlatBatch, Minibatch
+from ludus.learner.optimiser import Measured
 from ludus.learner.returns import gae
+from ludus.learner.skeleton import Algorithm
 from ludus.metrics import names
 from ludus.policies.distributions import Distribution
-from ludus.spec import GameSpec
 from ludus.types import SegmentBatch
 
 
-class Ppo:
-    """Implements loop.Algorithm."""
+class PpoTargets(NamedTuple):
+    """Values for each of the N decisions of a batch."""
 
-    REPORTED: tuple[str, ...] = (
+    advantage: Tensor  # [N] normalised
+    returns: Tensor  # [N]
+
+
+class Ppo(Algorithm[PpoTargets]):
+    """PPO with generalised advantage estimation."""
+
+    reported: ClassVar[tuple[str, ...]] = (
         names.LOSS_TOTAL,
         names.LOSS_POLICY,
         names.LOSS_VALUE,
         names.ENTROPY,
         names.KL,
         names.CLIP_SHARE,
-        names.GRAD_NORM,  # the optimiser's own, always last
     )
 
-    def __init__(
-        self, net: nn.Module, spec: GameSpec, config: LearnerConfig, generator: torch.Generator, device: torch.device
-    ) -> None:
-        self.optimiser = Optimiser(net, config, device)
-        self.net, self.weights = self.optimiser.net, self.optimiser.weights
-        self.result = self.net
-        self.generator = generator
-        self._config = config
-        plan = self.optimiser.plan
-        self._intake = Intake(self.net, spec, device, config.minibatch, pinned=plan.pinned, autocast=plan.autocast)
-
-    def update(self, batch: SegmentBatch, lr: float) -> Mapping[str, float]:
-        """One update. A loss or gradient that is not finite leaves weights and optimiser as they were: {SKIPPED: 1}."""
-        config, optimiser = self._config, self.optimiser
-        optimiser.set_lr(lr)
-        with np.errstate(invalid="ignore", over="ignore"):  # what is not finite is found by its loss
+    def targets(self, batch: SegmentBatch, data: FlatBatch) -> PpoTargets:
+        config = self.config
+        with np.errstate(invalid="ignore", over="ignore"):  # a loss that is not finite is detected after the steps
             advantage, returns = gae(
                 batch.reward,
                 batch.value,
@@ -63,72 +55,36 @@ class Ppo:
                 gae_lambda=config.gae_lambda,
             )
             normalised = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
-        data = self._intake.take(batch)
-        targets = Targets(data.tensor(normalised), data.tensor(returns))
-        self._begin(data)
-        before = optimiser.remember()
-        sums: dict[str, float] = {}
-        minibatches = epochs = 0
-        for _ in range(config.epochs):
-            steps = [
-                optimiser.step([minibatch], self._loss, targets)
-                for minibatch in data.minibatches(self.generator, config.minibatch)
-            ]
-            seen = torch.stack(steps)
-            if not bool(torch.isfinite(seen).all()):
-                optimiser.restore(before)
-                return {names.SKIPPED: 1.0, names.NON_FINITE: optimiser.non_finite()}
-            epochs += 1
-            minibatches += len(seen)
-            for name, total in zip(self.REPORTED, seen.sum(0).tolist(), strict=True):
-                sums[name] = sums.get(name, 0.0) + total
-            if config.target_kl and float(seen[:, self.REPORTED.index(names.KL)].mean()) > config.target_kl:
-                break
-        return {
-            **{name: total / minibatches for name, total in sums.items()},
-            names.EXPLAINED_VARIANCE: _explained(batch.value, returns),
-            names.EPOCHS: float(epochs),
-            names.LR: lr,
-            **({names.BURNED_IN: data.burned_in} if data.burned_in else {}),
-            names.NON_FINITE: optimiser.non_finite(),
-        }
+        return PpoTargets(data.tensor(normalised), data.tensor(returns))
 
-    def state(self) -> dict[str, Tensor]:
-        return self.optimiser.state()
+    def loss(self, part: Minibatch, targets: PpoTargets) -> Measured:
+        return self.clipped_loss(part, targets, *part.judged(self.net))
 
-    def load_state(self, state: Mapping[str, Tensor]) -> None:
-        self.optimiser.load_state(state)
-
-    def _begin(self, data: FlatBatch) -> None:
-        """Before the first step of an update; for algorithms that are this and more."""
-
-    def _loss(self, part: Minibatch, targets: Targets) -> Measured:
-        return self._measured(part, targets, *part.judged(self.net))
-
-    def _measured(self, part: Minibatch, targets: Targets, said: Distribution, value: Tensor) -> Measured:
-        config = self._config
+    def clipped_loss(self, part: Minibatch, targets: PpoTargets, dist: Distribution, value: Tensor) -> Measured:
+        """Returns PPO's loss for these outputs of the net, and the numbers to report."""
+        config = self.config
         advantage = targets.advantage[part.at]
-        log_ratio = said.log_prob(part.action) - part.logp
+        log_ratio = dist.log_prob(part.action) - part.logp
         ratio = log_ratio.exp()
 
         clipped = ratio.clamp(1 - config.clip, 1 + config.clip)
         policy_loss = -part.mean(torch.min(ratio * advantage, clipped * advantage))
         value_loss = part.mean((value - targets.returns[part.at]).square())
-        entropy = part.mean(said.entropy(part.action))
+        entropy = part.mean(dist.entropy(part.action))
         loss = policy_loss + config.value_coef * value_loss - config.entropy_coef * entropy
         with torch.no_grad():
-            kl = part.mean(ratio - 1 - log_ratio)  # never negative, little variance (Schulman, approximating KL)
+            kl = part.mean(ratio - 1 - log_ratio)  # never negative, low variance (Schulman, "Approximating KL")
             clip_share = part.mean(((ratio - 1).abs() > config.clip).float())
             return Measured(loss, torch.stack((loss, policy_loss, value_loss, entropy, kl, clip_share)))
 
+    def stops(self, numbers: Tensor) -> bool:
+        if not bool(torch.isfinite(numbers).all()):
+            return True
+        target_kl = self.config.target_kl
+        return bool(target_kl) and float(numbers[:, self.reported.index(names.KL)].mean()) > target_kl
 
-class Targets(NamedTuple):
-    """What the net is drawn to, by decision."""
-
-    advantage: Tensor  # [N] normalised
-    returns: Tensor  # [N]
-
-
-def _explained(value: NDArray[np.float32], returns: NDArray[np.float32]) -> float:
-    variance = float(returns.var())
-    return 1 - float((returns - value).var()) / variance if variance > 0 else 0.0
+    def finish(self, batch: SegmentBatch, targets: PpoTargets) -> Mapping[str, float]:
+        returns: NDArray[np.float32] = targets.returns.cpu().numpy()
+        variance = float(returns.var())
+        error = float((returns - batch.value.reshape(-1)).var())
+        return {names.EXPLAINED_VARIANCE: 1 - error / variance if variance > 0 else 0.0}

@@ -1,21 +1,21 @@
-"""What a net's memory asks of the rest of the configuration."""
+"""Checks a recurrent net against the rest of the configuration."""
 
 from __future__ import annotations
 
 from ludus.config.settings import LearnerConfig, MemoryConfig, RolloutConfig
 from ludus.errors import ConfigError
-
-REMEMBERING = ("ppo", "ppo_kl", "vtrace")  # algorithms that learn from whole segments with the state they open with
+from ludus.learner.algorithms import ALGORITHMS, find
 
 
 def refuse_unfit(memory: MemoryConfig, learner: LearnerConfig, rollout: RolloutConfig) -> None:
-    """Raises ConfigError for a memory that cannot be learned with. Call before anything starts."""
+    """Raises ConfigError if the algorithm or the segments do not fit a net with this memory."""
     if memory.kind == "none":
         return
-    if learner.algorithm not in REMEMBERING:
+    if not find(learner.algorithm).recurrent:
+        able = ", ".join(name for name in ALGORITHMS if find(name).recurrent)
         raise ConfigError(
-            f"policy.memory.kind: {memory.kind} cannot be learned by learner.algorithm: {learner.algorithm}; accepted "
-            f"is none, or one of the algorithms {', '.join(REMEMBERING)}"
+            f"policy.memory.kind: {memory.kind} cannot be trained by learner.algorithm: {learner.algorithm}; accepted "
+            f"is none, or one of the algorithms {able}"
         )
     if memory.sequence_length > rollout.segment:
         raise ConfigError(

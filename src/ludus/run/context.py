@@ -12,7 +12,8 @@ from ludus.config.settings import RunConfig
 from ludus.games.registry import Game
 from ludus.league.curriculum import Change, Curriculum
 from ludus.league.pool import Pool
-from ludus.learner.loop import Algorithm, Learner
+from ludus.learner.algorithms import AnyAlgorithm
+from ludus.learner.loop import Learner
 from ludus.metrics.core import Metrics
 from ludus.metrics.observer import RunObserver
 from ludus.spec import GameSpec
@@ -27,7 +28,7 @@ class RunContext:
     source: SerialSource | OverlappedSource
     metrics: Metrics
     observer: RunObserver
-    algorithm: Algorithm
+    algorithm: AnyAlgorithm
     learner: Learner
     pool: Pool
     course: Curriculum | None

@@ -65,7 +65,7 @@ def test_reported_divergence_is_that_of_the_definition() -> None:
     algorithm = ppo_kl(coef=0.0, refresh=1000)
     for seed in range(10):
         algorithm.update(batch(seed), 3e-3)
-    algorithm._config = learner(coef=0.0)
+    algorithm.config = learner(coef=0.0)
     lessons = batch(99)
     numbers = algorithm.update(lessons, 1e-12)
     now = probabilities(algorithm).double()
@@ -87,10 +87,10 @@ def test_the_portfolio_keeps_the_latest_and_the_nearest_counts() -> None:
     assert len(algorithm.portfolio) == 3
     for reference, vector in zip(algorithm.portfolio, kept[-3:], strict=True):
         assert torch.equal(reference.weights.vector, vector)
-    assert algorithm._near is algorithm.portfolio[-1]  # it has moved away from the others since
+    assert algorithm._closest is algorithm.portfolio[-1]  # it has moved away from the others since
     algorithm.weights.load(kept[-3].numpy())
     algorithm.update(batch(9), 1e-12)
-    assert algorithm._near is not algorithm.portfolio[-1]
+    assert algorithm._closest is not algorithm.portfolio[-1]
 
 
 @pytest.mark.parametrize("portfolio", [1, 3])

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from typing import get_args
-
 import msgspec
 import numpy as np
 import pytest
 import torch
 from msgspec import convert
-from msgspec.structs import fields
 from tests.cells import matches, written_out
 from torch import Tensor
 
 from ludus.config.settings import LearnerConfig, MemoryConfig, PolicyConfig, PpoKlConfig, RolloutConfig
 from ludus.errors import ConfigError
 from ludus.learner.actor_critic import ActorCritic
+from ludus.learner.algorithms import ALGORITHMS, find
 from ludus.learner.batch import Intake
 from ludus.learner.ppo import Ppo
 from ludus.learner.ppo_kl import PpoKl
-from ludus.learner.recurrent_checks import REMEMBERING, refuse_unfit
+from ludus.learner.recurrent_checks import refuse_unfit
 from ludus.learner.returns import gae
 from ludus.metrics import names
 from ludus.policies.nets import build
@@ -203,11 +201,11 @@ def test_the_share_of_decisions_that_only_refresh_a_memory_is_told() -> None:
     assert names.BURNED_IN not in ppo(memory).update(batch, 1e-3)
 
 
-@pytest.mark.parametrize("algorithm", get_args(next(f.type for f in fields(LearnerConfig) if f.name == "algorithm")))
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_an_algorithm_that_cannot_learn_with_a_memory_is_refused_one(algorithm: str) -> None:
     learner = convert({"algorithm": algorithm}, LearnerConfig)
     refuse_unfit(MemoryConfig(), learner, RolloutConfig())
-    if algorithm in REMEMBERING:
+    if find(algorithm).recurrent:
         refuse_unfit(MemoryConfig("gru"), learner, RolloutConfig())
     else:
         with pytest.raises(ConfigError, match=rf"policy.memory.kind: gru .*algorithm: {algorithm}; accepted is none"):

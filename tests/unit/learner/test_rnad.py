@@ -187,5 +187,5 @@ def test_a_reference_that_gives_no_probabilities_is_an_error_and_not_taken_for_n
     zeros = torch.zeros(1, 2)
     pairs = Pairs(zeros, lambda first, may: zeros, torch.ones(1, 4, dtype=torch.bool), zeros == 0)
     monkeypatch.setattr(Minibatch, "judged", lambda part, net: (pairs, zeros[:, 0]))
-    with pytest.raises(TypeError, match="needs the probability of every action, but the net said Pairs"):
+    with pytest.raises(TypeError, match="needs the probability of every action, but the net returned Pairs"):
         rnad().update(batch(), 1e-3)
