@@ -1,63 +1,63 @@
-"""Everything ludus raises on purpose.
+"""The exceptions that ludus raises on purpose.
 
 LudusError
-├── ConfigError          a configuration, option or argument is wrong; the message says where and what would be right
-│   └── UntrustedError   a file from elsewhere sets an option that only this machine may set (games/trust.py)
-├── SetupError           something the run needs is missing or cannot be installed
-├── HostError            a host did something wrong
-│   ├── ProtocolError    it sent bytes that are no valid frame, or a valid frame at the wrong time
-│   └── HostRefused      it refused its configuration (unknown format, bad team): restarting cannot help
-├── FleetError           no host is left to play on
-├── CheckpointError      a checkpoint cannot be read, written, or does not fit this game
-├── EvaluationError      the scheduled matches did not all end, so there is no result
-├── TrainingError        the learner cannot go on (too many skipped updates in a row)
-└── ReplayError          a saved match does not end as it did when it was played
+├── ConfigError
+│   └── UntrustedError
+├── SetupError
+├── HostError
+│   ├── ProtocolError
+│   └── HostRefused
+├── FleetError
+├── CheckpointError
+├── EvaluationError
+├── TrainingError
+└── ReplayError
 """
 
 
 class LudusError(Exception):
-    """The console shows its message as one line; the traceback goes to the log."""
+    """Base class of all errors. The console shows the message as one line; the traceback goes to the log."""
 
 
 class ConfigError(LudusError):
-    pass
+    """A configuration, option or argument is wrong. The message names it and what would be right."""
 
 
 class UntrustedError(ConfigError):
-    pass
+    """A file from elsewhere sets an option that only this machine may set (docs/security.md)."""
 
 
 class SetupError(LudusError):
-    pass
+    """Something that the run needs is missing or cannot be installed."""
 
 
 class HostError(LudusError):
-    pass
+    """A host did something wrong."""
 
 
 class ProtocolError(HostError):
-    pass
+    """A host sent bytes that are not a valid frame, or a valid frame at the wrong time."""
 
 
 class HostRefused(HostError):
-    pass
+    """A host refused its configuration, such as an unknown format. Restarting it cannot help."""
 
 
 class FleetError(LudusError):
-    pass
+    """No host is left to play on."""
 
 
 class CheckpointError(LudusError):
-    pass
+    """A checkpoint cannot be read or written, or does not fit the game."""
 
 
 class EvaluationError(LudusError):
-    pass
+    """Some scheduled matches did not finish, so there is no result."""
 
 
 class TrainingError(LudusError):
-    pass
+    """The learner cannot continue, for example after too many skipped updates in a row."""
 
 
 class ReplayError(LudusError):
-    pass
+    """A saved match ends differently when it is played again."""

@@ -17,30 +17,37 @@ from ludus.types import Arrivals, Choices
 
 
 class Agent:
-    """A policy with the description of the game it was trained for. It is a `ludus.types.Policy`."""
+    """A trained policy. It implements `ludus.types.Policy`, so it can be an opponent or be played in an arena."""
 
     def __init__(self, policy: NetPolicy, spec: GameSpec, path: Path) -> None:
-        self.spec = spec
-        self.path = path  # of the checkpoint
+        self.spec = spec  # the game's description: seats, actions, leaves of an observation
+        self.path = path  # folder of the checkpoint
         self._policy = policy
 
     @property
     def updates(self) -> int:
-        """Updates after which the checkpoint was written."""
+        """Number of updates before the checkpoint was written."""
         return self._policy.version
 
     def act(self, arrivals: Arrivals) -> Choices:
-        """Choose for many rows at once, as a fleet delivers them."""
+        """Choose an action for each row of a batch from a fleet."""
         return self._policy.act(arrivals)
 
     def choose(
         self, observation: Mapping[str, ArrayLike], legal: ArrayLike | None = None, *, first: bool = False
     ) -> int:
-        """Choose one action for one observation.
+        """Choose an action for one observation.
 
-        observation: an array for each leaf of `spec.obs`; leaves that are left out are zero.
-        legal: [A] which actions are legal; default: all.
-        first: whether this is the first decision of a match. A recurrent agent then forgets the match before.
+        Args:
+            observation: Arrays by leaf name, as in `spec.obs.leaves`. A missing leaf is filled with zeros.
+            legal: [A] True for each legal action. The default is that all actions are legal.
+            first: True for the first decision of a match: a recurrent agent then resets its hidden state.
+
+        Returns:
+            The number of the action, from 0 to `spec.actions - 1`.
+
+        Raises:
+            ValueError: A leaf does not exist or does not fit its shape, or no action is legal.
         """
         row = np.zeros((1, self.spec.obs.nbytes), np.uint8)
         known = {leaf.name for leaf in self.spec.obs.leaves}
@@ -67,9 +74,15 @@ class Agent:
 
 
 def load(run: Run | str | Path, *, greedy: bool = True, seed: int = 0) -> Agent:
-    """Load the agent of a run (its latest checkpoint) or of one checkpoint.
+    """Load a trained agent.
 
-    greedy: choose the most likely action; otherwise sample, from a generator with this `seed`. Raises CheckpointError.
+    Args:
+        run: A `Run`, the folder of a run (its latest checkpoint is used), or the folder of a checkpoint.
+        greedy: Take the most likely action. If False, sample from the policy's distribution.
+        seed: Seed of the random generator that samples.
+
+    Raises:
+        CheckpointError: The checkpoint cannot be read.
     """
     path = find(run)
     spec = checkpoint.read_spec(path)

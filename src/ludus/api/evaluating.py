@@ -46,18 +46,31 @@ def evaluate(
     progress: Callable[[Progress], None] | None = None,
     metrics: Metrics | None = None,
 ) -> list[MatchupResult]:
-    """Play a trained agent greedily against each opponent; returns wins, losses and 95% intervals, one result each.
+    """Play a trained agent against scripted opponents. The agent takes its most likely action.
 
-    run: what `train` returned, a run's folder (its latest checkpoint), or the folder of one checkpoint.
-    opponents: names of scripted policies; default: all that the game has.
-    matches: against each opponent. Every seed is played from every seat.
-    hosts: processes that play; 0: one per core. servers: game servers to start; default: as the run did.
-    options: options of the game in place of the checkpoint's. A checkpoint from elsewhere cannot name a module, a
-        program or a path (docs/security.md); name them here.
-    save_replays: a folder; a few matches are written there for `ludus replay`.
-    progress: called after each match. metrics: learns where the time went.
+    Args:
+        run: A `Run`, the folder of a run (its latest checkpoint is used), or the folder of a checkpoint.
+        opponents: Names of scripted policies. The default is all of the game.
+        matches: Number of matches against each opponent. Each seed is played once from every seat.
+        seed: Selects the list of matches. The default is the list that training runs use for their final evaluation.
+        hosts: Number of host processes. 0 means one per core.
+        servers: Number of game servers to start, for games that use servers. The default is that of the run.
+        options: Options of the game that override those of the checkpoint. A checkpoint from elsewhere cannot name a
+            module, program or path (docs/security.md); name them here.
+        save_replays: Folder for a few saved matches, which `ludus replay` shows.
+        progress: Called after each match.
+        metrics: Receives the time that each activity took.
 
-    Raises CheckpointError, UntrustedError, ConfigError, SetupError, FleetError or EvaluationError.
+    Returns:
+        One result per opponent, with wins, losses, ties and a 95% interval of the win rate.
+
+    Raises:
+        CheckpointError: The checkpoint cannot be read or does not fit the game.
+        UntrustedError: The checkpoint sets an option that only this machine may set.
+        ConfigError: An argument is wrong, such as an unknown opponent.
+        SetupError: Something that the game needs is missing on this machine.
+        FleetError: No host is left to play on.
+        EvaluationError: Some matches did not finish, so there is no result.
     """
     chosen = find(run)
     state = checkpoint.read_state(chosen)

@@ -31,15 +31,15 @@ from ludus.run.folder import as_found_when_refused, has_checkpoint
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run that has ended. Pass it to `evaluate` and `load`."""
+    """A finished run. Pass it to `evaluate` and `load`."""
 
-    folder: Path
-    updates: int  # those of earlier parts of a resumed run included
-    training_s: float
-    checkpoint: Path | None  # the latest; None if none could be written
-    interrupted: bool  # by a signal; `resume=True` continues it
-    evaluation: tuple[MatchupResult, ...]  # against each scripted opponent; empty if it was interrupted
-    report: Path | None  # report.md; None if it could not be written
+    folder: Path  # the folder of the run
+    updates: int  # updates since the run first started, over all resumes
+    training_s: float  # seconds of training, evaluations excluded
+    checkpoint: Path | None  # the latest checkpoint, or None if none could be written
+    interrupted: bool  # True if a signal ended the run early; `resume=True` continues it
+    evaluation: tuple[MatchupResult, ...]  # one result per scripted opponent; empty if the run was interrupted
+    report: Path | None  # the file report.md, or None if it could not be written
 
 
 def train(
@@ -54,19 +54,35 @@ def train(
     observer: RunObserver | None = None,
     progress: bool = True,
 ) -> Run:
-    """Train until the budget is used up, then evaluate. Returns the run; its files are in `run_dir`.
+    """Train until the budget is used up, then evaluate the agent and write a report.
 
-    config: name of a preset (`ludus.games()` lists them), path of a YAML file, or a mapping; default: "gen1".
-    game: instead of `config`, all defaults of a game: "gymnasium:CartPole-v1", "showdown:gen9randombattle".
-    minutes, updates: the budget, in place of the one in `config`.
-    settings: more settings, nested or dotted: {"learner": {"lr": 1e-3}} or {"learner.lr": 1e-3}.
-    run_dir: folder of the run; default: runs/NAME-DATE-N.
-    resume: continue the run in `run_dir`, with its own configuration.
-    observer: an object with `on_progress` and `on_evaluation`, called between updates; an error it raises ends the run.
-    progress: show a progress bar on a terminal and in a notebook.
+    Ctrl-C (or "interrupt" in a notebook) saves a checkpoint and returns.
 
-    Ctrl-C (or "interrupt" in a notebook) saves and returns. Raises ConfigError for settings that are wrong, SetupError
-    for what is missing on this machine, HostRefused, FleetError, TrainingError and CheckpointError.
+    Args:
+        config: Name of a preset (`ludus.games()` lists them), path of a YAML file, or a mapping of settings. The
+            default is the preset "gen1".
+        game: Train this game with its default settings, instead of `config`. A colon separates the game from its main
+            option: "gymnasium:CartPole-v1", "showdown:gen9randombattle".
+        minutes: Training time. Replaces the budget in `config`.
+        updates: Number of updates. Replaces the budget in `config`.
+        settings: Settings that override those in `config`, nested or dotted: `{"learner": {"lr": 1e-3}}` or
+            `{"learner.lr": 1e-3}`.
+        run_dir: Folder of the run. The default is `runs/NAME-DATE-N`.
+        resume: Continue the run in `run_dir` with its own configuration.
+        observer: Object with the methods `on_progress` and `on_evaluation`, which are called between updates. An
+            exception that it raises ends the run.
+        progress: Show a progress bar, on a terminal and in a notebook.
+
+    Returns:
+        The finished run.
+
+    Raises:
+        ConfigError: A setting is wrong.
+        SetupError: Something that the game needs is missing on this machine.
+        HostRefused: A host refused the game's options.
+        FleetError: No host is left to play on.
+        TrainingError: The learner cannot continue.
+        CheckpointError: A checkpoint could not be read or written.
     """
     folder = None if run_dir is None else Path(run_dir)
     if resume:

@@ -41,26 +41,27 @@ Policies = (
 
 @dataclass(frozen=True, slots=True)
 class MatchupResult:
-    """How the agent did against one opponent. A tie is not a win."""
+    """The agent's result against one opponent. A tie is not a win."""
 
-    opponent: str
-    matches: int
-    wins: int
-    losses: int
-    ties: int
-    truncated: int  # of the matches; they are won, lost or tied by the score the game gave them
-    voided: int  # lost with their host and played again
-    moved: int  # of the matches; taken over from a host that was given up
-    refused: int  # choices that the game did not accept and asked for again
-    decisions: int  # of the agent, voided matches included
-    turns: float  # mean
-    score: float  # mean
-    interval: tuple[float, float]  # of the share of wins, 95%, Wilson
-    reward: float  # that the agent earned in a match, mean
-    reward_interval: tuple[float, float]  # of that mean, 95%
+    opponent: str  # name of the scripted policy
+    matches: int  # finished matches: wins, losses and ties
+    wins: int  # matches that the agent won
+    losses: int  # matches that the agent lost
+    ties: int  # matches without a winner
+    truncated: int  # matches cut short by a limit; their score decides whether they are won, lost or tied
+    voided: int  # matches lost with their host and played again
+    moved: int  # matches moved to another host because theirs was given up
+    refused: int  # actions that the game rejected and asked for again
+    decisions: int  # decisions of the agent, including those in voided matches
+    turns: float  # mean number of turns per match
+    score: float  # mean score of the agent: 1 for a win, 0.5 for a tie
+    interval: tuple[float, float]  # 95% Wilson interval of the win rate
+    reward: float  # mean reward of the agent per match
+    reward_interval: tuple[float, float]  # 95% interval of the mean reward
 
     @property
     def win_rate(self) -> float:
+        """Wins divided by matches."""
         return self.wins / self.matches
 
 

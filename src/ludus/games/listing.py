@@ -10,15 +10,17 @@ from ludus.games import registry
 
 @dataclass(frozen=True, slots=True)
 class GameInfo:
-    name: str
-    summary: str
-    presets: tuple[str, ...]  # names that `train` takes
-    opponents: tuple[str, ...]  # scripted policies
-    formats: tuple[str, ...]  # variants, where the game has such
+    """An installed game."""
+
+    name: str  # as in `train(game=...)`
+    summary: str  # one line about the game
+    presets: tuple[str, ...]  # names that `train` accepts
+    opponents: tuple[str, ...]  # names of its scripted policies
+    formats: tuple[str, ...]  # names of its variants; empty if it has none
 
 
 def games() -> tuple[GameInfo, ...]:
-    """Every installed game, in alphabetical order."""
+    """Return all installed games, in alphabetical order."""
     return tuple(_info(registry.load(name)) for name in registry.names())
 
 
