@@ -1,7 +1,7 @@
-"""Writes the table of measured numbers in README.md from benchmarks/results: python scripts/readme_table.py
+"""Write the tables of measured numbers in README.md and docs/evaluation.md: python scripts/readme_table.py
 
-Numbers stand between markers and are never typed by hand. Of each format, and of each kind of run, the latest full
-result counts.
+The tables are between markers and come from benchmarks/results only. The latest full result of each format, and the
+latest run of each name, is shown.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
+EVALUATION = ROOT / "docs" / "evaluation.md"
 RESULTS = ROOT / "benchmarks" / "results" / "showdown.jsonl"
 RUNS = ROOT / "benchmarks" / "results" / "runs.jsonl"
 SHORT_AND_LONG = ROOT / "benchmarks" / "results" / "gen1-short-and-long.jsonl"
@@ -23,33 +24,29 @@ FULL_REPEATS = 5
 ROWS = (
     ("peer", "poke-env players over a local Showdown server"),
     ("stock", "Showdown's engine alone, as published"),
-    ("bare", "Showdown's engine alone, sped up"),
-    ("ceiling", "the same with masks and observations"),
+    ("bare", "Showdown's engine alone, as patched by ludus"),
     ("random", "**ludus**, random policy"),
     ("policy", "**ludus**, default net"),
     ("train", "**ludus**, training"),
 )
 
-RATIOS = (
-    ("patched_vs_stock", "the engine sped up over published"),
-    ("random_vs_peer", "ludus over poke-env, random policies"),
-)
+RATIOS = (("random_vs_peer", "ludus over poke-env, random policies"),)
 
 Result = Mapping[str, Any]  # Any: one line of JSON, as the benchmark wrote it
 
 
 def latest(lines: Sequence[str]) -> dict[str, Result]:
-    """The last full result of each format, in the order in which formats were first measured."""
-    found: dict[str, Result] = {}
+    """Return the last full result of each format, in the order in which formats were first measured."""
+    results: dict[str, Result] = {}
     for line in lines:
         result = json.loads(line)
         if result["repeats"] >= FULL_REPEATS:
-            found[result["format"]] = result
-    return found
+            results[result["format"]] = result
+    return results
 
 
 def table(results: Mapping[str, Result]) -> str:
-    """Decisions per second, medians; ratios of medians, with the lowest and highest within one repeat."""
+    """Return the speed table: median decisions per second, and ratios with their lowest and highest repeat."""
     if not results:
         return "Not measured yet: `python benchmarks/bench_showdown.py --save`."
     lines = [f"| decisions/s | {' | '.join(results)} |", f"| --- |{' ---: |' * len(results)}"]
@@ -61,7 +58,7 @@ def table(results: Mapping[str, Result]) -> str:
     machines = dict.fromkeys(f"{result['machine']['cpu']}, {result['hosts']} hosts" for result in results.values())
     commits = dict.fromkeys(str(result["commit"]) for result in results.values())
     where = f"{'; '.join(machines)} (commit {', '.join(commits)})"
-    lines += ["", f"Medians of interleaved repeats, ratios with their spread over repeats, on {where}."]
+    lines += ["", f"Medians; ratios with their range over the repeats. Machine: {where}."]
     return "\n".join(lines)
 
 
@@ -71,26 +68,27 @@ def _ratio(result: Result, name: str) -> str:
 
 
 def strength(lines: Sequence[str]) -> str:
-    """Matches won of those played at the end of each kept run, with 95% intervals."""
+    """Return the table of kept runs that met the same opponents as the first one, with 95% intervals."""
     runs: dict[str, Result] = {}
     for line in lines:
         run = json.loads(line)
         runs[run["run"]] = run
     if not runs:
         return "No run kept yet: `python scripts/keep_run.py RUN NAME`."
-    tables: dict[tuple[str, ...], list[str]] = {}  # by the opponents, for games have their own
+    opponents = tuple(next(iter(runs.values()))["scores"])
+    rows = [f"| run | {' | '.join(opponents)} |", f"| --- |{' ---: |' * len(opponents)}"]
     for name, run in runs.items():
-        opponents = tuple(run["scores"])
-        heading = [f"| run | {' | '.join(opponents)} |", f"| --- |{' ---: |' * len(opponents)}"]
-        took = f"{run['minutes']:.0f} min, {run['machine']['cores']} cores, {run['decisions'] / 1e6:.1f} M decisions"
-        cells = [_won(score) for score in run["scores"].values()]
-        row = f"| [{name}](benchmarks/results/{name}.md): {took} | {' | '.join(cells)} |"
-        tables.setdefault(opponents, heading).append(row)
-    return "\n\n".join("\n".join(rows) for rows in tables.values())
+        if tuple(run["scores"]) == opponents:  # other games have opponents, and pages, of their own
+            took = (
+                f"{run['minutes']:.0f} min, {run['machine']['cores']} cores, {run['decisions'] / 1e6:.1f} M decisions"
+            )
+            cells = [_won(score) for score in run["scores"].values()]
+            rows.append(f"| [{name}](benchmarks/results/{name}.md): {took} | {' | '.join(cells)} |")
+    return "\n".join(rows)
 
 
 def longer(lines: Sequence[str]) -> str:
-    """Runs of which evaluations by many matches were kept, one below the other."""
+    """Return the table of runs that were evaluated with many matches."""
     runs: list[Result] = [json.loads(line) for line in lines]
     if not runs:
         return "Not measured yet."
@@ -108,21 +106,21 @@ def _won(score: Mapping[str, Any], digits: int = 0) -> str:  # Any: part of a li
     return f"{score['wins'] / score['matches']:.1%} ({low:.{digits}%} to {high:.{digits}%})"
 
 
-def filled(readme: str, body: str, begin: str = BEGIN, end: str = END) -> str:
-    """The README with that text between its markers."""
-    before, found_begin, rest = readme.partition(begin)
-    _, found_end, after = rest.partition(end)
-    if not found_begin or not found_end:
-        raise SystemExit(f"README.md must hold {begin} and {end}")
+def filled(page: str, body: str, begin: str = BEGIN, end: str = END) -> str:
+    """Return the page with `body` between its markers."""
+    before, has_begin, rest = page.partition(begin)
+    _, has_end, after = rest.partition(end)
+    if not has_begin or not has_end:
+        raise SystemExit(f"the page must hold {begin} and {end}")
     return f"{before}{begin}\n{body}\n{end}{after}"
 
 
-def written(readme: str) -> str:
-    """The README with every table as the results have it now."""
-    lines = _lines(RESULTS)
-    readme = filled(readme, table(latest(lines)))
+def written() -> dict[Path, str]:
+    """Return the text of every page with tables, as the results are now."""
+    readme = filled(README.read_text(encoding="utf-8"), table(latest(_lines(RESULTS))))
     readme = filled(readme, strength(_lines(RUNS)), RUNS_BEGIN, RUNS_END)
-    return filled(readme, longer(_lines(SHORT_AND_LONG)), LONGER_BEGIN, LONGER_END)
+    evaluation = EVALUATION.read_text(encoding="utf-8")
+    return {README: readme, EVALUATION: filled(evaluation, longer(_lines(SHORT_AND_LONG)), LONGER_BEGIN, LONGER_END)}
 
 
 def _lines(path: Path) -> list[str]:
@@ -130,5 +128,6 @@ def _lines(path: Path) -> list[str]:
 
 
 if __name__ == "__main__":
-    README.write_text(written(README.read_text(encoding="utf-8")), encoding="utf-8")
-    print(f"wrote {README}")
+    for path, text in written().items():
+        path.write_text(text, encoding="utf-8")
+        print(f"wrote {path}")
