@@ -21,7 +21,7 @@ ABREAST := -n $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)'
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help train setup test lint format lock clean
+.PHONY: help train setup test lint docs format lock clean
 
 help:  ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,7 +31,7 @@ train: $(STAMPS)/run simulator  ## set up, train the default preset, evaluate
 
 setup: $(STAMPS)/dev simulator  ## create .venv with everything that running and developing need
 
-test: lint  ## set up, then lint, types, import contracts and all tests
+test: lint  ## set up, then lint, types, import contracts, the documentation site and all tests
 	$(BIN)/pytest -m "not slow" $(ABREAST)
 
 lint: setup  ## ruff, mypy, import-linter
@@ -39,6 +39,10 @@ lint: setup  ## ruff, mypy, import-linter
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+docs: setup  ## build the documentation site into site/; a dead link fails
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo "open site/index.html, or: $(BIN)/python -m http.server --directory site"
 
 format: $(STAMPS)/dev  ## let ruff rewrite what it can
 	$(BIN)/ruff check --fix
@@ -53,7 +57,7 @@ lock: $(STAMPS)/run  ## rewrite the lock files of Python packages and of the sim
 		fs.writeFileSync(file, JSON.stringify(lock, null, 2) + "\n")' src/ludus/games/showdown/simulator/package-lock.json
 
 clean:  ## remove .venv and every cache in this folder; runs and the simulator stay
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .PHONY: simulator
@@ -88,9 +92,10 @@ $(STAMPS)/run: pyproject.toml $(STAMPS)/torch
 	@$(LUDUS)
 	@touch $@
 
-$(STAMPS)/dev: pyproject.toml locks/dev.txt locks/rocket.txt $(STAMPS)/torch
+$(STAMPS)/dev: pyproject.toml locks/dev.txt locks/docs.txt locks/rocket.txt $(STAMPS)/torch
 	@echo "installing ludus and development tools"
 	@$(HASHED) -r locks/dev.txt
+	@$(HASHED) -r locks/docs.txt
 	@$(HASHED) --no-deps -r locks/rocket.txt  # one of them asks for a NumPy older than other games take
 	@$(LUDUS)
 	@touch $(STAMPS)/run $@

@@ -9,6 +9,7 @@ asked through pip's own configuration; no address is written. The locks, in lock
     run.txt     what ludus runs on, without torch
     torch.txt   torch alone
     dev.txt     what development adds to run.txt
+    docs.txt    what the documentation site adds to run.txt and dev.txt
     rocket.txt  what Rocket League adds; installed without dependencies
     more.txt    everything else in constraints.txt: benchmarks, fuzzing
 """
@@ -40,7 +41,7 @@ Pins = Mapping[str, str]
 
 def main() -> None:
     pins = read_pins(CONSTRAINTS.read_text())
-    groups = grouped(pins, required(".[showdown]"), required(".[showdown,dev]"))
+    groups = grouped(pins, required(".[showdown]"), required(".[showdown,dev]"), required(".[showdown,dev,docs]"))
     index = Index()
     hashes = {name: index.hashes(name, version) for name, version in pins.items()}
     LOCKS.mkdir(exist_ok=True)
@@ -60,9 +61,9 @@ def read_pins(text: str) -> dict[str, str]:
     return {normalised(match[1]): match[2] for match in matches}
 
 
-def grouped(pins: Pins, run: set[str], dev: set[str]) -> dict[str, list[str]]:
+def grouped(pins: Pins, run: set[str], dev: set[str], docs: set[str]) -> dict[str, list[str]]:
     """Every pinned name in exactly one group. Raises SystemExit for a requirement that has no pin."""
-    missing = sorted((run | dev | {BUILD}) - set(pins) - {LUDUS})
+    missing = sorted((run | dev | docs | {BUILD}) - set(pins) - {LUDUS})
     if missing:
         raise SystemExit(f"constraints.txt has no pin for {', '.join(missing)}; add one for each")
     rocket = set(ROCKET)
@@ -71,6 +72,7 @@ def grouped(pins: Pins, run: set[str], dev: set[str]) -> dict[str, list[str]]:
         "run": run - {"torch", BUILD},
         "torch": {"torch"},
         "dev": dev - run - {"torch", BUILD},
+        "docs": docs - dev - run - {"torch", BUILD},
         "rocket": rocket,
     }
     groups = {group: names & set(pins) for group, names in groups.items()}

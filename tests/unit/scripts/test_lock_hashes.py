@@ -47,16 +47,18 @@ def test_make_installs_nothing_from_an_index_without_hashes_but_torch() -> None:
 
 def test_a_requirement_without_a_pin_is_refused() -> None:
     with pytest.raises(SystemExit, match=r"constraints\.txt has no pin for numpy; add one for each"):
-        lock_hashes.grouped({"setuptools": "1", "torch": "2"}, {"torch", "numpy"}, set())
+        lock_hashes.grouped({"setuptools": "1", "torch": "2"}, {"torch", "numpy"}, set(), set())
 
 
 def test_each_name_is_in_one_group() -> None:
-    pins = dict.fromkeys(("setuptools", "torch", "numpy", "pytest", "rocketsim", "tianshou"), "1")
-    assert lock_hashes.grouped(pins, {"ludus-rl", "torch", "numpy"}, {"torch", "numpy", "pytest"}) == {
+    pins = dict.fromkeys(("setuptools", "torch", "numpy", "pytest", "mkdocs", "rocketsim", "tianshou"), "1")
+    run = {"ludus-rl", "torch", "numpy"}
+    assert lock_hashes.grouped(pins, run, {*run, "pytest"}, {*run, "pytest", "mkdocs"}) == {
         "build": ["setuptools"],
         "run": ["numpy"],
         "torch": ["torch"],
         "dev": ["pytest"],
+        "docs": ["mkdocs"],
         "rocket": ["rocketsim"],
         "more": ["tianshou"],
     }
