@@ -108,7 +108,7 @@ class ObsSpec:
     @staticmethod
     def _leaf(rows: NDArray[np.uint8], leaf: Leaf) -> NDArray[np.generic]:
         flat = rows[..., leaf.offset : leaf.offset + leaf.nbytes].view(leaf.stored)
-        return flat.reshape(*rows.shape[:-1], *leaf.shape)
+        return flat.reshape((*rows.shape[:-1], *leaf.shape))
 
 
 @dataclass(frozen=True)

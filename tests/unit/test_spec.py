@@ -49,3 +49,9 @@ def test_what_they_cannot_say_is_refused(value: float) -> None:
 def test_other_dtypes_are_refused() -> None:
     with pytest.raises(ProtocolError, match="fixed32"):
         ObsSpec.pack({"x": ("fixed32", (1,))})
+
+
+def test_a_scalar_leaf_of_one_row_can_be_written() -> None:
+    row = np.zeros(SPEC.nbytes, np.uint8)
+    SPEC.write(row, "id", 200)
+    assert SPEC.leaf(row, "id") == 200
