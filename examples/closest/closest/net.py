@@ -1,0 +1,26 @@
+"""The game's own net: one row of logits and one value per number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from torch import Tensor, nn
+
+from ludus.config.settings import PolicyConfig
+from ludus.policies.distributions import Categorical
+from ludus.spec import GameSpec
+
+
+class TableNet(nn.Module):
+    """Looks logits and value up by the number that the player sees."""
+
+    def __init__(self, spec: GameSpec, config: PolicyConfig) -> None:
+        super().__init__()
+        self.policy = nn.Embedding(spec.actions, spec.actions)
+        self.value = nn.Embedding(spec.actions, 1)
+        for table in (self.policy, self.value):
+            nn.init.zeros_(table.weight)
+
+    def forward(self, obs: Mapping[str, Tensor], legal: Tensor) -> tuple[Categorical, Tensor]:
+        number = obs["number"].long()
+        return Categorical(self.policy(number), legal), self.value(number).squeeze(1)
