@@ -26,8 +26,10 @@ def typed() -> Iterator[tuple[str, list[str]]]:
 
 def test_every_command_on_the_pages_exists_with_its_options() -> None:
     wrong, options = [], 0
+    ludus: Any = typer.main.get_command(app)  # Any: a group or a command, of a library that typer keeps to itself
+    ludus.list_commands(None)  # loads the commands of games
     for place, words in typed():
-        command: Any = typer.main.get_command(app)  # Any: a group or a command, of a library that typer keeps to itself
+        command = ludus
         while words and words[0] in getattr(command, "commands", ()):
             command = command.commands[words.pop(0)]
         known = {"--help", *(name for parameter in command.params for name in parameter.opts)}
