@@ -4,16 +4,12 @@
 
 const { HostError } = require('../../../../sdk/javascript/frames.js');
 const { userId } = require('../server/connection.js');
+const { BackOff, LOGIN_DEADLINE_MS, LeftRooms, Rejoin } = require('../server/rejoining.js');
 const { Unknown } = require('./messages.js');
 
-const LOGIN_DEADLINE_MS = 15_000;
-const REJOIN_MS = 5_000; // in which a server must bring an account that is back into its battles
-const FIRST_PAUSE_MS = 250; // before a challenge is made again, or a lost connection; doubles
-const LONGEST_PAUSE_MS = 5_000;
 const PING_MS = 60_000; // of silence, after which the server is asked for a sign of life
 const DEAD_MS = 90_000; // of silence, after which the connection counts as lost
 const SEARCH_MS = 600_000; // then a search on the ladder is made again
-const LEFT_KEPT = 1000;
 const CHALLENGERS_KEPT = 100;
 const ATTEMPTS = 3; // challenges in a row that nobody accepts
 const THROTTLED = 'message-throttle-notice'; // said too much at once, and not listened to
@@ -46,14 +42,16 @@ class Guest {
 		this.starting = null; // {match, who, sinceMs}: asked for
 		this.challengers = new Map(); // id -> name, who wait for an answer
 		this.rooms = new Map();
-		this.absent = new Set(); // rooms to come back to after a lost connection
-		this.left = new Set(); // rooms that nobody shall come back to
-		this.pauseMs = FIRST_PAUSE_MS;
+		this.left = new LeftRooms(); // nobody comes back to these
+		this.backOff = new BackOff(); // before a challenge is made again, or a lost connection
+		this.rejoin = new Rejoin(this.account, wish.name, this.backOff, {
+			failed: (error, lostForMs) => this.triesAgain(error, lostForMs),
+			back: lostForMs => this.comeBack(lostForMs),
+			missing: room => this.giveUp(room),
+		});
 		this.missed = 0; // challenges in a row that came to nothing
-		this.lostMs = null;
 		this.heardMs = Date.now();
 		this.isDraining = false; // begins no more battles, and finishes those that run
-		this.isClosed = false;
 		this.held = []; // what battles of an earlier process say, until there are matches for them; null afterwards
 		this.unknown = new Unknown(events.tell);
 	}
@@ -183,7 +181,7 @@ class Guest {
 			this.giveUpStarting(why);
 			return;
 		}
-		this.later(() => {
+		this.backOff.later(() => {
 			if (this.starting === starting && this.isUp && !this.isDraining) this.ask();
 		});
 	}
@@ -200,7 +198,7 @@ class Guest {
 			this.events.fatal(new HostError('configuration', said));
 			return;
 		}
-		this.later(() => this.startNext());
+		this.backOff.later(() => this.startNext());
 	}
 
 	withdraw(who) {
@@ -210,7 +208,7 @@ class Guest {
 
 	enter(room) {
 		if (this.rooms.has(room)) {
-			this.absent.delete(room);
+			this.rejoin.absent.delete(room);
 			this.rooms.get(room).rejoin(0);
 			return;
 		}
@@ -224,7 +222,7 @@ class Guest {
 		this.rooms.set(room, match);
 		if (this.starting?.match === match) this.starting = null;
 		this.missed = 0;
-		this.pauseMs = FIRST_PAUSE_MS;
+		this.backOff.reset();
 		if (this.wish.mode === 'ladder') this.say(match, 0, '/timer on');
 		this.startNext();
 	}
@@ -244,9 +242,8 @@ class Guest {
 		this.queue = this.queue.filter(each => each !== match);
 		if (match.room !== null) {
 			this.rooms.delete(match.room);
-			this.absent.delete(match.room);
+			this.rejoin.absent.delete(match.room);
 			this.left.add(match.room);
-			if (this.left.size > LEFT_KEPT) this.left.delete(this.left.values().next().value);
 			if (match.battle.ended) this.account.send('', `/leave ${match.room}`);
 			else this.quit(match.room);
 		}
@@ -276,50 +273,31 @@ class Guest {
 	/** The connection has gone: connect again; the server then brings the account back into its battles. */
 	lose(why) {
 		this.events.tell({ event: 'lost', why });
-		this.lostMs = Date.now();
-		for (const room of this.rooms.keys()) this.absent.add(room);
 		this.challengers.clear();
 		if (this.starting !== null) this.queue.unshift(this.starting.match);
 		this.starting = null;
-		this.reconnect();
+		this.rejoin.lose(this.rooms.keys());
 	}
 
-	reconnect() {
-		this.later(async () => {
-			if (this.isClosed) return;
-			try {
-				await this.account.open(this.wish.name, LOGIN_DEADLINE_MS);
-			} catch (error) {
-				if (Date.now() - this.lostMs > this.wish.reconnectDeadlineMs) {
-					const limitS = this.wish.reconnectDeadlineMs / 1000;
-					this.events.fatal(new HostError('configuration', `${error.message}; given up after ${limitS} s`));
-				} else {
-					this.reconnect();
-				}
-				return;
-			}
-			this.events.tell({ event: 'back', afterS: Math.round((Date.now() - this.lostMs) / 100) / 10 });
-			this.pauseMs = FIRST_PAUSE_MS;
-			this.heardMs = Date.now();
-			for (const room of this.absent) this.account.send('', `/join ${room}`);
-			setTimeout(() => this.giveUpAbsent(), REJOIN_MS);
-			this.startNext();
-		});
+	/** Returns false after the reconnect deadline, which is fatal. */
+	triesAgain(error, lostForMs) {
+		if (lostForMs <= this.wish.reconnectDeadlineMs) return true;
+		const limitS = this.wish.reconnectDeadlineMs / 1000;
+		this.events.fatal(new HostError('configuration', `${error.message}; given up after ${limitS} s`));
+		return false;
 	}
 
-	/** The server did not bring the account back: it has been restarted, or the battle is over. */
-	giveUpAbsent() {
-		if (!this.isUp) return;
-		for (const room of [...this.absent]) {
-			const match = this.rooms.get(room);
-			this.absent.delete(room);
-			if (match !== undefined) this.events.fail(match, new HostError('match', LOST));
-		}
+	comeBack(lostForMs) {
+		this.events.tell({ event: 'back', afterS: Math.round(lostForMs / 100) / 10 });
+		this.heardMs = Date.now();
+		for (const room of this.rejoin.absent) this.account.send('', `/join ${room}`);
+		this.startNext();
 	}
 
-	later(act) {
-		setTimeout(act, this.pauseMs);
-		this.pauseMs = Math.min(2 * this.pauseMs, LONGEST_PAUSE_MS);
+	/** The account did not come back into a battle. */
+	giveUp(room) {
+		const match = this.rooms.get(room);
+		if (match !== undefined) this.events.fail(match, new HostError('match', LOST));
 	}
 
 	/** Begin no more battles; those that run go on. */
@@ -341,7 +319,8 @@ class Guest {
 	}
 
 	close() {
-		this.isDraining = this.isClosed = true;
+		this.isDraining = true;
+		this.rejoin.close();
 		this.account.close();
 	}
 }

@@ -6,13 +6,9 @@ const { HostError } = require('../../../../sdk/javascript/frames.js');
 const { indented } = require('../../../../sdk/javascript/words.js');
 const { PairedAccount } = require('./account.js');
 const { passing } = require('./connection.js');
+const { BackOff, LOGIN_DEADLINE_MS, LeftRooms, Rejoin } = require('./rejoining.js');
 
-const LOGIN_DEADLINE_MS = 15_000;
 const AGAIN_MS = 500; // before a server that is not there is asked again, while a host starts
-const REJOIN_MS = 5_000; // in which a server must bring an account that is back into its battles
-const FIRST_PAUSE_MS = 250; // before a challenge is made again, or a lost connection; doubles
-const LONGEST_PAUSE_MS = 5_000;
-const LEFT_KEPT = 1000;
 const LOST = 'the connection to the server was lost';
 // Refusals that pass: throttled, or a challenge or its answer is still on its way.
 const PASSING = new RegExp([
@@ -41,10 +37,10 @@ class Pair {
 		this.queue = [];
 		this.starting = null; // the match whose challenge is out
 		this.rooms = new Map();
-		this.absent = [new Set(), new Set()]; // rooms to which an account that lost its connection has to come back
+		this.rejoins = []; // one per account
 		this.isRestarting = false; // the server begins no battle until it has been started again
-		this.left = new Set(); // rooms that nobody shall come back to
-		this.pauseMs = FIRST_PAUSE_MS;
+		this.left = new LeftRooms(); // nobody comes back to these
+		this.backOff = new BackOff(); // before a challenge is made again, or a lost connection
 	}
 
 	get isUp() {
@@ -58,6 +54,11 @@ class Pair {
 			hear: message => this.hear(seat, message),
 			lost: why => this.lose(seat, why),
 		}, this.format));
+		this.rejoins = this.accounts.map(account => new Rejoin(account, this.wish, this.backOff, {
+			failed: error => this.logFailure(error),
+			back: () => this.startNext(),
+			missing: room => this.giveUp(room),
+		}));
 		for (let error = await this.#logIn(); error !== null; error = await this.#logIn()) {
 			if (!error.isPassing || Date.now() >= untilMs) throw error;
 			await sleep(AGAIN_MS);
@@ -76,7 +77,7 @@ class Pair {
 
 	/** Both accounts go on trying to connect. */
 	comeBack() {
-		for (const seat of [0, 1]) this.reconnect(seat);
+		for (const rejoin of this.rejoins) rejoin.connect();
 	}
 
 	start(match) {
@@ -137,7 +138,7 @@ class Pair {
 		this.isRestarting = RESTARTING.test(why);
 		if (this.isRestarting) for (const waiting of [...this.queue, match]) this.events.delay(waiting);
 		if (this.isRestarting || PASSING.test(why)) {
-			this.later(() => {
+			this.backOff.later(() => {
 				if (this.starting === match && this.isUp && match.room === null) this.challenge();
 			});
 			return;
@@ -152,7 +153,7 @@ class Pair {
 
 	enter(seat, room) {
 		const match = this.rooms.get(room) ?? this.starting;
-		if (this.absent[seat].delete(room) && this.rooms.get(room)?.battles[seat]) {
+		if (this.rejoins[seat].absent.delete(room) && this.rooms.get(room)?.battles[seat]) {
 			match.rejoin(seat);
 			return;
 		}
@@ -170,7 +171,7 @@ class Pair {
 		if (match.began && this.starting === match) {
 			this.starting = null;
 			this.isRestarting = false;
-			this.pauseMs = FIRST_PAUSE_MS;
+			this.backOff.reset();
 			this.startNext();
 		}
 	}
@@ -182,7 +183,7 @@ class Pair {
 
 	/** An account that is not back in the room says it when it is: `unheard`. */
 	say(match, seat, text) {
-		if (!this.absent[seat].has(match.room)) this.accounts[seat].send(match.room, text);
+		if (!this.rejoins[seat].absent.has(match.room)) this.accounts[seat].send(match.room, text);
 	}
 
 	/** The match is over for this host, its battle perhaps not yet. */
@@ -193,9 +194,8 @@ class Pair {
 		if (match.room !== null) {
 			this.rooms.delete(match.room);
 			this.left.add(match.room);
-			if (this.left.size > LEFT_KEPT) this.left.delete(this.left.values().next().value);
 			for (const [seat, battle] of match.battles.entries()) {
-				if (battle === null || this.absent[seat].has(match.room)) continue;
+				if (battle === null || this.rejoins[seat].absent.has(match.room)) continue;
 				if (battle.ended) this.accounts[seat].send('', `/leave ${match.room}`);
 				else this.quit(seat, match.room);
 			}
@@ -216,41 +216,23 @@ class Pair {
 	lose(seat, why) {
 		this.events.log(`${indented(why)}; connecting again\n`);
 		this.isRestarting = false;
-		for (const room of this.rooms.keys()) this.absent[seat].add(room);
 		if (this.starting !== null && this.starting.room === null) { // else its battle has begun: both come to it
 			this.queue.unshift(this.starting);
 			this.starting = null;
 		}
-		this.reconnect(seat);
+		this.rejoins[seat].lose(this.rooms.keys());
 	}
 
-	reconnect(seat) {
-		this.later(async () => {
-			try {
-				await this.accounts[seat].open(this.wish, LOGIN_DEADLINE_MS);
-			} catch (error) {
-				this.events.log(`${indented(error.message)}; trying again in ${this.pauseMs / 1000} s\n`);
-				this.reconnect(seat);
-				return;
-			}
-			this.pauseMs = FIRST_PAUSE_MS;
-			this.startNext();
-			setTimeout(() => this.giveUpAbsent(seat), REJOIN_MS);
-		});
+	/** Returns true: a pair tries for as long as its host runs. */
+	logFailure(error) {
+		this.events.log(`${indented(error.message)}; trying again in ${this.backOff.pauseMs / 1000} s\n`);
+		return true;
 	}
 
-	/** The server did not bring the account back: it has been restarted, or the battle is over. */
-	giveUpAbsent(seat) {
-		for (const room of this.absent[seat]) {
-			const match = this.rooms.get(room);
-			if (match !== undefined) this.fail(match, passing('match', LOST));
-		}
-		this.absent[seat].clear();
-	}
-
-	later(act) {
-		setTimeout(act, this.pauseMs);
-		this.pauseMs = Math.min(2 * this.pauseMs, LONGEST_PAUSE_MS);
+	/** An account did not come back into a battle. */
+	giveUp(room) {
+		const match = this.rooms.get(room);
+		if (match !== undefined) this.fail(match, passing('match', LOST));
 	}
 
 	close() {
