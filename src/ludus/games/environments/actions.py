@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ludus.errors import ConfigError
 from ludus.games.environments.faults import EnvironmentFault
 
-PRODUCT_MOST = 4096  # combinations of several choices that are played as one set
+MAX_ACTIONS = 1 << 16  # of one flat set; masks and logits have one entry per action and decision
 
 
 class FlatActions:
@@ -45,9 +45,9 @@ class FlatActions:
                 )
         self.count = math.prod(self._sizes)
         self._start, self._first = np.array(start, np.int64), start[0]
-        if self.count > PRODUCT_MOST:
+        if self.count > MAX_ACTIONS:
             raise ConfigError(
-                f"{where}: its actions {space} have {self.count:,} combinations; at most {PRODUCT_MOST:,} are "
+                f"{where}: its actions {space} have {self.count:,} combinations; at most {MAX_ACTIONS:,} are "
                 "played as one set, so offer fewer with a wrapper"
             )
 

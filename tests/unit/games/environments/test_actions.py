@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ludus.errors import ConfigError
-from ludus.games.environments.actions import PRODUCT_MOST, FlatActions
+from ludus.games.environments.actions import MAX_ACTIONS, FlatActions
 from ludus.games.environments.faults import EnvironmentFault
 
 
@@ -55,5 +55,5 @@ def test_a_mask_that_cannot_be_is_a_fault(mask: Any, message: str) -> None:
 def test_continuous_and_too_many_actions_are_refused_with_what_would_do() -> None:
     with pytest.raises(ConfigError, match=r"my env: its actions are Box.*DiscretizeAction"):
         FlatActions(spaces.Box(-1, 1, (2,)), "my env")
-    with pytest.raises(ConfigError, match=rf"have 1,000,000 combinations; at most {PRODUCT_MOST:,}"):
+    with pytest.raises(ConfigError, match=rf"have 1,000,000 combinations; at most {MAX_ACTIONS:,}"):
         FlatActions(spaces.MultiDiscrete([100, 100, 100]), "my env")
