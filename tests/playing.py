@@ -13,6 +13,7 @@ from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
+from tests.faulty import game as faulty
 
 from ludus.config.settings import FleetConfig
 from ludus.fleet.fleet import TIMES_S, HostFleet
@@ -42,6 +43,18 @@ def first_host_spoiled(fault: str, marker: Path) -> HostCommand:
     spoils = f"exec {shlex.join((sys.executable, SPOILER, fault, '20', '--'))} {host}"
     when = f'[ "$LUDUS_HOST" = 0 ] && mkdir {shlex.quote(str(marker))} 2>/dev/null'
     return HostCommand(("sh", "-c", f"if {when}; then {spoils}; fi; exec {host}"))
+
+
+def faulty_fleet(
+    log_dir: Path,
+    config: FleetConfig = QUICK,
+    options: Mapping[str, object] = MappingProxyType({}),
+    *,
+    schedule: Sequence[tuple[int, int]] | None = None,
+    standing: FleetState | None = None,
+) -> HostFleet:
+    """A fleet of toy hosts that break as their options say (tests/faulty/options.py)."""
+    return toy_fleet(log_dir, config, options, schedule=schedule, standing=standing, hosts=faulty.command())
 
 
 def toy_fleet(

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import psutil
 import pytest
+from tests.faulty import game as faulty
 from tests.running import ENDLESS, PATIENCE_S, Silent, Watch, counters, running, small_run, with_updates
 
 from ludus.actors import sources
@@ -110,9 +111,13 @@ def test_killed_host_costs_its_own_matches_only_and_training_goes_on(tmp_path: P
     assert saboteur.numbers[names.HOSTS_RESTARTS] == 1
 
 
-def test_error_that_ends_the_fleet_reaches_the_learner_as_it_is(tmp_path: Path) -> None:
+def test_error_that_ends_the_fleet_reaches_the_learner_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    faulty.install(tmp_path / "package", monkeypatch)
+    crashing = msgspec.structs.replace(config(crash_after=1), game="faulty")
     with pytest.raises(FleetError, match="no host is left"):
-        train(config(crash_after=1), tmp_path, observer=Silent())
+        train(crashing, tmp_path / "run", observer=Silent())
 
 
 def test_pool_that_cannot_be_written_is_counted_and_training_goes_on(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from tests.playing import (
     QUICK,
     SPOILER,
     both_finished,
+    faulty_fleet,
     first_host_dies,
     first_host_spoiled,
     first_legal,
@@ -119,7 +120,7 @@ def test_answer_that_waits_in_the_pipe_is_not_silence(tmp_path: Path) -> None:
 def test_fault_of_one_host_is_counted_and_recovered(
     tmp_path: Path, fault: str, reason: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with toy_fleet(tmp_path, SOON, {fault: 40, "fault_marker": str(tmp_path / "marker")}) as fleet:
+    with faulty_fleet(tmp_path, SOON, {fault: 40, "fault_marker": str(tmp_path / "marker")}) as fleet:
         played = play(fleet, lambda played: fleet.health.restarts == 1)
         assert set(voided(fleet)) == {reason}
         assert len({host_of(fleet, int(row)) for ending in played.voided for row in ending.rows}) <= 1
@@ -254,7 +255,7 @@ def test_host_that_floods_its_stderr_plays_on_and_its_log_stays_small(tmp_path: 
 
 
 def test_match_that_fails_is_voided_alone(tmp_path: Path) -> None:
-    with toy_fleet(tmp_path, FleetConfig(hosts=1, matches=4), {"game": "rps", "match_error_after": 10}) as fleet:
+    with faulty_fleet(tmp_path, FleetConfig(hosts=1, matches=4), {"game": "rps", "match_error_after": 10}) as fleet:
         played = play(fleet, lambda played: len(played.voided) >= 4)
         assert {ending.void for ending in played.voided} == {"host: RuntimeError: this match was told to fail"}
         assert fleet.health.restarts == 0
@@ -265,7 +266,7 @@ def test_match_that_fails_is_voided_alone(tmp_path: Path) -> None:
 def test_host_that_fails_again_and_again_is_given_up_with_its_reason_and_log(tmp_path: Path) -> None:
     config = FleetConfig(hosts=2, matches=4, backoff_s=0.01, failures_in_a_row=2)
     with (
-        toy_fleet(tmp_path, config, {"crash_after": 1}) as fleet,
+        faulty_fleet(tmp_path, config, {"crash_after": 1}) as fleet,
         pytest.raises(FleetError, match=r"no host is left") as raised,
     ):
         play(fleet, lambda played: False)
@@ -310,7 +311,7 @@ def test_scheduled_matches_that_no_host_is_left_for_are_counted(tmp_path: Path) 
     config = FleetConfig(hosts=2, matches=2, backoff_s=0.01, failures_in_a_row=1)
     schedule = [(number, 7) for number in range(20)]
     with (
-        toy_fleet(tmp_path, config, {"crash_after": 1}, schedule=schedule) as fleet,
+        faulty_fleet(tmp_path, config, {"crash_after": 1}, schedule=schedule) as fleet,
         pytest.raises(FleetError, match="no host is left to play on, 20 scheduled matches cannot be played: host 0"),
     ):
         play(fleet, lambda played: False)
@@ -319,7 +320,7 @@ def test_scheduled_matches_that_no_host_is_left_for_are_counted(tmp_path: Path) 
 def test_restarted_host_plays_what_is_left_of_its_schedule(tmp_path: Path) -> None:
     schedule = [(100 + number, number) for number in range(40)]
     options = {"crash_after": 60, "fault_marker": str(tmp_path / "marker")}
-    with toy_fleet(tmp_path, options=options, schedule=schedule) as fleet:
+    with faulty_fleet(tmp_path, options=options, schedule=schedule) as fleet:
         played = play(fleet, lambda _: fleet.health.exhausted)
         rest = fleet.recv(0.0)
         finished = [*played.finished, *(ending for ending in rest.endings if not ending.void)]

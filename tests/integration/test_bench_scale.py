@@ -7,7 +7,9 @@ import json
 import subprocess
 from pathlib import Path
 
+import pytest
 from tests.commands import interrupted, ludus
+from tests.faulty import game as faulty
 
 
 def scale(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -48,10 +50,13 @@ def test_an_interrupted_benchmark_keeps_its_trial_and_goes_on_with_the_rest(tmp_
     assert (tmp_path / "out" / "scaling.png").exists()
 
 
-def test_a_size_whose_fleet_fails_is_recorded_and_the_rest_goes_on(tmp_path: Path) -> None:
+def test_a_size_whose_fleet_fails_is_recorded_and_the_rest_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    faulty.install(tmp_path / "package", monkeypatch)
     # each host fails once it has sent so many decisions: one match at once does not come that far
     faults = ("--set", "options.crash_after=400", "--set", "options.slow_s=0.005", "--set", "fleet.failures_in_a_row=1")
-    plan = ("--game", "toy", "--hosts", "1", "--matches", "1,900", "--repeats", "1", "--budget", "2s", *faults)
+    plan = ("--game", "faulty", "--hosts", "1", "--matches", "1,900", "--repeats", "1", "--budget", "2s", *faults)
     said = scale(tmp_path, *plan, "--out", "out")
     assert said.returncode == 0, said.stderr
     assert [row["state"] for row in rows(tmp_path / "out")] == ["completed", "failed"]
@@ -67,10 +72,11 @@ def test_a_target_that_cannot_take_the_result_is_refused_before_anything_is_meas
     assert list(tmp_path.iterdir()) == [tmp_path / "other.yaml"]
 
 
-def test_a_benchmark_in_which_nothing_could_be_played_fails(tmp_path: Path) -> None:
+def test_a_benchmark_in_which_nothing_could_be_played_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    faulty.install(tmp_path / "package", monkeypatch)
     faults = ("--set", "options.garbage_after=1", "--set", "fleet.failures_in_a_row=1")
     said = scale(
-        tmp_path, "--game", "toy", "--hosts", "1", "--matches", "2", "--budget", "1.5s", *faults, "--out", "out"
+        tmp_path, "--game", "faulty", "--hosts", "1", "--matches", "2", "--budget", "1.5s", *faults, "--out", "out"
     )
     assert said.returncode == 2
     assert said.stderr == "ludus: no trial succeeded; out/scaling.md has the reasons\n"

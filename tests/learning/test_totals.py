@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import cast
 
 import pytest
+from tests.faulty import game as faulty
 from tests.running import Watch, counters, small_run
 
 from ludus.config.settings import FleetConfig
@@ -22,14 +23,16 @@ from ludus.run.reporting import Teller
 
 
 @pytest.mark.parametrize("mode", ["serial", "overlapped"])
-def test_host_restarts_and_voided_matches_add_up_over_a_resume(tmp_path: Path, mode: str) -> None:
+def test_host_restarts_and_voided_matches_add_up_over_a_resume(
+    tmp_path: Path, mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    faulty.install(tmp_path / "package", monkeypatch)
     watch = Watch()
     with ProgressCsv(tmp_path / "progress.csv") as table:
         for part, updates in ((1, 6), (2, 12)):
             options = {"game": "rps", "crash_after": 40, "fault_marker": str(tmp_path / f"crashed-{part}")}
-            config = small_run(
-                updates, mode=mode, options=options, fleet=FleetConfig(hosts=1, matches=8, backoff_s=0.01)
-            )
+            fleet = FleetConfig(hosts=1, matches=8, backoff_s=0.01)
+            config = small_run(updates, mode=mode, game="faulty", options=options, fleet=fleet)
             result = train(config, tmp_path / "run", resume=part > 1, observer=Observers([watch, table]))
             assert counters(result)[names.HOSTS_RESTARTS] == part
             voided = counters(result)[names.VOIDED]

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from rich.console import Console
+from tests.faulty.game import game as faulty
 from typer.testing import CliRunner
 
 from ludus.cli import sizes
@@ -106,9 +107,9 @@ def test_a_host_of_which_nothing_is_known_is_measured() -> None:
 
 
 def test_a_host_that_cannot_be_measured_is_a_clear_refusal() -> None:
-    config = RunConfig(game="toy", options={"game": "nim", "crash_after": 1})
+    config = RunConfig(game="faulty", options={"game": "nim", "crash_after": 1})
     with pytest.raises(ConfigError, match="--size: what a host takes could not be measured"):
-        machine.needs(registry.load("toy"), config)
+        machine.needs(faulty, config)
 
 
 def test_this_machine_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:

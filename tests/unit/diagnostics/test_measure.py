@@ -12,21 +12,21 @@ from subprocess import PIPE
 from typing import Any
 
 import pytest
+from tests.faulty.game import game as faulty
+from tests.faulty.options import FaultyOptions
 
 from ludus.config.settings import ServersConfig
 from ludus.diagnostics.measure import measure
 from ludus.diagnostics.scaling import FleetSize, StudyPlan, Trial
 from ludus.errors import HostRefused
-from ludus.games import registry
 from ludus.games.registry import Served
-from ludus.games.toy.options import ToyOptions
 from ludus.metrics import names
 from ludus.metrics.times import ACTOR
 
 
 def played(tmp_path: Path, servers: int = 0, **options: Any) -> Trial:  # Any: the options of the toy game
     plan = StudyPlan(
-        game="toy",
+        game="faulty",
         options={},
         fleet={"failures_in_a_row": 1},
         seed=1,
@@ -38,14 +38,14 @@ def played(tmp_path: Path, servers: int = 0, **options: Any) -> Trial:  # Any: t
         min_matches=1,
         servers=(servers,) if servers else (),
     )
-    toy = dataclasses.replace(registry.load("toy"), serve=serve)
+    toy = dataclasses.replace(faulty, serve=serve)
     [size] = plan.sizes
     return measure(
         plan,
         size,
         0,
         game=toy,
-        options=ToyOptions(**options),
+        options=FaultyOptions(**options),
         policy_of=toy.scripted["random"],
         log_dir=tmp_path / "logs" / "1",
     )
@@ -70,7 +70,7 @@ def test_a_trial_counts_what_was_played_and_what_it_cost(tmp_path: Path) -> None
 
 
 @contextmanager
-def serve(options: ToyOptions, servers: ServersConfig, folder: Path) -> Iterator[Served]:
+def serve(options: FaultyOptions, servers: ServersConfig, folder: Path) -> Iterator[Served]:
     """Programs that hold 30 MiB each and do nothing."""
     command = [sys.executable, "-c", "x = bytearray(30 << 20); print(flush=True); input()"]
     running = [subprocess.Popen(command, stdin=PIPE, stdout=PIPE) for _ in range(servers.count)]

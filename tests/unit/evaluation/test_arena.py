@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.faulty.game import game as faulty
+from tests.faulty.options import FaultyOptions
 from tests.playing import first_host_dies
 
 from ludus.config.settings import FleetConfig
@@ -100,7 +102,7 @@ def test_a_schedule_gives_every_opponent_the_same_seeds_from_every_seat() -> Non
 def test_matches_that_hosts_give_up_for_good_end_the_contest_at_once(tmp_path: Path) -> None:
     began_s = time.monotonic()
     with pytest.raises(EvaluationError, match=r"\d+ scheduled matches were given up by their hosts.*host: "):
-        compete(tmp_path, ToyOptions(game="nim", match_error_after=3))
+        compete(tmp_path, FaultyOptions(game="nim", match_error_after=3), game=faulty)
     assert time.monotonic() - began_s < 30.0
 
 
@@ -159,8 +161,8 @@ def test_truncated_matches_are_counted_apart(tmp_path: Path) -> None:
 
 def test_matches_lost_with_their_host_are_played_again(tmp_path: Path) -> None:
     marker = tmp_path / "crashed"
-    options = ToyOptions(game="nim", crash_after=10, fault_marker=str(marker))
-    (result,) = compete(tmp_path, options, opponents=("perfect",))
+    options = FaultyOptions(game="nim", crash_after=10, fault_marker=str(marker))
+    (result,) = compete(tmp_path, options, opponents=("perfect",), game=faulty)
     assert marker.exists()
     assert result.voided > 0
     assert result.matches == result.wins + result.losses + result.ties == 20
@@ -177,7 +179,7 @@ def test_matches_of_a_host_that_dies_every_time_are_played_by_the_other(tmp_path
 
 def test_no_result_is_given_when_no_host_is_left(tmp_path: Path) -> None:
     with pytest.raises(FleetError, match="no host is left to play on, 40 scheduled matches cannot be played"):
-        compete(tmp_path, ToyOptions(game="nim", crash_after=1))
+        compete(tmp_path, FaultyOptions(game="nim", crash_after=1), game=faulty)
 
 
 def test_progress_is_told_after_each_match(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.playing import QUICK, both_finished, first_legal, play, toy_fleet, voided
+from tests.playing import QUICK, both_finished, faulty_fleet, first_legal, play, toy_fleet, voided
 from tests.unit.fleet.test_saved_state import same, stood
 
 from ludus.fleet.fast_forward import FastForward
@@ -128,7 +128,7 @@ def test_a_host_that_dies_in_its_replay_begins_anew(tmp_path: Path) -> None:
         standing = stood(fleet, 20)
     marker = str(tmp_path / "marker")
     options = {"game": "rps", "rounds": 50, "crash_after": 40, "fault_marker": marker}
-    with toy_fleet(tmp_path / "second", QUICK, options, standing=standing) as fleet:
+    with faulty_fleet(tmp_path / "second", QUICK, options, standing=standing) as fleet:
         played = play(fleet, both_finished(fleet))
         assert voided(fleet) == {"died": 4}
         assert len(played.voided) == 4

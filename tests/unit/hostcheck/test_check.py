@@ -6,6 +6,7 @@ import sys
 from itertools import islice
 
 import pytest
+from tests.faulty import game as faulty
 from tests.playing import SPOILER
 
 from ludus.games.toy.game import command
@@ -31,7 +32,7 @@ def troubles(report: CheckReport) -> list[Finding]:
     ],
 )
 def test_broken_host_is_told_what_it_did_and_what_to_do(fault: str, rule: str, seen: str, place: str) -> None:
-    report = CheckReport(tuple(islice(findings(command(ToyOptions()), {fault: 1}, deadline_s=20.0), CONTENTS)))
+    report = CheckReport(tuple(islice(findings(faulty.command(), {fault: 1}, deadline_s=20.0), CONTENTS)))
     (found,) = troubles(report)
     assert found.rule.startswith(rule)
     assert seen in found.seen
@@ -69,7 +70,7 @@ def test_host_that_floods_its_stderr_is_checked_like_any_other() -> None:
 
 
 def test_a_host_may_lose_matches() -> None:
-    report = CheckReport(tuple(islice(findings(command(ToyOptions()), {"match_error_after": 1}), CONTENTS)))
+    report = CheckReport(tuple(islice(findings(faulty.command(), {"match_error_after": 1}), CONTENTS)))
     assert report.ok, str(report)
     assert "lost by the host" in report.findings[1].seen
 

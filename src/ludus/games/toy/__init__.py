@@ -1,1 +1,1 @@
-"""Small games with known answers, and faults on demand: for learning tests in seconds and for chaos tests."""
+"""Small games with known answers, which agents learn in seconds."""

@@ -16,7 +16,7 @@ def command(options: ToyOptions) -> HostCommand:
 
 game = Game(
     name="toy",
-    summary="Small games with known answers (identity, nim, rps, recall): learn in seconds, and break hosts on demand",
+    summary="Small games with known answers (identity, nim, rps, recall), learned in seconds",
     options=ToyOptions,
     command=command,
     scripted={"random": RandomPolicy, "perfect": PerfectPolicy},

@@ -9,12 +9,10 @@ from typing import Any
 import msgspec
 
 from ludus.errors import ConfigError
-from ludus.games.toy.faults import FaultyChannel
 from ludus.games.toy.matches import WaitingMatch, new_match, spec_of
 from ludus.games.toy.options import ToyOptions
 from ludus.sdk.match import HostedGame
 from ludus.sdk.serve import serve
-from ludus.wire.channel import PipeChannel
 
 
 def make_game(options: Mapping[str, Any]) -> HostedGame:
@@ -30,4 +28,4 @@ def make_game(options: Mapping[str, Any]) -> HostedGame:
 
 
 if __name__ == "__main__":
-    sys.exit(serve(make_game, FaultyChannel(PipeChannel.take_stdio())))
+    sys.exit(serve(make_game))

@@ -88,14 +88,13 @@ class _Rules(Protocol):
 
 
 class _ToyMatch:
-    """What all toy games share: one-hot observations, truncation, slowness, a bug on demand."""
+    """The part that all toy games share: one-hot observations, truncation and slow turns."""
 
     def __init__(self, options: ToyOptions, spec: GameSpec, rules: _Rules) -> None:
         self._options = options
         self._spec = spec
         self._rules = rules
         self._turns = 0
-        self._slot_turns = 0
         self._log: list[str] = []
 
     def start(self, seed: int) -> Turn:
@@ -106,11 +105,8 @@ class _ToyMatch:
 
     def advance(self, actions: Mapping[int, int]) -> Turn:
         self._turns += 1
-        self._slot_turns += 1
         if self._options.slow_s:
             time.sleep(self._options.slow_s)
-        if self._slot_turns == self._options.match_error_after:
-            raise RuntimeError("this match was told to fail")
         self._log.append(" ".join(f"{seat}:{action}" for seat, action in sorted(actions.items())))
         return self._turn(self._rules.play(actions))
 

@@ -1,4 +1,4 @@
-"""Options of the toy host. Faults count decisions (rows that arrived) since the host began; 0: never."""
+"""Options of the toy games."""
 
 from __future__ import annotations
 
@@ -19,13 +19,3 @@ class ToyOptions(Struct, frozen=True, forbid_unknown_fields=True):
     truncate_after: After = 0  # turns; a match that is longer is truncated
     slow_s: Annotated[float, Meta(ge=0.0)] = 0.0  # keeps its host busy this long in each turn of a match
     wait_s: Annotated[float, Meta(ge=0.0)] = 0.0  # each turn takes this long, while the other matches go on
-    crash_after: After = 0
-    hang_after: After = 0
-    garbage_after: After = 0
-    half_frame_after: After = 0  # then exits
-    huge_length_after: After = 0
-    nan_after: After = 0
-    empty_mask_after: After = 0
-    flood_after: After = 0
-    match_error_after: After = 0  # turns of one slot; the match raises
-    fault_marker: str = ""  # a file: the host that creates it first has the fault, once; all others have none

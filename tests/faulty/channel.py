@@ -1,4 +1,4 @@
-"""A channel that breaks on demand, for chaos tests."""
+"""A channel that breaks on demand."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from contextlib import suppress
 
 import msgspec
 import numpy as np
+from tests.faulty.options import FaultyOptions
 
 from ludus.games.toy.matches import spec_of
-from ludus.games.toy.options import ToyOptions
 from ludus.wire.channel import Channel
 from ludus.wire.frames import (
     HEADER,
@@ -28,18 +28,18 @@ FOREVER_S = 3600.0
 
 
 class FaultyChannel:
-    """Passes frames through until the wanted number of decisions was sent, then breaks in the wanted way."""
+    """Passes frames through until the host has sent the number of decisions in its options, then breaks."""
 
     def __init__(self, inner: Channel) -> None:
         self._inner = inner
-        self._options = ToyOptions()
+        self._options = FaultyOptions()
         self._decisions = 0
 
     def receive(self) -> tuple[FrameKind, memoryview] | None:
         frame = self._inner.receive()
         if frame is not None and frame[0] == FrameKind.CONFIGURE:
             with suppress(msgspec.ValidationError):  # the game refuses it, with the reason
-                self._options = msgspec.convert(decode_configure(frame[1]).options, ToyOptions)
+                self._options = msgspec.convert(decode_configure(frame[1]).options, FaultyOptions)
         return frame
 
     def send(self, frame: bytes) -> None:
