@@ -52,7 +52,7 @@ class Case:
         for leaf in self.spec.obs.leaves:
             shape = (size, *leaf.shape)
             values = random.random(shape) / leaf.unit if leaf.is_real else random.integers(1, 19, shape)
-            self.spec.obs.leaf(obs, leaf.name)[:] = values.astype(leaf.stored)
+            self.spec.obs.leaf(obs, leaf.name)[:] = values.astype(leaf.storage_dtype)
         legal = random.random((size, self.spec.actions)) < 0.7
         legal[:, 0] = True
         zeros = np.zeros(size, np.int64)

@@ -30,13 +30,13 @@ class Leaf:
     offset: int
 
     @property
-    def stored(self) -> np.dtype[np.generic]:
-        """What its items are in a row."""
-        return _stored(self.dtype)
+    def storage_dtype(self) -> np.dtype[np.generic]:
+        """Return the dtype of the leaf in a packed row; fixed-point leaves are stored as integers."""
+        return _storage_dtype(self.dtype)
 
     @property
     def nbytes(self) -> int:
-        return prod(self.shape) * self.stored.itemsize
+        return prod(self.shape) * self.storage_dtype.itemsize
 
     @property
     def is_real(self) -> bool:
@@ -63,7 +63,7 @@ class ObsSpec:
         for name, (dtype, shape) in leaves.items():
             if dtype not in DTYPES:
                 raise ProtocolError(f"leaf {name!r} has dtype {dtype!r}; known are {', '.join(DTYPES)}")
-            item = _stored(dtype).itemsize
+            item = _storage_dtype(dtype).itemsize
             offset = _aligned(offset, item)
             packed.append(Leaf(name, dtype, tuple(shape), offset))
             offset += packed[-1].nbytes
@@ -82,24 +82,24 @@ class ObsSpec:
     def reals(self, rows: NDArray[np.uint8], name: str) -> NDArray[np.float32]:
         """What a leaf of packed rows says, as floats; those of a float32 leaf without a copy."""
         leaf = self._by_name[name]
-        said: NDArray[np.float32] = self._leaf(rows, leaf).astype(np.float32, copy=False)
+        values: NDArray[np.float32] = self._leaf(rows, leaf).astype(np.float32, copy=False)
         if leaf.unit != 1:
-            said *= np.float32(leaf.unit)
-        return said
+            values *= np.float32(leaf.unit)
+        return values
 
     def write(self, rows: NDArray[np.uint8], name: str, values: ArrayLike) -> None:
         """Make a leaf of packed rows [..., nbytes] say these values; raises ValueError where its dtype cannot."""
         leaf = self._by_name[name]
-        stored = self._leaf(rows, leaf)
+        column = self._leaf(rows, leaf)
         if leaf.dtype not in FIXED_ONE:
-            stored[...] = values
+            column[...] = values
             return
-        wanted = np.rint(np.asarray(values, np.float64) / leaf.unit)
-        limit = 1 << 8 * leaf.stored.itemsize - 1
-        if not ((wanted >= -limit) & (wanted < limit)).all():  # as for what is not finite
-            known = f"{-limit * leaf.unit:g} to {(limit - 1) * leaf.unit:.4g}"
-            raise ValueError(f"leaf {name!r} of {leaf.dtype} can say {known}, not {values!r}")
-        stored[...] = wanted
+        multiples = np.rint(np.asarray(values, np.float64) / leaf.unit)
+        limit = 1 << 8 * leaf.storage_dtype.itemsize - 1
+        if not ((multiples >= -limit) & (multiples < limit)).all():  # as for what is not finite
+            valid_range = f"{-limit * leaf.unit:g} to {(limit - 1) * leaf.unit:.4g}"
+            raise ValueError(f"leaf {name!r} of {leaf.dtype} can say {valid_range}, not {values!r}")
+        column[...] = multiples
 
     @cached_property
     def _by_name(self) -> dict[str, Leaf]:
@@ -107,7 +107,7 @@ class ObsSpec:
 
     @staticmethod
     def _leaf(rows: NDArray[np.uint8], leaf: Leaf) -> NDArray[np.generic]:
-        flat = rows[..., leaf.offset : leaf.offset + leaf.nbytes].view(leaf.stored)
+        flat = rows[..., leaf.offset : leaf.offset + leaf.nbytes].view(leaf.storage_dtype)
         return flat.reshape((*rows.shape[:-1], *leaf.shape))
 
 
@@ -147,18 +147,18 @@ class GameSpec:
 
 def teams_in(layout: Mapping[str, object], seats: int) -> tuple[int, ...]:
     """The team of each seat as a game says it in `layout["teams"]`; each seat is one of its own where it does not."""
-    named = layout.get("teams")
-    if named is None:
+    entry = layout.get("teams")
+    if entry is None:
         return tuple(range(seats))
-    teams = tuple(named) if isinstance(named, list | tuple) else ()
+    teams = tuple(entry) if isinstance(entry, list | tuple) else ()
     is_whole = len(teams) == seats and all(type(team) is int for team in teams)
     if not is_whole or sorted(set(teams)) != [*range(len(set(teams)))]:
-        seen = limits.clipped(named)
-        raise ProtocolError(f"layout.teams is {seen}, expected a team for each of {seats} seats, counted from 0")
+        text = limits.clipped(entry)
+        raise ProtocolError(f"layout.teams is {text}, expected a team for each of {seats} seats, counted from 0")
     return teams
 
 
-def _stored(dtype: str) -> np.dtype[np.generic]:
+def _storage_dtype(dtype: str) -> np.dtype[np.generic]:
     return np.dtype(dtype.replace("fixed", "int"))
 
 

@@ -6,15 +6,15 @@ import difflib
 from collections.abc import Iterable
 
 
-def closest(name: str, known: Iterable[str]) -> str | None:
+def closest(name: str, names: Iterable[str]) -> str | None:
     """Return the known name that is spelled most like `name`, or None if none is similar."""
-    return next(iter(difflib.get_close_matches(name, list(known), n=1)), None)
+    return next(iter(difflib.get_close_matches(name, list(names), n=1)), None)
 
 
-def did_you_mean(name: str, known: Iterable[str], otherwise: str | None = None) -> str:
+def did_you_mean(name: str, names: Iterable[str], otherwise: str | None = None) -> str:
     """Return a hint for an unknown name: the closest known one, or else `otherwise` (by default the known names)."""
-    known = list(known)
-    near = closest(name, known)
+    names = list(names)
+    near = closest(name, names)
     if near is not None:
         return f"did you mean {near}?"
-    return f"known are {', '.join(known) or 'none'}" if otherwise is None else otherwise
+    return f"known are {', '.join(names) or 'none'}" if otherwise is None else otherwise

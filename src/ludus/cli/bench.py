@@ -43,7 +43,7 @@ def scale(
     repeats: scale_options.Repeats = None,
     budget: scale_options.Budget = None,
     min_matches: scale_options.MinMatches = None,
-    asked: scale_options.Asked = None,
+    old_min_matches: scale_options.OldMinMatches = None,
     out: scale_options.Out = None,
     resume: scale_options.Resume = False,
     apply: scale_options.Apply = None,
@@ -64,9 +64,9 @@ def scale(
     from ludus.diagnostics import scaling_report, study
     from ludus.games import command_parts, registry
 
-    if asked is not None:
+    if old_min_matches is not None:
         renamed_option("--asked", "--min-matches")
-        min_matches = min_matches or asked
+        min_matches = min_matches or old_min_matches
     console = Console()
     words = ScaleArguments(game, hosts, matches, sets or [], policy, repeats, budget, min_matches, servers)
     folder, state = _begin(words, out) if not resume else _resumed(words, out)
@@ -105,9 +105,9 @@ def _resumed(arguments: ScaleArguments, out: Path | None) -> tuple[Path, Study]:
     from ludus.diagnostics.usage import gpu_names
 
     folder = _to_resume(out)
-    stored = study.read(folder)
-    study.check_same(stored, scale_plan.make(stored.plan, arguments), study.this_machine(gpu_names()), folder)
-    return folder, stored
+    earlier = study.read(folder)
+    study.check_same(earlier, scale_plan.make(earlier.plan, arguments), study.this_machine(gpu_names()), folder)
+    return folder, earlier
 
 
 def _to_resume(out: Path | None) -> Path:

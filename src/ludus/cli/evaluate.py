@@ -77,7 +77,7 @@ class EvalArguments:
     sets: tuple[str, ...]
 
 
-def _evaluate(asked: EvalArguments) -> None:
+def _evaluate(arguments: EvalArguments) -> None:
     from rich.console import Console
 
     from ludus.api import evaluating
@@ -87,33 +87,33 @@ def _evaluate(asked: EvalArguments) -> None:
     from ludus.policies.checkpoints import checkpoint
     from ludus.processes.cores import cores
 
-    console = Console(stderr=asked.as_json)
-    chosen = evaluating.find(asked.path)
-    state = checkpoint.read_state(chosen)
-    game = evaluating.game_of(chosen, state.game.name)
-    names = tuple(name.strip() for name in asked.opponents.split(",") if name.strip())
-    local = given_options(asked.sets)
+    console = Console(stderr=arguments.as_json)
+    checkpoint_path = evaluating.find(arguments.path)
+    state = checkpoint.read_state(checkpoint_path)
+    game = evaluating.game_of(checkpoint_path, state.game.name)
+    names = tuple(name.strip() for name in arguments.opponents.split(",") if name.strip())
+    local = given_options(arguments.sets)
     evaluating.scripted_opponents(names, game)  # refuses unknown ones before anything is installed
-    command_parts.install(game, evaluating.options_of(chosen, state, game, local, asked.servers), console)
+    command_parts.install(game, evaluating.options_of(checkpoint_path, state, game, local, arguments.servers), console)
     metrics = Metrics(ACTOR)
     with _bar(console) as show:
         results = evaluating.evaluate(
-            chosen,
+            checkpoint_path,
             names,
-            asked.matches,
-            seed=asked.seed,
-            hosts=asked.hosts,
-            servers=asked.servers,
+            arguments.matches,
+            seed=arguments.seed,
+            hosts=arguments.hosts,
+            servers=arguments.servers,
             options=local,
-            save_replays=asked.save_replays,
+            save_replays=arguments.save_replays,
             progress=lambda progress: show(progress.ended, progress.scheduled, progress.opponent),
             metrics=metrics,
         )
-    spent = RunTimes(metrics.times(), asked.hosts or cores(), cores())
-    if asked.as_json:
-        typer.echo(_json(chosen, game, results, asked.seed, spent))
+    spent = RunTimes(metrics.times(), arguments.hosts or cores(), cores())
+    if arguments.as_json:
+        typer.echo(_json(checkpoint_path, game, results, arguments.seed, spent))
     else:
-        _say(console, chosen, results, spent, asked.save_replays)
+        _say(console, checkpoint_path, results, spent, arguments.save_replays)
 
 
 @contextmanager
@@ -137,11 +137,11 @@ def _bar(console: Console) -> Iterator[Callable[[int, int, str], None]]:
         yield show
 
 
-def _json(chosen: Path, game: Game, results: Sequence[MatchupResult], seed: int, spent: RunTimes) -> str:
+def _json(checkpoint_path: Path, game: Game, results: Sequence[MatchupResult], seed: int, spent: RunTimes) -> str:
     from ludus.metrics import bottleneck
 
     page = {
-        "checkpoint": str(chosen),
+        "checkpoint": str(checkpoint_path),
         "game": game.name,
         "seed": seed,
         "results": [{**dataclasses.asdict(result), "win_rate": result.win_rate} for result in results],
@@ -152,26 +152,30 @@ def _json(chosen: Path, game: Game, results: Sequence[MatchupResult], seed: int,
 
 
 def _say(
-    console: Console, chosen: Path, results: Sequence[MatchupResult], spent: RunTimes, save_replays: Path | None
+    console: Console,
+    checkpoint_path: Path,
+    results: Sequence[MatchupResult],
+    spent: RunTimes,
+    save_replays: Path | None,
 ) -> None:
     from ludus.cli.tables import activity_times, win_rates
     from ludus.metrics import bottleneck
     from ludus.metrics.times import ACTOR
 
-    console.print(f"{chosen}", style="bold", highlight=False, soft_wrap=True)
+    console.print(f"{checkpoint_path}", style="bold", highlight=False, soft_wrap=True)
     console.print(win_rates(results))
     seconds = spent.times.walls[ACTOR] / 1e9
     each = f"{results[0].matches:,} matches each, every seed from every seat"
     console.print(f"{each}, in {seconds:.1f} s. Where the time went:\n", highlight=False, soft_wrap=True)
     console.print(activity_times(spent.times))
-    told = bottleneck.of_times(spent.times, hosts=spent.hosts, cores=spent.cores)
-    if told:
-        console.print(f"\n{told}", highlight=False, soft_wrap=True)
+    sentence = bottleneck.of_times(spent.times, hosts=spent.hosts, cores=spent.cores)
+    if sentence:
+        console.print(f"\n{sentence}", highlight=False, soft_wrap=True)
     for result in results:
         if result.voided or result.moved or result.truncated or result.refused:
-            lost = f"{result.truncated} truncated, {result.voided} voided and played again"
+            losses = f"{result.truncated} truncated, {result.voided} voided and played again"
             moved = f"{result.moved} moved from hosts that were given up"
-            console.print(f"{result.opponent}: {lost}, {moved}, {result.refused} choices refused", highlight=False)
+            console.print(f"{result.opponent}: {losses}, {moved}, {result.refused} choices refused", highlight=False)
     if save_replays is not None:
         saved = sorted(save_replays.glob("*.json"))
         console.print(f"{len(saved)} matches are in {save_replays}; watch one:", highlight=False, soft_wrap=True)

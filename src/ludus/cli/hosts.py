@@ -96,11 +96,11 @@ def files() -> None:
         typer.echo(path)
 
 
-def _options(given: Sequence[str]) -> dict[str, Any]:  # Any: values are read as YAML
+def _options(assignments: Sequence[str]) -> dict[str, Any]:  # Any: values are read as YAML
     from ludus.config import document
 
     options = {}
-    for text in given:
+    for text in assignments:
         name, equals, value = text.partition("=")
         if not equals or not name.strip():
             raise ConfigError(f"--option {text}: must look like name=value, as in --option rows=6")

@@ -61,7 +61,7 @@ MinMatches = Annotated[
         show_default=False,
     ),
 ]
-Asked = Annotated[int | None, typer.Option("--asked", min=1, hidden=True)]  # the old name of --min-matches
+OldMinMatches = Annotated[int | None, typer.Option("--asked", min=1, hidden=True)]  # the old name of --min-matches
 Out = Annotated[
     Path | None,
     typer.Option(metavar="D", help="Folder for the results. Default: scaling/<game>-<date>-<n>.", show_default=False),

@@ -125,7 +125,7 @@ class TrainArguments:
     resume_from: str | None = None
 
 
-def _train(asked: TrainArguments) -> None:
+def _train(arguments: TrainArguments) -> None:
     from rich.console import Console
 
     from ludus import run
@@ -134,23 +134,29 @@ def _train(asked: TrainArguments) -> None:
     from ludus.games import command_parts, registry
 
     console = Console()
-    folder = _to_resume(asked.run_dir or _run_of(asked.resume_from), asked.config) if asked.resume else asked.run_dir
-    purpose = None if asked.size is None else sizes.purpose_of(asked.size, resume=asked.resume)
-    source = _source(asked, folder)
-    chosen = settings.assembled(source, asked.sets)
-    if asked.resume:
-        settings.refuse_untrusted(chosen, asked.sets, str(source.path))
+    folder = (
+        _to_resume(arguments.run_dir or _run_of(arguments.resume_from), arguments.config)
+        if arguments.resume
+        else arguments.run_dir
+    )
+    purpose = None if arguments.size is None else sizes.purpose_of(arguments.size, resume=arguments.resume)
+    source = _source(arguments, folder)
+    config = settings.assembled(source, arguments.sets)
+    if arguments.resume:
+        settings.refuse_untrusted(config, arguments.sets, str(source.path))
     elif folder is not None:
         training.refuse_used(folder)
-    learning = run.learning(chosen)  # refuses what cannot be done on the device
-    command_parts.install(registry.load(chosen.game), chosen.options, console)
+    learning = run.learning(config)  # refuses what cannot be done on the device
+    command_parts.install(registry.load(config.game), config.options, console)
     if purpose is not None:
-        sized = sizes.choose(purpose, chosen, sizes.fixed_settings(source.data, asked.sets, shipped=source.is_preset))
-        chosen = settings.fit(sizes.under(source.data, sized, asked.sets))
+        sized = sizes.choose(
+            purpose, config, sizes.fixed_settings(source.data, arguments.sets, shipped=source.is_preset)
+        )
+        config = settings.fit(sizes.under(source.data, sized, arguments.sets))
         console.print(sizes.table(purpose, sized))
     folder = folder or new_run_dir(RUNS, source.name, date.today())
-    result = _run(chosen, folder, asked, learning, console)
-    page, trouble = training.write_report(folder, chosen, _again(asked, folder))
+    result = _run(config, folder, arguments, learning, console)
+    page, trouble = training.write_report(folder, config, _again(arguments, folder))
     _say_what_came_of_it(console, result, page, trouble)
     if result.unsaved:
         again = f"ludus train --run-dir {shlex.quote(str(folder))} --resume"
@@ -162,17 +168,17 @@ def _train(asked: TrainArguments) -> None:
         raise EvaluationError(f"the run is trained and saved, but not evaluated: {result.unevaluated}; try: {again}")
 
 
-def _source(asked: TrainArguments, folder: Path | None) -> Source:
+def _source(arguments: TrainArguments, folder: Path | None) -> Source:
     from ludus.api import settings
 
-    if asked.game is not None:
-        _refuse_beside_game(asked.config, asked.resume)
-        return settings.of_game(asked.game)
-    return settings.of_file(folder / CONFIG) if asked.resume and folder else settings.of(asked.config)
+    if arguments.game is not None:
+        _refuse_beside_game(arguments.config, arguments.resume)
+        return settings.of_game(arguments.game)
+    return settings.of_file(folder / CONFIG) if arguments.resume and folder else settings.of(arguments.config)
 
 
 def _run(
-    chosen: RunConfig, folder: Path, asked: TrainArguments, learning: Sequence[str], console: Console
+    config: RunConfig, folder: Path, arguments: TrainArguments, learning: Sequence[str], console: Console
 ) -> RunResult:
     """Train, with the live table on a terminal and plain lines elsewhere."""
     from ludus.api import training
@@ -182,14 +188,14 @@ def _run(
     watchers: dict[str, RunObserver] = {}
     if console.is_terminal:  # elsewhere these are lines of the log
         console.print("\n".join(learning), highlight=False, markup=False)
-        game_lines = hooks.table_lines_of(registry.load(chosen.game))
-        watchers["the live table"] = LiveTable(f"{familiar.title(chosen)}  {folder}", console, game_lines)
+        game_lines = hooks.table_lines_of(registry.load(config.game))
+        watchers["the live table"] = LiveTable(f"{familiar.title(config)}  {folder}", console, game_lines)
     return training.run_in(
         folder,
-        chosen,
+        config,
         watchers,
-        resume=asked.resume,
-        resume_from=asked.resume_from,
+        resume=arguments.resume,
+        resume_from=arguments.resume_from,
         lines_to=None if console.is_terminal else sys.stdout,
     )
 
@@ -211,10 +217,10 @@ def _to_resume(run_dir: Path | None, name: str | None) -> Path:
 
     pattern = f"{Path(name).stem}-*" if name else "*"
     runs = (path for path in RUNS.glob(f"{pattern}/{CONFIG}") if has_checkpoint(path.parent))
-    found = sorted(runs, key=lambda path: path.stat().st_mtime)
-    if not found:
+    paths = sorted(runs, key=lambda path: path.stat().st_mtime)
+    if not paths:
         raise ConfigError(f"no run to resume in {RUNS}/{pattern}; say which: --run-dir D --resume")
-    return found[-1].parent
+    return paths[-1].parent
 
 
 def _run_of(checkpoint: str | None) -> Path | None:
@@ -223,13 +229,13 @@ def _run_of(checkpoint: str | None) -> Path | None:
     return path.parent.parent if len(path.parts) > 2 else None
 
 
-def _again(asked: TrainArguments, folder: Path) -> str:
+def _again(arguments: TrainArguments, folder: Path) -> str:
     """How to make the run again."""
-    if asked.resume:
+    if arguments.resume:
         return shlex.join(["ludus", "train", str(folder / CONFIG)])
-    words = ["--game", asked.game] if asked.game is not None else [asked.config or DEFAULT]
-    words += [] if asked.size is None else ["--size", asked.size]
-    return shlex.join(["ludus", "train", *words, *(word for each in asked.sets for word in ("--set", each))])
+    words = ["--game", arguments.game] if arguments.game is not None else [arguments.config or DEFAULT]
+    words += [] if arguments.size is None else ["--size", arguments.size]
+    return shlex.join(["ludus", "train", *words, *(word for each in arguments.sets for word in ("--set", each))])
 
 
 def _say_what_came_of_it(console: Console, result: RunResult, page: Path | None, trouble: str) -> None:

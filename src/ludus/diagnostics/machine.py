@@ -25,16 +25,16 @@ GROWTH = 1.5  # a host that has just begun has not taken all that it will
 
 def look(device: str) -> MachineSize:
     """Cores that may be used, memory that is free now, the device on which `device` would learn."""
-    chosen = devices.choose(device).device.type
-    return MachineSize(cores(), free_bytes() / 2**20, cast(Literal["cpu", "mps", "cuda"], chosen))
+    device_type = devices.choose(device).device.type
+    return MachineSize(cores(), free_bytes() / 2**20, cast(Literal["cpu", "mps", "cuda"], device_type))
 
 
 def needs(game: Game, config: RunConfig) -> Needs:
     """By the game's own figures; else two hosts are started, one after the other, and measured."""
-    known, beside_mib = game.memory, config.servers.count * config.servers.memory_mib
-    if known is not None:
+    footprint, beside_mib = game.memory, config.servers.count * config.servers.memory_mib
+    if footprint is not None:
         source = f"known of {game.name}"
-        return Needs(known.host_mib, known.match_mib, known.row_bytes, source, beside_mib=beside_mib)
+        return Needs(footprint.host_mib, footprint.match_mib, footprint.row_bytes, source, beside_mib=beside_mib)
     try:
         few, _ = _measured(game, config, FEW)
         many, spec = _measured(game, config, MANY)

@@ -58,7 +58,7 @@ def verdict_lines(study: Study) -> list[str]:
     verdict = scaling.judge(summaries)
     lines = _verdict(verdict, scaling.rates(summaries))
     if verdict is not None:
-        lines += [f"There: {told}" for told in (_bottleneck(study, verdict.best),) if told]
+        lines += [f"There: {sentence}" for sentence in (_bottleneck(study, verdict.best),) if sentence]
     if any(each.timed_out for each in summaries) and not any(each.sound for each in summaries):
         lines.append("At every fleet size, some trials did not complete: raise --budget or lower --min-matches.")
     lines += [

@@ -72,7 +72,7 @@ class Choice:
     setting: str
     value: float
     why: str
-    given: bool = False  # by the configuration, which wins
+    is_fixed: bool = False  # set by the configuration
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,21 +84,21 @@ class Sizes:
 
     def settings(self) -> dict[str, float]:
         """What was chosen here, without what was given."""
-        return {choice.setting: choice.value for choice in self.choices if not choice.given}
+        return {choice.setting: choice.value for choice in self.choices if not choice.is_fixed}
 
 
 def choose(
-    purpose: Purpose, machine: MachineSize, needs: Needs, given: Mapping[str, float], segment: int = 32
+    purpose: Purpose, machine: MachineSize, needs: Needs, fixed: Mapping[str, float], segment: int = 32
 ) -> Sizes:
-    """Sizes for a purpose; those that are `given` stay. Raises ConfigError when the smallest do not fit."""
+    """Sizes for a purpose; those that are `fixed` stay. Raises ConfigError when the smallest do not fit."""
     plan, usable_mib = PLANS[purpose], USABLE * machine.free_mib
-    wanted = max(1, math.ceil(plan.share * machine.cores))
-    hosts, matches = int(given.get(HOSTS, wanted)), int(given.get(MATCHES, plan.matches))
+    usual_hosts = max(1, math.ceil(plan.share * machine.cores))
+    hosts, matches = int(fixed.get(HOSTS, usual_hosts)), int(fixed.get(MATCHES, plan.matches))
 
     def batch_for(hosts: int, matches: int) -> int:
         rows = hosts * matches * needs.seats
         spanned = _power_of_two(rows * segment / SPAN[machine.device])
-        return int(given.get(DECISIONS, min(max(plan.batch, spanned), LARGEST_BATCH[machine.device])))
+        return int(fixed.get(DECISIONS, min(max(plan.batch, spanned), LARGEST_BATCH[machine.device])))
 
     def needed(hosts: int, matches: int, batch: int) -> float:
         per_host = needs.host_mib + matches * needs.match_mib
@@ -108,31 +108,33 @@ def choose(
     def fits(hosts: int, matches: int) -> bool:
         return needed(hosts, matches, batch_for(hosts, matches)) <= usable_mib
 
-    while not fits(hosts, matches) and matches > FEWEST_MATCHES and MATCHES not in given:
+    while not fits(hosts, matches) and matches > FEWEST_MATCHES and MATCHES not in fixed:
         matches = max(matches // 2, FEWEST_MATCHES)
-    while not fits(hosts, matches) and hosts > 1 and HOSTS not in given:
+    while not fits(hosts, matches) and hosts > 1 and HOSTS not in fixed:
         hosts -= 1
-    while not fits(hosts, matches) and matches > 1 and MATCHES not in given:
+    while not fits(hosts, matches) and matches > 1 and MATCHES not in fixed:
         matches //= 2
     batch = batch_for(hosts, matches)
-    while needed(hosts, matches, batch) > usable_mib and batch > SMALLEST_BATCH and DECISIONS not in given:
+    while needed(hosts, matches, batch) > usable_mib and batch > SMALLEST_BATCH and DECISIONS not in fixed:
         batch //= 2
     total = needed(hosts, matches, batch)
-    if total > usable_mib and not {HOSTS, MATCHES, DECISIONS} <= given.keys():
+    if total > usable_mib and not {HOSTS, MATCHES, DECISIONS} <= fixed.keys():
         raise ConfigError(
             f"--size {purpose}: at least {total:,.0f} MiB are needed ({hosts} hosts of {matches} matches, {batch:,} "
             f"decisions a batch), but only {usable_mib:,.0f} of {machine.free_mib:,.0f} MiB free may be taken; close "
             "programs, or set less"
         )
-    cut = "" if (hosts, matches) == (given.get(HOSTS, wanted), given.get(MATCHES, plan.matches)) else "less: memory"
-    return Sizes(_told(purpose, plan, machine, given, hosts, matches, batch, cut), total, usable_mib, needs)
+    cut = (
+        "" if (hosts, matches) == (fixed.get(HOSTS, usual_hosts), fixed.get(MATCHES, plan.matches)) else "less: memory"
+    )
+    return Sizes(_choices(purpose, plan, machine, fixed, hosts, matches, batch, cut), total, usable_mib, needs)
 
 
-def _told(
+def _choices(
     purpose: Purpose,
     plan: SizePlan,
     machine: MachineSize,
-    given: Mapping[str, float],
+    fixed: Mapping[str, float],
     hosts: int,
     matches: int,
     batch: int,
@@ -141,7 +143,7 @@ def _told(
     share = {0.25: "a quarter", 0.5: "half", 0.75: "three quarters", 1.0: "all"}[plan.share]
     part = {4: "a quarter", 8: "an eighth"}[MINIBATCHES[machine.device]]
     minibatch = min(batch, max(batch // MINIBATCHES[machine.device], 128))
-    chosen: list[tuple[str, float, str]] = [
+    rows: list[tuple[str, float, str]] = [
         (HOSTS, hosts, f"{share} of {machine.cores} cores, rounded up{cut and '; ' + cut}"),
         (MATCHES, matches, f"a host, for {purpose}{cut and '; ' + cut}"),
         (DECISIONS, batch, f"a row's segment spans at most {SPAN[machine.device]} updates, on {machine.device}"),
@@ -149,15 +151,15 @@ def _told(
         (MINUTES, plan.minutes, f"of training, for {purpose}"),
     ]
     if plan.evaluation is not None:
-        chosen += [
+        rows += [
             (EVALUATION, plan.evaluation[0], f"few, for {purpose}"),
             (QUICK_EVALUATION, plan.evaluation[1], f"few, for {purpose}"),
         ]
     return tuple(
-        Choice(name, given[name], "the configuration says so", given=True)
-        if name in given
+        Choice(name, fixed[name], "the configuration says so", is_fixed=True)
+        if name in fixed
         else Choice(name, value, why)
-        for name, value, why in chosen
+        for name, value, why in rows
     )
 
 

@@ -69,7 +69,7 @@ class TreeUse:
 
     def _look(self) -> tuple[float, float]:
         """CPU seconds used since the last look, by all and by those apart; memory as it is now."""
-        named = set(self._apart())
+        apart_pids = set(self._apart())
         used_s = apart_s = 0.0
         resident = apart = 0
         for process in (self._root, *self._root.children(recursive=True)):
@@ -83,7 +83,7 @@ class TreeUse:
             own_s = total_s - self._used_s.get(process, 0.0)
             self._used_s[process] = total_s
             used_s, resident = used_s + own_s, resident + rss
-            if process.pid in named:
+            if process.pid in apart_pids:
                 apart_s, apart = apart_s + own_s, apart + rss
         self.ram_mib = resident / 2**20
         self.ram_peak_mib = max(self.ram_peak_mib, self.ram_mib)
@@ -120,12 +120,12 @@ class GpuWatch:
 @contextmanager
 def watching_gpus(gpus: str) -> Iterator[GpuWatch]:
     """Watch all GPUs of the machine; `gpus` is what `gpu_names` found. It does nothing where that is empty."""
-    asked = (NVIDIA, *_query("utilization.gpu,memory.used,index"), f"--loop-ms={round(1000 * SAMPLE_S)}")
+    query = (NVIDIA, *_query("utilization.gpu,memory.used,index"), f"--loop-ms={round(1000 * SAMPLE_S)}")
     with tempfile.TemporaryFile() as lines:
         process = None
         if gpus:
             process = subprocess.Popen(
-                [sys.executable, "-I", "-S", launch.__file__, str(os.getpid()), *asked],
+                [sys.executable, "-I", "-S", launch.__file__, str(os.getpid()), *query],
                 stdin=subprocess.DEVNULL,
                 stdout=lines,
                 stderr=subprocess.DEVNULL,
@@ -142,12 +142,12 @@ def gpu_names() -> str:
     if shutil.which(NVIDIA) is None:
         return ""
     try:
-        said = subprocess.run(
+        result = subprocess.run(
             [NVIDIA, *_query("name")], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=ANSWER_S
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return ", ".join(said.stdout.split("\n")).strip(", ") if said.returncode == 0 else ""
+    return ", ".join(result.stdout.split("\n")).strip(", ") if result.returncode == 0 else ""
 
 
 def read_gpu_lines(lines: Sequence[str]) -> GpuUse | None:

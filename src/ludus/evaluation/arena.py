@@ -117,12 +117,12 @@ def play(
         recorder = None
         if save_replays is not None:
             recorder = _recorder(save_replays, replays, schedule, agent, game, running.spec.schema, built)
-        made = policies(running.spec) if callable(policies) else policies
+        policy_of = policies(running.spec) if callable(policies) else policies
         metrics.begin()
         results = contest(
             running,
             schedule,
-            made,
+            policy_of,
             agent=agent,
             deadline_s=deadline_s,
             progress=progress,
@@ -232,13 +232,13 @@ def choose(arrivals: Arrivals, schedule: Schedule, policies: Mapping[str, Policy
     opponent[schedule.agents(arrivals.row, arrivals.match)] = -1
     present = np.unique(opponent)
     places = [np.flatnonzero(opponent == who) for who in present]
-    chosen = launching.act(
+    choices_of = launching.act(
         [
             (policies[agent if who < 0 else schedule.opponents[who]], arrivals.take(index))
             for who, index in zip(present, places, strict=True)
         ]
     )
-    for index, choices in zip(places, chosen, strict=True):
+    for index, choices in zip(places, choices_of, strict=True):
         action[index] = choices.action
     return action
 

@@ -96,26 +96,26 @@ class Script:
     """Hands out each seat's recorded actions in order."""
 
     def __init__(self, match: SavedMatch) -> None:
-        self._left = [iter(seat) for seat in match.actions]
-        self._given = [0] * len(match.actions)
+        self._remaining = [iter(seat) for seat in match.actions]
+        self._counts = [0] * len(match.actions)
 
     def actions(self, arrivals: Arrivals) -> NDArray[np.int32]:
-        chosen = np.zeros(len(arrivals), np.int32)
-        for index, seat in enumerate(arrivals.row % len(self._left)):
-            action = next(self._left[seat], None)
+        actions = np.zeros(len(arrivals), np.int32)
+        for index, seat in enumerate(arrivals.row % len(self._remaining)):
+            action = next(self._remaining[seat], None)
             if action is None:
-                raise ReplayError(f"seat {seat} is asked once more after its {self._given[seat]} recorded actions")
+                raise ReplayError(f"seat {seat} is asked once more after its {self._counts[seat]} recorded actions")
             if action >= arrivals.legal.shape[1] or not arrivals.legal[index, action]:
                 raise ReplayError(
-                    f"action {action}, number {self._given[seat]} of seat {seat}, is not legal when replayed"
+                    f"action {action}, number {self._counts[seat]} of seat {seat}, is not legal when replayed"
                 )
-            self._given[seat] += 1
-            chosen[index] = action
-        return chosen
+            self._counts[seat] += 1
+            actions[index] = action
+        return actions
 
     def unused(self) -> int:
         """How many recorded actions were never asked for."""
-        return sum(len(list(seat)) for seat in self._left)
+        return sum(len(list(seat)) for seat in self._remaining)
 
 
 def _play(match: SavedMatch, game: registry.Game, options: msgspec.Struct, deadline_s: float) -> Ending:
@@ -146,8 +146,8 @@ def _play(match: SavedMatch, game: registry.Game, options: msgspec.Struct, deadl
             for ending in arrivals.endings:
                 if ending.void:
                     raise ReplayError(f"the host was lost while replaying: {ending.void}")
-                if left := script.unused():
-                    raise ReplayError(f"it ends {left} recorded actions too early")
+                if unused := script.unused():
+                    raise ReplayError(f"it ends {unused} recorded actions too early")
                 return ending
             if len(arrivals):
                 fleet.send(arrivals.row, script.actions(arrivals))

@@ -45,13 +45,13 @@ def write(run_dir: Path, config: RunConfig, command: str) -> Path:
     """Write the report and its picture into the run's folder; `command` is how to make the run again.
 
     Raises OSError; an older report then stays as it was."""
-    found = evaluations.read(run_dir / EVALUATIONS)
+    history = evaluations.read(run_dir / EVALUATIONS)
     title = familiar.title(config)
-    if found:
-        curve.draw(found, run_dir / CURVE, title)
-    kept = times.read(run_dir)
+    if history:
+        curve.draw(history, run_dir / CURVE, title)
+    run_times = times.read(run_dir)
     rows = csv.read(run_dir / PROGRESS)
-    page = markdown(title, found, figures(rows), command, kept, stages(rows))
+    page = markdown(title, history, figures(rows), command, run_times, stages(rows))
     files.replace(run_dir / REPORT, page.encode())
     return run_dir / REPORT
 
@@ -64,8 +64,8 @@ def figures(rows: Sequence[Mapping[str, str]]) -> Figures:
     for row in rows:
         numbers = {name: number for name, value in row.items() if (number := _float(value)) is not None}
         training_s = numbers.get(names.TRAINING_S, training_s)
-        kept = (name for name in numbers if kinds.get(name) == "counter")
-        counters.update({name: numbers[name] for name in kept})
+        counter_names = (name for name in numbers if kinds.get(name) == "counter")
+        counters.update({name: numbers[name] for name in counter_names})
     return Figures(training_s, counters)
 
 
@@ -99,14 +99,14 @@ def stages(rows: Sequence[Mapping[str, str]]) -> list[StageSpan]:
 
 def markdown(
     title: str,
-    found: Sequence[Evaluation],
+    history: Sequence[Evaluation],
     numbers: Figures,
     command: str,
-    kept: RunTimes | None = None,
+    run_times: RunTimes | None = None,
     spans: Sequence[StageSpan] = (),
 ) -> str:
     """The page as text."""
-    last = found[-1] if found else None
+    last = history[-1] if history else None
     lines = [f"# {title}", "", f"Trained with ludus {ludus.__version__} for {text.duration(numbers.training_s)}.", ""]
     if last is None:
         lines += ["This run ended before its first evaluation.", ""]
@@ -123,22 +123,22 @@ def markdown(
         lines += ["## Curriculum", "", "| stage | | from | update |", "| ---: | --- | ---: | ---: |"]
         lines += [f"| {s.number} | {s.name} | {text.duration(s.training_s)} | {s.updates:,.0f} |" for s in spans]
         lines += ["", "Evaluations are with the settings of the stage they were made in.", ""]
-    if kept is not None and kept.times.walls:
-        lines += ["## Where the time went", "", *where_the_time_went(kept), ""]
+    if run_times is not None and run_times.times.walls:
+        lines += ["## Where the time went", "", *where_the_time_went(run_times), ""]
     lines += ["## Again", "", "```", command, "```", ""]
     return "\n".join(lines)
 
 
-def where_the_time_went(kept: RunTimes) -> list[str]:
+def where_the_time_went(run_times: RunTimes) -> list[str]:
     """Every activity of every kind of process, and who kept the others waiting."""
     lines = ["| process | activity | share | mean | p50 | p95 |", "| --- | --- | ---: | ---: | ---: | ---: |"]
-    for line in kept.times.lines():
+    for line in run_times.times.lines():
         cells = (line.process, line.part.replace("_", " "), text.percent(line.share, 1))
         spans = (text.span(ms) for ms in (line.mean_ms, line.p50_ms, line.p95_ms))
         lines.append(f"| {' | '.join((*cells, *spans))} |")
-    told = bottleneck.of_times(kept.times, hosts=kept.hosts, cores=kept.cores)
+    sentence = bottleneck.of_times(run_times.times, hosts=run_times.hosts, cores=run_times.cores)
     return [
-        *([told, ""] if told else []),
+        *([sentence, ""] if sentence else []),
         *lines,
         "",
         "Shares of each process sum to 100% of its own wall-clock, waiting included; of several hosts to that of all. "

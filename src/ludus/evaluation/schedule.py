@@ -29,8 +29,8 @@ class Schedule:
             raise ConfigError(f"matches: {matches} cannot be split over {sides} sides; take a multiple of {sides}")
         if len(set(opponents)) != len(opponents):
             raise ConfigError(f"opponents: each may be named once; got {', '.join(opponents)}")
-        drawn = np.random.default_rng(seed).integers(0, 2**53, matches // sides)
-        return cls(tuple(opponents) or (ALONE,), tuple(int(one) for one in drawn), teams)
+        seeds = np.random.default_rng(seed).integers(0, 2**53, matches // sides)
+        return cls(tuple(opponents) or (ALONE,), tuple(int(one) for one in seeds), teams)
 
     @property
     def seats(self) -> int:

@@ -17,8 +17,8 @@ POLL_S = 0.1
 
 def home() -> Path:
     """LUDUS_HOME, or `ludus` in the user's cache folder. Not created here."""
-    if chosen := os.environ.get("LUDUS_HOME"):
-        return Path(chosen).expanduser().absolute()
+    if folder := os.environ.get("LUDUS_HOME"):
+        return Path(folder).expanduser().absolute()
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "ludus" / "Cache"
     if sys.platform == "darwin":

@@ -28,18 +28,18 @@ def install(game: Game, options: Mapping[str, object] | msgspec.Struct, console:
     """Bring what the game needs, under a progress bar if there is anything to do. Raises SetupError."""
     if game.prepare is None:
         return
-    chosen = options if isinstance(options, msgspec.Struct) else msgspec.convert(options, game.options)
+    game_options = options if isinstance(options, msgspec.Struct) else msgspec.convert(options, game.options)
     columns = (TextColumn("{task.description:<24}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
-    said: set[str] = set()
+    steps: set[str] = set()
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(game.name, total=1.0, visible=False)
 
         def show(stage: str, fraction: float) -> None:
             bar.update(task, completed=fraction, description=f"{game.name}: {stage}", visible=True)
-            if not console.is_terminal and stage not in said:
+            if not console.is_terminal and stage not in steps:
                 console.print(f"{game.name}: {stage}", highlight=False)
-            said.add(stage)
+            steps.add(stage)
 
-        game.prepare(chosen, show)
-    if said:
+        game.prepare(game_options, show)
+    if steps:
         console.print(f"{game.name}: installed", highlight=False)

@@ -91,11 +91,11 @@ def remember(game: Game, options: Mapping[str, Any]) -> None:  # Any: the game's
 
 def _was_started(game: Game, options: Mapping[str, Any]) -> bool:
     """Whether one run was started in this folder with all of these values."""
-    wanted, here = _plain_data(options), os.getcwd()
+    plain_options, here = _plain_data(options), os.getcwd()
     return any(
         entry.game == game.name
         and entry.folder == here
-        and all(name in entry.options and entry.options[name] == value for name, value in wanted.items())
+        and all(name in entry.options and entry.options[name] == value for name, value in plain_options.items())
         for entry in _entries()
     )
 

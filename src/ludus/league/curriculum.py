@@ -82,9 +82,9 @@ class Curriculum:
             standing.trained,
             standing.evaluated,
         )
-        if stage.fall_back is not None and at > 0 and (why := held(stage.fall_back, since)):
+        if stage.fall_back is not None and at > 0 and (why := fulfilled(stage.fall_back, since)):
             return Change("fell back", stage.name, self._stages[at - 1].name, why)
-        if at + 1 < len(self._stages) and (why := held(stage.promote, since)):
+        if at + 1 < len(self._stages) and (why := fulfilled(stage.promote, since)):
             return Change("promoted", stage.name, self._stages[at + 1].name, why)
         return None
 
@@ -92,24 +92,24 @@ class Curriculum:
         self.state = CurriculumState(change.after, standing.updates, standing.decisions, standing.matches)
 
 
-def held(rules: PromoteConfig | FallBackConfig, since: StageProgress) -> str:
-    """What held, in words, when all rules that are given do; else nothing."""
-    said: list[str] = []
+def fulfilled(rules: PromoteConfig | FallBackConfig, since: StageProgress) -> str:
+    """Return a text that lists the fulfilled rules if all of them are fulfilled, else an empty string."""
+    reasons: list[str] = []
     for name in ("matches", "updates", "decisions"):
-        wanted, seen = getattr(rules, name), getattr(since, name)
-        if wanted:
-            said.append(f"{seen:,} {name}" if seen >= wanted else "")
+        threshold, value = getattr(rules, name), getattr(since, name)
+        if threshold:
+            reasons.append(f"{value:,} {name}" if value >= threshold else "")
     if rules.reward is not None:
         matches, mean = since.reward
         fits = mean >= rules.reward if isinstance(rules, PromoteConfig) else mean < rules.reward
-        said.append(f"reward {mean:.3g}" if matches and fits else "")
+        reasons.append(f"reward {mean:.3g}" if matches and fits else "")
     if rules.win_rate is not None:
-        said.append(_win_rate(rules.win_rate, since))
-    return ", ".join(said) if said and all(said) else ""
+        reasons.append(_win_rate(rules.win_rate, since))
+    return ", ".join(reasons) if reasons and all(reasons) else ""
 
 
 def refuse_unplayed(
-    stage: StageConfig, opponents: OpponentsConfig, evaluated: Sequence[str], known: Sequence[str], place: str
+    stage: StageConfig, opponents: OpponentsConfig, evaluated: Sequence[str], scripted: Sequence[str], place: str
 ) -> None:
     """ConfigError for a win rate against somebody whom the stage, with these settings, never plays."""
     for part, rules in (("promote", stage.promote), ("fall_back", stage.fall_back)):
@@ -117,17 +117,17 @@ def refuse_unplayed(
             continue
         path, name = f"{place}.{part}.win_rate.opponent", rules.win_rate.opponent
         if rules.win_rate.of == "evaluation":
-            met = tuple(evaluated) or tuple(known)
+            played = tuple(evaluated) or tuple(scripted)
             setting = "evaluation.opponents"
         else:
-            met = scripted_names(opponents, known) if opponents.scripted else ()
-            met = (*met, PAST_SELVES) if opponents.past else met
+            played = scripted_names(opponents, scripted) if opponents.scripted else ()
+            played = (*played, PAST_SELVES) if opponents.past else played
             setting = "opponents"
         if name != PAST_SELVES:
-            refuse_unknown((name,), known, path)
-        if name not in met:
+            refuse_unknown((name,), scripted, path)
+        if name not in played:
             raise ConfigError(
-                f"{path}: {name} is not played in this stage, whose {setting} are {', '.join(met) or 'nobody'}; "
+                f"{path}: {name} is not played in this stage, whose {setting} are {', '.join(played) or 'nobody'}; "
                 "name one of those, or let it play"
             )
 

@@ -110,22 +110,22 @@ class SharedMatchmaker:
         self._past_guest, self._scripted_guest = state.past, state.scripted
 
     def _opponent(self) -> str | None:
-        drawn = self._generator.random()
-        if drawn < self._config.past:
+        sample = self._generator.random()
+        if sample < self._config.past:
             return self._past_guest.among(self._past, self._generator)
-        if drawn < self._config.past + self._config.scripted:
+        if sample < self._config.past + self._config.scripted:
             return self._scripted_guest.among(self._scripted, self._generator)
         return None
 
 
-def scripted_names(config: OpponentsConfig, known: Sequence[str]) -> tuple[str, ...]:
+def scripted_names(config: OpponentsConfig, scripted: Sequence[str]) -> tuple[str, ...]:
     """The scripted opponents to train against: those asked for, or all but random."""
-    refuse_unknown(config.scripted_names, known, "opponents.scripted_names")
-    return config.scripted_names or tuple(name for name in known if name != "random")
+    refuse_unknown(config.scripted_names, scripted, "opponents.scripted_names")
+    return config.scripted_names or tuple(name for name in scripted if name != "random")
 
 
-def refuse_unknown(names: Sequence[str], known: Sequence[str], path: str) -> None:
+def refuse_unknown(names: Sequence[str], scripted: Sequence[str], path: str) -> None:
     """ConfigError for a name that no scripted policy has; `path` is where it stands in the configuration."""
     for name in names:
-        if name not in known:
-            raise ConfigError(f"{path}: this game has no scripted policy {name!r}; {did_you_mean(name, known)}")
+        if name not in scripted:
+            raise ConfigError(f"{path}: this game has no scripted policy {name!r}; {did_you_mean(name, scripted)}")

@@ -21,13 +21,13 @@ log = logging.getLogger(__name__)
 
 def thinned(versions: Sequence[int], keep: int) -> list[int]:
     """At most `keep` of these, ascending: the first and the last stay, those with the closest neighbours go."""
-    kept = sorted(versions)
-    while len(kept) > keep:
+    remaining = sorted(versions)
+    while len(remaining) > keep:
         if keep <= 2:
-            return kept[-1:] if keep == 1 else [kept[0], kept[-1]]
-        gaps = [kept[at + 1] - kept[at - 1] for at in range(1, len(kept) - 1)]
-        del kept[1 + gaps.index(min(gaps))]
-    return kept
+            return remaining[-1:] if keep == 1 else [remaining[0], remaining[-1]]
+        gaps = [remaining[at + 1] - remaining[at - 1] for at in range(1, len(remaining) - 1)]
+        del remaining[1 + gaps.index(min(gaps))]
+    return remaining
 
 
 class Pool:
@@ -60,11 +60,11 @@ class Pool:
     def _note(self, name: str, written: FileSum) -> None:
         """Add a snapshot to the pool's checksums, and drop those of files that are gone."""
         try:
-            noted = checksums.load(self._folder) or {}
+            file_sums = checksums.load(self._folder) or {}
         except CheckpointError as error:
             log.warning("%s; snapshots written before now are read without verification", error)
-            noted = {}
-        there = {file: known for file, known in noted.items() if (self._folder / file).exists()}
+            file_sums = {}
+        there = {file: file_sum for file, file_sum in file_sums.items() if (self._folder / file).exists()}
         checksums.write(self._folder, {**there, name: written})
 
     def sweep(self) -> None:

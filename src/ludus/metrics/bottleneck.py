@@ -33,16 +33,18 @@ class Load:
 
 def sentence(shares: Mapping[str, float], *, hosts: int, cores: int) -> str:
     """One line of at most 80 characters; `shares` by activity. Empty where nothing was measured yet."""
-    found = loads(shares)
-    if not found:
+    load_of = loads(shares)
+    if not load_of:
         return ""
-    busiest = max((load for load in found.values() if _limits(load, shares)), key=lambda load: load.busy, default=None)
+    busiest = max(
+        (load for load in load_of.values() if _limits(load, shares)), key=lambda load: load.busy, default=None
+    )
     if busiest is None or busiest.busy < BUSY:
-        words = ", ".join(f"{load.process} {load.busy:.0%}" for load in found.values())
+        words = ", ".join(f"{load.process} {load.busy:.0%}" for load in load_of.values())
         return f"Nobody is always busy ({words}): try more matches."
     if busiest.process == HOSTS:
-        wanted = sum(load.busy * (hosts if load.process == HOSTS else 1) for load in found.values())
-        room = wanted + ROOM <= cores
+        cores_needed = sum(load.busy * (hosts if load.process == HOSTS else 1) for load in load_of.values())
+        room = cores_needed + ROOM <= cores
         helps = f"more may help, {cores} cores are there" if room else f"more will not help on {cores} cores"
         return f"The hosts are busy {busiest}: {helps}."
     if busiest.process == ACTOR:
@@ -56,7 +58,7 @@ def of_times(times: Times, *, hosts: int, cores: int) -> str:
 
 def loads(shares: Mapping[str, float]) -> dict[str, Load]:
     """By kind of process, of those that were measured. Time in which nobody trained is left out."""
-    found = {}
+    load_of = {}
     for process, waiting in WAITING.items():
         own = {activity: share for activity, share in shares.items() if names.process(activity) == process}
         whole = 1 - sum(own.pop(activity, 0.0) for activity in names.BREAKS)
@@ -65,8 +67,8 @@ def loads(shares: Mapping[str, float]) -> dict[str, Load]:
         busy = max(0.0, 1 - sum(own.get(activity, 0.0) for activity in waiting) / whole)
         work = {activity: share / whole for activity, share in own.items() if activity not in waiting}
         most = max(work, key=lambda activity: work[activity], default=f"{process}/{OTHER}")
-        found[process] = Load(process, busy, most.partition("/")[2], work.get(most, 0.0))
-    return found
+        load_of[process] = Load(process, busy, most.partition("/")[2], work.get(most, 0.0))
+    return load_of
 
 
 def _limits(load: Load, shares: Mapping[str, float]) -> bool:

@@ -241,11 +241,11 @@ class ActivityTimer:
     def take(self) -> Durations:
         """Return the time since the last call, including that of a pass that has not ended yet."""
         self._settle()
-        taken, self._settled = self._settled, Durations()
+        durations, self._settled = self._settled, Durations()
         under_way_ns = 0 if self._entered_ns is None else self._clock_ns() - self._entered_ns
-        taken.total_ns += under_way_ns - self._given_ns
+        durations.total_ns += under_way_ns - self._given_ns
         self._given_ns = under_way_ns
-        return taken
+        return durations
 
     def _settle(self) -> None:
         self._settled.add(Durations.of(self._spent_ns))

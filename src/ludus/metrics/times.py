@@ -61,9 +61,9 @@ class Times(msgspec.Struct):
 
     def lines(self) -> list[ActivityTime]:
         """All activities in the order of names.py, those of each process with what is left of its time behind them."""
-        found = [*self._lines()]
-        place = {activity: at for at, activity in enumerate(names.ordered_activities(line.activity for line in found))}
-        return sorted(found, key=lambda line: place[line.activity])
+        lines = [*self._lines()]
+        place = {activity: at for at, activity in enumerate(names.ordered_activities(line.activity for line in lines))}
+        return sorted(lines, key=lambda line: place[line.activity])
 
     def _lines(self) -> Iterator[ActivityTime]:
         for process, wall_ns in self.walls.items():

@@ -19,27 +19,27 @@ class Interrupts:
     """Call it to ask whether a signal came. The second signal ends the process at once; its children end with it."""
 
     def __init__(self) -> None:
-        self._seen = False
+        self._is_interrupted = False
         self._raises = False
 
     def __call__(self) -> bool:
-        return self._seen
+        return self._is_interrupted
 
     @contextmanager
     def raised(self) -> Iterator[None]:
         """Within the block, a signal raises KeyboardInterrupt. One that came before raises it on entry."""
         self._raises = True
         try:
-            if self._seen:
+            if self._is_interrupted:
                 raise KeyboardInterrupt
             yield
         finally:
             self._raises = False
 
     def handle(self, number: int, frame: FrameType | None) -> None:
-        if self._seen:
+        if self._is_interrupted:
             _end(number)
-        self._seen = True
+        self._is_interrupted = True
         if number == signal.SIGHUP:
             _silence_lost_terminals()
         if self._raises:

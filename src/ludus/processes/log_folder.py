@@ -15,12 +15,12 @@ from ludus.errors import LudusError
 def temporary_log_folder(prefix: str) -> Iterator[Path]:
     """A folder that is gone afterwards, unless an error that leaves the block names it: then it is there to be read."""
     folder = Path(tempfile.mkdtemp(prefix=prefix))
-    named = False
+    is_named_in_error = False
     try:
         yield folder
     except LudusError as error:
-        named = str(folder) in str(error)
+        is_named_in_error = str(folder) in str(error)
         raise
     finally:
-        if not named:
+        if not is_named_in_error:
             shutil.rmtree(folder, ignore_errors=True)

@@ -40,7 +40,7 @@ def batch(spec: GameSpec, seed: int) -> SegmentBatch:
     made = SegmentLayout(spec, 6, 16).allocate()
     for leaf in spec.obs.leaves:
         values = random.integers(0, 2 if leaf.unit < 1 else 4, (6, 16, *leaf.shape)) / leaf.unit
-        spec.obs.leaf(made.obs, leaf.name)[:] = values.astype(leaf.stored)
+        spec.obs.leaf(made.obs, leaf.name)[:] = values.astype(leaf.storage_dtype)
     made.legal[:] = True
     made.action[:] = random.integers(0, spec.actions, made.action.shape)
     made.logp[:] = -np.log(spec.actions)

@@ -67,7 +67,7 @@ def arrive(
     for leaf in spec.obs.leaves:
         shape = (n, *leaf.shape)
         drawn = random.uniform(-1, 1, shape) / leaf.unit if leaf.is_real else random.integers(0, 19, shape)
-        spec.obs.leaf(obs, leaf.name)[:] = drawn.astype(leaf.stored)
+        spec.obs.leaf(obs, leaf.name)[:] = drawn.astype(leaf.storage_dtype)
     legal: NDArray[np.bool_] = np.ones((n, spec.actions), np.bool_)
     matches = np.full(n, match, np.int64)
     return Arrivals(np.array(rows, np.int32), matches, obs, legal, np.zeros(n, np.float32), np.array(opens))

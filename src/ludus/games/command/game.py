@@ -49,11 +49,11 @@ def _words(line: str | tuple[str, ...]) -> tuple[str, ...]:
 def _program(name: str, folder: Path) -> str:
     """The program's whole path, as it would be found from `folder`."""
     if os.sep not in name:
-        found = shutil.which(name)
-        if found is None:
+        program = shutil.which(name)
+        if program is None:
             here = f"; if you mean the file in {folder.resolve()}, write ./{name}" if (folder / name).exists() else ""
             raise ConfigError(f"options.command: there is no program {name!r} on the PATH{here}")
-        return found
+        return program
     path = folder / Path(name).expanduser()
     if path.is_dir():
         raise ConfigError(f"options.command: {path} is a folder, expected a program")

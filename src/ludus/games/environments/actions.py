@@ -54,8 +54,8 @@ class FlatActions:
     def __getitem__(self, action: int) -> Any:  # Any: what the environment takes
         if self._scalar:
             return action + self._first
-        chosen = np.array(np.unravel_index(action, self._sizes), np.int64) + self._start
-        return chosen.astype(self._dtype).reshape(self._shape)
+        components = np.array(np.unravel_index(action, self._sizes), np.int64) + self._start
+        return components.astype(self._dtype).reshape(self._shape)
 
     def legal(self, mask: Any) -> NDArray[np.bool_]:  # Any: whatever the environment gave
         """[count]; None: everything. Several choices may be masked each by itself, one after another or as a tuple."""

@@ -37,7 +37,9 @@ def module_of(name: str) -> Any:  # Any: a module of somebody else
         raise ConfigError(f"options.env: {_trouble(name, error)}") from error
 
 
-def made(make: Callable[..., Any], kwargs: Mapping[str, Any], where: str) -> Any:  # Any: somebody else's environment
+def make_environment(
+    make: Callable[..., Any], kwargs: Mapping[str, Any], where: str
+) -> Any:  # Any: somebody else's environment
     """An environment. Raises ConfigError when it cannot be made."""
     try:
         return make(**kwargs)

@@ -100,19 +100,19 @@ class RowWriter:
         """Into the row of that seat. Raises EnvironmentFault when it is none of its space."""
         for part, view in self._seats[seat]:
             try:
-                part.write(view, _found(observation, part) if part.path else observation)
+                part.write(view, _value_at(observation, part) if part.path else observation)
             except EnvironmentFault as fault:
                 raise EnvironmentFault(f"observation {part.name!r} {fault}") from None
 
 
-def _found(observation: Any, part: Part) -> Any:  # Any: as above
-    found = observation
+def _value_at(observation: Any, part: Part) -> Any:  # Any: as above
+    value = observation
     try:
         for key in part.path:
-            found = found[key]
+            value = value[key]
     except (KeyError, IndexError, TypeError) as error:
         raise EnvironmentFault(f"is missing ({type(error).__name__})") from None
-    return found
+    return value
 
 
 def _parts(space: spaces.Space[Any], path: tuple[str | int, ...], where: str) -> list[Part]:
@@ -152,15 +152,15 @@ def _dtype(space: spaces.Space[Any], where: str) -> str:
 
 
 def _floats(shape: tuple[int, ...]) -> Write:
-    def write(view: NDArray[Any], found: Any) -> None:  # Any: as above
-        view[...] = _shaped(found, shape)  # whether all are finite is looked at once for all rows of a frame
+    def write(view: NDArray[Any], value: Any) -> None:  # Any: as above
+        view[...] = _shaped(value, shape)  # whether all are finite is looked at once for all rows of a frame
 
     return write
 
 
 def _numbers(shape: tuple[int, ...]) -> Write:
-    def write(view: NDArray[Any], found: Any) -> None:  # Any: as above
-        array = _shaped(found, shape) if shape != (1,) or np.ndim(found) else np.reshape(found, (1,))
+    def write(view: NDArray[Any], value: Any) -> None:  # Any: as above
+        array = _shaped(value, shape) if shape != (1,) or np.ndim(value) else np.reshape(value, (1,))
         view[...] = array
         if array.dtype != view.dtype and not np.array_equal(view, array):
             raise EnvironmentFault(f"has values that {view.dtype} cannot hold")
@@ -171,12 +171,12 @@ def _numbers(shape: tuple[int, ...]) -> Write:
 def _one_hots(sizes: tuple[int, ...], starts: tuple[int, ...]) -> Write:
     offsets = tuple(int(sum(sizes[:index])) for index in range(len(sizes)))
 
-    def write(view: NDArray[Any], found: Any) -> None:  # Any: as above
-        chosen = np.ravel(found)
-        if len(chosen) != len(sizes):
-            raise EnvironmentFault(f"has {len(chosen)} choices, its space says {len(sizes)}")
+    def write(view: NDArray[Any], values: Any) -> None:  # Any: as above
+        choices = np.ravel(values)
+        if len(choices) != len(sizes):
+            raise EnvironmentFault(f"has {len(choices)} choices, its space says {len(sizes)}")
         view[...] = 0
-        for size, start, offset, value in zip(sizes, starts, offsets, chosen.tolist(), strict=True):
+        for size, start, offset, value in zip(sizes, starts, offsets, choices.tolist(), strict=True):
             place = value - start
             if not (isinstance(place, int) and 0 <= place < size):
                 raise EnvironmentFault(f"is {value!r}, its space says {start} to {start + size - 1}")
@@ -185,12 +185,12 @@ def _one_hots(sizes: tuple[int, ...], starts: tuple[int, ...]) -> Write:
     return write
 
 
-def _shaped(found: Any, shape: tuple[int, ...]) -> NDArray[Any]:  # Any: as above
-    array = np.asarray(found)
+def _shaped(value: Any, shape: tuple[int, ...]) -> NDArray[Any]:  # Any: as above
+    array = np.asarray(value)
     if array.shape != shape:
         raise EnvironmentFault(f"has shape {list(array.shape)}, its space says {list(shape)}")
     if array.dtype.kind not in "fiub":
-        raise EnvironmentFault(f"is {type(found).__name__} of {array.dtype}, expected numbers")
+        raise EnvironmentFault(f"is {type(value).__name__} of {array.dtype}, expected numbers")
     return array
 
 

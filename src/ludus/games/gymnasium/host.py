@@ -25,26 +25,26 @@ SCHEMA = 1
 def make_game(options: Mapping[str, Any]) -> HostedGame:
     """Any: options as they came in CONFIGURE."""
     try:
-        chosen = msgspec.convert(dict(options), GymnasiumOptions)
+        env_options = msgspec.convert(dict(options), GymnasiumOptions)
     except msgspec.ValidationError as error:
         raise ConfigError(f"gymnasium options: {error}") from error
-    make = maker(chosen)
-    where = f"gymnasium:{chosen.env}"
+    make = maker(env_options)
+    where = f"gymnasium:{env_options.env}"
     first = probe(make, where)
     parts = parts_of(first.observation_space, where)
     actions = FlatActions(first.action_space, where)
-    spec = GameSpec(f"gymnasium/{chosen.env}", 1, actions.count, pack(parts), SCHEMA)
-    pace = pace_of(first) if chosen.stepping == "auto" else Pace(0, 0.0, 0.0)
-    kind = EnvKind(make, spec, parts, actions, chosen.max_steps)
-    facts = {"stepping": described(chosen.stepping, pace)}
-    if not in_threads(chosen.stepping, pace):
+    spec = GameSpec(f"gymnasium/{env_options.env}", 1, actions.count, pack(parts), SCHEMA)
+    pace = pace_of(first) if env_options.stepping == "auto" else Pace(0, 0.0, 0.0)
+    kind = EnvKind(make, spec, parts, actions, env_options.max_steps)
+    facts = {"stepping": described(env_options.stepping, pace)}
+    if not in_threads(env_options.stepping, pace):
         return HostedGame(spec, facts=facts, group=lambda slots: EpisodeGroup(kind, slots, first))
     unused: list[Environment] = [first]
 
     def match() -> EpisodeMatch:
         return EpisodeMatch(kind, unused.pop() if unused else None)
 
-    return HostedGame(spec, match, facts, threads=True, deadline_s=chosen.step_deadline_s)
+    return HostedGame(spec, match, facts, threads=True, deadline_s=env_options.step_deadline_s)
 
 
 def pace_of(environment: Environment) -> Pace:

@@ -18,7 +18,7 @@ Environment = gymnasium.Env[Any, Any]  # Any: whatever it observes and takes
 def maker(options: GymnasiumOptions) -> Callable[[], Environment]:
     """Makes such environments. Raises ConfigError, here or there, when it cannot."""
     make = partial(_make(options.env), **options.kwargs)
-    return lambda: _checked(loading.made(make, {}, options.env), options.env)
+    return lambda: _checked(loading.make_environment(make, {}, options.env), options.env)
 
 
 def _make(name: str) -> Callable[..., Any]:  # Any: somebody else's environment
@@ -27,9 +27,9 @@ def _make(name: str) -> Callable[..., Any]:  # Any: somebody else's environment
         return _registered(name)
     loading.search_here()
     module = loading.module_of(module_name)
-    found: Callable[..., Any] | None = getattr(module, attribute, None)
-    if callable(found):
-        return found
+    function: Callable[..., Any] | None = getattr(module, attribute, None)
+    if callable(function):
+        return function
     if attribute in gymnasium.registry:  # the module has registered it while it was imported
         return _registered(attribute)
     raise loading.no_such(module, attribute)
@@ -46,6 +46,6 @@ def _checked(environment: Any, name: str) -> Environment:  # Any: as above
         each for each in ("observation_space", "action_space", "reset", "step") if not hasattr(environment, each)
     ]
     if missing:
-        seen = f"options.env: {name} makes a {type(environment).__name__} without {', '.join(missing)}"
-        raise ConfigError(f"{seen}; expected a gymnasium.Env")
+        problem = f"options.env: {name} makes a {type(environment).__name__} without {', '.join(missing)}"
+        raise ConfigError(f"{problem}; expected a gymnasium.Env")
     return environment  # type: ignore[no-any-return]  # whatever has these is one

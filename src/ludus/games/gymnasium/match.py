@@ -68,7 +68,7 @@ class Episode:
             self._masked_by = _mask_of(self._environment)
             answer = self._environment.reset(seed=seed >> (53 - SEED_BITS))
             if not (isinstance(answer, tuple) and len(answer) == 2):
-                raise EnvironmentFault(f"reset returned {_seen(answer)}, expected (observation, info)")
+                raise EnvironmentFault(f"reset returned {_described(answer)}, expected (observation, info)")
             self._show(*answer)
         except BaseException:
             self._drop()
@@ -84,7 +84,7 @@ class Episode:
                 observation, reward, terminated, truncated, info = answer
             except (TypeError, ValueError):
                 raise EnvironmentFault(
-                    f"step returned {_seen(answer)}, expected (observation, reward, terminated, truncated, info)"
+                    f"step returned {_described(answer)}, expected (observation, reward, terminated, truncated, info)"
                 ) from None
             self._steps += 1
             earned = _number(reward)
@@ -162,31 +162,31 @@ class EpisodeGroup:
         self._episodes = [Episode(kind, self._rows, slot, self._legal[slot], each) for slot, each in enumerate(first)]
 
     def start(self, slots: Sequence[int], seeds: Sequence[int]) -> GroupTurn:
-        lost: dict[int, BaseException] = {}
+        failures: dict[int, BaseException] = {}
         for place, (slot, seed) in enumerate(zip(slots, seeds, strict=True)):
             try:
                 self._episodes[slot].begin(seed)
             except Exception as error:  # an environment may raise anything
-                lost[place] = error
-        return self._turn(slots, np.zeros((len(slots), 1), np.float32), {}, lost)
+                failures[place] = error
+        return self._turn(slots, np.zeros((len(slots), 1), np.float32), {}, failures)
 
     def advance(self, slots: Sequence[int], actions: NDArray[np.int32]) -> GroupTurn:
         reward = np.zeros((len(slots), 1), np.float32)
         over: dict[int, Turn] = {}
-        lost: dict[int, BaseException] = {}
+        failures: dict[int, BaseException] = {}
         earned = [0.0] * len(slots)
         for place, (slot, action) in enumerate(zip(slots, actions[:, 0].tolist(), strict=True)):
             try:
                 became = self._episodes[slot].step(action)
             except Exception as error:  # as above
-                lost[place] = error
+                failures[place] = error
                 continue
             if isinstance(became, Turn):
                 over[place] = became
             else:
                 earned[place] = became
         reward[:, 0] = earned
-        return self._turn(slots, reward, over, lost)
+        return self._turn(slots, reward, over, failures)
 
     def close(self) -> None:
         for episode in self._episodes:
@@ -197,10 +197,10 @@ class EpisodeGroup:
         slots: Sequence[int],
         reward: NDArray[np.float32],
         over: Mapping[int, Turn],
-        lost: Mapping[int, BaseException],
+        failures: Mapping[int, BaseException],
     ) -> GroupTurn:
         where = list(slots)
-        return GroupTurn(self._rows.rows[where][:, None], self._legal[where][:, None], reward, over, lost)
+        return GroupTurn(self._rows.rows[where][:, None], self._legal[where][:, None], reward, over, failures)
 
 
 def probe(make: Callable[[], Environment], where: str) -> Environment:
@@ -230,10 +230,10 @@ def _number(reward: Any) -> float:  # Any: as above
     try:
         return float(reward)
     except (TypeError, ValueError):
-        raise EnvironmentFault(f"the reward is {_seen(reward)}, expected a number") from None
+        raise EnvironmentFault(f"the reward is {_described(reward)}, expected a number") from None
 
 
-def _seen(value: Any) -> str:  # Any: as above
+def _described(value: Any) -> str:  # Any: as above
     if isinstance(value, tuple):
         return f"{len(value)} values"
     text = repr(value)

@@ -29,28 +29,28 @@ class InformationStates:
     def __init__(self, options: SpielOptions) -> None:
         self._game = load(options)
         self.spec: GameSpec = spec_of(self._game, options)
-        found = self._walk()
-        self.names = tuple(found)
-        self.obs: NDArray[np.uint8] = np.stack([obs for obs, _ in found.values()])  # [n, nbytes]
-        self.legal: NDArray[np.bool_] = np.stack([legal for _, legal in found.values()])  # [n, A]
+        states = self._walk()
+        self.names = tuple(states)
+        self.obs: NDArray[np.uint8] = np.stack([obs for obs, _ in states.values()])  # [n, nbytes]
+        self.legal: NDArray[np.bool_] = np.stack([legal for _, legal in states.values()])  # [n, A]
 
     def nash_conv(self, probabilities: Probabilities) -> float:
         """What both players together could win by a best answer to this policy: 0 in an equilibrium. In a zero-sum game
         for two it is twice the exploitability."""
-        found: float = pyspiel().nash_conv(self._game, self.tabulate(probabilities))
-        return found
+        value: float = pyspiel().nash_conv(self._game, self.tabulate(probabilities))
+        return value
 
     def tabulate(self, probabilities: Probabilities) -> dict[str, list[tuple[int, float]]]:
         """The policy as OpenSpiel takes it: information state -> (action, probability) of each legal action."""
-        said = np.where(self.legal, np.asarray(probabilities(self.obs, self.legal), np.float64), 0.0)
-        said /= said.sum(1, keepdims=True)  # rounded float32 probabilities
+        table = np.where(self.legal, np.asarray(probabilities(self.obs, self.legal), np.float64), 0.0)
+        table /= table.sum(1, keepdims=True)  # rounded float32 probabilities
         return {
             name: [(action, float(row[action])) for action in np.flatnonzero(legal).tolist()]
-            for name, row, legal in zip(self.names, said, self.legal, strict=True)
+            for name, row, legal in zip(self.names, table, self.legal, strict=True)
         }
 
     def _walk(self) -> dict[str, tuple[NDArray[np.uint8], NDArray[np.bool_]]]:
-        found: dict[str, tuple[NDArray[np.uint8], NDArray[np.bool_]]] = {}
+        states: dict[str, tuple[NDArray[np.uint8], NDArray[np.bool_]]] = {}
         waiting, walked = [self._game.new_initial_state()], 0
         while waiting:
             state = waiting.pop()
@@ -64,9 +64,9 @@ class InformationStates:
             if not state.is_chance_node():
                 seat = state.current_player()
                 name = state.information_state_string(seat)
-                if name not in found:
+                if name not in states:
                     legal = np.zeros(self.spec.actions, np.bool_)
                     legal[state.legal_actions()] = True
-                    found[name] = observe(state, seat, self.spec), legal
+                    states[name] = observe(state, seat, self.spec), legal
             waiting += [state.child(action) for action in reversed(state.legal_actions())]
-        return found
+        return states

@@ -20,13 +20,13 @@ from ludus.sdk.serve import serve
 def make_game(options: Mapping[str, Any]) -> HostedGame:
     """Any: options as they came in CONFIGURE."""
     try:
-        chosen = msgspec.convert(dict(options), SpielOptions)
-        game = load(chosen)
+        spiel_options = msgspec.convert(dict(options), SpielOptions)
+        game = load(spiel_options)
     except msgspec.ValidationError as error:
         raise ConfigError(f"openspiel options: {error}") from error
     except SetupError as error:  # a host can only refuse: nothing that it does would install it
         raise ConfigError(str(error)) from error
-    spec = spec_of(game, chosen)
+    spec = spec_of(game, spiel_options)
     return HostedGame(spec, lambda: SpielMatch(game, spec), {"open_spiel": version("open_spiel"), "game": str(game)})
 
 

@@ -26,9 +26,9 @@ def pyspiel() -> ModuleType:
 def load(options: SpielOptions) -> Any:  # Any: OpenSpiel has no types
     spiel = pyspiel()
     name, _, inner = options.game.partition("(")
-    known = spiel.registered_names()
-    if name not in known:
-        hint = did_you_mean(name, known, "ludus games openspiel lists those that can be played")
+    game_names = spiel.registered_names()
+    if name not in game_names:
+        hint = did_you_mean(name, game_names, "ludus games openspiel lists those that can be played")
         raise ConfigError(f"options.game: OpenSpiel has no game {name!r}; {hint}")
     if inner and options.parameters:
         raise ConfigError(f"options.parameters: {options.game} has its parameters with it; leave one of the two out")

@@ -30,9 +30,9 @@ def observe(state: Any, seat: int, spec: GameSpec) -> NDArray[np.uint8]:  # Any:
     """What this seat sees, as one packed row."""
     remembers = spec.layout["tensor"] == "information_state"
     tensor = state.information_state_tensor if remembers else state.observation_tensor
-    shown = np.array(tensor(seat), np.float32).view(np.uint8)
+    values = np.array(tensor(seat), np.float32).view(np.uint8)
     row = np.zeros(spec.obs.nbytes, np.uint8)  # the only leaf stands at its beginning
-    row[: len(shown)] = shown
+    row[: len(values)] = values
     return row
 
 
@@ -57,7 +57,7 @@ class SpielMatch:
     def _turn(self) -> Turn:
         state, spec = self._state, self._spec
         while state.is_chance_node():
-            self._apply(drawn(state.chance_outcomes(), self._random.random()))
+            self._apply(draw(state.chance_outcomes(), self._random.random()))
         returns = np.array(state.returns(), np.float32)
         reward, self._returns = returns - self._returns, returns
         if state.is_terminal():
@@ -76,7 +76,7 @@ class SpielMatch:
         self._state.apply_action(action)
 
 
-def drawn(outcomes: list[tuple[int, float]], uniform: float) -> int:
+def draw(outcomes: list[tuple[int, float]], uniform: float) -> int:
     """The outcome that a uniform number from [0, 1) stands for."""
     reached = 0.0
     for outcome, probability in outcomes:

@@ -22,25 +22,29 @@ from ludus.sdk.serve import serve
 def make_game(options: Mapping[str, Any]) -> HostedGame:
     """Any: options as they came in CONFIGURE."""
     try:
-        chosen = msgspec.convert(dict(options), PettingZooOptions)
+        env_options = msgspec.convert(dict(options), PettingZooOptions)
     except msgspec.ValidationError as error:
         raise ConfigError(f"pettingzoo options: {error}") from error
-    make = maker(chosen)
+    make = maker(env_options)
     first = make()
-    seating = Seating.of(first, chosen.env)
+    seating = Seating.of(first, env_options.env)
     kind = ParallelMatch if is_parallel(first) else TurnMatch
-    pace = pace_of(kind(make, seating, chosen.max_steps, first)) if chosen.stepping == "auto" else Pace(0, 0.0, 0.0)
+    pace = (
+        pace_of(kind(make, seating, env_options.max_steps, first))
+        if env_options.stepping == "auto"
+        else Pace(0, 0.0, 0.0)
+    )
     unused: list[Environment] = [first]
 
     def match() -> Match:
-        return kind(make, seating, chosen.max_steps, unused.pop() if unused else None)
+        return kind(make, seating, env_options.max_steps, unused.pop() if unused else None)
 
     return HostedGame(
         seating.spec,
         match,
-        {"stepping": described(chosen.stepping, pace)},
-        threads=in_threads(chosen.stepping, pace),
-        deadline_s=chosen.step_deadline_s,
+        {"stepping": described(env_options.stepping, pace)},
+        threads=in_threads(env_options.stepping, pace),
+        deadline_s=env_options.step_deadline_s,
     )
 
 

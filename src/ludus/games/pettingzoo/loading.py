@@ -24,7 +24,7 @@ Environment = Any  # AECEnv or ParallelEnv: they share no base
 def maker(options: PettingZooOptions) -> Callable[[], Environment]:
     """Makes such environments. Raises ConfigError, here or there, when it cannot."""
     make = partial(_make(options.env, options.api), **options.kwargs)
-    return lambda: _checked(loading.made(make, {}, options.env), options.env)
+    return lambda: _checked(loading.make_environment(make, {}, options.env), options.env)
 
 
 def is_parallel(environment: Environment) -> bool:
@@ -37,17 +37,17 @@ def _make(name: str, api: str) -> Callable[..., Any]:  # Any: somebody else's en
         loading.search_here()
     if colon:
         module = loading.module_of(module_name)
-        found: Callable[..., Any] | None = getattr(module, attribute, None)
-        if not callable(found):
+        function: Callable[..., Any] | None = getattr(module, attribute, None)
+        if not callable(function):
             raise loading.no_such(module, attribute)
-        return found
+        return function
     module = loading.module_of(_path_of(name))
-    wanted = ("parallel", "aec") if api == "auto" else (api,)
-    for each in wanted:
+    apis = ("parallel", "aec") if api == "auto" else (api,)
+    for each in apis:
         offered: Callable[..., Any] | None = getattr(module, MAKERS[each], None)
         if callable(offered):
             return offered
-    raise ConfigError(f"options.env: {name} has no {' and no '.join(MAKERS[each] for each in wanted)}")
+    raise ConfigError(f"options.env: {name} has no {' and no '.join(MAKERS[each] for each in apis)}")
 
 
 def _path_of(name: str) -> str:
@@ -56,15 +56,15 @@ def _path_of(name: str) -> str:
     for candidate in candidates:
         if _exists(candidate):
             return candidate
-    known = _known()
-    others = f"known are {', '.join(known)}, and module:function of your own"
-    hint = did_you_mean(name.rpartition(".")[2], known, others)
+    module_names = _module_names()
+    others = f"known are {', '.join(module_names)}, and module:function of your own"
+    hint = did_you_mean(name.rpartition(".")[2], module_names, others)
     raise ConfigError(f"options.env: PettingZoo has no {name}; {hint}")
 
 
-def _known() -> list[str]:
+def _module_names() -> list[str]:
     folders = [f"{folder}/{family}" for folder in pettingzoo.__path__ for family in FAMILIES]
-    return sorted({found.name for found in pkgutil.iter_modules(folders) if found.name[-1].isdigit()})
+    return sorted({module.name for module in pkgutil.iter_modules(folders) if module.name[-1].isdigit()})
 
 
 def _exists(path: str) -> bool:
@@ -76,6 +76,6 @@ def _exists(path: str) -> bool:
 
 def _checked(environment: Any, name: str) -> Environment:  # Any: as above
     if not isinstance(environment, pettingzoo.AECEnv | pettingzoo.ParallelEnv):
-        seen = f"options.env: {name} makes a {type(environment).__name__}"
-        raise ConfigError(f"{seen}; expected a pettingzoo AECEnv or ParallelEnv")
+        problem = f"options.env: {name} makes a {type(environment).__name__}"
+        raise ConfigError(f"{problem}; expected a pettingzoo AECEnv or ParallelEnv")
     return environment

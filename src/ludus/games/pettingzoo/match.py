@@ -89,9 +89,11 @@ class _Match(ABC):
         self._earned[seat] += earned
         self._returns[seat] += earned
 
-    def _asking(self, seats: Sequence[int], seen: Sequence[tuple[Any, Any]]) -> Turn:  # Any: observation, info
-        legal = np.array([self._seating.legal(seat, *shown) for seat, shown in zip(seats, seen, strict=True)], np.bool_)
-        for seat, (observation, _) in zip(seats, seen, strict=True):
+    def _asking(self, seats: Sequence[int], observed: Sequence[tuple[Any, Any]]) -> Turn:  # Any: observation, info
+        legal = np.array(
+            [self._seating.legal(seat, *pair) for seat, pair in zip(seats, observed, strict=True)], np.bool_
+        )
+        for seat, (observation, _) in zip(seats, observed, strict=True):
             self._writer.write(seat, observation)
         return Turn(tuple(seats), self._writer.rows[list(seats)], legal, self._earned)
 
@@ -166,8 +168,8 @@ class ParallelMatch(_Match):
     def _step(self, actions: Mapping[int, int]) -> Turn:
         environment, agents = self._environment, self._seating.agents
         assert environment is not None
-        chosen = {agents[seat]: self._seating.actions[seat][action] for seat, action in actions.items()}
-        answer = environment.step(chosen)
+        agent_actions = {agents[seat]: self._seating.actions[seat][action] for seat, action in actions.items()}
+        answer = environment.step(agent_actions)
         try:
             observations, rewards, terminations, truncations, infos = answer
         except (TypeError, ValueError):
@@ -177,7 +179,7 @@ class ParallelMatch(_Match):
             ) from None
         for agent, reward in rewards.items():
             self._earn(agent, reward)
-        for agent in chosen:
+        for agent in agent_actions:
             stopped = truncations.get(agent, False) or self._out_of_time
             if stopped and not terminations.get(agent, False):
                 self._cut.add(self._seat[agent])

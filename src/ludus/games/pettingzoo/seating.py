@@ -45,8 +45,8 @@ class Seating:
 
     def legal(self, seat: int, observation: Any, info: Any) -> NDArray[np.bool_]:  # Any: what the environment returned
         """[A]; actions that only other seats have are never legal."""
-        told = info.get(MASK) if isinstance(info, dict) else None
-        own = self.actions[seat].legal(mask_in(observation) if self.masked[seat] else told)
+        info_mask = info.get(MASK) if isinstance(info, dict) else None
+        own = self.actions[seat].legal(mask_in(observation) if self.masked[seat] else info_mask)
         if len(own) == self.spec.actions:
             return own
         legal = np.zeros(self.spec.actions, np.bool_)

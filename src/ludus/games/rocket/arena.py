@@ -33,7 +33,7 @@ class Pitch:
     def __init__(self, simulator: Any, team: int) -> None:
         self._simulator = simulator
         self.arena: Any = simulator.Arena(simulator.GameMode.SOCCAR)
-        self.read: Callable[[], tuple[Any, ...]] = self.arena.get_gym_state
+        self.read_state: Callable[[], tuple[Any, ...]] = self.arena.get_gym_state
         rules = self.arena.get_mutator_config()
         rules.boost_used_per_second = BOOST_PER_S
         self.arena.set_mutator_config(rules)
@@ -67,12 +67,12 @@ class Pitch:
         self.returning = False
         self._seed, self._returned = seed, 0
 
-    def step(self, chosen: Sequence[Any], ticks: int, late: int) -> None:
+    def step(self, car_controls: Sequence[Any], ticks: int, late: int) -> None:
         """Simulate so many ticks, the first `late` of them with the controls of the step before."""
         simulate = self._bring_back if self.returning else self.arena.step
         if late:
             simulate(late)
-        deque(starmap(self._steer, zip(self.cars, chosen, strict=True)), maxlen=0)
+        deque(starmap(self._steer, zip(self.cars, car_controls, strict=True)), maxlen=0)
         if ticks > late:
             simulate(ticks - late)
         self.returning = False
@@ -120,9 +120,9 @@ class Pitch:
 
 def controls_of(simulator: Any) -> list[Any]:
     """The table of actions as RocketSim takes them, made once: 90 objects."""
-    made = []
+    table = []
     for row in controls.table().tolist():
-        named = dict(zip(controls.NAMES, row, strict=True))
-        buttons = {name: bool(named.pop(name)) for name in ("jump", "boost", "handbrake")}
-        made.append(simulator.CarControls(**named, **buttons))
-    return made
+        axes = dict(zip(controls.NAMES, row, strict=True))
+        buttons = {name: bool(axes.pop(name)) for name in ("jump", "boost", "handbrake")}
+        table.append(simulator.CarControls(**axes, **buttons))
+    return table

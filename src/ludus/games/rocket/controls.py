@@ -40,6 +40,6 @@ def ground_action(
 
 def action_of(**pressed: int) -> int:
     """The place in the table of exactly these, everything else at rest."""
-    wanted = [pressed.get(name, 0) for name in NAMES]
-    found = np.flatnonzero((table() == np.array(wanted, np.float32)).all(axis=1))
-    return int(found[0])
+    row = [pressed.get(name, 0) for name in NAMES]
+    matches = np.flatnonzero((table() == np.array(row, np.float32)).all(axis=1))
+    return int(matches[0])

@@ -20,16 +20,16 @@ from ludus.sdk.serve import serve
 def make_game(options: Mapping[str, Any]) -> HostedGame:
     """Any: options as they came in CONFIGURE."""
     try:
-        chosen = msgspec.convert(dict(options), RocketOptions)
-        check(chosen)
-        rocketsim(chosen.meshes)
+        rocket_options = msgspec.convert(dict(options), RocketOptions)
+        check(rocket_options)
+        rocketsim(rocket_options.meshes)
     except msgspec.ValidationError as error:
         raise ConfigError(f"rocket options: {error}") from error
     except SetupError as error:  # a host can only refuse: nothing that it does would install it
         raise ConfigError(str(error)) from error
-    spec = spec_of(chosen)
+    spec = spec_of(rocket_options)
     facts = {"rocketsim": version("rocketsim")}
-    return HostedGame(spec, facts=facts, group=lambda slots: RocketMatches(chosen, spec, slots))
+    return HostedGame(spec, facts=facts, group=lambda slots: RocketMatches(rocket_options, spec, slots))
 
 
 if __name__ == "__main__":

@@ -50,7 +50,7 @@ class RocketMatches:
         self._rewards = rewards_of(options)
         self._passed_s = options.tick_skip / field.TICKS_PER_S
         self._reader = SceneReader(slots, options.seats)
-        self._pitches: list[Pitch | None] = [self._made() for _ in range(slots)]
+        self._pitches: list[Pitch | None] = [self._new_pitch() for _ in range(slots)]
         C = options.seats
         self._before = _Before(slots, C)
         self._ticks = np.zeros(slots, np.int64)
@@ -62,107 +62,109 @@ class RocketMatches:
         self._legal.flags.writeable = False
 
     def start(self, slots: Sequence[int], seeds: Sequence[int]) -> GroupTurn:
-        lost: dict[int, BaseException] = {}
+        failures: dict[int, BaseException] = {}
         for place, (slot, seed) in enumerate(zip(slots, seeds, strict=True)):
             try:
-                pitch = self._pitches[slot] or self._made()
+                pitch = self._pitches[slot] or self._new_pitch()
                 self._pitches[slot] = None
                 pitch.place(self._starts.draw(seed), seed)
                 self._pitches[slot] = pitch
                 self._reader.begin(slot)
             except Exception as error:  # of the simulator: the match is lost, and its arena is made anew
-                lost[place] = error
-        kept, seen = self._read(slots, lost, 0.0)
-        where = scene.places([slots[place] for place in kept])
-        self._before.note(where, seen)
+                failures[place] = error
+        running, now = self._read(slots, failures, 0.0)
+        where = scene.places([slots[place] for place in running])
+        self._before.note(where, now)
         for array in (self._ticks, self._touched, self._touches, self._terms):
             array[where] = 0
-        self._first[where] = seen.cars[:, :, : scene.ON_GROUND, 0]
-        reward = np.zeros((len(kept), self._spec.seats), np.float32)
-        return self._turn(len(slots), kept, self._rows(where, seen, None), reward, {}, lost)
+        self._first[where] = now.cars[:, :, : scene.ON_GROUND, 0]
+        reward = np.zeros((len(running), self._spec.seats), np.float32)
+        return self._turn(len(slots), running, self._rows(where, now, None), reward, {}, failures)
 
     def advance(self, slots: Sequence[int], actions: NDArray[np.int32]) -> GroupTurn:
-        lost = self._step(slots, actions)
-        kept, seen = self._read(slots, lost, self._passed_s)
-        played = [slots[place] for place in kept]
+        failures = self._step(slots, actions)
+        running, now = self._read(slots, failures, self._passed_s)
+        played = [slots[place] for place in running]
         where = scene.places(played)
-        earned = self._rewards.earned(self._before.of(where), seen, self._passed_s)
-        self._before.note(where, seen)
-        self._count(where, seen, earned)
-        rows = self._rows(where, seen, actions[kept])
+        earned = self._rewards.earned(self._before.of(where), now, self._passed_s)
+        self._before.note(where, now)
+        self._count(where, now, earned)
+        rows = self._rows(where, now, actions[running])
         reward = earned.sum(axis=2)
-        over = {kept[at]: self._ended(played[at], seen, at, rows[at], reward[at]) for at in self._over(where, seen)}
-        return self._turn(len(slots), kept, rows, reward, over, lost)
+        over = {running[at]: self._ended(played[at], now, at, rows[at], reward[at]) for at in self._over(where, now)}
+        return self._turn(len(slots), running, rows, reward, over, failures)
 
     def _step(self, slots: Sequence[int], actions: NDArray[np.int32]) -> dict[int, BaseException]:
-        lost: dict[int, BaseException] = {}
+        failures: dict[int, BaseException] = {}
         ticks, late = self._options.tick_skip, self._options.late_ticks
-        for place, (slot, chosen) in enumerate(zip(slots, self._controls[actions].tolist(), strict=True)):
+        for place, (slot, car_controls) in enumerate(zip(slots, self._controls[actions].tolist(), strict=True)):
             try:
                 pitch = self._pitches[slot]
                 assert pitch is not None
-                pitch.step(chosen, ticks, late)
+                pitch.step(car_controls, ticks, late)
             except Exception as error:  # as above
-                lost[place], self._pitches[slot] = error, None
-        return lost
+                failures[place], self._pitches[slot] = error, None
+        return failures
 
-    def _read(self, slots: Sequence[int], lost: dict[int, BaseException], passed_s: float) -> tuple[list[int], Scene]:
+    def _read(
+        self, slots: Sequence[int], failures: dict[int, BaseException], passed_s: float
+    ) -> tuple[list[int], Scene]:
         """The places that are not lost, and what is seen there. Those that cannot be read are lost, too."""
         try:
-            return self._seen(slots, lost, passed_s)
+            return self._scene(slots, failures, passed_s)
         except Exception:  # of which of them is asked one by one
             for place, slot in enumerate(slots):
                 try:
                     if (pitch := self._pitches[slot]) is not None:
-                        pitch.read()
+                        pitch.read_state()
                 except Exception as error:  # as above
-                    lost[place], self._pitches[slot] = error, None
-            return self._seen(slots, lost, passed_s)
+                    failures[place], self._pitches[slot] = error, None
+            return self._scene(slots, failures, passed_s)
 
-    def _seen(
-        self, slots: Sequence[int], lost: Mapping[int, BaseException], passed_s: float
+    def _scene(
+        self, slots: Sequence[int], failures: Mapping[int, BaseException], passed_s: float
     ) -> tuple[list[int], Scene]:
-        kept = [place for place in range(len(slots)) if place not in lost]
-        played = [slots[place] for place in kept]
+        running = [place for place in range(len(slots)) if place not in failures]
+        played = [slots[place] for place in running]
         pitches = [pitch for slot in played if (pitch := self._pitches[slot]) is not None]
-        return kept, self._reader.scene(played, pitches, passed_s)
+        return running, self._reader.scene(played, pitches, passed_s)
 
-    def _count(self, where: Where, seen: Scene, earned: Floats) -> None:
+    def _count(self, where: Where, now: Scene, earned: Floats) -> None:
         self._ticks[where] += self._options.tick_skip
-        touched = seen.touches > 0
+        touched = now.touches > 0
         self._touches[where] += touched
         self._terms[where] += earned
         self._touched[where] = np.where(touched.any(axis=1), self._ticks[where], self._touched[where])
 
-    def _rows(self, where: Where, seen: Scene, actions: NDArray[np.int32] | None) -> NDArray[np.uint8]:
+    def _rows(self, where: Where, now: Scene, actions: NDArray[np.int32] | None) -> NDArray[np.uint8]:
         """Without actions: of matches that begin."""
         if not self._observer.rich:
-            return self._observer.rows(seen)
+            return self._observer.rows(now)
         ticks, options = self._ticks[where], self._options
         since = ticks - self._touched[where]
         limits = np.array((options.timeout_s, options.no_touch_s)) * field.TICKS_PER_S
         clock = (np.stack((ticks, since), axis=1) / limits).astype(np.float32)
         nothing = np.zeros((len(ticks), self._spec.seats, len(controls.NAMES)), np.float32)
-        return self._observer.rows(seen, nothing if actions is None else self._table[actions], clock)
+        return self._observer.rows(now, nothing if actions is None else self._table[actions], clock)
 
-    def _over(self, where: Where, seen: Scene) -> list[int]:
+    def _over(self, where: Where, now: Scene) -> list[int]:
         """Places of those that ended by a goal, and of those that a limit stops."""
         ticks = self._ticks[where]
         late, idle = self._limits(ticks, self._touched[where])
-        found: list[int] = np.flatnonzero((seen.scored >= 0) | late | idle).tolist()
-        return found
+        places: list[int] = np.flatnonzero((now.scored >= 0) | late | idle).tolist()
+        return places
 
     def _limits(self, ticks: Ticks, touched: Ticks) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         options = self._options
         late = ticks >= options.timeout_s * field.TICKS_PER_S
         return late, ticks - touched >= options.no_touch_s * field.TICKS_PER_S
 
-    def _ended(self, slot: int, seen: Scene, at: int, rows: NDArray[np.uint8], reward: Floats) -> Turn:
+    def _ended(self, slot: int, now: Scene, at: int, rows: NDArray[np.uint8], reward: Floats) -> Turn:
         """A limit is no end, so that the last state goes with it."""
-        scorer = int(seen.scored[at])
+        scorer = int(now.scored[at])
         scored = scorer >= 0
         late, idle = self._limits(self._ticks[slot], self._touched[slot])
-        facts = self._facts(slot, seen, at)
+        facts = self._facts(slot, now, at)
         facts |= {"timeout": float(late and not scored), "no_touch": float(idle and not scored)}
         none = np.zeros((0, self._spec.actions), np.bool_)
         return Turn((), rows, none, reward, self._score(scorer), not scored, facts)
@@ -171,16 +173,16 @@ class RocketMatches:
         size = self._options.team_size
         return tuple(TIED if scorer < 0 else float(seat // size == scorer) for seat in range(2 * size))
 
-    def _facts(self, slot: int, seen: Scene, at: int) -> dict[str, float]:
+    def _facts(self, slot: int, now: Scene, at: int) -> dict[str, float]:
         """Of the match; what each seat earned by each term is its own (`name@seat`)."""
         ticks = float(self._ticks[slot])
         facts = {
             "turns": ticks / self._options.tick_skip,
             "seconds": ticks / field.TICKS_PER_S,
-            "goals": float(seen.scored[at] >= 0),
+            "goals": float(now.scored[at] >= 0),
         }
-        grown = (seen.cars[at, :, : scene.ON_GROUND, 0] - self._first[slot]).sum(axis=0)
-        facts |= {name: float(grown[column]) for name, column in COUNTED.items()}
+        growth = (now.cars[at, :, : scene.ON_GROUND, 0] - self._first[slot]).sum(axis=0)
+        facts |= {name: float(growth[column]) for name, column in COUNTED.items()}
         for seat in range(self._spec.seats):
             facts[f"touches@{seat}"] = float(self._touches[slot, seat])
             for term, name in enumerate(self._rewards.names):
@@ -190,21 +192,21 @@ class RocketMatches:
     def _turn(
         self,
         n: int,
-        kept: list[int],
+        running: list[int],
         rows: NDArray[np.uint8],
         reward: Floats,
         over: Mapping[int, Turn],
-        lost: Mapping[int, BaseException],
+        failures: Mapping[int, BaseException],
     ) -> GroupTurn:
         legal = self._legal[:n]
-        if len(kept) == n:
-            return GroupTurn(rows, legal, reward, over, lost)
+        if len(running) == n:
+            return GroupTurn(rows, legal, reward, over, failures)
         all_rows = np.zeros((n, *rows.shape[1:]), np.uint8)
         all_rewards = np.zeros((n, self._spec.seats), np.float32)
-        all_rows[kept], all_rewards[kept] = rows, reward
-        return GroupTurn(all_rows, legal, all_rewards, over, lost)
+        all_rows[running], all_rewards[running] = rows, reward
+        return GroupTurn(all_rows, legal, all_rewards, over, failures)
 
-    def _made(self) -> Pitch:
+    def _new_pitch(self) -> Pitch:
         return Pitch(self._simulator, self._options.team_size)
 
 
@@ -216,8 +218,8 @@ class _Before:
         self._tallies = np.zeros((slots, cars, scene.BOOST + 1), np.float32)
         self._flipped = np.zeros((slots, cars), np.float32)
 
-    def note(self, where: Where, seen: Scene) -> None:
-        now = Earlier.of(seen)
+    def note(self, where: Where, scene_now: Scene) -> None:
+        now = Earlier.of(scene_now)
         self._ball_velocity[where], self._tallies[where] = now.ball_velocity, now.tallies
         self._flipped[where] = now.flipped
 

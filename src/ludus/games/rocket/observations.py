@@ -77,13 +77,15 @@ class Observer:
         self._source, self._scale = _gathered(order, self._at), _scales(self._at)
         self._scaled = self._gathered = np.empty((0, 0), np.float32)
 
-    def rows(self, seen: Scene, held: Floats | None = None, clock: Floats | None = None) -> NDArray[np.uint8]:
-        """`held` [n, S, 8]: the controls of the last decision; `clock` [n, 2]: shares of the time limits used up. Only
-        rich rows have them."""
-        n, C = seen.cars.shape[:2]
+    def rows(self, now: Scene, last_controls: Floats | None = None, clock: Floats | None = None) -> NDArray[np.uint8]:
+        """Return the packed observations [n, S, nbytes]. Only rich observations use the optional arguments.
+
+        `last_controls` [n, S, 8] are those of the last decision, `clock` [n, 2] the used shares of the time limits.
+        """
+        n, C = now.cars.shape[:2]
         scaled, gathered = self._scratch(n)
-        np.multiply(seen.numbers, self._scale, out=scaled[:, : self._at.width])
-        scaled[:, self._at.width : -1] = _judged(seen).reshape(n, -1)
+        np.multiply(now.numbers, self._scale, out=scaled[:, : self._at.width])
+        scaled[:, self._at.width : -1] = _judged(now).reshape(n, -1)
         floats = np.empty((n, C, self.obs.nbytes // 4), np.float32)
         if not self.rich:
             np.take(scaled, self._source, axis=1, out=floats, mode="clip")  # other modes copy once more
@@ -92,10 +94,10 @@ class Observer:
         floats[:, :, : self._source.shape[1]] = gathered
         out = floats.view(np.uint8)
         leaves = {leaf.name: self.obs.leaf(out, leaf.name) for leaf in self.obs.leaves}
-        self._relate(seen, leaves)
-        assert held is not None
+        self._relate(now, leaves)
+        assert last_controls is not None
         assert clock is not None
-        leaves["held"][:] = held
+        leaves["held"][:] = last_controls
         leaves["clock"][:] = clock[:, None]
         return out
 
@@ -106,11 +108,11 @@ class Observer:
             self._gathered = np.empty((n, *self._source.shape), np.float32)
         return self._scaled[:n], self._gathered[:n]
 
-    def _relate(self, seen: Scene, leaves: dict[str, NDArray[np.generic]]) -> None:
+    def _relate(self, now: Scene, leaves: dict[str, NDArray[np.generic]]) -> None:
         """From inside the cars."""
         sides, team = self._sides, self._team
-        mine = np.concatenate((seen.cars[:, :team, :, 0], seen.cars[:, team:, :, 1]), axis=1)  # [n, S, 36]
-        ball = seen.ball[:, :, sides].swapaxes(1, 2)  # [n, S, 25]
+        mine = np.concatenate((now.cars[:, :team, :, 0], now.cars[:, team:, :, 1]), axis=1)  # [n, S, 36]
+        ball = now.ball[:, :, sides].swapaxes(1, 2)  # [n, S, 25]
         n, S = mine.shape[:2]
         axes = mine[..., scene.FORWARD.start : scene.UP.stop].reshape(n, S, 1, 3, 3)
         position, velocity = mine[..., scene.POSITION], mine[..., scene.VELOCITY]
@@ -119,7 +121,7 @@ class Observer:
         outward[:, :, 1] = ball[..., scene.BALL_VELOCITY] - velocity
         outward[:, :, 2] = velocity
         outward[:, :, 3:5] = _GOALS - position[:, :, None]
-        moving = seen.cars[:, :, _MOVING].reshape(n, -1, 2, 3, 2)[:, self._others, :, :, sides[:, None]]
+        moving = now.cars[:, :, _MOVING].reshape(n, -1, 2, 3, 2)[:, self._others, :, :, sides[:, None]]
         # the two indices stand apart, so that what they choose comes first: [S, others, n, 2, 3]
         apart = moving.transpose(2, 0, 1, 3, 4) - np.stack((position, velocity), axis=2)[:, :, None]
         outward[:, :, 5:] = (apart * self._there).reshape(n, S, -1, 3)
@@ -145,8 +147,8 @@ def _gathered(order: list[list[int]], at: scene.Columns) -> NDArray[np.intp]:
         row += [_flag(at, seat, each) for each in _OWN]
         for car in listed:
             physics = [at.bodies.start + 2 * (car * scene.CAR + each) + side for each in (*_PHYSICS, scene.ON_GROUND)]
-            shown = [_flag(at, car, each) for each in _SHOWN]
-            row += [*physics[:-1], shown[0], physics[-1], *shown[1:]] if car < C else [zero] * CAR
+            flags = [_flag(at, car, each) for each in _SHOWN]
+            row += [*physics[:-1], flags[0], physics[-1], *flags[1:]] if car < C else [zero] * CAR
         source.append(row)
     return np.array(source, np.intp)
 
@@ -167,15 +169,15 @@ def _scales(at: scene.Columns) -> Floats:
     return scales
 
 
-def _judged(seen: Scene) -> Floats:
+def _judged(now: Scene) -> Floats:
     """[n, C, 3] by _JUDGEMENTS."""
-    n, C = seen.cars.shape[:2]
+    n, C = now.cars.shape[:2]
     judged = np.empty((n, C, _JUDGED), np.float32)
-    flags = seen.flags
+    flags = now.flags
     flipped = flags[:, :, FLAG["has_flipped"]]
     used_up = flags[:, :, FLAG["last_controls.jump"]] + flipped
     used_up += flags[:, :, FLAG["has_double_jumped"]]
-    used_up += seen.cars[:, :, scene.ON_GROUND, 0]
+    used_up += now.cars[:, :, scene.ON_GROUND, 0]
     np.multiply(flipped, flags[:, :, FLAG["flip_time"]] < field.FLIP_S, out=judged[:, :, 0])
     np.multiply(used_up == 0, flags[:, :, FLAG["air_time_since_jump"]] < field.DOUBLE_JUMP_S, out=judged[:, :, 1])
     np.greater(flags[:, :, FLAG["time_spent_boosting"]], 0, out=judged[:, :, 2])

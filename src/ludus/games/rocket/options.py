@@ -71,12 +71,12 @@ def check(options: RocketOptions) -> None:
 
 def rewards_of(options: RocketOptions) -> rewards.Rewards:
     if options.rewards_file:
-        read = rewards.read_rewards(options.rewards_file)
-        weights, sparse, spirit = read.weights, read.sparse, read.team_spirit
+        reward_file = rewards.read_rewards(options.rewards_file)
+        weights, sparse, spirit = reward_file.weights, reward_file.sparse, reward_file.team_spirit
     else:
         weights, sparse, spirit = options.rewards or dict(DEFAULT_REWARDS), options.sparse, options.team_spirit
-    made = rewards.Rewards(weights, sparse=sparse, team_spirit=spirit, team=options.team_size)
-    if not made.names:
+    reward_function = rewards.Rewards(weights, sparse=sparse, team_spirit=spirit, team=options.team_size)
+    if not reward_function.names:
         where = "options.rewards_file" if options.rewards_file else "options.rewards"
         raise ConfigError(f"{where}: nothing is left that could be earned; sparse rewards need goal or concede")
-    return made
+    return reward_function

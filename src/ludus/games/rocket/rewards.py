@@ -36,10 +36,10 @@ class Earlier:
     flipped: Floats  # [n, C]
 
     @classmethod
-    def of(cls, seen: Scene) -> Earlier:
+    def of(cls, now: Scene) -> Earlier:
         """Views."""
-        velocity, tallies = seen.ball[:, scene.BALL_VELOCITY, 0], seen.cars[:, :, : scene.BOOST + 1, 0]
-        return cls(velocity, tallies, seen.flags[:, :, FLAG["has_flipped"]])
+        velocity, tallies = now.ball[:, scene.BALL_VELOCITY, 0], now.cars[:, :, : scene.BOOST + 1, 0]
+        return cls(velocity, tallies, now.flags[:, :, FLAG["has_flipped"]])
 
 
 @dataclass(slots=True)
@@ -60,10 +60,10 @@ class Step:
         """[n, C, 3]"""
         return np.moveaxis(self.after.ball[:, columns], -1, 1)[:, self.side]
 
-    def grown(self, column: int) -> Floats:
+    def growth(self, column: int) -> Floats:
         """[n, C] by how much a count or an amount of a car is more than before."""
-        grown: Floats = self.after.cars[:, :, column, 0] - self.before.tallies[:, :, column]
-        return grown
+        growth: Floats = self.after.cars[:, :, column, 0] - self.before.tallies[:, :, column]
+        return growth
 
 
 def _goal(step: Step) -> Numbers:
@@ -118,32 +118,32 @@ def _air(step: Step) -> Numbers:
 
 def _boost(step: Step) -> Numbers:
     """The first units are worth the most."""
-    kept: Numbers = np.sqrt(step.after.cars[:, :, scene.BOOST, 0] / 100.0)
-    return kept * step.passed_s
+    boost: Numbers = np.sqrt(step.after.cars[:, :, scene.BOOST, 0] / 100.0)
+    return boost * step.passed_s
 
 
 def _boost_gain(step: Step) -> Numbers:
-    return np.maximum(step.grown(scene.BOOST), 0.0) / 100.0
+    return np.maximum(step.growth(scene.BOOST), 0.0) / 100.0
 
 
 def _pickup(step: Step) -> Numbers:
-    return step.grown(scene.PICKUPS)
+    return step.growth(scene.PICKUPS)
 
 
 def _save(step: Step) -> Numbers:
-    return step.grown(scene.SAVES)
+    return step.growth(scene.SAVES)
 
 
 def _shot(step: Step) -> Numbers:
-    return step.grown(scene.SHOTS)
+    return step.growth(scene.SHOTS)
 
 
 def _demo(step: Step) -> Numbers:
-    return step.grown(scene.DEMOS)
+    return step.growth(scene.DEMOS)
 
 
 def _demoed(step: Step) -> Numbers:
-    return np.maximum(step.grown(scene.DEMOLISHED), 0.0)
+    return np.maximum(step.growth(scene.DEMOLISHED), 0.0)
 
 
 def _flip(step: Step) -> Numbers:
@@ -185,9 +185,9 @@ class Rewards:
     """`names` are the terms that count, in the order of their columns."""
 
     def __init__(self, weights: Mapping[str, float], *, sparse: bool, team_spirit: float, team: int) -> None:
-        chosen = {name: weight for name, weight in weights.items() if weight and (not sparse or name in SPARSE)}
-        self.names = tuple(chosen)
-        self._weights = np.array([*chosen.values()], np.float32)
+        active = {name: weight for name, weight in weights.items() if weight and (not sparse or name in SPARSE)}
+        self.names = tuple(active)
+        self._weights = np.array([*active.values()], np.float32)
         self._side = np.repeat((0, 1), team)
         self._team, self._spirit = team, np.float32(team_spirit)
 
@@ -208,13 +208,13 @@ class Rewards:
 def read_rewards(path: str) -> RewardFile:
     """Raises ConfigError that names the file and what is wrong in it."""
     try:
-        read = msgspec.convert(load.read(Path(path).expanduser()), RewardFile)
+        reward_file = msgspec.convert(load.read(Path(path).expanduser()), RewardFile)
     except ConfigError as error:
         raise ConfigError(f"options.rewards_file: {error}") from error
     except msgspec.ValidationError as error:
         raise ConfigError(f"options.rewards_file: {path}: {error}") from error
-    refuse_unknown(read.weights, f"options.rewards_file: {path}: weights")
-    return read
+    refuse_unknown(reward_file.weights, f"options.rewards_file: {path}: weights")
+    return reward_file
 
 
 def refuse_unknown(weights: Mapping[str, float], where: str) -> None:

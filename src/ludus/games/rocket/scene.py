@@ -23,7 +23,7 @@ _pack = Struct(f"{len(SWITCHES)}?{len(AMOUNTS)}f").pack  # the same: it takes te
 _flat, _cars = chain.from_iterable, attrgetter("cars")
 _state = methodcaller("get_state")
 _flags = attrgetter(*SWITCHES, *AMOUNTS)
-_gym_state = methodcaller("read")
+_gym_state = methodcaller("read_state")
 _arrays = itemgetter(slice(1, None))  # those of pads, ball and cars
 _columns = methodcaller("tobytes", "F")  # as RocketSim's arrays lie in memory, so that it is one copy
 _scored = attrgetter("scored")
@@ -99,15 +99,15 @@ class SceneReader:
         bodies = b"".join(map(_columns, _flat(map(_arrays, map(_gym_state, pitches)))))
         numbers = self._numbers[:n]
         numbers[:, : at.bodies.stop] = np.frombuffer(bodies, np.float32).reshape(n, at.bodies.stop)
-        seen = Scene.of(numbers, at, self._touches(pitches), np.fromiter(map(_scored, pitches), np.int64, n))
-        seen.flags[:, :, : len(SWITCHES)], seen.flags[:, :, len(SWITCHES) :] = states["switches"], states["amounts"]
-        self._cool(slots, pitches, seen, passed_s)
-        timers = seen.flags[:, :, FLAG["demo_respawn_timer"]]
+        now = Scene.of(numbers, at, self._touches(pitches), np.fromiter(map(_scored, pitches), np.int64, n))
+        now.flags[:, :, : len(SWITCHES)], now.flags[:, :, len(SWITCHES) :] = states["switches"], states["amounts"]
+        self._cool(slots, pitches, now, passed_s)
+        timers = now.flags[:, :, FLAG["demo_respawn_timer"]]
         if timers.any():
             back = (timers > 0) & (timers < passed_s + _HALF_TICK_S)
             for place in np.flatnonzero(back.any(axis=1)).tolist():
                 pitches[place].returning = True
-        return seen
+        return now
 
     def _states(self, pitches: Sequence[Pitch]) -> NDArray[np.void]:
         """[n, C]"""
@@ -124,16 +124,16 @@ class SceneReader:
                 pitch.touches = []
         return np.bincount(np.array(cars, np.int64), minlength=n * C).reshape(n, C)
 
-    def _cool(self, slots: Sequence[int], pitches: Sequence[Pitch], seen: Scene, passed_s: float) -> None:
-        where, left = places(slots), seen.cooldown
-        full = seen.numbers[:, self._at.blue_pads] != 0
-        np.subtract(self._cooldown[where], np.float32(passed_s), out=left)
-        passed = left < _HALF_TICK_S
-        np.copyto(left, 0.0, where=full)
-        taken = passed > full  # since, perhaps once more
-        for at, pad in zip(*(axis.tolist() for axis in taken.nonzero()), strict=True):
-            left[at, pad] = pitches[at].pads[pad].get_state().cooldown
-        self._cooldown[where] = left
+    def _cool(self, slots: Sequence[int], pitches: Sequence[Pitch], now: Scene, passed_s: float) -> None:
+        where, cooldown = places(slots), now.cooldown
+        full = now.numbers[:, self._at.blue_pads] != 0
+        np.subtract(self._cooldown[where], np.float32(passed_s), out=cooldown)
+        passed = cooldown < _HALF_TICK_S
+        np.copyto(cooldown, 0.0, where=full)
+        empty = passed > full  # since, perhaps once more
+        for at, pad in zip(*(axis.tolist() for axis in empty.nonzero()), strict=True):
+            cooldown[at, pad] = pitches[at].pads[pad].get_state().cooldown
+        self._cooldown[where] = cooldown
 
 
 def places(slots: Sequence[int]) -> Where:

@@ -37,7 +37,7 @@ class ChaserPolicy:
         self._spec = spec
 
     def act(self, arrivals: Arrivals) -> Choices:
-        view = seen(self._spec, arrivals.obs)
+        view = view_of(self._spec, arrivals.obs)
         return Choices.scripted(recovering(view, drive(view, view.ball, arrive=np.zeros(len(view.ball), np.bool_))))
 
 
@@ -48,7 +48,7 @@ class KeeperPolicy:
         self._spec = spec
 
     def act(self, arrivals: Arrivals) -> Choices:
-        view = seen(self._spec, arrivals.obs)
+        view = view_of(self._spec, arrivals.obs)
         danger = view.ball[:, 1] + view.ball_velocity[:, 1] < DANGER_Y  # there, or within a second
         home = np.zeros_like(view.ball)
         home[:, 0] = np.clip(view.ball[:, 0] * 0.3, -700.0, 700.0) + HOME[0]
@@ -57,7 +57,7 @@ class KeeperPolicy:
         return Choices.scripted(recovering(view, drive(view, target, arrive=~danger)))
 
 
-def seen(spec: GameSpec, obs: NDArray[np.uint8]) -> View:
+def view_of(spec: GameSpec, obs: NDArray[np.uint8]) -> View:
     ball = spec.obs.leaf(obs, "ball").astype(np.float32)
     car = spec.obs.leaf(obs, "car").astype(np.float32)
     own = spec.obs.leaf(obs, "own")

@@ -31,13 +31,13 @@ def rocketsim(meshes: str = "") -> Any:  # Any: RocketSim's stubs are not those 
     return module
 
 
-def meshes_folder(named: str = "") -> Path:
+def meshes_folder(configured: str = "") -> Path:
     """The folder that holds `soccar/*.cmf`: the one that is named, or that of the installed package. SetupError."""
-    folder = Path(named).expanduser() if named else _packaged()
-    found = len(list((folder / "soccar").glob("*.cmf")))
-    if found < SOCCAR_MESHES:
-        hint = "give options.meshes the folder above soccar/" if named else f"install {MESHES_OF} anew"
-        raise SetupError(f"{folder / 'soccar'} has {found} collision meshes, expected {SOCCAR_MESHES}; {hint}")
+    folder = Path(configured).expanduser() if configured else _packaged()
+    meshes = len(list((folder / "soccar").glob("*.cmf")))
+    if meshes < SOCCAR_MESHES:
+        hint = "give options.meshes the folder above soccar/" if configured else f"install {MESHES_OF} anew"
+        raise SetupError(f"{folder / 'soccar'} has {meshes} collision meshes, expected {SOCCAR_MESHES}; {hint}")
     return folder
 
 

@@ -98,8 +98,8 @@ class Starts:
 
     def draw(self, seed: int) -> StartState:
         generator = np.random.default_rng(seed)
-        drawn = generator.random() * self._reached[-1]
-        return self._kinds[int(np.searchsorted(self._reached, drawn, side="right"))](generator, self._team)
+        sample = generator.random() * self._reached[-1]
+        return self._kinds[int(np.searchsorted(self._reached, sample, side="right"))](generator, self._team)
 
 
 def _ball(x: float, y: float) -> Body:
@@ -138,5 +138,5 @@ def _anywhere(generator: np.random.Generator) -> Body:
 
 
 def _direction(generator: np.random.Generator) -> Floats:
-    drawn = generator.standard_normal(3)
-    return drawn / np.linalg.norm(drawn)
+    vector = generator.standard_normal(3)
+    return vector / np.linalg.norm(vector)

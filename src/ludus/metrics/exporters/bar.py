@@ -21,8 +21,8 @@ class ProgressBar:
     def __init__(self, title: str, console: Console | None = None) -> None:
         console = console or Console()
         columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-        shown = console.is_terminal or console.is_jupyter
-        self._bar = Progress(*columns, console=console, auto_refresh=False, disable=not shown)
+        is_visible = console.is_terminal or console.is_jupyter
+        self._bar = Progress(*columns, console=console, auto_refresh=False, disable=not is_visible)
         self._title = title
         self._task = self._bar.add_task(title, total=1.0)
         self._scores = ""

@@ -77,7 +77,7 @@ class Screen:
         blocks = (_speed(self.numbers), _learning(self.numbers), _matches(self.numbers, self._game_lines(self.numbers)))
         fixed = 4 + max(len(block) for block in blocks) + 4  # title, bar, gaps, block titles, the last line
         height = max(3, (options.height or console.height) - fixed)
-        shown = Group(
+        screen = Group(
             self._title(),
             _budget(self.numbers),
             _under_way(self.numbers),
@@ -93,7 +93,7 @@ class Screen:
             ),
             Text(text.bottleneck(self.numbers), style="cyan", no_wrap=True, overflow="ellipsis"),
         )
-        yield Constrain(shown, width)
+        yield Constrain(screen, width)
 
     def _title(self) -> Text:
         return Text.assemble(("ludus  ", "bold cyan"), (self.title, "bold"), no_wrap=True, overflow="ellipsis")
@@ -109,11 +109,11 @@ def _budget(numbers: Numbers) -> RenderableType:
     """The bar of the budget. Its words keep their room, so that the bar does not jump."""
     done = text.number(numbers, names.PROGRESS)
     phase = str(numbers.get(names.PHASE, "starting hosts"))
-    left = text.duration(text.number(numbers, names.ETA_S))
+    remaining = text.duration(text.number(numbers, names.ETA_S))
     trained = text.duration(text.number(numbers, names.TRAINING_S))
     words = Text.assemble(
         (f" {text.percent(done):>4}  ", "bold"),
-        f"{trained} trained, {left} left  ",
+        f"{trained} trained, {remaining} left  ",
         (f"{phase:<10}", "cyan"),
         no_wrap=True,
     )
@@ -238,19 +238,19 @@ def _win_rates(results: Sequence[Result], numbers: Numbers, height: int, width: 
 def _activities(numbers: Numbers, height: int, width: int) -> RenderableType:
     """Shares of each process's time and how long a pass takes: the largest that there is room for, in the order of the
     loop."""
-    found = ((names.SHARE.end(name), text.number(numbers, name)) for name in names.ordered(numbers))
-    shares = {activity: share for activity, share in found if activity is not None and share >= 0.005}
-    shown = set(sorted(shares, key=lambda activity: -shares[activity])[: height - 1])
+    all_shares = ((names.SHARE.end(name), text.number(numbers, name)) for name in names.ordered(numbers))
+    shares = {activity: share for activity, share in all_shares if activity is not None and share >= 0.005}
+    largest = set(sorted(shares, key=lambda activity: -shares[activity])[: height - 1])
     grid = Table.grid(padding=(0, 1))
     grid.add_column(max_width=20)
     if width >= WIDE:
         grid.add_column(no_wrap=True)
     for _ in ("share", *DURATIONS):
         grid.add_column(justify="right", no_wrap=True)
-    if shown:
+    if largest:
         heads = ("activity", "" if width >= WIDE else None, "share", *DURATIONS)
         grid.add_row(*(_label(head, "dim") for head in heads if head is not None))
-    for activity in (activity for activity in shares if activity in shown):
+    for activity in (activity for activity in shares if activity in largest):
         process, _, part = activity.partition("/")
         label = Text.assemble((f"{process} ", "dim"), part.replace("_", " "), no_wrap=True, overflow="ellipsis")
         bar = (_bar(shares[activity], 10, STYLES.get(process, "")),) if width >= WIDE else ()

@@ -63,11 +63,11 @@ class ProgressCsv:
     def _rewritten(self, row: Mapping[str, object], before_s: float = math.inf) -> Appender:
         """The file with the rows before that time and with room for the columns of `row`."""
         table = scan(self._path)
-        kept = [old for old in table.rows if _time(old) < before_s]
-        columns = names.ordered({*row, *(kept[0] if kept else ())})
+        earlier_rows = [old for old in table.rows if _time(old) < before_s]
+        columns = names.ordered({*row, *(earlier_rows[0] if earlier_rows else ())})
         header = _encoded([dict(zip(columns, columns, strict=True))], columns)
         aside = files.aside(self._path) if table.damaged else None
-        files.replace(self._path, header + _encoded(kept, columns), aside=aside)
+        files.replace(self._path, header + _encoded(earlier_rows, columns), aside=aside)
         if aside is not None:
             _tell(self._path, table, f"kept as {aside.name}")
         self.close()

@@ -98,11 +98,11 @@ class EvaluationLog:
 
     def _drop_after(self, training_s: float) -> None:
         history = scan(self._path)
-        kept = [each for each in history.evaluations if not each.training_s > training_s and not each.final]
-        if len(kept) == len(history.evaluations) and not history.damaged:
+        earlier = [each for each in history.evaluations if not each.training_s > training_s and not each.final]
+        if len(earlier) == len(history.evaluations) and not history.damaged:
             return
         aside = files.aside(self._path) if history.damaged else None
-        files.replace(self._path, b"".join(msgspec.json.encode(each) + b"\n" for each in kept), aside=aside)
+        files.replace(self._path, b"".join(msgspec.json.encode(each) + b"\n" for each in earlier), aside=aside)
         if aside is not None:
             _tell(self._path, history, f"kept as {aside.name}")
 

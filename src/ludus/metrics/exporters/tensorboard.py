@@ -33,7 +33,7 @@ class TensorBoard:
         self._summary: Any = summary_pb2
         self._records: Any = RecordWriter  # Any: without types
         self._file = Appender(folder / _file_name(), lines=False)
-        self._begun = False
+        self._has_begun = False
         self._step = 0
 
     def on_progress(self, numbers: Numbers) -> None:
@@ -67,14 +67,14 @@ class TensorBoard:
         summary = self._summary.Summary(
             value=[self._summary.Summary.Value(tag=name, simple_value=value) for name, value in values.items()]
         )
-        events = [] if self._begun else self._first_events()
+        events = [] if self._has_begun else self._first_events()
         events.append(self._event.Event(wall_time=time.time(), step=self._step, summary=summary))
         batch = _Batch()
         records = self._records(batch)
         for event in events:
             records.write(event.SerializeToString())
         self._file.write(b"".join(batch.parts))
-        self._begun = True
+        self._has_begun = True
 
     def _first_events(self) -> list[Any]:  # Any: messages of protobuf
         """The version of the format, and the step from which on events of earlier files were lost with the part of the

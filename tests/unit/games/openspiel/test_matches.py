@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ludus.games.openspiel.loading import load
-from ludus.games.openspiel.matches import LEAF, SpielMatch, drawn, spec_of
+from ludus.games.openspiel.matches import LEAF, SpielMatch, draw, spec_of
 from ludus.games.openspiel.options import SpielOptions
 from ludus.sdk.match import Turn
 
@@ -68,5 +68,5 @@ def test_a_called_bet_pays_two_to_the_higher_card() -> None:
 
 def test_chance_is_drawn_by_its_probabilities_and_never_past_the_last_outcome() -> None:
     outcomes = [(7, 0.25), (8, 0.5), (9, 0.25)]
-    assert [drawn(outcomes, uniform) for uniform in (0.0, 0.2499, 0.25, 0.7499, 0.75, 0.999)] == [7, 7, 8, 8, 9, 9]
-    assert drawn([(1, 0.3), (2, 0.3)], 0.9) == 2
+    assert [draw(outcomes, uniform) for uniform in (0.0, 0.2499, 0.25, 0.7499, 0.75, 0.999)] == [7, 7, 8, 8, 9, 9]
+    assert draw([(1, 0.3), (2, 0.3)], 0.9) == 2

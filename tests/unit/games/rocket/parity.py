@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from tests.unit.games.rocket.playing import matches
 
 from ludus.games.rocket.options import RocketOptions
-from ludus.games.rocket.scripted import drive, seen
+from ludus.games.rocket.scripted import drive, view_of
 from ludus.games.rocket.starts import Body, Starts, StartState
 from ludus.spec import GameSpec
 
@@ -85,7 +85,7 @@ def furthest_apart(team: int, steps: int, *, late: int = 1, room: int = 3, seed:
         if step % HOLD == 0:
             actions = generator.integers(0, 90, 2 * team).astype(np.int32)
             if match % 2:  # else nobody would ever score
-                view = seen(ours._spec, turn.obs[0, :team])
+                view = view_of(ours._spec, turn.obs[0, :team])
                 actions[:team] = drive(view, view.ball, arrive=np.zeros(team, np.bool_))
         theirs, touched, ended, _ = peer.step({agent: actions[at : at + 1] for at, agent in enumerate(peer.agents)})
         turn = ours.advance([0], actions[None])

@@ -208,7 +208,7 @@ def test_tick_skip_is_how_long_a_decision_holds() -> None:
         assert before.arena.tick_count - ticks == skip
 
 
-@pytest.mark.parametrize("call", ["step", "read"])
+@pytest.mark.parametrize("call", ["step", "read_state"])
 def test_an_arena_that_raises_loses_its_match_and_the_others_go_on(call: str) -> None:
     played = matches(endless(), slots=3)
     played.start([0, 1, 2], [1, 2, 3])

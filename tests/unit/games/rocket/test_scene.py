@@ -96,7 +96,7 @@ def _scenes(played: RocketMatches) -> list[Scene]:
 def _assert_as_asked(seen: Scene, played: RocketMatches, slots: list[int]) -> None:
     for place, slot in enumerate(slots):
         pitch = _pitch(played, slot)
-        _, pads, of_ball, *cars = pitch.read()
+        _, pads, of_ball, *cars = pitch.read_state()
         assert np.array_equal(seen.ball[place], of_ball.T)
         assert np.array_equal(seen.numbers[place, played._reader._at.pads].reshape(-1, 2), pads.T)
         for seat, (body, each) in enumerate(zip(cars, pitch.cars, strict=True)):

@@ -11,7 +11,7 @@ from tests.unit.games.rocket.playing import ball, car, endless, matches, placed
 
 from ludus.games.rocket.matches import RocketMatches
 from ludus.games.rocket.options import RocketOptions
-from ludus.games.rocket.scripted import ChaserPolicy, KeeperPolicy, seen
+from ludus.games.rocket.scripted import ChaserPolicy, KeeperPolicy, view_of
 from ludus.games.toy.scripted import RandomPolicy
 from ludus.types import Arrivals, Policy
 
@@ -70,7 +70,7 @@ def test_a_keeper_goes_home_and_stays_there_while_the_ball_is_far() -> None:
     keeper, turn = KeeperPolicy(played._spec, 0), played.start([0], [1])
     for _ in range(200):
         turn = played.advance([0], np.array([[acted(keeper, turn.obs[:, 0])[0], 9]], np.int32))
-    home = seen(played._spec, turn.obs[:, 0])
+    home = view_of(played._spec, turn.obs[:, 0])
     assert abs(float(home.position[0, 0])) < 900
     assert float(home.position[0, 1]) < -4000
     assert float(np.linalg.norm(home.velocity)) < 300

@@ -43,7 +43,7 @@ def rows_of(spec: GameSpec, n: int) -> tuple[NDArray[np.uint8], NDArray[np.bool_
             if leaf.dtype == "float32"
             else random.integers(0, 99, (n, *leaf.shape))
         )
-        spec.obs.leaf(obs, leaf.name)[:] = values.astype(leaf.stored)
+        spec.obs.leaf(obs, leaf.name)[:] = values.astype(leaf.storage_dtype)
     legal = random.random((n, spec.actions)) < 0.5
     legal[np.arange(n), random.integers(0, spec.actions, n)] = True
     return obs, legal

@@ -83,7 +83,7 @@ def arrivals(spec: GameSpec, n: int, seed: int) -> Arrivals:
         obs = np.zeros((n, spec.obs.nbytes), np.uint8)
         for leaf in spec.obs.leaves:
             values = random.random((n, *leaf.shape)) * (8 if leaf.unit == 1 else 1 / leaf.unit)
-            spec.obs.leaf(obs, leaf.name)[:] = values.astype(leaf.stored)
+            spec.obs.leaf(obs, leaf.name)[:] = values.astype(leaf.storage_dtype)
         legal = random.random((n, spec.actions)) < 0.6
         legal[:, 1] = True
     rows = np.sort(random.permutation(2 * n)[:n]).astype(np.int32)

@@ -377,7 +377,7 @@ def test_a_net_that_rounds_says_nearly_what_the_exact_one_says_and_follows_its_w
     obs, random = np.zeros((30, spec.obs.nbytes), np.uint8), np.random.default_rng(0)
     for leaf in spec.obs.leaves:
         values = random.random((30, *leaf.shape)) * (4 if leaf.unit == 1 else 1 / leaf.unit)
-        spec.obs.leaf(obs, leaf.name)[:] = values.astype(leaf.stored)
+        spec.obs.leaf(obs, leaf.name)[:] = values.astype(leaf.storage_dtype)
     row = np.arange(30, dtype=np.int32)
     before = rounding.values(obs, row)
     np.testing.assert_allclose(before, exact.values(obs, row), atol=0.05)

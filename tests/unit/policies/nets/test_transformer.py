@@ -47,7 +47,7 @@ def observed(spec: GameSpec, rows: int = 6, seed: int = 0) -> dict[str, Tensor]:
     for leaf in spec.obs.leaves:
         shape = (rows, *leaf.shape)
         values = random.random(shape) / leaf.unit if leaf.is_real else random.integers(1, 8, shape)
-        leaves[leaf.name] = torch.from_numpy(values.astype(leaf.stored))
+        leaves[leaf.name] = torch.from_numpy(values.astype(leaf.storage_dtype))
     return leaves
 
 

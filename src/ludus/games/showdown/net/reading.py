@@ -62,10 +62,10 @@ class Reading:
             begin, self.measures = self.measures, self.measures + prod(leaf.shape)
             at[leaf.name] = slice(begin, self.measures)
             source = slice(leaf.offset, leaf.offset + leaf.nbytes)
-            if self.runs and self.runs[-1][0] == leaf.stored and self.runs[-1][1].stop == leaf.offset:
+            if self.runs and self.runs[-1][0] == leaf.storage_dtype and self.runs[-1][1].stop == leaf.offset:
                 _, stored, to = self.runs.pop()
                 source, begin = slice(stored.start, source.stop), to.start
-            self.runs.append((leaf.stored, source, slice(begin, self.measures)))
+            self.runs.append((leaf.storage_dtype, source, slice(begin, self.measures)))
         return at
 
     def _with_one(self, places: Places) -> Places:

@@ -38,7 +38,7 @@ def rows_of(spec: GameSpec, n: int, seed: int, *, preview: bool = False) -> tupl
     for leaf in spec.obs.leaves:
         shape = (n, *leaf.shape)
         values = random.random(shape) / leaf.unit if leaf.is_real else random.integers(0, 19, shape)
-        spec.obs.leaf(obs, leaf.name)[:] = values.astype(leaf.stored)
+        spec.obs.leaf(obs, leaf.name)[:] = values.astype(leaf.storage_dtype)
     legal = random.random((n, spec.actions)) < 0.1
     previews = len(spec.tables.get("preview", ()))
     battle = spec.actions - previews

@@ -33,7 +33,7 @@ def test_features_are_those_of_the_leaves(slots: int, full: bool) -> None:
             if leaf.is_real
             else random.integers(0, 6, (ROWS, *leaf.shape))
         )
-        stored[name] = torch.from_numpy(values.astype(leaf.stored))
+        stored[name] = torch.from_numpy(values.astype(leaf.storage_dtype))
         obs[name] = stored[name] * leaf.unit if leaf.is_real else stored[name]
     columns = Columns(leaves)
     found = columns(stored)

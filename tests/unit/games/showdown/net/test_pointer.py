@@ -57,7 +57,7 @@ def observations(spec: GameSpec, seed: int = 0) -> dict[str, Tensor]:
     for leaf in spec.obs.leaves:
         shape = (ROWS, *leaf.shape)
         values = generator.random(shape) / leaf.unit if leaf.is_real else generator.integers(0, 19, shape)
-        leaves[leaf.name] = torch.from_numpy(values.astype(leaf.stored))
+        leaves[leaf.name] = torch.from_numpy(values.astype(leaf.storage_dtype))
     return leaves
 
 
