@@ -30,11 +30,11 @@ RESULTS = ROOT / "benchmarks" / "results" / "equilibria.jsonl"
 PICTURE = RESULTS.with_suffix(".png")
 GOALS = {"kuhn": 0.05, "leduc": 0.6}
 COLOURS = {"ppo": "#D55E00", "ppo_kl": "#0072B2", "rnad": "#009E73"}
-PPO = ("learner.algorithm=ppo", "learner.epochs=2", "learner.gae_lambda=1.0", "learner.value_coef=0.5")
+PPO = ("learner.algorithm=ppo", "learner.epochs=2", "learner.ppo.gae_lambda=1.0", "learner.value_coef=0.5")
 HELD = (
     "learner.algorithm=ppo_kl",
     "learner.entropy_coef=0",
-    "learner.target_kl=0",
+    "learner.ppo.target_kl=0",
     "learner.ppo_kl.result_share=0.03",
 )
 KUHN = (*PPO, "learner.minibatch=512", "learner.lr=3e-3", "learner.lr_end=1e-4")
@@ -66,7 +66,7 @@ ALGORITHMS: dict[str, dict[str, tuple[str, ...]]] = {  # what each game's preset
         "ppo_kl": (
             *LEDUC,
             *HELD,
-            "learner.clip=0.1",
+            "learner.ppo.clip=0.1",
             "learner.ppo_kl.coef=0.1",
             "learner.ppo_kl.refresh=100000",  # held near the policy that it begins with, which is nearly uniform
         ),

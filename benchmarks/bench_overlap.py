@@ -39,7 +39,7 @@ TOY = (
     "learner.decisions=512",
     "learner.minibatch=128",
     "learner.epochs=4",
-    "learner.target_kl=0",  # the same work in every update
+    "learner.ppo.target_kl=0",  # the same work in every update
     "policy.width=128",
 )
 SHOWDOWN = (

@@ -21,6 +21,7 @@ from ludus.config.settings import (
     LearnerConfig,
     OpponentsConfig,
     PolicyConfig,
+    PpoConfig,
     RolloutConfig,
     RunConfig,
 )
@@ -84,7 +85,7 @@ def small_run(updates: int = ENDLESS, *, mode: str = "serial", **changes: object
         fleet=FleetConfig(hosts=2, matches=8, backoff_s=0.01),
         policy=PolicyConfig(width=16),
         rollout=RolloutConfig(segment=8),
-        learner=LearnerConfig(decisions=256, minibatch=128, lr=3e-3, gae_lambda=0.95),
+        learner=LearnerConfig(decisions=256, minibatch=128, lr=3e-3, ppo=PpoConfig(gae_lambda=0.95)),
         opponents=OpponentsConfig(past=0.0, scripted=0.0),
         evaluation=EvaluationConfig(matches=4, quick_matches=4, every_updates=NEVER),
         budget=BudgetConfig(minutes=0, updates=updates),

@@ -12,7 +12,7 @@ import torch
 from benchmarks.drivers.inference import CASES, Case
 from numpy.typing import NDArray
 
-from ludus.config.settings import ComputeConfig, LearnerConfig, PolicyConfig
+from ludus.config.settings import ComputeConfig, LearnerConfig, PolicyConfig, PpoConfig
 from ludus.learner.ppo import Ppo
 from ludus.metrics import names
 from ludus.rollout.segments import SegmentLayout
@@ -38,7 +38,11 @@ class Task:
 
     def config(self, compute: ComputeConfig) -> LearnerConfig:
         return LearnerConfig(
-            decisions=self.decisions, minibatch=self.minibatch, epochs=self.epochs, target_kl=0, compute=compute
+            decisions=self.decisions,
+            minibatch=self.minibatch,
+            epochs=self.epochs,
+            compute=compute,
+            ppo=PpoConfig(target_kl=0),
         )
 
 
@@ -139,8 +143,8 @@ def sb3(task: Task) -> tuple[Update, Update]:
         batch_size=task.minibatch,
         n_epochs=task.epochs,
         gamma=config.gamma,
-        gae_lambda=config.gae_lambda,
-        clip_range=config.clip,
+        gae_lambda=config.ppo.gae_lambda,
+        clip_range=config.ppo.clip,
         ent_coef=config.entropy_coef,
         vf_coef=config.value_coef,
         max_grad_norm=config.max_grad_norm,

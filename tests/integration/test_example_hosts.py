@@ -15,7 +15,7 @@ from tests.commands import ludus
 from tests.running import Watch, small_run
 
 from ludus.config import load
-from ludus.config.settings import EvaluationConfig, FleetConfig, LearnerConfig, OpponentsConfig
+from ludus.config.settings import EvaluationConfig, FleetConfig, LearnerConfig, OpponentsConfig, PpoConfig
 from ludus.fleet.fleet import HostFleet
 from ludus.games import registry
 from ludus.games.showdown import node
@@ -112,7 +112,9 @@ def test_an_example_learns_to_beat_random(language: str, request: pytest.Fixture
         game="command",
         options={"command": list(host(language, request))},
         fleet=FleetConfig(hosts=1, matches=32),
-        learner=LearnerConfig(decisions=512, minibatch=256, lr=3e-3, gae_lambda=0.95, entropy_coef=0.003),
+        learner=LearnerConfig(
+            decisions=512, minibatch=256, lr=3e-3, entropy_coef=0.003, ppo=PpoConfig(gae_lambda=0.95)
+        ),
         opponents=OpponentsConfig(past=0.0, scripted=0.9, scripted_names=("random",)),
         evaluation=EvaluationConfig(matches=60, every_updates=NEVER),
     )

@@ -14,6 +14,7 @@ from ludus.config.settings import (
     MemoryConfig,
     OpponentsConfig,
     PolicyConfig,
+    PpoConfig,
     RunConfig,
 )
 from ludus.metrics import names
@@ -29,7 +30,9 @@ def config(mode: str, updates: int, **policy: object) -> RunConfig:
         device="cuda",
         options={"game": "rps"},
         opponents=OpponentsConfig(past=0.3, scripted=0.2, snapshot_every=2),
-        learner=LearnerConfig(decisions=256, minibatch=128, lr=3e-3, gae_lambda=0.95, lr_schedule="constant"),
+        learner=LearnerConfig(
+            decisions=256, minibatch=128, lr=3e-3, lr_schedule="constant", ppo=PpoConfig(gae_lambda=0.95)
+        ),
         evaluation=EvaluationConfig(matches=20, every_updates=NEVER),
     )
     return msgspec.structs.replace(

@@ -14,7 +14,7 @@ from tests.running import Silent, small_run
 from ludus.actors.actor import Actor
 from ludus.actors.in_flight import ActorState
 from ludus.actors.sources import SerialSource
-from ludus.config.settings import FleetConfig, LearnerConfig, OpponentsConfig, ReplayConfig
+from ludus.config.settings import FleetConfig, LearnerConfig, OpponentsConfig, PpoConfig, ReplayConfig
 from ludus.errors import ConfigError
 from ludus.fleet.inprocess import InProcessFleet
 from ludus.games.toy.game import game
@@ -28,7 +28,7 @@ from ludus.policies.checkpoints.checkpoint import load_agent
 from ludus.run import Run
 from ludus.types import Arrivals
 
-PPO = LearnerConfig(decisions=512, minibatch=128, epochs=4, lr=3e-3, gae_lambda=0.95)
+PPO = LearnerConfig(decisions=512, minibatch=128, epochs=4, lr=3e-3, ppo=PpoConfig(gae_lambda=0.95))
 VTRACE = LearnerConfig(
     algorithm="vtrace",
     decisions=512,

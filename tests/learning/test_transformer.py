@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ludus.config.settings import LearnerConfig, PolicyConfig
+from ludus.config.settings import LearnerConfig, PolicyConfig, PpoConfig
 from ludus.learner.ppo import Ppo
 from ludus.policies.nets import build
 from ludus.policies.network import NetPolicy
@@ -31,7 +31,7 @@ def seen(random: np.random.Generator, rows: int) -> tuple[NDArray[np.uint8], NDA
 def test_it_learns_to_choose_the_largest() -> None:
     random = np.random.default_rng(0)
     net = build(SPEC, PolicyConfig(net="transformer", width=16, context=32, layers=1, heads=2), "mlp", seed=1)
-    config = LearnerConfig(minibatch=128, epochs=2, target_kl=0, entropy_coef=0.001)
+    config = LearnerConfig(minibatch=128, epochs=2, entropy_coef=0.001, ppo=PpoConfig(target_kl=0))
     algorithm = Ppo(net, SPEC, config, torch.Generator().manual_seed(2), torch.device("cpu"))
     player = NetPolicy(
         build(SPEC, PolicyConfig(net="transformer", width=16, context=32, layers=1, heads=2), "mlp"), SPEC

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,14 @@ import msgspec
 
 import ludus
 from ludus import files
-from ludus.config import bounds, document, familiar, stages
+from ludus.config import bounds, document, familiar, renamed, stages
 from ludus.config.check import check
 from ludus.config.settings import RunConfig
 from ludus.errors import ConfigError
 from ludus.processes.cores import cores
 from ludus.suggestions import did_you_mean
+
+log = logging.getLogger(__name__)
 
 OptionsOf = Callable[[str], type[msgspec.Struct]]
 """The struct of a game's options, by the game's name; raises ConfigError for a game that does not exist."""
@@ -29,13 +32,15 @@ def load(path: Path, sets: Sequence[str] = (), *, options_of: OptionsOf) -> RunC
 def assembled(data: Mapping[str, Any], sets: Sequence[str], origin: str | None, build: stages.Build) -> RunConfig:
     """What `build` makes of data from `origin`, a file, changed by `sets`. What it refuses is refused with the file or
     the `--set` that brought it in; data without an origin is not named."""
+    for old in renamed.old_names(data, sets):
+        log.warning("%s is a deprecated name; use %s", old, renamed.current(old))
     changed = override(data, sets)
     try:
         return build(changed)
     except ConfigError as error:
         culprit = _culprit(str(error), data, sets, build)
         if culprit is not None:
-            path = culprit.partition("=")[0].strip()
+            path = renamed.current(culprit.partition("=")[0].strip())
             raise ConfigError(f"--set {document.shown(culprit)}: {str(error).removeprefix(f'{path}: ')}") from error
         if origin is not None:
             raise ConfigError(f"{origin}: {error}") from error
@@ -45,7 +50,7 @@ def assembled(data: Mapping[str, Any], sets: Sequence[str], origin: str | None, 
 def build(data: Mapping[str, object], *, options_of: OptionsOf) -> RunConfig:
     """A checked configuration from plain data, its stages checked with it. The names it may use instead of others are
     in `familiar`."""
-    data, environments = familiar.taken(data)
+    data, environments = familiar.taken(renamed.moved(data))
     config = check(data, RunConfig)
     game, main = familiar.parted(config.game)
     struct = options_of(game)
@@ -112,11 +117,11 @@ def read(path: Path) -> dict[str, Any]:
 
 def override(data: Mapping[str, Any], sets: Sequence[str]) -> dict[str, Any]:
     """`data` with each "a.b=value" put in its place, later ones over earlier ones. Values are read as YAML."""
-    changed = _copy(data)
+    changed = renamed.moved(_copy(data))
     for text in sets:
         where = f"--set {document.shown(text)}"
         path, equals, value = text.partition("=")
-        keys = [key.strip() for key in path.split(".")]
+        keys = renamed.current(".".join(key.strip() for key in path.split("."))).split(".")
         if not equals or not all(keys):
             raise ConfigError(f"{where}: must look like a.b=value, as in --set learner.lr=1e-3")
         section = document.section(changed, keys[:-1], where)

@@ -72,6 +72,14 @@ class RolloutConfig(Struct, frozen=True, forbid_unknown_fields=True):
     queue: Few = 1  # full batches that may wait while the learner is at work on one, before the actor waits
 
 
+class PpoConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """Settings of the algorithms ppo and ppo_kl."""
+
+    gae_lambda: Share = 0.8  # of generalised advantage estimation
+    clip: Positive = 0.2  # ratios are clipped to 1 - clip .. 1 + clip
+    target_kl: NonNegative = 0.05  # an update stops after the epoch in which the mean KL passes this; 0: never
+
+
 class VtraceConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """How far decisions of older versions are trusted; of algorithm vtrace."""
 
@@ -132,17 +140,15 @@ class LearnerConfig(Struct, frozen=True, forbid_unknown_fields=True):
     lr_end: NonNegative = 1e-4
     lr_schedule: Literal["linear", "cosine", "constant"] = "linear"  # over the budget
     gamma: Share = 0.99
-    gae_lambda: Share = 0.8
-    clip: Positive = 0.2
     value_coef: NonNegative = 0.5
     entropy_coef: NonNegative = 0.01
     max_grad_norm: Positive = 0.5
-    target_kl: NonNegative = 0.05  # an update stops after the epoch in which the mean KL passes this; 0: never
     adam_eps: Positive = 1e-5
     skipped_in_a_row: Count = 5  # updates with a NaN or infinite loss before the run stops
     accumulate: Count = 1  # parts of a minibatch that are computed one after the other: less memory, the same step
     compute: ComputeConfig = ComputeConfig()
     max_lag: CountOrAuto = 0  # versions; segments with an older decision are dropped and counted; 0: none is
+    ppo: PpoConfig = PpoConfig()
     vtrace: VtraceConfig = VtraceConfig()
     rnad: RnadConfig = RnadConfig()
     ppo_kl: PpoKlConfig = PpoKlConfig()

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from ludus.config import document
+from ludus.config import document, renamed
 from ludus.config.settings import FallBackConfig, PromoteConfig, RunConfig, StageConfig
 from ludus.errors import ConfigError
 
@@ -74,7 +74,7 @@ def _in_stage(config: RunConfig, index: int, build: Build) -> RunConfig:
 
 
 def _put(data: dict[str, Any], path: str, value: object, place: str) -> None:  # Any: plain data
-    keys = path.split(".")
+    keys = renamed.current(path).split(".")
     for depth in range(1, len(keys) + 1):
         reason = WHOLE_RUN.get(".".join(keys[:depth]))
         if reason:

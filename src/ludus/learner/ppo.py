@@ -52,7 +52,7 @@ class Ppo(Algorithm[PpoTargets]):
                 batch.ends,
                 batch.final_value,
                 gamma=config.gamma,
-                gae_lambda=config.gae_lambda,
+                gae_lambda=config.ppo.gae_lambda,
             )
             normalised = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
         return PpoTargets(data.tensor(normalised), data.tensor(returns))
@@ -67,20 +67,21 @@ class Ppo(Algorithm[PpoTargets]):
         log_ratio = dist.log_prob(part.action) - part.logp
         ratio = log_ratio.exp()
 
-        clipped = ratio.clamp(1 - config.clip, 1 + config.clip)
+        clip = config.ppo.clip
+        clipped = ratio.clamp(1 - clip, 1 + clip)
         policy_loss = -part.mean(torch.min(ratio * advantage, clipped * advantage))
         value_loss = part.mean((value - targets.returns[part.at]).square())
         entropy = part.mean(dist.entropy(part.action))
         loss = policy_loss + config.value_coef * value_loss - config.entropy_coef * entropy
         with torch.no_grad():
             kl = part.mean(ratio - 1 - log_ratio)  # never negative, low variance (Schulman, "Approximating KL")
-            clip_share = part.mean(((ratio - 1).abs() > config.clip).float())
+            clip_share = part.mean(((ratio - 1).abs() > clip).float())
             return Measured(loss, torch.stack((loss, policy_loss, value_loss, entropy, kl, clip_share)))
 
     def stops(self, numbers: Tensor) -> bool:
         if not bool(torch.isfinite(numbers).all()):
             return True
-        target_kl = self.config.target_kl
+        target_kl = self.config.ppo.target_kl
         return bool(target_kl) and float(numbers[:, self.reported.index(names.KL)].mean()) > target_kl
 
     def finish(self, batch: SegmentBatch, targets: PpoTargets) -> Mapping[str, float]:

@@ -37,9 +37,9 @@ def test_every_command_has_help_with_an_example(command: str) -> None:
 def test_a_known_error_is_one_line_and_its_traceback_is_in_the_log(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert ended(monkeypatch, tmp_path, "train", "gen1", "--set", "learner.clipp=1") == 2
+    assert ended(monkeypatch, tmp_path, "train", "gen1", "--set", "learner.ppo.clipp=1") == 2
     seen = capsys.readouterr()
-    assert seen.err == "ludus: --set learner.clipp=1: unknown key; did you mean learner.clip?\n"
+    assert seen.err == "ludus: --set learner.ppo.clipp=1: unknown key; did you mean learner.ppo.clip?\n"
     assert seen.out == ""
     log = (tmp_path / "ludus.log").read_text()
     assert "Traceback" in log

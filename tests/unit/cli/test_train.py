@@ -80,7 +80,7 @@ def test_a_bad_configuration_leaves_no_folder_behind(tmp_path: Path, monkeypatch
 def test_a_file_that_says_what_cannot_be_is_named_with_the_place_in_it(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     for line, message in (
-        ("learner: {clipp: 0.2}", "learner.clipp: unknown key; did you mean learner.clip?"),
+        ("learner: {ppo: {clipp: 0.2}}", "learner.ppo.clipp: unknown key; did you mean learner.ppo.clip?"),
         ("learner: {epochs: many}", "learner.epochs: must be a whole number, from 1 to 1000000000, but is 'many'"),
         ("learner: {gamma: 1.5}", "learner.gamma: must be a number, from 0 to 1, but is 1.5"),
         (

@@ -33,14 +33,14 @@ def built(data: dict[str, Any], *sets: str) -> RunConfig:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ({"learner": {"clipp": 0.2}}, "learner.clipp: unknown key; did you mean learner.clip?"),
+        ({"learner": {"ppo": {"clipp": 0.2}}}, "learner.ppo.clipp: unknown key; did you mean learner.ppo.clip?"),
         ({"lr": 0.1}, "lr: unknown key; did you mean learner.lr?"),
         ({"fleet": {"lr": 0.1}}, "fleet.lr: unknown key; did you mean learner.lr?"),
         (
             {"budget": {"zzz": 1}},
             "budget.zzz: unknown key; known here are minutes, decisions, updates",
         ),
-        ({"learner": {"clip": -1}}, "learner.clip: must be a number, above 0, but is -1"),
+        ({"learner": {"ppo": {"clip": -1}}}, "learner.ppo.clip: must be a number, above 0, but is -1"),
         ({"learner": {"gamma": 1.5}}, "learner.gamma: must be a number, from 0 to 1, but is 1.5"),
         ({"learner": {"epochs": 2.5}}, "learner.epochs: must be a whole number, from 1 to 1000000000, but is 2.5"),
         ({"learner": {"epochs": True}}, "learner.epochs: must be a whole number, from 1 to 1000000000, but is true"),
@@ -100,25 +100,28 @@ def test_a_malformed_set_is_refused(text: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("sets", "message"),
     [
-        ((), "FILE: learner.clip: must be a number, above 0, but is -1"),
-        (("seed=3",), "FILE: learner.clip: must be a number, above 0, but is -1"),
-        (("seed=3", "learner.clip=0"), "--set learner.clip=0: must be a number, above 0, but is 0"),
+        ((), "FILE: learner.ppo.clip: must be a number, above 0, but is -1"),
+        (("seed=3",), "FILE: learner.ppo.clip: must be a number, above 0, but is -1"),
+        (("seed=3", "learner.ppo.clip=0"), "--set learner.ppo.clip=0: must be a number, above 0, but is 0"),
         (
-            ("learner.clip=1", "fleet.lr=0.1", "seed=3"),
+            ("learner.ppo.clip=1", "fleet.lr=0.1", "seed=3"),
             "--set fleet.lr=0.1: unknown key; did you mean learner.lr?",
         ),
         (
-            ("learner.clip=1", "fleet.matches=3", "n_envs=4"),
+            ("learner.ppo.clip=1", "fleet.matches=3", "n_envs=4"),
             "--set n_envs=4: is fleet.matches of all hosts together, and fleet.matches is set",
         ),
-        (("learner.clip=1", "learner={clip: -2}"), "--set learner={clip: -2}: learner.clip: must be a number"),
+        (
+            ("learner.ppo.clip=1", "learner={ppo: {clip: -2}}"),
+            "--set learner={ppo: {clip: -2}}: learner.ppo.clip: must be a number",
+        ),
     ],
 )
 def test_what_is_refused_names_the_file_or_the_set_it_comes_from(
     tmp_path: Path, sets: tuple[str, ...], message: str
 ) -> None:
     path = tmp_path / "mine.yaml"
-    path.write_text("game: chess\nlearner: {clip: -1}\n")
+    path.write_text("game: chess\nlearner: {ppo: {clip: -1}}\n")
     with pytest.raises(ConfigError) as caught:
         load.load(path, sets, options_of=options_of)
     assert str(caught.value).startswith(message.replace("FILE", str(path)))

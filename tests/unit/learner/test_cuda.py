@@ -10,7 +10,7 @@ import torch
 from tests import rewarded
 from tests.unit.policies.nets.test_transformer import SPEC as CARDS
 
-from ludus.config.settings import ComputeConfig, LearnerConfig, PolicyConfig
+from ludus.config.settings import ComputeConfig, LearnerConfig, PolicyConfig, PpoConfig
 from ludus.learner.ppo import Ppo
 from ludus.metrics import names
 from ludus.policies.nets import build
@@ -29,7 +29,7 @@ LR = 1e-3
 
 def ppo(net: str, compute: ComputeConfig, device: str = "cuda", *, accumulate: int = 1) -> Ppo:
     spec, policy = NETS[net]
-    config = LearnerConfig(minibatch=32, epochs=2, target_kl=0, accumulate=accumulate, compute=compute)
+    config = LearnerConfig(minibatch=32, epochs=2, accumulate=accumulate, compute=compute, ppo=PpoConfig(target_kl=0))
     return Ppo(build(spec, policy, "mlp", seed=1), spec, config, torch.Generator().manual_seed(2), torch.device(device))
 
 

@@ -5,12 +5,12 @@ import pytest
 import torch
 from tests.rewarded import SPEC, batch
 
-from ludus.config.settings import LearnerConfig, PolicyConfig
+from ludus.config.settings import LearnerConfig, PolicyConfig, PpoConfig
 from ludus.learner.ppo import Ppo
 from ludus.metrics import names
 from ludus.policies.nets import build
 
-CONFIG = LearnerConfig(minibatch=32, epochs=2, target_kl=0)
+CONFIG = LearnerConfig(minibatch=32, epochs=2, ppo=PpoConfig(target_kl=0))
 
 
 def ppo(config: LearnerConfig = CONFIG) -> Ppo:
@@ -60,9 +60,11 @@ def test_loss_that_is_not_finite_leaves_weights_and_optimiser_untouched(field: s
 
 
 def test_update_stops_after_the_epoch_in_which_the_kl_limit_is_passed() -> None:
-    config = LearnerConfig(minibatch=32, epochs=5, target_kl=1e-6)
+    config = LearnerConfig(minibatch=32, epochs=5, ppo=PpoConfig(target_kl=1e-6))
     assert ppo(config).update(batch(), 1e-2)[names.EPOCHS] == 1
-    assert ppo(LearnerConfig(minibatch=32, epochs=5, target_kl=0)).update(batch(), 1e-2)[names.EPOCHS] == 5
+    assert (
+        ppo(LearnerConfig(minibatch=32, epochs=5, ppo=PpoConfig(target_kl=0))).update(batch(), 1e-2)[names.EPOCHS] == 5
+    )
 
 
 def test_gradient_is_clipped_to_the_norm() -> None:
@@ -84,7 +86,7 @@ def test_optimiser_goes_on_from_its_saved_state() -> None:
 
 
 def test_minibatches_in_parts_give_the_weights_of_whole_ones() -> None:
-    whole, parts = ppo(), ppo(LearnerConfig(minibatch=32, epochs=2, target_kl=0, accumulate=4))
+    whole, parts = ppo(), ppo(LearnerConfig(minibatch=32, epochs=2, accumulate=4, ppo=PpoConfig(target_kl=0)))
     for seed in range(3):
         one, other = whole.update(batch(seed), 1e-3), parts.update(batch(seed), 1e-3)
         assert other == pytest.approx(one, abs=1e-6)

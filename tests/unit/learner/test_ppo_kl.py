@@ -6,7 +6,7 @@ import torch
 from tests.rewarded import SPEC, batch
 from torch import Tensor
 
-from ludus.config.settings import LearnerConfig, PolicyConfig, PpoKlConfig
+from ludus.config.settings import LearnerConfig, PolicyConfig, PpoConfig, PpoKlConfig
 from ludus.errors import CheckpointError
 from ludus.learner.ppo import Ppo
 from ludus.learner.ppo_kl import PpoKl
@@ -19,7 +19,7 @@ def learner(**settings: float) -> LearnerConfig:
         algorithm="ppo_kl",
         minibatch=32,
         epochs=2,
-        target_kl=0,
+        ppo=PpoConfig(target_kl=0),
         ppo_kl=PpoKlConfig(**settings),  # type: ignore[arg-type]  # whole ones are
     )
 
@@ -42,7 +42,7 @@ def probabilities(algorithm: Ppo) -> Tensor:
 
 
 def test_without_a_coefficient_it_is_ppo() -> None:
-    held, plain = ppo_kl(coef=0.0), made(LearnerConfig(minibatch=32, epochs=2, target_kl=0), Ppo)
+    held, plain = ppo_kl(coef=0.0), made(LearnerConfig(minibatch=32, epochs=2, ppo=PpoConfig(target_kl=0)), Ppo)
     for seed in range(3):
         held.update(batch(seed), 1e-3)
         plain.update(batch(seed), 1e-3)

@@ -10,7 +10,7 @@ from msgspec import convert
 from tests.cells import matches, written_out
 from torch import Tensor
 
-from ludus.config.settings import LearnerConfig, MemoryConfig, PolicyConfig, PpoKlConfig, RolloutConfig
+from ludus.config.settings import LearnerConfig, MemoryConfig, PolicyConfig, PpoConfig, PpoKlConfig, RolloutConfig
 from ludus.errors import ConfigError
 from ludus.learner.actor_critic import ActorCritic
 from ludus.learner.algorithms import ALGORITHMS, find
@@ -29,7 +29,7 @@ from ludus.types import SegmentBatch
 
 SPEC = GameSpec("fake", 1, 3, ObsSpec.pack({"x": ("float32", (3,))}), 1)
 B, T = 6, 9
-CONFIG = LearnerConfig(minibatch=B * T, epochs=1, target_kl=0, max_grad_norm=1e9, entropy_coef=0.02)
+CONFIG = LearnerConfig(minibatch=B * T, epochs=1, max_grad_norm=1e9, entropy_coef=0.02, ppo=PpoConfig(target_kl=0))
 GENERATOR = torch.Generator().manual_seed(0)
 
 
@@ -70,7 +70,7 @@ def batch_of(memory: MemoryConfig, seed: int = 0) -> SegmentBatch:
 def reference_loss(net: MlpNet, batch: SegmentBatch, memory: MemoryConfig, config: LearnerConfig = CONFIG) -> Tensor:
     advantage, returns = gae(
         batch.reward, batch.value, batch.next_value, batch.ends, batch.final_value,
-        gamma=config.gamma, gae_lambda=config.gae_lambda,
+        gamma=config.gamma, gae_lambda=config.ppo.gae_lambda,
     )  # fmt: skip
     advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
     x = torch.from_numpy(SPEC.obs.leaf(batch.obs, "x").copy())
@@ -91,7 +91,7 @@ def reference_loss(net: MlpNet, batch: SegmentBatch, memory: MemoryConfig, confi
                 logp = net.policy(context)[legal].log_softmax(0)
                 ratio = (logp[legal.tolist().index(int(batch.action[b, t]))] - float(batch.logp[b, t])).exp()
                 gain = float(advantage[b, t])
-                surrogate = torch.minimum(ratio * gain, ratio.clamp(1 - config.clip, 1 + config.clip) * gain)
+                surrogate = torch.minimum(ratio * gain, ratio.clamp(1 - config.ppo.clip, 1 + config.ppo.clip) * gain)
                 error = (net.value(context)[0] - float(returns[b, t])).square()
                 entropy = -(logp.exp() * logp).sum()
                 losses.append(-surrogate + config.value_coef * error - config.entropy_coef * entropy)
@@ -110,7 +110,12 @@ def test_loss_and_gradient_are_those_of_matches_learned_decision_by_decision(
     expected = reference_loss(net, batch, memory)
     gradients = torch.autograd.grad(expected, list(net.parameters()))
     config = LearnerConfig(
-        minibatch=B * T, epochs=1, target_kl=0, max_grad_norm=1e9, entropy_coef=0.02, accumulate=accumulate
+        minibatch=B * T,
+        epochs=1,
+        max_grad_norm=1e9,
+        entropy_coef=0.02,
+        accumulate=accumulate,
+        ppo=PpoConfig(target_kl=0),
     )
     algorithm = ppo(memory, config)
     numbers = algorithm.update(batch, 1e-9)
