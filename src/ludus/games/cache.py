@@ -1,4 +1,4 @@
-"""The per-user cache: where what games install once is kept, and the lock against two installs at a time."""
+"""The per-user cache folder for installed simulators, and a lock that prevents two installs at the same time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ POLL_S = 0.1
 
 
 def home() -> Path:
-    """LUDUS_HOME, or `ludus` in the user's cache folder. Not created here."""
+    """Return LUDUS_HOME, or `ludus` in the user's cache folder. The folder may not exist yet."""
     if folder := os.environ.get("LUDUS_HOME"):
         return Path(folder).expanduser().absolute()
     if sys.platform == "win32":
@@ -28,7 +28,8 @@ def home() -> Path:
 
 @contextmanager
 def exclusive(path: Path, deadline_s: float) -> Iterator[None]:
-    """Hold the lock file `path`. The system lets go of it when its holder dies, so a stale file locks nobody out."""
+    """Hold the lock file `path`. Raises SetupError if another process holds it until `deadline_s`. The operating system
+    releases the lock when its holder dies, so a file that was left behind does not lock anybody out."""
     until = time.monotonic() + deadline_s
     with path.open("a+b") as file:
         while not _locked(file):

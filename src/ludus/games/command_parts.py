@@ -17,29 +17,29 @@ Sets = Annotated[
     typer.Option(
         "--set",
         metavar="options.NAME=VALUE",
-        help="Set an option of the game in place of the file's; for a file from elsewhere, the only way to name a "
-        "module, a program or a path. May be given several times.",
+        help="Override an option of the game. A file from another machine cannot name modules, programs or paths: "
+        "give them here. May be repeated.",
         show_default=False,
     ),
 ]
 
 
 def install(game: Game, options: Mapping[str, object] | msgspec.Struct, console: Console) -> None:
-    """Bring what the game needs, under a progress bar if there is anything to do. Raises SetupError."""
+    """Install what the game's hosts need, with a progress bar if anything is missing. Raises SetupError."""
     if game.prepare is None:
         return
-    game_options = options if isinstance(options, msgspec.Struct) else msgspec.convert(options, game.options)
+    own_options = options if isinstance(options, msgspec.Struct) else msgspec.convert(options, game.options)
     columns = (TextColumn("{task.description:<24}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
-    steps: set[str] = set()
+    steps: set[str] = set()  # those that were reported
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(game.name, total=1.0, visible=False)
 
-        def show(stage: str, fraction: float) -> None:
-            bar.update(task, completed=fraction, description=f"{game.name}: {stage}", visible=True)
-            if not console.is_terminal and stage not in steps:
-                console.print(f"{game.name}: {stage}", highlight=False)
-            steps.add(stage)
+        def show(step: str, fraction: float) -> None:
+            bar.update(task, completed=fraction, description=f"{game.name}: {step}", visible=True)
+            if not console.is_terminal and step not in steps:
+                console.print(f"{game.name}: {step}", highlight=False)
+            steps.add(step)
 
-        game.prepare(game_options, show)
+        game.prepare(own_options, show)
     if steps:
         console.print(f"{game.name}: installed", highlight=False)

@@ -1,4 +1,4 @@
-"""Tests of option values for `Game.portable`: what a file from elsewhere may set an option to."""
+"""Tests of option values for `Game.portable`: values that a file from another machine may set."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Test = Callable[[object], bool]
 
 
 def text_like(pattern: str) -> Test:
-    """Accepts texts that match the whole pattern."""
+    """Return a test that accepts texts which match the whole pattern."""
     compiled = re.compile(pattern, re.ASCII)
 
     def test(value: object) -> bool:
@@ -22,7 +22,7 @@ def text_like(pattern: str) -> Test:
 
 
 def named_numbers(value: object) -> bool:
-    """Accepts a section whose keys are identifiers and whose values are numbers, true or false."""
+    """Accept a section whose keys are identifiers and whose values are numbers or booleans."""
     return (
         isinstance(value, dict)
         and len(value) <= MOST_ITEMS

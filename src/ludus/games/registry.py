@@ -1,4 +1,4 @@
-"""Games are found by entry points in the group `ludus.games`, so that a game can live in a package of its own."""
+"""Installed games, found by entry points in the group `ludus.games`. A game can live in a package of its own."""
 
 from __future__ import annotations
 
@@ -27,73 +27,73 @@ if TYPE_CHECKING:
 
 GROUP = "ludus.games"
 
-Progress = Callable[[str, float], None]  # what is being done, share of the whole done so far
+Progress = Callable[[str, float], None]  # name of the current step, share of the whole that is done
 
 
 @dataclass(frozen=True, slots=True)
 class ServersHealth:
     total: int
-    alive: int  # that take matches
-    restarts: int  # after failures
-    recycled: int  # started anew, as they had grown
-    memory_mib: float  # of all together
-    largest_mib: float  # of one
+    alive: int  # servers that accept matches
+    restarts: int  # restarts after failures
+    recycled: int  # servers that were replaced because their memory had grown
+    memory_mib: float  # of all servers together
+    largest_mib: float  # of the largest server
 
 
 @dataclass(frozen=True)
 class Served:
-    """Servers of a game, up and looked after."""
+    """Running servers of a game, and the options that name them."""
 
     options: Any  # Any: the game's own options struct, which now names the servers
-    pids: Callable[[], Collection[int]]  # of the servers, as they are now
-    health: Callable[[], ServersHealth | None] = lambda: None  # of a moment ago; None: there are none, or nobody knows
+    pids: Callable[[], Collection[int]]  # process ids of the servers at the time of the call
+    health: Callable[[], ServersHealth | None] = lambda: None  # None if there are no servers or nothing is known
 
 
 Serve = Callable[[Any, ServersConfig, Path], AbstractContextManager[Served]]
-"""(the game's own options, how many, a folder for logs) -> servers that are up inside of `with` and gone after it."""
+"""(the game's own options, number of servers, folder for logs) -> a context manager that runs the servers."""
 
 
 @dataclass(frozen=True)
 class HostFootprint:
-    """What a host takes when it has played for a while, where that is known; `ludus train --size` counts with it."""
+    """Memory of a host that has played for a while. `ludus train --size` computes with it."""
 
     host_mib: float
-    match_mib: float  # of each match, beside that
-    row_bytes: int  # of one decision in a batch: observation, mask and what is recorded of it
+    match_mib: float  # of each match, in addition
+    row_bytes: int  # of one decision in a batch: observation, mask and recorded values
 
 
 @dataclass(frozen=True)
 class Game:
-    """What the rest of the system may know of a game before one of its hosts has said HELLO."""
+    """A game as ludus knows it before one of its hosts runs. docs/games.md explains the fields with an example.
+
+    `nets` and the last four fields name objects as "module:attribute". They are imported when they are used, so that
+    games can be listed without torch and typer. An empty text means that the game has no such hook.
+    """
 
     name: str
-    summary: str
-    options: type[msgspec.Struct]  # frozen, forbid_unknown_fields; becomes `options` in CONFIGURE; the main one first
-    command: Callable[[Any], HostCommand]  # Any: the game's own options struct. May install what is missing: SetupError
-    scripted: Mapping[str, Callable[[GameSpec, int], Policy]]  # name -> (spec, seed) -> policy
-    net: str  # what policy.net: auto means here
-    presets: Path  # folder of YAML presets shipped with the game
-    formats: Callable[[], Sequence[str]] | None = None  # names of its variants, where it has such
-    local: frozenset[str] = frozenset()  # options that mean nothing on another machine; kept out of saved matches
-    # options of text, lists or sections that a file from elsewhere may set, each with a test of its value; a file may
-    # always set numbers, true and false, and words from a fixed list, and nothing else (games/trust.py)
-    portable: Mapping[str, Callable[[Any], bool]] = field(default_factory=dict)  # Any: a value of unknown type
-    page: Callable[[str, str], str] | None = None  # (title, log) -> HTML that shows a replayed match
-    prepare: Callable[[Any, Progress], None] | None = None  # what `command` would install, with progress: SetupError
-    memory: HostFootprint | None = None  # None: a host is measured where it matters
-    serve: Serve | None = None  # starts the servers its matches are played on, where it has such
-    # nets that the game brings beside those for any game: name -> "module:attribute" of a torch module's class that
-    # takes (spec, policy config). Imported when such a net is built, so that a game can be listed without torch
-    nets: Mapping[str, str] = field(default_factory=dict)
-    # hooks: objects named as "module:attribute", imported when they are used (games/hooks.py). Empty: the game has none
-    commands: Mapping[str, str] = field(default_factory=dict)  # `ludus NAME` -> a function with typer's annotations
-    # or a typer.Typer with several subcommands
+    summary: str  # one line for `ludus games`
+    options: type[msgspec.Struct]  # frozen, with forbid_unknown_fields; `game: NAME:VALUE` sets its first field
+    command: Callable[[Any], HostCommand]  # (options) -> how to start a host; may install, and then raise SetupError
+    scripted: Mapping[str, Callable[[GameSpec, int], Policy]]  # name -> (spec, seed) -> scripted policy
+    net: str  # the net that `policy.net: auto` means
+    presets: Path  # folder of YAML presets
+    formats: Callable[[], Sequence[str]] | None = None  # names of the game's variants
+    local: frozenset[str] = frozenset()  # options that are not saved with a match: they differ between machines
+    # A file from another machine may always set numbers, booleans and words from a fixed list (games/trust.py).
+    portable: Mapping[str, Callable[[Any], bool]] = field(default_factory=dict)  # other options it may set, with a test
+    page: Callable[[str, str], str] | None = None  # (title, log) -> HTML page of a replayed match
+    prepare: Callable[[Any, Progress], None] | None = None  # (options, progress): installs what hosts need; SetupError
+    memory: HostFootprint | None = None  # None: hosts are measured when the number is needed
+    serve: Serve | None = None  # starts the servers that matches are played on
+    nets: Mapping[str, str] = field(default_factory=dict)  # name -> torch module, built from (spec, policy config)
+    commands: Mapping[str, str] = field(default_factory=dict)  # name of `ludus NAME` -> function or typer.Typer
     checks: str = ""  # () -> findings that `ludus doctor` shows (games/checks.py)
-    table_lines: str = ""  # (the run's numbers by metric name) -> (label, value) lines for the live table
-    stable_log: str = ""  # (log of a match) -> the log without the parts that differ when the match is replayed
+    table_lines: str = ""  # (numbers by metric name) -> (label, value) lines for the live table
+    stable_log: str = ""  # (log of a match) -> log without the parts that differ when the match is replayed
 
     def served(self, options: Any, servers: ServersConfig, folder: Path) -> AbstractContextManager[Served]:
-        """The servers that are asked for, up inside of `with`; with none asked for, the options as they are."""
+        """Return a context manager that runs `servers.count` servers. With 0 it returns the options unchanged. Raises
+        ConfigError if the game is played without servers."""
         if not servers.count:
             return nullcontext(Served(options, lambda: ()))
         if self.serve is None:
@@ -102,8 +102,8 @@ class Game:
 
 
 def load(name: str) -> Game:
-    """The game of that name; what follows a colon is the first of its options, as in `gymnasium:CartPole-v1`. A name
-    that nobody has is refused with the nearest known one."""
+    """Return the game of that name. A colon and the text after it are ignored: in `gymnasium:CartPole-v1`, they set the
+    game's first option. Raises ConfigError for an unknown name and for a game that cannot be imported."""
     name = name.partition(":")[0]
     points = entry_points(group=GROUP, name=name)
     if not points:

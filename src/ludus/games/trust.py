@@ -1,4 +1,4 @@
-"""Which options a file from somewhere else may set: one rule for checkpoints, run folders, saved matches and datasets.
+"""Options that a file from another machine may set: one rule for checkpoints, run folders, saved matches and datasets.
 
 A file may choose a game, a format and numbers. It never chooses what runs on this machine:
 - numbers, true and false, words from a fixed list, and default values are accepted;
@@ -44,9 +44,9 @@ def accept(
     origin: str,
     local: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The options of a file, with those that this machine's command line gives (`local`) in place of the file's.
+    """Return the options of a file, overridden by those of this machine's command line (`local`).
 
-    Raises UntrustedError, naming the file (`origin`) and the option, for one that only this machine may set.
+    Raises UntrustedError, which names the file (`origin`) and the option, for an option that only this machine may set.
     """
     local = local or {}
     suspect = {
@@ -62,8 +62,8 @@ def accept(
 
 
 def is_harmless(game: Game, name: str, value: object) -> bool:
-    """Whether any file may set this option of the game to this value. An option that the game does not have is left to
-    the check of all options, which refuses it."""
+    """Return whether any file may set this option of the game to this value. True for an option that the game does not
+    have: the check of all options refuses it later."""
     info = inspect.type_info(game.options)
     assert isinstance(info, inspect.StructType)
     field = next((each for each in info.fields if each.encode_name == name), None)
@@ -74,8 +74,8 @@ def is_harmless(game: Game, name: str, value: object) -> bool:
 
 
 def remember(game: Game, options: Mapping[str, Any]) -> None:  # Any: the game's own
-    """Note that this machine's user starts the game with these options in the current folder: later commands accept
-    them from the files of that run. A note that cannot be written costs a `--set` later, nothing else."""
+    """Record that this machine's user starts the game with these options in the current folder. Later commands accept
+    them from the files of that run. If the record cannot be written, they need `--set`."""
     local = {name: value for name, value in options.items() if not is_harmless(game, name, value)}
     if not local or _was_started(game, local):
         return
@@ -90,11 +90,11 @@ def remember(game: Game, options: Mapping[str, Any]) -> None:  # Any: the game's
 
 
 def _was_started(game: Game, options: Mapping[str, Any]) -> bool:
-    """Whether one run was started in this folder with all of these values."""
-    plain_options, here = _plain_data(options), os.getcwd()
+    """Return whether one run was started in this folder with all of these values."""
+    plain_options, folder = _plain_data(options), os.getcwd()
     return any(
         entry.game == game.name
-        and entry.folder == here
+        and entry.folder == folder
         and all(name in entry.options and entry.options[name] == value for name, value in plain_options.items())
         for entry in _entries()
     )
@@ -122,7 +122,7 @@ def _shorten(path: Path) -> None:
 
 
 def _is_plain(kind: inspect.Type) -> bool:
-    """Whether values of this type cannot name anything: numbers, true and false, words from a fixed list."""
+    """Return whether values of this type cannot name a program or a path: numbers, booleans, words of a fixed list."""
     if isinstance(kind, inspect.UnionType):
         return all(_is_plain(each) for each in kind.types)
     return isinstance(kind, _PLAIN)
@@ -135,7 +135,8 @@ def _default(field: inspect.Field) -> object:
 
 
 def _plain_data(value: object) -> Any:  # Any: whatever JSON makes of it
-    """The value as it looks after a file: tuples are lists. What JSON cannot hold equals nothing in a file."""
+    """Return the value as it looks when read from a file: tuples become lists. A value that JSON cannot represent
+    becomes an object that equals nothing."""
     try:
         return msgspec.json.decode(msgspec.json.encode(value))
     except (TypeError, ValueError, msgspec.MsgspecError):
