@@ -146,7 +146,7 @@ def test_a_wrong_password_and_none_are_refused(secure: Secure, tmp_path: Path) -
 
 
 def test_a_server_that_is_killed_costs_the_battle_that_ran_and_no_other(showdown: Installation, tmp_path: Path) -> None:
-    with ServerFleet(1, found=showdown) as servers:
+    with ServerFleet(1, installation=showdown) as servers:
         (server,) = servers.addresses()
         killed: list[int] = []
         done: list[Future[Any]] = []  # Any: poke-env has no types

@@ -212,7 +212,7 @@ def test_matches_survive_connections_that_are_cut_between_and_inside_messages(po
 def test_scheduled_matches_lost_with_a_killed_server_are_played_when_it_is_back(
     showdown: Installation, tmp_path: Path
 ) -> None:
-    with ServerFleet(1, limits=Limits(backoff_s=0.05), found=showdown) as servers:
+    with ServerFleet(1, limits=Limits(backoff_s=0.05), installation=showdown) as servers:
         options = {"servers": servers.addresses(), "max_turns": 20, "start_deadline_s": 60}
         with fleet(tmp_path, options, matches=4, schedule=[(i, 100 + i) for i in range(6)]) as running:
             assert play(running, 1, recvs=12) == []

@@ -65,7 +65,7 @@ def player(port: int, name: str) -> Iterator[Connection]:
 
 
 def test_a_killed_server_comes_back_on_its_port_and_leaving_stops_it(showdown: Installation, tmp_path: Path) -> None:
-    with ServerFleet(1, limits=Limits(backoff_s=0.05), folder=tmp_path, found=showdown, warm=False) as fleet:
+    with ServerFleet(1, limits=Limits(backoff_s=0.05), folder=tmp_path, installation=showdown, warm=False) as fleet:
         (before,) = fleet.views()
         assert before.pid is not None
         assert (before.state, before.restarts, before.battles) == ("ready", 0, 0)
@@ -83,7 +83,7 @@ def test_a_killed_server_comes_back_on_its_port_and_leaving_stops_it(showdown: I
 
 
 def test_a_server_past_its_memory_limit_is_recycled_on_its_port(showdown: Installation) -> None:
-    with ServerFleet(1, limits=Limits(memory_mib=1.0, steady_s=0.01), found=showdown, warm=False) as fleet:
+    with ServerFleet(1, limits=Limits(memory_mib=1.0, steady_s=0.01), installation=showdown, warm=False) as fleet:
         (before,) = fleet.views()
         wait_for(lambda: fleet.views()[0].recycled >= 1 and fleet.ready == 1)
         (after,) = fleet.views()
@@ -110,7 +110,7 @@ def test_a_server_leaves_only_when_no_battle_is_running(showdown: Installation, 
             assert ask() == probe.Answer(battles=1)
             with pytest.raises(probe.StrangerError, match="404"):
                 asyncio.run(asyncio.wait_for(probe.ask(running.port, "guessed", "drain"), DEADLINE_S))
-            assert ask("leave") == probe.Answer(left=False)
+            assert ask("leave") == probe.Answer(has_left=False)
             bob.close()  # away, not gone: the battle still counts
             assert ask() == probe.Answer(battles=1)
             assert ask("drain") is not None
@@ -120,7 +120,7 @@ def test_a_server_leaves_only_when_no_battle_is_running(showdown: Installation, 
             with player(running.port, "bob") as bob:
                 bob.send("|/challenge ada, gen1randombattle")
                 hear(bob, "|popup|The server is restarting")
-            assert ask("leave") == probe.Answer(left=True)
+            assert ask("leave") == probe.Answer(has_left=True)
         wait_for(lambda: running.exited() == "exited with status 0")
     finally:
         running.reap()
@@ -134,7 +134,7 @@ def test_a_server_that_never_starts_is_given_up_with_its_last_words(tmp_path: Pa
     node = Path(sys.executable)  # python cannot read that file either
     limits = Limits(backoff_s=0.01, failures_in_a_row=2)
     with pytest.raises(FleetError, match=r"was given up: it exited with status \d+.*showdown-0\.log"):
-        ServerFleet(1, limits=limits, folder=tmp_path / "fleet", found=Installation(node, package)).__enter__()
+        ServerFleet(1, limits=limits, folder=tmp_path / "fleet", installation=Installation(node, package)).__enter__()
 
 
 @contextmanager

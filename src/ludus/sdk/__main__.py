@@ -43,11 +43,11 @@ def _function(target: str) -> Any:  # Any: whatever the module holds under that 
         module = _module(place)
     except (Exception, SystemExit) as error:  # whatever happens while somebody's code is imported
         raise ConfigError(f"cannot import {place}: {type(error).__name__}: {error}") from error
-    found = getattr(module, name, None)
-    if not callable(found):
+    function = getattr(module, name, None)
+    if not callable(function):
         functions = [each for each in vars(module) if callable(getattr(module, each)) and not each.startswith("_")]
         raise ConfigError(f"{place} has no function {name}; it has {', '.join(functions) or 'none'}")
-    return found
+    return function
 
 
 def _module(place: str) -> ModuleType:

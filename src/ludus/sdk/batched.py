@@ -36,8 +36,8 @@ class MatchesTogether:
         self._part = -(-configure.matches // configure.parts)  # matches that go into one part of an answer
         self._check = TurnCheck(spec)
         self._at_most = rows_at_most(spec) // spec.seats  # matches in a frame
-        self._asked = np.zeros((configure.matches, spec.seats), np.bool_)
-        self._chosen = np.full((configure.matches, spec.seats), _NOBODY, np.int32)
+        self._is_waiting = np.zeros((configure.matches, spec.seats), np.bool_)
+        self._actions = np.full((configure.matches, spec.seats), _NOBODY, np.int32)
         self._legal = np.zeros((configure.matches, spec.seats, spec.actions), np.bool_)
         self._number = np.zeros(configure.matches, np.uint32)
 
@@ -56,20 +56,20 @@ class MatchesTogether:
 
     def _complete(self, row: NDArray[np.int32], action: NDArray[np.int32]) -> list[int]:
         """Note what was chosen; the slots in which it was the last choice that was waited for."""
-        asked, chosen = self._asked.reshape(-1), self._chosen.reshape(-1)
-        inside = (row >= 0) & (row < asked.size)
-        if not (inside.all() and asked[row].all() and len(np.unique(row)) == len(row)):
-            wrong = row[~inside] if not inside.all() else row[~asked[row]]
+        waiting, actions = self._is_waiting.reshape(-1), self._actions.reshape(-1)
+        inside = (row >= 0) & (row < waiting.size)
+        if not (inside.all() and waiting[row].all() and len(np.unique(row)) == len(row)):
+            wrong = row[~inside] if not inside.all() else row[~waiting[row]]
             raise ProtocolError(f"action for row {wrong[0] if len(wrong) else row[0]}, which was not asked")
-        legal = self._legal.reshape(asked.size, -1)
+        legal = self._legal.reshape(waiting.size, -1)
         fits = (action >= 0) & (action < self._spec.actions)
         fits[fits] = legal[row[fits], action[fits]]
         if not fits.all():
             at = int(np.flatnonzero(~fits)[0])
             raise ProtocolError(f"action {action[at]} for row {row[at]} is not legal there")
-        asked[row], chosen[row] = False, action
+        waiting[row], actions[row] = False, action
         slots = np.unique(row // self._spec.seats)
-        complete: list[int] = slots[~self._asked[slots].any(axis=1)].tolist()
+        complete: list[int] = slots[~self._is_waiting[slots].any(axis=1)].tolist()
         return complete
 
     def _answer(self, slots: list[int], *, begin: bool) -> None:
@@ -82,7 +82,7 @@ class MatchesTogether:
         """Advance or begin these matches, begin others for those that ended, and send what all of them ask."""
         ready: list[_Ready] = []
         if not begin and slots:
-            turn = self._group.advance(slots, self._chosen[slots])
+            turn = self._group.advance(slots, self._actions[slots])
             slots = self._sorted(slots, turn, ready, opens=False)
         while slots:
             slots = [slot for slot in slots if self._table.next_match(self._table.slots[slot])]
@@ -94,30 +94,30 @@ class MatchesTogether:
 
     def _sorted(self, slots: list[int], turn: GroupTurn, ready: list[_Ready], *, opens: bool) -> list[int]:
         """Tell of matches that are over or lost, and return their slots; put the others to those that are ready."""
-        gone: dict[int, Turn | BaseException] = {**self._faults(turn), **turn.over, **turn.lost}
-        for place, became in gone.items():
+        outcomes: dict[int, Turn | BaseException] = {**self._faults(turn), **turn.over, **turn.lost}
+        for place, became in outcomes.items():
             self._table.take(self._table.slots[slots[place]], became)
-        kept = np.array([place for place in range(len(slots)) if place not in gone], np.intp)
-        where = np.array(slots, np.intp)[kept]
-        self._asked[where] = True
-        self._legal[where] = turn.legal[kept]
+        running = np.array([place for place in range(len(slots)) if place not in outcomes], np.intp)
+        where = np.array(slots, np.intp)[running]
+        self._is_waiting[where] = True
+        self._legal[where] = turn.legal[running]
         if opens:
             for slot in where.tolist():
                 self._number[slot] = self._table.slots[slot].number
                 self._table.slots[slot].opened.update(range(self._spec.seats))
-        ready.append(_Ready(where, turn, kept, opens))
-        return [slots[place] for place in gone]
+        ready.append(_Ready(where, turn, running, opens))
+        return [slots[place] for place in outcomes]
 
     def _faults(self, turn: GroupTurn) -> dict[int, BadTurn]:
         """Places of matches of which some row cannot be sent, and why."""
         rows = turn.obs.shape[0] * self._spec.seats
         legal, obs = turn.legal.reshape(rows, -1), turn.obs.reshape(rows, -1)
-        found = self._check.faults(legal, turn.reward.reshape(rows), obs)
-        return {row // self._spec.seats: fault for row, fault in found.items()}
+        faults = self._check.faults(legal, turn.reward.reshape(rows), obs)
+        return {row // self._spec.seats: fault for row, fault in faults.items()}
 
     def _send(self, ready: list[_Ready], *, done: bool) -> None:
-        sent = sum(len(each.slot) for each in ready)
-        if not sent and not done:
+        rows = sum(len(each.slot) for each in ready)
+        if not rows and not done:
             return
         times = self._table.clock.due() if done else None
         if times is not None:

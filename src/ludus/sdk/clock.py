@@ -40,9 +40,9 @@ class ActivityClock:
         if wall_ns < self._every_ns or wall_ns <= 0:
             return None
         self._settle()
-        said, self._settled = self._settled, {}
+        durations, self._settled = self._settled, {}
         self._said_ns = self._lap_ns
-        return TimesBody(float(wall_ns), said)
+        return TimesBody(float(wall_ns), durations)
 
     def _settle(self) -> None:
         for activity, spent_ns in self._spent_ns.items():

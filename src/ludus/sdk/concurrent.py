@@ -35,7 +35,7 @@ class WaitingMatches:
         self._working: dict[int, tuple[int, float]] = {}  # slot -> ticket, when its time is up; the oldest first
         self._jobs: list[Job] = []  # that the runner has not got yet
         self._given_up = 0
-        self._owed = 1  # answers: the opening is one
+        self._answers_owed = 1  # answers: the opening is one
         self._gathering_since: float | None = None
 
     def run(self, table: SlotTable, channel: Channel) -> None:
@@ -95,12 +95,12 @@ class WaitingMatches:
     def _act(self, kind: FrameKind, body: memoryview) -> None:
         if kind is not FrameKind.ACTIONS:
             raise ProtocolError(f"received {kind.name}, expected ACTIONS or STOP")
-        self._owed += 1
+        self._answers_owed += 1
         rows, actions = decode_actions(body)
         for row, choice in zip(rows.tolist(), actions.tolist(), strict=True):
-            chosen = self._table.choose(row, choice)
-            if chosen is not None:
-                self._play(*chosen)
+            turn_actions = self._table.choose(row, choice)
+            if turn_actions is not None:
+                self._play(*turn_actions)
 
     def _begin(self, slot: Slot) -> None:
         if self._table.next_match(slot):
@@ -144,16 +144,16 @@ class WaitingMatches:
         """Send what is ready, when enough has come together or it has waited long enough."""
         while True:
             self._let_play()
-            kept = 1 if self._working else 0
-            if not self._table.ready and self._owed == kept:
+            reserve = 1 if self._working else 0
+            if not self._table.ready and self._answers_owed == reserve:
                 self._gathering_since = None
                 return
             if self._working and self._table.ready < self._enough:
                 self._gathering_since = self._gathering_since or now_s
                 if now_s < self._gathering_since + self._game.gather_s:
                     return
-            lost = self._table.flush(done=self._owed > kept)
-            if not lost and self._owed > kept:
-                self._owed -= 1
-            for slot in lost:
+            lost_slots = self._table.flush(done=self._answers_owed > reserve)
+            if not lost_slots and self._answers_owed > reserve:
+                self._answers_owed -= 1
+            for slot in lost_slots:
                 self._begin(slot)

@@ -101,9 +101,9 @@ class LoopRunner:
             self._retire(slot)
         if self._retiring:
             await asyncio.wait(self._retiring, timeout=grace_s)
-        left = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
-        for task in left:
+        tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+        for task in tasks:
             task.cancel()
-        if left:
-            await asyncio.wait(left, timeout=grace_s)
+        if tasks:
+            await asyncio.wait(tasks, timeout=grace_s)
         self._loop.call_soon(self._loop.stop)

@@ -57,9 +57,9 @@ class OneCore:
             if _children(os.getpid()):
                 _allow(os.getpid(), allowed)
                 return
-            wanted = fits((used_s - earlier_s) / (wall_s - before_s), confined=confined)
-            if wanted != confined:
-                confined = wanted
+            confine = fits((used_s - earlier_s) / (wall_s - before_s), confined=confined)
+            if confine != confined:
+                confined = confine
                 _allow(os.getpid(), {own} if confined else allowed)
 
 
@@ -74,16 +74,16 @@ def _allow(pid: int, cores: set[int]) -> None:
 
 def _children(pid: int) -> list[int] | None:
     """None: the system does not say."""
-    found: list[int] = []
+    pids: list[int] = []
     for thread in _threads(pid):
         try:
-            found += map(int, (thread / "children").read_text().split())
+            pids += map(int, (thread / "children").read_text().split())
         except FileNotFoundError:
             if thread.exists():
                 return None
         except OSError:  # as above
             pass
-    return found
+    return pids
 
 
 def _threads(pid: int) -> list[Path]:

@@ -43,12 +43,12 @@ class MatchesInTurn:
     def _act(self, row: NDArray[np.int32], action: NDArray[np.int32]) -> None:
         """A match goes on when all its asked seats have chosen."""
         for place, choice in zip(row.tolist(), action.tolist(), strict=True):
-            chosen = self._table.choose(place, choice)
-            if chosen is None:
+            turn_actions = self._table.choose(place, choice)
+            if turn_actions is None:
                 continue
             self._flush_when_due()
-            if not self._played(*chosen):
-                self._begin(chosen[0])
+            if not self._played(*turn_actions):
+                self._begin(turn_actions[0])
         self._flush(done=True)
 
     def _begin(self, slot: Slot) -> None:
@@ -76,7 +76,7 @@ class MatchesInTurn:
             self._flush(done=False)
 
     def _flush(self, *, done: bool) -> None:
-        while lost := self._table.flush(done=done):
-            for slot in lost:
+        while lost_slots := self._table.flush(done=done):
+            for slot in lost_slots:
                 self._begin(slot)
         self._advanced = 0

@@ -44,8 +44,8 @@ class Slot:
         self.index = index
         self.number = -1
         self.seed = 0
-        self.asked: set[int] = set()
-        self.chosen: dict[int, int] = {}
+        self.waiting_seats: set[int] = set()
+        self.actions: dict[int, int] = {}
         self.earned = np.zeros(seats, np.float32)
         self.opened: set[int] = set()  # seats that have been asked in this match
         self.legal: dict[int, NDArray[np.bool_]] = {}
@@ -74,8 +74,8 @@ class SlotTable:
     def next_match(self, slot: Slot) -> bool:
         """Put the next match into the slot; its seed is what to start it with. False: the schedule is exhausted."""
         following = next(chain(self._resumed.pop(slot.index, ()), self._plan), None)
-        slot.asked.clear()
-        slot.chosen.clear()
+        slot.waiting_seats.clear()
+        slot.actions.clear()
         if following is None:
             return False
         slot.number, slot.seed = following
@@ -86,17 +86,17 @@ class SlotTable:
     def choose(self, row: int, choice: int) -> tuple[Slot, Mapping[int, int]] | None:
         """Note what a row has chosen; the slot and the actions its match goes on with, if this was the last of them."""
         index, seat = divmod(row, self._spec.seats)
-        if not 0 <= index < len(self.slots) or seat not in self.slots[index].asked:
+        if not 0 <= index < len(self.slots) or seat not in self.slots[index].waiting_seats:
             raise ProtocolError(f"action for row {row}, which was not asked")
         slot = self.slots[index]
         if not (0 <= choice < self._spec.actions and slot.legal[seat][choice]):
             raise ProtocolError(f"action {choice} for row {row} is not legal there")
-        slot.asked.discard(seat)
-        slot.chosen[seat] = choice
-        if slot.asked:
+        slot.waiting_seats.discard(seat)
+        slot.actions[seat] = choice
+        if slot.waiting_seats:
             return None
-        chosen, slot.chosen = slot.chosen, {}
-        return slot, chosen
+        actions, slot.actions = slot.actions, {}
+        return slot, actions
 
     def take(self, slot: Slot, became: Turn | BaseException) -> bool:
         """What a match has come to. True: it goes on, its rows are sent with the next `flush`; False: it has ended or
@@ -131,11 +131,11 @@ class SlotTable:
             reward[index] = slot.earned[seat]
         faults = self._check.faults(legal, reward, obs)
         if faults:
-            lost = {ready[index][0]: fault for index, fault in faults.items()}
-            self._ready = deque(each for each in ready if each[0] not in lost)
-            for slot, fault in lost.items():
+            fault_of = {ready[index][0]: fault for index, fault in faults.items()}
+            self._ready = deque(each for each in ready if each[0] not in fault_of)
+            for slot, fault in fault_of.items():
                 self._lose(slot, fault)
-            return list(lost)
+            return list(fault_of)
         self._ready.clear()
         if not n and not done:
             return []
@@ -149,9 +149,9 @@ class SlotTable:
         return []
 
     def _ask(self, slot: Slot, turn: Turn) -> None:
-        asked = self._check.asking(turn)
+        seats = self._check.asking(turn)
         slot.earned += turn.reward
-        slot.asked = asked
+        slot.waiting_seats = seats
         for index, seat in enumerate(turn.seats):
             slot.legal[seat] = turn.legal[index]
             self._ready.append((slot, seat, turn.obs[index]))
@@ -175,7 +175,7 @@ class SlotTable:
 
     def _lose(self, slot: Slot, error: BaseException) -> None:
         traceback.print_exception(error, file=sys.stderr)
-        slot.asked.clear()
+        slot.waiting_seats.clear()
         message = f"{type(error).__name__}: {error}"[: limits.MESSAGE_CHARS]
         self._channel.send(encode_error(ErrorBody(message, "match", slot.index, slot.number)))
 
@@ -201,8 +201,8 @@ def rows_at_most(spec: GameSpec) -> int:
     """That fit into one frame. Raises ConfigError where not all seats of one match do."""
     rows = (MAX_BODY - _PADDING) // (_ROW + (spec.actions + 7) // 8 + spec.obs.nbytes)
     if rows < spec.seats:
-        seen = f"{spec.seats} observations of {spec.obs.nbytes:,} bytes for one match of {spec.name}"
-        raise ConfigError(f"{seen} do not fit into a frame of {MAX_BODY:,}: show less, or in a smaller dtype")
+        size = f"{spec.seats} observations of {spec.obs.nbytes:,} bytes for one match of {spec.name}"
+        raise ConfigError(f"{size} do not fit into a frame of {MAX_BODY:,}: show less, or in a smaller dtype")
     return rows
 
 

@@ -29,15 +29,15 @@ class TurnCheck:
 
     def asking(self, turn: Turn) -> set[int]:
         """The seats of a turn that goes on. Raises BadTurn."""
-        asked, spec = set(turn.seats), self._spec
-        if not asked:
+        seats, spec = set(turn.seats), self._spec
+        if not seats:
             raise BadTurn("nobody must choose and there is no score: a turn without seats ends the match")
-        if len(asked) < len(turn.seats) or not asked <= self._seats:
+        if len(seats) < len(turn.seats) or not seats <= self._seats:
             raise BadTurn(f"seats are {turn.seats}, expected each at most once, of 0 to {spec.seats - 1}")
-        self._shaped("obs", turn.obs, (len(asked), spec.obs.nbytes), np.uint8)
-        self._shaped("legal", turn.legal, (len(asked), spec.actions), np.bool_)
+        self._shaped("obs", turn.obs, (len(seats), spec.obs.nbytes), np.uint8)
+        self._shaped("legal", turn.legal, (len(seats), spec.actions), np.bool_)
         self._shaped("reward", turn.reward, (spec.seats,), np.float32)
-        return asked
+        return seats
 
     def ending(self, turn: Turn) -> list[float]:
         """The score of a turn that is over. Raises BadTurn."""
@@ -71,25 +71,25 @@ class TurnCheck:
     ) -> dict[int, BadTurn]:
         """Which of n rows cannot be sent, and why."""
         choosable: NDArray[np.bool_] = np.logical_or.reduce(legal, axis=1)
-        earned, shown = _in_range(reward), self._finite(obs)
-        good = choosable & earned & shown
-        found = {}
+        earned, finite = _in_range(reward), self._finite(obs)
+        good = choosable & earned & finite
+        faults = {}
         for index in [] if good.all() else np.flatnonzero(~good).tolist():
             if not choosable[index]:
-                found[index] = BadTurn("a seat must choose and no action is legal")
+                faults[index] = BadTurn("a seat must choose and no action is legal")
             elif not earned[index]:
-                found[index] = BadTurn(f"a reward is {reward[index]}, {_REWARDS}")
+                faults[index] = BadTurn(f"a reward is {reward[index]}, {_REWARDS}")
             else:
                 leaf = self._leaf(obs[index : index + 1])
-                found[index] = BadTurn(f"an observation has a value that is not finite in leaf {leaf!r}")
-        return found
+                faults[index] = BadTurn(f"an observation has a value that is not finite in leaf {leaf!r}")
+        return faults
 
-    def _shaped(self, name: str, given: object, shape: tuple[int, ...], dtype: type[np.generic]) -> None:
-        if not isinstance(given, np.ndarray):
-            raise BadTurn(f"{name} is {type(given).__name__}, expected an array of {dtype.__name__} {list(shape)}")
-        if given.shape != shape or given.dtype != dtype:
-            seen = f"{given.dtype} {list(given.shape)}"
-            raise BadTurn(f"{name} is {seen}, expected {np.dtype(dtype).name} {list(shape)}")
+    def _shaped(self, name: str, value: object, shape: tuple[int, ...], dtype: type[np.generic]) -> None:
+        if not isinstance(value, np.ndarray):
+            raise BadTurn(f"{name} is {type(value).__name__}, expected an array of {dtype.__name__} {list(shape)}")
+        if value.shape != shape or value.dtype != dtype:
+            actual = f"{value.dtype} {list(value.shape)}"
+            raise BadTurn(f"{name} is {actual}, expected {np.dtype(dtype).name} {list(shape)}")
 
     def _finite(self, obs: NDArray[np.uint8]) -> NDArray[np.bool_]:
         """[n]"""

@@ -11,25 +11,25 @@ BAR = 30
 
 
 def main() -> int:
-    shown: set[str] = set()
+    steps: set[str] = set()
 
     def show(stage: str, fraction: float) -> None:
         if sys.stderr.isatty():
             full = round(BAR * fraction)
             print(f"\rsimulator  {'█' * full}{'·' * (BAR - full)} {fraction:4.0%} {stage:<12}", end="", file=sys.stderr)
-        elif stage not in shown:
+        elif stage not in steps:
             print(f"simulator: {stage}", file=sys.stderr)
-        shown.add(stage)
+        steps.add(stage)
 
     try:
-        found = install.ensure(progress=show)
+        installation = install.ensure(progress=show)
     except SetupError as error:
-        print(f"\n{error}" if shown else error, file=sys.stderr)
+        print(f"\n{error}" if steps else error, file=sys.stderr)
         return 1
-    if shown:
+    if steps:
         if sys.stderr.isatty():
             print(file=sys.stderr)
-        print(f"simulator {install.VERSION} is in {found.root}", file=sys.stderr)
+        print(f"simulator {install.VERSION} is in {installation.root}", file=sys.stderr)
     return 0
 
 

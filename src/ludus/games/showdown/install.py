@@ -103,10 +103,10 @@ def _marker() -> dict[str, str]:
 
 def _finished(folder: Path) -> bool:
     try:
-        found = json.loads((folder / MARKER).read_text())
+        marker = json.loads((folder / MARKER).read_text())
     except (OSError, ValueError):
         return False
-    return bool(found == _marker()) and (_root(folder) / "dist" / "sim" / "index.js").is_file()
+    return bool(marker == _marker()) and (_root(folder) / "dist" / "sim" / "index.js").is_file()
 
 
 def _install(folder: Path, executable: Path, progress: Progress) -> None:
@@ -138,8 +138,8 @@ def _sweep(parent: Path, folder: Path) -> None:
     """Remove what interrupted installs left. Only under the lock, where no partial folder belongs to anybody alive."""
     if folder.exists():  # has the name but not the marker
         folder.rename(parent / f"partial-{folder.name}-{os.getpid()}")
-    for left in parent.glob("partial-*"):
-        shutil.rmtree(left, ignore_errors=True)
+    for partial in parent.glob("partial-*"):
+        shutil.rmtree(partial, ignore_errors=True)
 
 
 def _check_space(parent: Path) -> None:

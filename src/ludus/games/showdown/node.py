@@ -21,17 +21,19 @@ def find(node: str = "wheel") -> Path:
     if node == "wheel":
         return _of_wheel()
     if node == "system":
-        found = shutil.which("node")
-        if found is None:
+        on_path = shutil.which("node")
+        if on_path is None:
             raise SetupError('no `node` on PATH; install Node 20 or newer, or set node to "wheel"')
-        executable = Path(found)
+        executable = Path(on_path)
     else:
         executable = Path(node).expanduser()
         if not executable.is_file():
             raise SetupError(f'{node!r} is no Node executable; node takes "wheel", "system" or the path of one')
-    seen = version(executable)
-    if int(seen.split(".")[0]) < OLDEST:
-        raise SetupError(f'{executable} is Node {seen}; {OLDEST} or newer is needed. Update it, or set node to "wheel"')
+    version_text = version(executable)
+    if int(version_text.split(".")[0]) < OLDEST:
+        raise SetupError(
+            f'{executable} is Node {version_text}; {OLDEST} or newer is needed. Update it, or set node to "wheel"'
+        )
     return executable.absolute()
 
 
@@ -58,8 +60,8 @@ def npm(executable: Path) -> tuple[str, ...]:
     for home in homes:
         if (script := home / "npm/bin/npm-cli.js").is_file():
             return str(executable), str(script)
-    if found := shutil.which("npm"):
-        return (found,)
+    if npm_path := shutil.which("npm"):
+        return (npm_path,)
     raise SetupError(f"no npm beside {executable}; install it, or run: {install_command('showdown')} (brings one)")
 
 

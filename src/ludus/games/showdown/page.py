@@ -83,8 +83,8 @@ def _paragraph(line: str) -> str:
 
 def _sentence(kind: str, parts: list[str]) -> str:
     """Words for the lines that make up most of a battle, the line itself for the rest."""
-    named = [_name(part) for part in parts]
-    match kind, named:
+    names = [_name(part) for part in parts]
+    match kind, names:
         case "move", [who, move, target, *_] if target and target != who:
             return f"{who} used {move} on {target}"
         case "move", [who, move, *_]:
@@ -101,7 +101,7 @@ def _sentence(kind: str, parts: list[str]) -> str:
             return f"{who} won"
         case "tie", _:
             return "A tie"
-    return " ".join([kind.lstrip("-"), *(part for part in named if part)])
+    return " ".join([kind.lstrip("-"), *(part for part in names if part)])
 
 
 def _name(part: str) -> str:

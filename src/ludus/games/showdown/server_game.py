@@ -57,14 +57,14 @@ def serve(options: ShowdownServerOptions, servers: ServersConfig, folder: Path) 
         base_port=servers.base_port or None,
         limits=Limits(memory_mib=servers.memory_mib),
         folder=folder.resolve(),
-        found=install.ensure(options.node),
+        installation=install.ensure(options.node),
         stock=options.stock_engine,
     ) as fleet:
-        named = msgspec.structs.replace(
+        server_options = msgspec.structs.replace(
             options, servers=tuple(fleet.addresses()), patience_s=max(options.patience_s, PATIENCE_S)
         )
         yield Served(
-            named,
+            server_options,
             lambda: [view.pid for view in fleet.views() if view.pid is not None],
             lambda: health(fleet.views()),
         )

@@ -85,8 +85,8 @@ def play(
     from ludus.policies.checkpoints import checkpoint
 
     mode = _mode(accept, challenge, ladder)
-    chosen = checkpoint.find(path)
-    asked: dict[str, object] = {
+    checkpoint_path = checkpoint.find(path)
+    settings: dict[str, object] = {
         "server": address(server),
         "name": name,
         "mode": mode,
@@ -95,14 +95,18 @@ def play(
         "login_server": login_server,
     }
     trained = _accepted(
-        chosen, checkpoint.read_state(chosen).options, given_options(sets or ()), game_format, team_folder
+        checkpoint_path,
+        checkpoint.read_state(checkpoint_path).options,
+        given_options(sets or ()),
+        game_format,
+        team_folder,
     )
-    options = _options(trained, game_format, team_folder, asked)
-    _play(chosen, options, matches or None, concurrency, save_replays, read_the_rules, as_json)
+    options = _options(trained, game_format, team_folder, settings)
+    _play(checkpoint_path, options, matches or None, concurrency, save_replays, read_the_rules, as_json)
 
 
 def _play(
-    chosen: Path,
+    checkpoint_path: Path,
     options: PlayOptions,
     matches: int | None,
     concurrency: int,
@@ -126,7 +130,7 @@ def _play(
     view = View(console, options, matches)
     with log_folder.temporary_log_folder("ludus-play-") as folder, _signals(stop, view.interrupt), view:
         result = outsiders.play(
-            lambda spec: checkpoint.load_agent(chosen, spec, game_nets=registry.nets_of(game)),
+            lambda spec: checkpoint.load_agent(checkpoint_path, spec, game_nets=registry.nets_of(game)),
             options,
             log_dir=folder,
             matches=matches,
@@ -154,7 +158,7 @@ def _mode(accept: bool, challenge: str, ladder: bool) -> Mode:
 
 
 def _accepted(
-    chosen: Path,
+    checkpoint_path: Path,
     trained: dict[str, Any],  # Any: options of the game it was trained in
     local: dict[str, Any],
     game_format: str,
@@ -164,28 +168,28 @@ def _accepted(
     them. Raises UntrustedError for one that only this machine may set."""
     from ludus.games import registry, trust
 
-    kept = {key: trained[key] for key in CARRIED if key in trained}
-    if team_folder is not None or (game_format and game_format != kept.get("format")):
-        kept.pop("teams", None)  # the command line says which teams, or that there are none
-    return trust.accept(registry.load("showdown"), kept, str(chosen), local)
+    options = {key: trained[key] for key in CARRIED if key in trained}
+    if team_folder is not None or (game_format and game_format != options.get("format")):
+        options.pop("teams", None)  # the command line says which teams, or that there are none
+    return trust.accept(registry.load("showdown"), options, str(checkpoint_path), local)
 
 
 def _options(
     trained: dict[str, Any],  # Any: options of the game it was trained in
     game_format: str,
     team_folder: Path | None,
-    asked: dict[str, object],
+    settings: dict[str, object],
 ) -> PlayOptions:
     """Those of the checkpoint where it is about what an agent sees and does, with what was asked for."""
     from ludus.config.check import check
     from ludus.games.showdown.play_game import PlayOptions
 
-    kept = {key: trained[key] for key in CARRIED if key in trained}
-    if game_format and game_format != kept.get("format"):
-        asked = asked | {"format": game_format, "teams": None}
+    options = {key: trained[key] for key in CARRIED if key in trained}
+    if game_format and game_format != options.get("format"):
+        settings = settings | {"format": game_format, "teams": None}
     if team_folder is not None:
-        asked = asked | {"teams": str(team_folder)}
-    return check(kept | asked, PlayOptions, "ludus play")
+        settings = settings | {"teams": str(team_folder)}
+    return check(options | settings, PlayOptions, "ludus play")
 
 
 def _remind(options: PlayOptions, read_the_rules: bool, say: Any) -> None:  # Any: rich's print
@@ -200,10 +204,10 @@ def _remind(options: PlayOptions, read_the_rules: bool, say: Any) -> None:  # An
 
 
 @contextmanager
-def _signals(stop: StopRequest, heard: Any) -> Iterator[None]:  # Any: a function of nothing
+def _signals(stop: StopRequest, on_signal: Any) -> Iterator[None]:  # Any: a function of nothing
     def handle(number: int, frame: object) -> None:
         stop()
-        heard(stop.asked)
+        on_signal(stop.asked)
 
     before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

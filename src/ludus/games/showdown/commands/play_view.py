@@ -28,9 +28,9 @@ class View:
     def __init__(self, console: Console, options: PlayOptions, matches: int | None) -> None:
         self._console, self._options, self._matches = console, options, matches
         self._live = Live(console=console, auto_refresh=False, transient=True) if console.is_terminal else None
-        self._said_s = 0.0
-        self._said = -1
-        self._asked = 0
+        self._line_s = 0.0
+        self._line_battles = -1
+        self._signals = 0
 
     def __enter__(self) -> Self:
         if self._live is not None:
@@ -48,8 +48,8 @@ class View:
             self._live.update(self._table(result), refresh=True)
             return
         now_s = time.monotonic()
-        if result.total.battles != self._said and now_s - self._said_s >= LINE_S:
-            self._said, self._said_s = result.total.battles, now_s
+        if result.total.battles != self._line_battles and now_s - self._line_s >= LINE_S:
+            self._line_battles, self._line_s = result.total.battles, now_s
             self._print(self._line(result))
 
     def tell(self, event: Event) -> None:
@@ -57,9 +57,9 @@ class View:
         if words:
             self._print(words)
 
-    def interrupt(self, asked: int) -> None:
+    def interrupt(self, signals: int) -> None:
         """Called in a signal handler: the words come with the next drawing."""
-        self._asked = asked
+        self._signals = signals
 
     def summary(self, result: PlayResult, save_replays: Path | None) -> None:
         rows = [("all", result.total)] if len(result.opponents) != 1 else []
@@ -76,8 +76,8 @@ class View:
             for reason, count in reasons.most_common():
                 self._print(f"{count} {what}: {reason}")
         if save_replays is not None and result.total.battles:
-            lost = f"; {result.unsaved} could not be written" if result.unsaved else ""
-            self._print(f"Pages of the battles are in {save_replays}{lost}")
+            unwritten = f"; {result.unsaved} could not be written" if result.unsaved else ""
+            self._print(f"Pages of the battles are in {save_replays}{unwritten}")
 
     def json(self, result: PlayResult) -> str:
         page = {**msgspec.to_builtins(result), "win_rate": result.win_rate, "interval": list(result.interval)}
@@ -91,7 +91,7 @@ class View:
             grid.add_row(_records(ranked[:OPPONENTS_SHOWN]))
         if len(ranked) > OPPONENTS_SHOWN:
             grid.add_row(f"and {len(ranked) - OPPONENTS_SHOWN} opponents more")
-        if self._asked:
+        if self._signals:
             grid.add_row("finishing the battles that run; Ctrl-C again forfeits them", style="yellow")
         return grid
 
@@ -111,9 +111,9 @@ class View:
             parts.append(f"rating {result.rating:.0f}")
         if result.invalid:
             parts.append(f"{result.invalid} invalid choices")
-        lost = sum(result.voided.values())
-        if lost:
-            parts.append(f"{lost} did not count")
+        voided = sum(result.voided.values())
+        if voided:
+            parts.append(f"{voided} did not count")
         return " | ".join(parts)
 
     def _print(self, words: str) -> None:

@@ -58,13 +58,13 @@ def up(
     from ludus.games.showdown.servers import keeper, ports, state
 
     console = Console()
-    chosen = registry.load(game)
-    if chosen.name != "showdown":
-        raise ConfigError(f"{chosen.name} has no servers; showdown has")
+    plugin = registry.load(game)
+    if plugin.name != "showdown":
+        raise ConfigError(f"{plugin.name} has no servers; showdown has")
     if state.is_kept():
         raise keeper.already(state.read())
     ports.choose(count, base_port)  # what is wrong with these is said before anything is installed
-    command_parts.install(chosen, chosen.options(), console)
+    command_parts.install(plugin, plugin.options(), console)
     plan = keeper.KeeperConfig(count, base_port, memory, stock_engine)
     if foreground:
         _keep_here(plan, console)
@@ -85,19 +85,21 @@ def status(
     from ludus.games.showdown.servers import state
 
     console = Console()
-    kept, found = state.is_kept(), state.read()
+    is_kept, keeper_state = state.is_kept(), state.read()
     if as_json:
-        shown = found if kept and found is not None else state.KeeperState(0, 0.0)
-        typer.echo(msgspec.json.encode({"up": kept, "servers": shown.servers}).decode())
-    elif kept and found is not None:
-        console.print(_table(found.servers, time.time()))
-        for server in found.servers:
+        listed_state = keeper_state if is_kept and keeper_state is not None else state.KeeperState(0, 0.0)
+        typer.echo(msgspec.json.encode({"up": is_kept, "servers": listed_state.servers}).decode())
+    elif is_kept and keeper_state is not None:
+        console.print(_table(keeper_state.servers, time.time()))
+        for server in keeper_state.servers:
             if server.last_failure:
                 console.print(f"{server.address}: last it {server.last_failure}", highlight=False, soft_wrap=True)
-        console.print(f"Keeper: pid {found.pid}, log {state.folder() / 'keeper.log'}", highlight=False, soft_wrap=True)
+        console.print(
+            f"Keeper: pid {keeper_state.pid}, log {state.folder() / 'keeper.log'}", highlight=False, soft_wrap=True
+        )
     else:
         console.print(_why_none(), highlight=False, soft_wrap=True)
-    if not kept:
+    if not is_kept:
         raise typer.Exit(NONE_UP)
 
 
@@ -113,18 +115,20 @@ def down() -> None:
     from ludus.games.showdown.servers import state
 
     console = Console()
-    found = state.read()
-    if not state.is_kept() or found is None or not found.alive:
+    keeper_state = state.read()
+    if not state.is_kept() or keeper_state is None or not keeper_state.alive:
         console.print(_why_none(), highlight=False, soft_wrap=True)
         state.remove()
         return
-    keeper = psutil.Process(found.pid)
+    keeper = psutil.Process(keeper_state.pid)
     keeper.terminate()
-    if not _gone(DOWN_S):
+    if not _has_stopped(DOWN_S):
         keeper.kill()  # its servers die with it
-        _gone(DOWN_S)
+        _has_stopped(DOWN_S)
         state.remove()
-    console.print(f"Stopped: {', '.join(view.address for view in found.servers)}.", highlight=False, soft_wrap=True)
+    console.print(
+        f"Stopped: {', '.join(view.address for view in keeper_state.servers)}.", highlight=False, soft_wrap=True
+    )
 
 
 @app.command("page")
@@ -143,9 +147,9 @@ def page(
     from ludus.games.showdown.play_game import address
     from ludus.games.showdown.servers import client, state
 
-    found = state.read() if state.is_kept() else None
-    if not server and found is not None and found.servers:
-        server = found.servers[0].address
+    keeper_state = state.read() if state.is_kept() else None
+    if not server and keeper_state is not None and keeper_state.servers:
+        server = keeper_state.servers[0].address
     with client.serve(address(server or "127.0.0.1:8000"), port) as serving:
         url = f"http://127.0.0.1:{serving.server_address[1]}/"
         Console().print(f"Open {url} in a browser; Ctrl-C ends it.", highlight=False, soft_wrap=True)
@@ -153,7 +157,7 @@ def page(
             serving.serve_forever()
 
 
-def _gone(within_s: float) -> bool:
+def _has_stopped(within_s: float) -> bool:
     from ludus.games.showdown.servers import state
 
     until = time.monotonic() + within_s
@@ -169,8 +173,8 @@ def _why_none() -> str:
 
     if state.is_kept():
         return "Servers are starting; look again in a moment."
-    if (left := state.read()) is not None:
-        died = f"The keeper (pid {left.pid}) died, and its servers with it"
+    if (last_state := state.read()) is not None:
+        died = f"The keeper (pid {last_state.pid}) died, and its servers with it"
         return f"{died}; its log is {state.folder() / 'keeper.log'}."
     return "No servers are up. Start some with: ludus servers up showdown --count 2"
 
@@ -178,12 +182,12 @@ def _why_none() -> str:
 def _keep_here(plan: KeeperConfig, console: Console) -> None:
     from ludus.games.showdown.servers import keeper
 
-    shown = False
+    is_shown = False
 
     def watch(views: Sequence[ServerView]) -> None:
-        nonlocal shown
-        if not shown and all(view.state == "ready" for view in views):
-            shown = True
+        nonlocal is_shown
+        if not is_shown and all(view.state == "ready" for view in views):
+            is_shown = True
             _say_up(console, views)
             console.print("Ctrl-C stops them.", highlight=False)
 
@@ -215,15 +219,15 @@ def _keep_in_background(plan: KeeperConfig, console: Console) -> Sequence[Server
         with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
             task = bar.add_task("", total=plan.count)
             while process.poll() is None:
-                found = state.read()
-                views = found.servers if found is not None and found.pid == process.pid else ()
+                keeper_state = state.read()
+                views = keeper_state.servers if keeper_state is not None and keeper_state.pid == process.pid else ()
                 ready = sum(view.state == "ready" for view in views)
                 bar.update(task, completed=ready)
                 if ready == plan.count:
                     return views
                 time.sleep(POLL_S)
-        said = process.stdout.read().strip()
-        raise FleetError(said or f"the keeper of the servers died; see {errors.name}")
+        message = process.stdout.read().strip()
+        raise FleetError(message or f"the keeper of the servers died; see {errors.name}")
     except BaseException:
         if process.poll() is None:
             process.terminate()

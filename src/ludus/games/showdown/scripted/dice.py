@@ -46,12 +46,12 @@ class Dice:
         row_at = np.arange(0, legal.size + 1, legal.shape[1])
         first = flat.searchsorted(row_at)  # of each row's, among all that are legal
         row_at, first, counts = row_at[:-1], first[:-1], first[1:] - first[:-1]
-        picked = _mixed(self._states(arrivals))
-        picked >>= HALF
-        picked *= counts.view(np.uint64)
-        picked >>= HALF  # so it is below counts
-        taken: NDArray[np.intp] = flat[first + picked.view(np.intp)] - row_at
-        return taken.astype(np.int32)
+        index = _mixed(self._states(arrivals))
+        index >>= HALF
+        index *= counts.view(np.uint64)
+        index >>= HALF  # so it is below counts
+        action: NDArray[np.intp] = flat[first + index.view(np.intp)] - row_at
+        return action.astype(np.int32)
 
     def _states(self, arrivals: Arrivals) -> NDArray[np.uint64]:
         states: NDArray[np.uint64] = arrivals.obs.view(np.uint64)[:, self._words].dot(self._weights)

@@ -47,7 +47,7 @@ class Heuristic(ScoringPolicy):
         leaves = self._leaves(scene, stand, reachable) | ~some(usable, 2)[:, :, None]  # [n, S, F]
         move, worth = self._best_move(scene, stand, attack, usable)  # [n, S, F]
         if self.slots > 1:
-            wide = ~self.moves.single_target[_named(scene.moves, move)] & ~some(~here, 1)[:, None, None]
+            wide = ~self.moves.single_target[_move_is(scene.moves, move)] & ~some(~here, 1)[:, None, None]
             worth = worth * np.where(wide, np.float32(SPREAD_BONUS), np.float32(1))
         variant = np.where(worth > 0, self._variant(scene, stand, move), 0)
         follow = np.where(here[:, None], np.where(leaves, 0, worth), -1).argmax(2)  # [n, S]: the foe to decide by
@@ -108,7 +108,7 @@ class Heuristic(ScoringPolicy):
         variant = np.zeros_like(move)
         own, foe = scene.pair[:, : self.slots, None], scene.pair[:, None, self.foes]
         if place := self._places.get("tera", 0):
-            dealt = self.types.on[self.moves.type[_named(scene.moves, move)], foe]
+            dealt = self.types.on[self.moves.type[_move_is(scene.moves, move)], foe]
             now, then = self.types.best[foe, own], self.types.best[foe, scene.tera[:, :, None]]
             pays = dealt * np.maximum(now, IMMUNE) / np.maximum(then, IMMUNE) > 1
             variant[pays & (scene.tera > 0)[:, :, None]] = place
@@ -124,12 +124,12 @@ class Heuristic(ScoringPolicy):
         """While the foe has nobody on the field, judge by all that is known of its team."""
         rows = np.flatnonzero(~some(scene.active[:, self.foes], 1))
         if len(rows):
-            known = ((scene.pair[:, ALL_FOES] > 0) & scene.alive[:, ALL_FOES])[rows, None]
-            stand = matchup(scene, self.types, ALL_FOES)[rows] * known
-            into[rows] = (stand.sum(2) / np.maximum(known.sum(2), 1))[:, None]
+            revealed = ((scene.pair[:, ALL_FOES] > 0) & scene.alive[:, ALL_FOES])[rows, None]
+            stand = matchup(scene, self.types, ALL_FOES)[rows] * revealed
+            into[rows] = (stand.sum(2) / np.maximum(revealed.sum(2), 1))[:, None]
 
 
-def _named(moves: NDArray[np.uint16], move: Ints) -> NDArray[np.uint16]:
+def _move_is(moves: NDArray[np.uint16], move: Ints) -> NDArray[np.uint16]:
     """Ids of the chosen moves [n, S, F] out of [n, P, M]."""
     row, slot = np.arange(len(move))[:, None, None], np.arange(move.shape[1])[:, None]
     return moves[row, slot, move]

@@ -39,19 +39,20 @@ class Moves:
         kinds = cast(Sequence[str], spec.layout.get("types", ()))
         types = table[:, columns.of(f"type_{kind.lower()}" for kind in kinds)]
 
-        def named(*wanted: str) -> Bools:
-            return np.isin(names, wanted)
+        def is_named(*move_names: str) -> Bools:
+            return np.isin(names, move_names)
 
         self.power: Floats = np.round(table[:, columns["base_power"]] * 150)
         self.accuracy: Floats = table[:, columns["accuracy"]]
         self.hits: Floats = np.round(table[:, columns["hits"]] * 5)
-        self.hits[named(*RISING)] = RISING_HITS
+        self.hits[is_named(*RISING)] = RISING_HITS
         self.physical: Bools = table[:, columns["physical"]] > 0
         self.type: Ints = np.where(types.any(1), types.argmax(1) + 1, 0)
         self.spread: Bools = table[:, columns["target_spread"]] > 0
         self.single_target: Bools = table[:, columns["target_foe"]] > 0
-        self.clears: Bools = named(*CLEARING)
-        self.lays: Bools = np.array([named(name) for name in hazards], np.bool_).reshape(-1, len(table)).T  # [moves, H]
+        self.clears: Bools = is_named(*CLEARING)
+        lays = [is_named(name) for name in hazards]
+        self.lays: Bools = np.array(lays, np.bool_).reshape(-1, len(table)).T  # [moves, H]
         gains = table[:, columns.of(f"boosts_self_{stat}" for stat in STATS)] * 2
         status = (table[:, columns["status"]] > 0) & (table[:, columns["target_self"]] > 0)
         self.gains: Bools = gains > 0  # [moves, stats]
@@ -59,8 +60,8 @@ class Moves:
         self.plain_value: Floats = np.round(self.power * self.accuracy * self.hits, 2)  # equals must stay equal
         self.fixed: Floats = np.zeros(len(table), np.float32)  # HP, whatever the stats
         for name, damage in FIXED_DAMAGE.items():
-            self.fixed[named(name)] = damage
-        self.level_damage: Bools = named(*LEVEL_DAMAGE)
+            self.fixed[is_named(name)] = damage
+        self.level_damage: Bools = is_named(*LEVEL_DAMAGE)
 
 
 class Types:

@@ -78,7 +78,7 @@ class ServerFleet:
         base_port: int | None = None,
         limits: Limits | None = None,
         folder: Path | None = None,
-        found: Installation | None = None,
+        installation: Installation | None = None,
         warm: bool = True,
         stock: bool = False,
     ) -> None:
@@ -91,7 +91,7 @@ class ServerFleet:
         self._limits = limits or Limits()
         self._ports = ports.choose(count, base_port)
         self._settled = [base_port is not None] * count  # whether a server must keep its port
-        self._found = found
+        self._installation = installation
         self._folder = folder
         self._warm = warm
         self._stock = stock
@@ -125,15 +125,15 @@ class ServerFleet:
 
     def start(self) -> None:
         """Begin to start them, without waiting."""
-        found = self._found or install.ensure()
-        self._found = found
+        installation = self._installation or install.ensure()
+        self._installation = installation
         folder = self._folder or Path(tempfile.mkdtemp(prefix="ludus-servers-"))
         run = folder / "run"
         shutil.rmtree(run, ignore_errors=True)  # what a killed one left
         self._clear = partial(shutil.rmtree, run if self._folder else folder, ignore_errors=True)
         for i in range(len(self._ports)):
             (run / str(i)).mkdir(parents=True)
-            self._roots.append(overlay.lay(found.root, run / str(i), stock=self._stock))
+            self._roots.append(overlay.lay(installation.root, run / str(i), stock=self._stock))
             self._logs.append(folder / "logs" / f"showdown-{i}.log")
             self._logs[-1].unlink(missing_ok=True)
         self._publish()
@@ -222,7 +222,7 @@ class ServerFleet:
                 tasks.create_task(self._leave(i, tasks))
 
     def _start(self, i: int, tasks: asyncio.TaskGroup) -> None:
-        assert self._found is not None
+        assert self._installation is not None
         if not ports.is_free(self._ports[i]):
             if self._settled[i]:
                 self._feed(ServerFailed(i, f"found port {self._ports[i]} in use by another program"), tasks)
@@ -230,7 +230,7 @@ class ServerFleet:
             self._ports[i] = ports.another(self._ports)  # somebody came between the choice and the start
         port = self._ports[i]
         try:
-            server = ShowdownServer(self._found, self._roots[i], port, self._logs[i], warm=self._warm)
+            server = ShowdownServer(self._installation, self._roots[i], port, self._logs[i], warm=self._warm)
         except OSError as error:
             self._feed(ServerFailed(i, f"could not be started: {error}"), tasks)
             return
@@ -275,7 +275,7 @@ class ServerFleet:
 
     async def _leave(self, i: int, tasks: asyncio.TaskGroup) -> None:
         answer = await self._say(i, "leave")
-        if answer is not None and not answer.left:
+        if answer is not None and not answer.has_left:
             self._feed(Stayed(i), tasks)
 
     async def _say(self, i: int, page: probe.Page) -> probe.Answer | None:

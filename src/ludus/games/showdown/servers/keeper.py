@@ -64,9 +64,13 @@ def keep(plan: KeeperConfig, watch: Watch | None = None) -> None:
                 state.remove()
 
 
-def already(found: state.KeeperState | None) -> SetupError:
+def already(keeper_state: state.KeeperState | None) -> SetupError:
     """That there is a keeper, in words."""
-    who = f"servers are up already (keeper pid {found.pid})" if found else "servers are being started already"
+    who = (
+        f"servers are up already (keeper pid {keeper_state.pid})"
+        if keeper_state
+        else "servers are being started already"
+    )
     return SetupError(f"{who}: see them with `ludus servers status`, stop them with `ludus servers down`")
 
 
@@ -99,13 +103,13 @@ def _look_after(fleet: ServerFleet, stop: threading.Event, watch: Watch | None) 
 @contextmanager
 def _alone() -> Iterator[None]:
     """Hold the lock, or raise SetupError."""
-    held = False
+    is_held = False
     try:
         with cache.exclusive(state.folder() / "keeper.lock", LOCK_S):
-            held = True
+            is_held = True
             yield
     except SetupError:
-        if held:
+        if is_held:
             raise
         raise already(state.read()) from None
 

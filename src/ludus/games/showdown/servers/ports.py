@@ -19,12 +19,12 @@ def choose(count: int, base_port: int | None) -> list[int]:
         return _first_free(count)
     if not 1024 <= base_port <= LAST + 1 - count:
         raise ConfigError(f"base port: {count} servers from {base_port} on need ports between 1024 and {LAST}")
-    wanted = list(range(base_port, base_port + count))
-    used = [port for port in wanted if not is_free(port)]
+    ports = list(range(base_port, base_port + count))
+    used = [port for port in ports if not is_free(port)]
     if used:
-        named = f"port {used[0]} is" if len(used) == 1 else f"ports {', '.join(map(str, used))} are"
-        raise ConfigError(f"base port: {named} in use; name another, or none, and free ones are found")
-    return wanted
+        subject = f"port {used[0]} is" if len(used) == 1 else f"ports {', '.join(map(str, used))} are"
+        raise ConfigError(f"base port: {subject} in use; name another, or none, and free ones are found")
+    return ports
 
 
 def is_free(port: int) -> bool:
@@ -38,16 +38,16 @@ def is_free(port: int) -> bool:
         return True
 
 
-def another(taken: Collection[int]) -> int:
+def another(excluded: Collection[int]) -> int:
     """A free port that is none of those."""
-    return _first_free(1, taken)[0]
+    return _first_free(1, excluded)[0]
 
 
-def _first_free(count: int, taken: Collection[int] = ()) -> list[int]:
-    found: list[int] = []
+def _first_free(count: int, excluded: Collection[int] = ()) -> list[int]:
+    ports: list[int] = []
     for port in range(FIRST, LAST + 1):
-        if port not in taken and is_free(port):
-            found.append(port)
-        if len(found) == count:
-            return found
-    raise ConfigError(f"count: only {len(found)} ports are free, {count} servers cannot be started")
+        if port not in excluded and is_free(port):
+            ports.append(port)
+        if len(ports) == count:
+            return ports
+    raise ConfigError(f"count: only {len(ports)} ports are free, {count} servers cannot be started")

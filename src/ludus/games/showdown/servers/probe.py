@@ -17,7 +17,7 @@ class Answer(msgspec.Struct, frozen=True):
     """Of any page; what a page does not say keeps its default."""
 
     battles: int | None = None
-    left: bool = False
+    has_left: bool = msgspec.field(default=False, name="left")
 
 
 class StrangerError(Exception):
@@ -31,19 +31,19 @@ async def ask(port: int, token: str, page: Page = "status") -> Answer:
     try:
         head = f"{method} /ludus/{page} HTTP/1.1\r\nHost: {LOOPBACK}:{port}\r\nX-Ludus: {token}\r\n"
         writer.write(f"{head}Content-Length: 0\r\nConnection: close\r\n\r\n".encode())
-        said = b""
-        while (more := await reader.read(MOST_BYTES)) and len(said) < MOST_BYTES:
-            said += more
+        data = b""
+        while (more := await reader.read(MOST_BYTES)) and len(data) < MOST_BYTES:
+            data += more
     finally:
         writer.close()
-    return understood(said)
+    return understood(data)
 
 
-def understood(said: bytes) -> Answer:
+def understood(data: bytes) -> Answer:
     """A whole answer, from its first line to its body. An empty one is a connection that broke."""
-    if not said:
+    if not data:
         raise ConnectionResetError("the server closed the connection without an answer")
-    head, _, body = said.partition(b"\r\n\r\n")
+    head, _, body = data.partition(b"\r\n\r\n")
     if not head.startswith(b"HTTP/1.1 200 "):
         raise StrangerError(head.partition(b"\r\n")[0][:80].decode("latin-1"))
     try:

@@ -34,14 +34,14 @@ class ShowdownServer:
     It dies with the thread that made it (PR_SET_PDEATHSIG): make it in a thread that lives as long as it shall.
     """
 
-    def __init__(self, found: Installation, root: Path, port: int, log: Path, *, warm: bool = False) -> None:
+    def __init__(self, installation: Installation, root: Path, port: int, log: Path, *, warm: bool = False) -> None:
         self.port, self.token = port, secrets.token_hex(16)
         self._log = log
         log.parent.mkdir(parents=True, exist_ok=True)
         start = ("pokemon-showdown", "start", "--skip-build", "--no-security", str(port))
         with log.open("ab") as output:
             self._process = subprocess.Popen(
-                tied((str(found.node), *NODE_FLAGS, *start)),
+                tied((str(installation.node), *NODE_FLAGS, *start)),
                 cwd=root,
                 stdin=subprocess.PIPE,  # held open, never written to: control.js
                 stdout=output,

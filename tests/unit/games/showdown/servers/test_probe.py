@@ -11,7 +11,7 @@ from ludus.games.showdown.servers.probe import Answer, StrangerError, understood
 def test_an_answer_is_understood() -> None:
     assert understood(b'HTTP/1.1 200 OK\r\nx: y\r\n\r\n{"pid": 7, "battles": 3}') == Answer(battles=3)
     assert understood(b'HTTP/1.1 200 OK\r\n\r\n{"pid": 7, "battles": null}') == Answer(battles=None)
-    assert understood(b'HTTP/1.1 200 OK\r\n\r\n{"left": true}').left
+    assert understood(b'HTTP/1.1 200 OK\r\n\r\n{"left": true}').has_left
 
 
 @pytest.mark.parametrize(
