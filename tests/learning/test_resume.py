@@ -229,7 +229,7 @@ def test_past_selves_that_left_the_pool_while_they_play_are_kept(tmp_path: Path)
 
 
 @pytest.mark.parametrize("mode", ["serial", "overlapped"])
-def test_a_match_that_strays_is_voided_and_the_run_goes_on(tmp_path: Path, two_updates: Path, mode: str) -> None:
+def test_a_match_that_diverges_is_voided_and_the_run_goes_on(tmp_path: Path, two_updates: Path, mode: str) -> None:
     chosen = config(6, mode=mode, hosts=1)  # a second host could play all that is left while this one restarts
     file = copied(two_updates, tmp_path)
     found = in_flight.read(file, chosen)
@@ -239,5 +239,5 @@ def test_a_match_that_strays_is_voided_and_the_run_goes_on(tmp_path: Path, two_u
     in_flight.write(file, in_flight.Underway(found.note, arrays))
     again = train(chosen, tmp_path, resume=True, observer=Silent())
     assert again.version == 6
-    assert counters(again)[names.VOIDED_BY("strayed")] == 1
+    assert counters(again)[names.VOIDED_BY("diverged")] == 1
     assert counters(again)[names.VOIDED] == 1

@@ -10,9 +10,9 @@ from ludus.wire.frames import ArrivalsBody
 
 
 class FastForward:
-    """`take` what comes, then send the `answers` until there are none; then `strayed` judges.
+    """`take` what comes, then send the `answers` until there are none; then `diverged` judges.
 
-    A slot has strayed when its match ended or was lost, when a choice it had is not legal, or when it does not come to
+    A slot has diverged when its match ended or was lost, when a choice it had is not legal, or when it does not come to
     the rows that waited. What its rows ask is left open: the host has to be started again without that match.
     """
 
@@ -22,7 +22,7 @@ class FastForward:
         self._next = self._end - standing.count
         self._came: list[ArrivalsBody] = []
         self._waiting: list[ArrivalsBody] = []  # rows without further choices
-        self._strayed: set[int] = set()
+        self._diverged: set[int] = set()
 
     def take(self, came: ArrivalsBody) -> None:
         if len(came.row):
@@ -31,7 +31,7 @@ class FastForward:
     def lose(self, slot: int) -> None:
         """Its match is over, or could not be opened."""
         if self._standing.number[slot] != NONE:
-            self._strayed.add(slot)
+            self._diverged.add(slot)
 
     def answers(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """(row, action) for what came since the last call."""
@@ -45,16 +45,16 @@ class FastForward:
         mask = came.legal[has_choice]
         legal = action // 8 < mask.shape[1]
         legal &= (mask[np.arange(len(row)), np.minimum(action // 8, mask.shape[1] - 1)] >> (action % 8)) & 1 == 1
-        self._strayed.update((row[~legal] // self._standing.seats).tolist())
-        going = legal & ~np.isin(row // self._standing.seats, list(self._strayed))
+        self._diverged.update((row[~legal] // self._standing.seats).tolist())
+        going = legal & ~np.isin(row // self._standing.seats, list(self._diverged))
         self._next[row[going]] += 1
         return row[going], action[going]
 
-    def strayed(self) -> set[int]:
+    def diverged(self) -> set[int]:
         """Slots that do not stand where they stood, when there are no more answers."""
         standing, expected = self._standing, _by_row(self._standing.came)
         stands = _by_row(ArrivalsBody.concatenate(self._waiting)) if self._waiting else {}
-        slots = set(self._strayed)
+        slots = set(self._diverged)
         slots.update((np.flatnonzero(self._next < self._end) // standing.seats).tolist())
         for row in expected.keys() | stands.keys():
             slot = row // standing.seats

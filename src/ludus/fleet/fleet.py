@@ -75,7 +75,7 @@ class HostFleet:
 
     With the `standing` of another fleet of as many hosts and matches, it goes on from there: `recv` first returns what
     that one would have returned next. A host whose matches do not come to where they stood is started again without
-    those; they are voided as `strayed`.
+    those; they are voided as `diverged`.
     """
 
     def __init__(

@@ -20,7 +20,7 @@ from ludus.fleet.saved_state import NONE, HostState, nothing_runs
 from ludus.fleet.setup import Setup
 from ludus.fleet.shared_rows import RowMemory
 from ludus.fleet.supervisor import (
-    STRAYED,
+    DIVERGED,
     Answered,
     Event,
     Finished,
@@ -30,7 +30,7 @@ from ludus.fleet.supervisor import (
     Owing,
     Played,
     Settled,
-    Strayed,
+    Diverged,
 )
 from ludus.fleet.transcript import Transcript
 from ludus.metrics.times import HOSTS, Times
@@ -93,7 +93,7 @@ class Host:
         self._earlier = 0 if standing is None else standing.incarnation + 1  # incarnations in earlier parts of a run
         self._standing = None if standing is None or not standing.runs else standing  # until its replay is over
         self._replay: FastForward | None = None
-        self._strayed_before = False
+        self._diverged_before = False
 
     @property
     def owes(self) -> bool:
@@ -303,22 +303,22 @@ class Host:
         if len(row):
             self._tell(ledger, row.astype(np.intp), row, action)
             return []
-        strayed = sorted(replay.strayed())
-        if strayed:
-            first = f"match {standing.number[strayed[0]]} did not come to where it stood"
-            others = f", nor did {len(strayed) - 1} others" if len(strayed) > 1 else ""
-            return [Strayed(self.index, f"was given the choices of {standing.runs} matches; {first}{others}")]
+        diverged = sorted(replay.diverged())
+        if diverged:
+            first = f"match {standing.number[diverged[0]]} did not come to where it stood"
+            others = f", nor did {len(diverged) - 1} others" if len(diverged) > 1 else ""
+            return [Diverged(self.index, f"was given the choices of {standing.runs} matches; {first}{others}")]
         self.came = [replay.arrivals()]
         ledger.opened = {number for slot, number in ledger.running() if not standing.known[slot]}
         self._standing = self._replay = None
         return [Settled(self.index)]
 
     def _give_up_replay(self, standing: HostState, reason: str) -> None:
-        """The first time, go on without the matches that strayed; else without all of them."""
+        """The first time, go on without the matches that diverged; else without all of them."""
         slots = set(range(len(standing.number)))
-        if reason == STRAYED and self._replay is not None and not self._strayed_before:
-            self._strayed_before = True
-            slots = self._replay.strayed()
+        if reason == DIVERGED and self._replay is not None and not self._diverged_before:
+            self._diverged_before = True
+            slots = self._replay.diverged()
         for slot in sorted(slots):
             number = int(standing.number[slot])
             if number != NONE:

@@ -4,7 +4,7 @@
 RESTING ───────────────► STARTING ─────────► PLAYING ─────────────────► FINISHED (it may go, nobody misses it)
    ▲                        │ HostFailed, or       │ HostFailed, or                  │
    ├────────────────────────┴─ no HELLO in time┴─ came no further for too long while it owed an answer
-   │                                           └─ Strayed, which is no failure: again at once
+   │                                           └─ Diverged, which is no failure: again at once
    └── Assigned: it takes over what a host that was given up has left ─────────┘
                  after `failures_in_a_row` failures without a played match between them: GIVEN_UP
 """
@@ -21,7 +21,7 @@ from ludus.processes.restarts import Restarts
 ANSWER_DEADLINES = 10  # reply deadlines in which an answer must be complete
 EXCUSE_S = 5.0  # for a host that could not write while nobody read
 REFUSED = "refused"  # the reason of a host that refuses what it, or another, has played before
-STRAYED = "strayed"  # the reason of matches that a replay did not bring back
+DIVERGED = "diverged"  # the reason of matches that a replay did not bring back
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Settled:
 
 
 @dataclass(frozen=True, slots=True)
-class Strayed:
+class Diverged:
     """Its matches, replayed, did not come to where they stood: it begins again at once, which is no failure of it."""
 
     host: int
@@ -109,7 +109,7 @@ class Tick:
 
 
 Event = (
-    Greeted | Owing | Heard | Answered | Settled | Strayed | Played | HostFailed | Finished | Assigned | Returned | Tick
+    Greeted | Owing | Heard | Answered | Settled | Diverged | Played | HostFailed | Finished | Assigned | Returned | Tick
 )
 
 
@@ -189,10 +189,10 @@ class Supervisor:
                 state.restarts.recovered()
             case Finished():
                 state.phase, state.due_s = Phase.FINISHED, None
-            case Strayed():
+            case Diverged():
                 state.phase, state.due_s = Phase.RESTING, now_s
                 state.restarts.last_failure = event.detail
-                return [StopHost(event.host, STRAYED, event.detail, 0.0)]
+                return [StopHost(event.host, DIVERGED, event.detail, 0.0)]
             case HostFailed():
                 return [self._fail(event.host, event.reason, event.detail, now_s)]
         return []

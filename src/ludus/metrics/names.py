@@ -248,7 +248,7 @@ VOIDED_BY = Family(
     "voided",
     "counter",
     "matches",
-    "voided matches by reason. Of their host: died, hung, protocol, host (it gave the match up), strayed (a resumed "
+    "voided matches by reason. Of their host: died, hung, protocol, host (it gave the match up), diverged (a resumed "
     "match took another course); actor_died: under way in the last report of an actor that died; anew: in the "
     "checkpoint of a run that was resumed without them",
     "hung",

@@ -56,7 +56,7 @@ def test_where_a_replayed_fleet_stands_is_where_the_first_stood(tmp_path: Path) 
         np.testing.assert_array_equal(one.came.row, other.came.row)
 
 
-def test_only_a_match_that_strays_is_voided_and_another_begins_there(tmp_path: Path) -> None:
+def test_only_a_match_that_diverges_is_voided_and_another_begins_there(tmp_path: Path) -> None:
     options = {"game": "rps", "rounds": 8}
     with toy_fleet(tmp_path / "first", options=options) as fleet:
         standing = stood(fleet, 3)
@@ -71,9 +71,9 @@ def test_only_a_match_that_strays_is_voided_and_another_begins_there(tmp_path: P
             fleet.send(arrivals.row[:0], arrivals.row[:0])
             more = fleet.recv(60.0)
             arrivals = more if not len(arrivals) else _both(arrivals, more)
-        assert voided(fleet) == {"strayed": 1}
+        assert voided(fleet) == {"diverged": 1}
         assert [(ending.match, ending.void, ending.rows.tolist()) for ending in arrivals.endings] == [
-            (1, "strayed", [2, 3])
+            (1, "diverged", [2, 3])
         ]
         fresh = np.isin(arrivals.row, [2, 3])
         assert set(arrivals.match[fresh].tolist()) == {host.following}
@@ -101,12 +101,12 @@ def test_choices_that_cannot_be_right_void_the_matches_and_do_not_hang(tmp_path:
     }[trouble]
     with toy_fleet(tmp_path / "second", options={"game": "rps"}, standing=with_host(standing, wrong)) as fleet:
         played = play(fleet, both_finished(fleet))
-        assert voided(fleet) == {"strayed": 4}
+        assert voided(fleet) == {"diverged": 4}
         assert sorted(ending.match for ending in played.voided) == [0, 1, 2, 3]
         assert fleet.health.alive == 2
 
 
-def test_when_matches_stray_again_all_of_that_host_begin_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_when_matches_diverge_again_all_of_that_host_begin_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with toy_fleet(tmp_path / "first", options={"game": "rps", "rounds": 8}) as fleet:
         standing = stood(fleet, 3)
 
@@ -114,10 +114,10 @@ def test_when_matches_stray_again_all_of_that_host_begin_anew(tmp_path: Path, mo
         """Always one match of those that are left."""
         return {next(slot for slot, number in enumerate(replay._standing.number) if number != NONE)}
 
-    monkeypatch.setattr(FastForward, "strayed", moody)
+    monkeypatch.setattr(FastForward, "diverged", moody)
     with toy_fleet(tmp_path / "second", options={"game": "rps", "rounds": 8}, standing=standing) as fleet:
         played = play(fleet, both_finished(fleet))
-        assert voided(fleet) == {"strayed": 8}
+        assert voided(fleet) == {"diverged": 8}
         assert fleet.health.restarts == 4
         assert len({ending.match for ending in played.endings}) == len(played.endings)
         assert len(played.voided) == 8

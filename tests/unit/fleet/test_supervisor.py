@@ -22,7 +22,7 @@ from ludus.fleet.supervisor import (
     Settled,
     StartHost,
     StopHost,
-    Strayed,
+    Diverged,
     Supervisor,
     Tick,
 )
@@ -234,7 +234,7 @@ EVENTS = st.one_of(
     st.builds(Tick),
     st.builds(Returned),
     *(st.builds(kind, st.integers(0, 2)) for kind in (Greeted, Owing, Heard, Answered, Settled, Played, Finished)),
-    *(st.builds(kind, st.integers(0, 2), st.just("x")) for kind in (Assigned, Strayed)),
+    *(st.builds(kind, st.integers(0, 2), st.just("x")) for kind in (Assigned, Diverged)),
     st.builds(HostFailed, st.integers(0, 2), st.just("died"), st.just("x")),
 )
 
@@ -256,10 +256,10 @@ def test_starts_and_stops_alternate_whatever_happens(story: list[tuple[Event, fl
         assert wake_s is None or not isinstance(event, Tick) or wake_s > now_s
 
 
-def test_host_whose_replay_strayed_begins_again_at_once_and_has_not_failed() -> None:
+def test_host_whose_replay_diverged_begins_again_at_once_and_has_not_failed() -> None:
     supervisor = playing()
     for attempt in range(1, 9):  # more often than it may fail
-        assert supervisor.on(Strayed(0, "match 3 did not"), 7.0) == [StopHost(0, "strayed", "match 3 did not", 0.0)]
+        assert supervisor.on(Diverged(0, "match 3 did not"), 7.0) == [StopHost(0, "diverged", "match 3 did not", 0.0)]
         assert supervisor.on(Tick(), 7.0) == [StartHost(0, attempt)]
         supervisor.on(Greeted(0), 7.0)
     assert supervisor.alive == 1
