@@ -51,10 +51,10 @@ def faulty_fleet(
     options: Mapping[str, object] = MappingProxyType({}),
     *,
     schedule: Sequence[tuple[int, int]] | None = None,
-    standing: FleetState | None = None,
+    saved_state: FleetState | None = None,
 ) -> HostFleet:
     """A fleet of toy hosts that break as their options say (tests/faulty/options.py)."""
-    return toy_fleet(log_dir, config, options, schedule=schedule, standing=standing, hosts=faulty.command())
+    return toy_fleet(log_dir, config, options, schedule=schedule, saved_state=saved_state, hosts=faulty.command())
 
 
 def toy_fleet(
@@ -65,7 +65,7 @@ def toy_fleet(
     seed: int = 1,
     schedule: Sequence[tuple[int, int]] | None = None,
     keep_log: bool = False,
-    standing: FleetState | None = None,
+    saved_state: FleetState | None = None,
     times_s: float | None = TIMES_S,
     hosts: HostCommand | None = None,
 ) -> HostFleet:
@@ -77,7 +77,7 @@ def toy_fleet(
         log_dir=log_dir,
         schedule=schedule,
         keep_log=keep_log,
-        standing=standing,
+        saved_state=saved_state,
         times_s=times_s,
     )
 

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludus.columns import Columns, column
-from ludus.spec import GameSpec
 
 
 class Ending(msgspec.Struct, frozen=True):
@@ -89,21 +88,6 @@ class Resumable(Protocol):
     def state(self) -> str: ...
 
     def restore(self, state: str) -> None: ...
-
-
-class Fleet(Protocol):
-    """N hosts x K matches x S seats, seen as one table of rows: row = (host * K + match slot) * S + seat."""
-
-    spec: GameSpec
-    rows: int
-
-    def recv(self, timeout_s: float) -> Arrivals:
-        """What is ready, possibly nothing when the time is up. Raises FleetError when no host is left."""
-        ...
-
-    def send(self, row: NDArray[np.int32], action: NDArray[np.int32]) -> None: ...
-
-    def close(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)

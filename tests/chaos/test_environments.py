@@ -105,12 +105,15 @@ def test_a_module_that_cannot_be_imported_is_refused_in_one_line_and_without_res
         fleet_of(tmp_path, FleetConfig(hosts=1, matches=1), {}, env="nobodys:Env")
 
 
-def test_a_run_goes_on_with_the_others_and_says_what_it_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("fault", "alive", "restarts", "lost"), [("die twice", 2, 2, 4), ("die", 1, 2, 6)])
+def test_a_run_goes_on_with_the_others_and_says_what_it_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str, alive: int, restarts: int, lost: int
+) -> None:
     shutil.copy(MODULE, tmp_path / "somebodys.py")
     monkeypatch.chdir(tmp_path)
     data = {
         "game": "gymnasium:somebodys:Faulty",
-        "options": {"kwargs": {"fault": "die twice", "host": 1}, "stepping": "in turn"},
+        "options": {"kwargs": {"fault": fault, "host": 1}, "stepping": "in turn"},
         "mode": "serial",
         "device": "cpu",
         "fleet": {"hosts": 2, "matches": 2, "backoff_s": 0.01, "failures_in_a_row": 3},
@@ -123,7 +126,8 @@ def test_a_run_goes_on_with_the_others_and_says_what_it_lost(tmp_path: Path, mon
     watch = Watch()
     result = run.train(config, tmp_path / "run", observer=watch)
     assert result.version == 8
-    assert watch.numbers[names.HOSTS_ALIVE] == 2
-    assert watch.numbers[names.HOSTS_RESTARTS] == 2
-    assert watch.numbers[names.VOIDED_BY("died")] == 4
+    assert watch.numbers[names.HOSTS_ALIVE] == alive
+    assert watch.numbers[names.HOSTS_RESTARTS] == restarts
+    assert watch.numbers[names.HOSTS_GIVEN_UP] == 2 - alive
+    assert watch.numbers[names.VOIDED_BY("died")] == watch.numbers[names.VOIDED] == lost
     assert watch.numbers[names.RETURN("none")] == 6.0

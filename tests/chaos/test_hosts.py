@@ -177,11 +177,11 @@ def test_a_save_does_not_wait_for_a_host_that_talks_and_never_answers(tmp_path: 
                 silent_since_s = time.monotonic()
             fleet.send(arrivals.row, first_legal(arrivals))
         began_s = time.monotonic()
-        standing = fleet.standing(within_s=0.5)
+        state = fleet.saved_state(within_s=0.5)
         assert time.monotonic() - began_s < 10.0
-        assert [host.runs for host in standing.hosts] == [0, 4]
-        assert set(voided(fleet)) == {"hung"}
+        assert [host.runs for host in state.hosts] == [0, 4]
         play(fleet, both_finished(fleet))
+        assert set(voided(fleet)) == {"hung"}
 
 
 def test_host_that_reads_nothing_is_stopped_before_much_is_kept_for_it(
@@ -194,8 +194,8 @@ def test_host_that_reads_nothing_is_stopped_before_much_is_kept_for_it(
         fleet.send(arrivals.row, first_legal(arrivals))
         for _ in range(20_000):
             fleet.nudge()
-        assert set(voided(fleet)) == {"hung"}
         assert play(fleet, lambda played: bool(played.finished)).finished
+        assert set(voided(fleet)) == {"hung"}
 
 
 @pytest.mark.parametrize(

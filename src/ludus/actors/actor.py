@@ -6,7 +6,6 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
 
 import msgspec
 import numpy as np
@@ -22,6 +21,7 @@ from ludus.config.settings import RunConfig
 from ludus.errors import CheckpointError
 from ludus.fleet import saved_state
 from ludus.fleet.fleet import HostFleet
+from ludus.fleet.interface import Fleet
 from ludus.fleet.saved_state import FleetState
 from ludus.games.registry import Game, nets_of
 from ludus.league.matchmaking import PAST_PREFIX, SCRIPTED, SharedMatchmaker
@@ -29,7 +29,6 @@ from ludus.league.pool import Pool
 from ludus.learner import algorithms, devices
 from ludus.metrics import accounts, names
 from ludus.metrics.core import Delta, Metrics
-from ludus.metrics.times import Times
 from ludus.policies import nets, placement
 from ludus.policies.bank import LEARNER, PolicyBank
 from ludus.policies.checkpoints.checkpoint import MATCHES, encode_generator, load_net, restore_generator
@@ -42,31 +41,12 @@ from ludus.policies.placement import Playing
 from ludus.policies.weights import read_tensors
 from ludus.processes.cores import cores
 from ludus.rollout.interleaved import InterleavedSegments
-from ludus.rollout.loop import Rollout, WaitingFleet
+from ludus.rollout.loop import Rollout
 from ludus.rollout.segments import SegmentLayout, Segments
 from ludus.spec import GameSpec
 from ludus.types import Policy, Resumable, SegmentBatch
 
 log = logging.getLogger(__name__)
-
-
-class Health(Protocol):
-    @property
-    def alive(self) -> int: ...
-
-    @property
-    def restarts(self) -> int: ...
-
-
-class ActorFleet(WaitingFleet, Protocol):
-    hosts: int
-
-    @property
-    def health(self) -> Health: ...
-
-    def standing(self) -> FleetState | None: ...
-
-    def take_times(self) -> Times: ...
 
 
 class Actor:
@@ -75,7 +55,7 @@ class Actor:
 
     def __init__(
         self,
-        fleet: ActorFleet,
+        fleet: Fleet,
         config: RunConfig,
         *,
         prefers: str,
@@ -169,7 +149,7 @@ class Actor:
 
     def underway(self, handed: Sequence[SegmentBatch] = ()) -> Underway | None:
         """All that is needed to go on exactly; nothing changes by asking."""
-        fleet = self._fleet.standing()
+        fleet = self._fleet.saved_state()
         if fleet is None:
             return None
         fleet_note, fleet_arrays = saved_state.pack(fleet)
@@ -218,8 +198,9 @@ class Actor:
     def drain(self) -> Delta:
         """What happened since the last call."""
         health = self._fleet.health
-        self._rollout.note_under_way()
+        self._rollout.count_matches()
         self.metrics.set(names.HOSTS_ALIVE, health.alive)
+        self.metrics.set(names.HOSTS_GIVEN_UP, health.given_up)
         self.metrics.set(names.HOSTS_TOTAL, self._fleet.hosts)
         self.metrics.grow(names.HOSTS_RESTARTS, health.restarts)
         for opponent, rate in self._matchmaker.rates.items():
@@ -328,7 +309,7 @@ def open_actor(
         yield actor
 
 
-def _actor_of(game: Game, fleet: ActorFleet, config: RunConfig, pool: Pool, version: int) -> Actor:
+def _actor_of(game: Game, fleet: Fleet, config: RunConfig, pool: Pool, version: int) -> Actor:
     return Actor(
         fleet,
         config,
@@ -379,5 +360,5 @@ def open_fleet(
         options=msgspec.to_builtins(options),
         seed=seed_for(config.seed, "fleet", version),
         log_dir=log_dir,
-        standing=standing,
+        saved_state=standing,
     )

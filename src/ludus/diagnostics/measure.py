@@ -17,12 +17,13 @@ from ludus.diagnostics.scaling import FleetSize, GpuUse, StudyPlan, Trial
 from ludus.diagnostics.usage import SAMPLE_S, TreeUse, watching_gpus
 from ludus.errors import FleetError, HostRefused, ProtocolError
 from ludus.fleet.fleet import HostFleet
+from ludus.fleet.interface import Fleet
 from ludus.games.registry import Game
 from ludus.metrics import names
 from ludus.metrics.core import Metrics
 from ludus.metrics.times import ACTOR, Times
 from ludus.spec import GameSpec
-from ludus.types import Fleet, Policy
+from ludus.types import Policy
 
 Tick = Callable[[float], None]
 """Called now and then with the seconds of the trial that have passed, including the warm-up."""

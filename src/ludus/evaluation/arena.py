@@ -20,7 +20,8 @@ from ludus.config.settings import FleetConfig
 from ludus.errors import ConfigError, EvaluationError
 from ludus.evaluation.recording import Recorder
 from ludus.evaluation.schedule import Schedule
-from ludus.fleet.fleet import FleetHealth, HostFleet
+from ludus.fleet.fleet import HostFleet
+from ludus.fleet.interface import Fleet, FleetHealth
 from ludus.games import hooks
 from ludus.games.registry import Game
 from ludus.metrics import names, observer
@@ -29,7 +30,7 @@ from ludus.metrics.intervals import normal, wilson
 from ludus.metrics.times import ACTOR
 from ludus.policies import launching
 from ludus.spec import GameSpec
-from ludus.types import Arrivals, Choices, Ending, Fleet, Policy
+from ludus.types import Arrivals, Choices, Ending, Policy
 
 ALONE = observer.ALONE
 POLL_S = 1.0
@@ -129,7 +130,6 @@ def play(
             tick=tick,
             recorder=recorder,
             metrics=metrics,
-            health=lambda: running.health,
         )
         metrics.merge_times(running.take_times())
         metrics.report()  # the time so far, before the hosts are ended
@@ -169,9 +169,8 @@ def contest(
     tick: Callable[[], None] | None = None,
     recorder: Recorder | None = None,
     metrics: Metrics | None = None,
-    health: Callable[[], FleetHealth] | None = None,
 ) -> list[MatchupResult]:
-    """Play a schedule on a fleet that was started with it; its `health` tells when hosts have given matches up."""
+    """Play a schedule on a fleet that was started with it. Raises EvaluationError if matches were lost for good."""
     metrics = metrics or Metrics(ACTOR)
     waiting, sending = metrics.activity(names.WAIT_HOSTS), metrics.activity(names.SEND)
     timers = {name: metrics.activity(names.POLICIES if name == agent else names.OPPONENTS) for name in policies}
@@ -209,10 +208,9 @@ def contest(
                 recorder.choose(arrivals, action)
             with sending:
                 fleet.send(arrivals.row, action)
-        elif not arrivals.endings and health is not None:
-            _raise_lost(health(), len(schedule) - tally.ended)
-    if health is not None:
-        tally.move(health().moved)
+        elif not arrivals.endings:
+            _raise_lost(fleet.health, len(schedule) - tally.ended)
+    tally.move(fleet.health.moved)
     return tally.results()
 
 

@@ -32,13 +32,13 @@ def collected(hosts: Sequence[Host], span: int, nothing: Arrivals) -> Arrivals:
     bodies: list[ArrivalsBody] = []
     endings: list[Ending] = []
     for host in hosts:
-        if not host.came and not host.endings:
+        if not host.inbox.arrivals and not host.inbox.endings:
             continue
-        came, ended = host.hand_over()
-        for body in came:
+        delivered, ended = host.deliver()
+        for body in delivered:
             row.append(body.row + host.index * span)
             match.append(host.match_ids(body.match))
-        bodies += came
+        bodies += delivered
         endings += ended
     if not bodies:
         return msgspec.structs.replace(nothing, endings=tuple(endings))

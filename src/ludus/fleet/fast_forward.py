@@ -16,10 +16,10 @@ class FastForward:
     the rows that waited. What its rows ask is left open: the host has to be started again without that match.
     """
 
-    def __init__(self, standing: HostState) -> None:
-        self._standing = standing
-        self._end = np.cumsum(standing.count, dtype=np.int64)
-        self._next = self._end - standing.count
+    def __init__(self, saved: HostState) -> None:
+        self.saved = saved
+        self._end = np.cumsum(saved.count, dtype=np.int64)
+        self._next = self._end - saved.count
         self._came: list[ArrivalsBody] = []
         self._waiting: list[ArrivalsBody] = []  # rows without further choices
         self._diverged: set[int] = set()
@@ -30,7 +30,7 @@ class FastForward:
 
     def lose(self, slot: int) -> None:
         """Its match is over, or could not be opened."""
-        if self._standing.number[slot] != NONE:
+        if self.saved.number[slot] != NONE:
             self._diverged.add(slot)
 
     def answers(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -41,32 +41,32 @@ class FastForward:
         has_choice = self._next[came.row] < self._end[came.row]
         self._waiting.append(came.take(~has_choice))
         row = came.row[has_choice]
-        action = self._standing.choice[self._next[row]]
+        action = self.saved.choice[self._next[row]]
         mask = came.legal[has_choice]
         legal = action // 8 < mask.shape[1]
         legal &= (mask[np.arange(len(row)), np.minimum(action // 8, mask.shape[1] - 1)] >> (action % 8)) & 1 == 1
-        self._diverged.update((row[~legal] // self._standing.seats).tolist())
-        going = legal & ~np.isin(row // self._standing.seats, list(self._diverged))
+        self._diverged.update((row[~legal] // self.saved.seats).tolist())
+        going = legal & ~np.isin(row // self.saved.seats, list(self._diverged))
         self._next[row[going]] += 1
         return row[going], action[going]
 
     def diverged(self) -> set[int]:
         """Slots that do not stand where they stood, when there are no more answers."""
-        standing, expected = self._standing, _by_row(self._standing.came)
+        saved, expected = self.saved, _by_row(self.saved.came)
         stands = _by_row(ArrivalsBody.concatenate(self._waiting)) if self._waiting else {}
         slots = set(self._diverged)
-        slots.update((np.flatnonzero(self._next < self._end) // standing.seats).tolist())
+        slots.update((np.flatnonzero(self._next < self._end) // saved.seats).tolist())
         for row in expected.keys() | stands.keys():
-            slot = row // standing.seats
-            if standing.number[slot] != NONE and expected.get(row) != stands.get(row):
+            slot = row // saved.seats
+            if saved.number[slot] != NONE and expected.get(row) != stands.get(row):
                 slots.add(slot)
         return slots
 
     def arrivals(self) -> ArrivalsBody:
         """Rows that wait, in the order in which they had come; then those of matches that begin anew."""
         waiting = ArrivalsBody.concatenate(self._waiting)
-        anew = self._standing.number[waiting.row // self._standing.seats] == NONE
-        return ArrivalsBody.concatenate([self._standing.came, waiting.take(anew)])
+        anew = self.saved.number[waiting.row // self.saved.seats] == NONE
+        return ArrivalsBody.concatenate([self.saved.came, waiting.take(anew)])
 
 
 def _by_row(came: ArrivalsBody) -> dict[int, tuple[int, int, bytes, bytes, bytes]]:

@@ -9,17 +9,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from ludus.fleet.interface import FleetHealth
+from ludus.fleet.voided import VoidedMatches
 from ludus.metrics.times import Times
 from ludus.sdk.match import Match, Turn
 from ludus.spec import GameSpec
 from ludus.types import Arrivals, Ending
-
-
-@dataclass
-class InProcessHealth:
-    alive: int = 1
-    restarts: int = 0
-    voided: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass
@@ -42,13 +37,17 @@ class InProcessFleet:
         self.spec = spec
         self.hosts = 1
         self.rows = matches * spec.seats
-        self.health = InProcessHealth()
+        self._voided = VoidedMatches()
         self._seed = seed
         self._at_once = at_once
         self._begun = 0
         self._waiting: list[tuple[int, int]] = []  # (slot, seat) that must choose and have not been returned
         self._endings: list[Ending] = []
         self._slots = [self._begin(slot, new_match()) for slot in range(matches)]
+
+    @property
+    def health(self) -> FleetHealth:
+        return FleetHealth(alive=1, restarts=0, voided=Counter(self._voided.by_reason))
 
     def take_times(self) -> Times:
         """Its matches are played in the caller's time."""
@@ -58,6 +57,7 @@ class InProcessFleet:
         count = self._at_once or len(self._waiting)
         chosen, self._waiting = self._waiting[:count], self._waiting[count:]
         endings, self._endings = tuple(self._endings), []
+        self._voided.count_endings(endings)
         n, spec = len(chosen), self.spec
         obs, legal = np.zeros((n, spec.obs.nbytes), np.uint8), np.zeros((n, spec.actions), np.bool_)
         row, match = np.zeros(n, np.int32), np.zeros(n, np.int64)
@@ -85,8 +85,8 @@ class InProcessFleet:
         """Lose the match in this slot, as if its host had died, and begin another."""
         self._end(index, void=reason)
 
-    def standing(self) -> None:
-        """Another fleet cannot go on from here."""
+    def saved_state(self) -> None:
+        """Return None: another fleet cannot continue these matches."""
 
     def close(self) -> None:
         pass

@@ -29,7 +29,7 @@ def facts(hosts: Sequence[Host]) -> list[str]:
 def none_left(hosts: Sequence[Host], last_failures: Sequence[str]) -> str:
     """Why a fleet cannot go on: what happened to each of its hosts."""
     reasons = "; ".join(
-        f"host {host.index} {failure} (log: {host.log_path})"
+        f"host {host.index} {failure} (log: {host.log.path})"
         for host, failure in zip(hosts, last_failures, strict=True)
     )
     unplayed = sum(host.unplayed for host in hosts)

@@ -6,13 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ludus.fleet.voided import VoidedMatches
 from ludus.processes.command import HostCommand
 from ludus.wire.facts import FactNames
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What all hosts of a fleet have in common."""
+    """The settings, and two counters, that all hosts of a fleet share."""
 
     command: HostCommand
     options: Mapping[str, object]
@@ -22,6 +26,12 @@ class Setup:
     scheduled: bool
     keep_log: bool
     log_dir: Path
-    times_s: float | None = None  # how often hosts say where their time went
-    parts: int = 1  # in which hosts answer
+    times_s: float | None = None  # how often hosts report how they spent their time
+    parts: int = 1  # of an answer
     facts: FactNames = field(default_factory=FactNames)
+    voided: VoidedMatches = field(default_factory=VoidedMatches)
+
+    def rows(self, host: int, slot: int, seats: int) -> NDArray[np.int32]:
+        """Return the rows of a slot in the table of the fleet."""
+        first = (host * self.matches + slot) * seats
+        return np.arange(first, first + seats, dtype=np.int32)

@@ -109,7 +109,18 @@ class Tick:
 
 
 Event = (
-    Greeted | Owing | Heard | Answered | Settled | Diverged | Played | HostFailed | Finished | Assigned | Returned | Tick
+    Greeted
+    | Owing
+    | Heard
+    | Answered
+    | Settled
+    | Diverged
+    | Played
+    | HostFailed
+    | Finished
+    | Assigned
+    | Returned
+    | Tick
 )
 
 

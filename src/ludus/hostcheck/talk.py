@@ -208,7 +208,7 @@ class Talk:
         elif kind is FrameKind.TIMES and self._configure.times_s is not None:
             self.times.append(decode_times(body))
         elif kind is FrameKind.ERROR and (error := decode_error(body)).kind == "match":
-            number, lapsed = self._ledger.lost(error)
+            _, number, lapsed = self._ledger.lost(error)
             self._forget(lapsed)
             self.lost.append(number)
             self._lost_in_a_row += 1

@@ -112,6 +112,7 @@ BEGUN_ANEW = "match/begun_anew"
 HOSTS_ALIVE = "hosts/alive"
 HOSTS_TOTAL = "hosts/total"
 HOSTS_RESTARTS = "hosts/restarts"
+HOSTS_GIVEN_UP = "hosts/given_up"
 CORES = "hosts/cores"
 ACTOR_RESTARTS = "actor/restarts"
 ACTOR_LOST = "actor/lost"
@@ -195,7 +196,8 @@ METRICS: tuple[Metric, ...] = (
         BEGUN,
         "counter",
         "matches",
-        "training matches that began, which is when their first decision reaches the actor. In every report this is "
+        "training matches that began: their first decision reached the actor, or they were voided before that. "
+        "In every report this is "
         "progress/matches + match/voided + curriculum/unfinished + match/under_way",
     ),
     Metric(
@@ -221,6 +223,7 @@ METRICS: tuple[Metric, ...] = (
     Metric(HOSTS_ALIVE, "gauge", "hosts", "hosts that play now"),
     Metric(HOSTS_TOTAL, "gauge", "hosts", "hosts the run began with"),
     Metric(HOSTS_RESTARTS, "counter", "restarts", "times a host was started again"),
+    Metric(HOSTS_GIVEN_UP, "gauge", "hosts", "hosts that failed too often (fleet.failures_in_a_row) and stay down"),
     Metric(ACTOR_RESTARTS, "counter", "restarts", "times the actor was started again after it died or fell silent"),
     Metric(
         ACTOR_LOST,

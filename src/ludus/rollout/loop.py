@@ -3,40 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
+from ludus.fleet.interface import Fleet
 from ludus.metrics import names
 from ludus.metrics.core import Metrics
 from ludus.policies.bank import PolicyBank
 from ludus.rollout.segments import Segments
 from ludus.rollout.tally import MatchMetrics
-from ludus.spec import GameSpec
 from ludus.types import Arrivals, SegmentBatch
 
 RECV_S = 0.2  # how long a quiet fleet may keep the loop from looking at `stopped`
-
-
-class WaitingFleet(Protocol):
-    """A fleet that can also wait for every host's answer, so that the order of rows depends on the seed alone."""
-
-    spec: GameSpec
-    rows: int
-
-    def recv(self, timeout_s: float, *, wait_all: bool = False) -> Arrivals: ...
-
-    def send(self, row: NDArray[np.int32], action: NDArray[np.int32]) -> None: ...
-
-    def close(self) -> None: ...
 
 
 class Rollout:
     """Plays on a fleet it does not own. `lockstep` waits for all hosts, for runs that must be repeatable."""
 
     def __init__(
-        self, fleet: WaitingFleet, bank: PolicyBank, segments: Segments, metrics: Metrics, *, lockstep: bool = False
+        self, fleet: Fleet, bank: PolicyBank, segments: Segments, metrics: Metrics, *, lockstep: bool = False
     ) -> None:
         self._fleet = fleet
         self._bank = bank
@@ -79,8 +65,12 @@ class Rollout:
         while segments.waits == waited and segments.roomy and not stopped():
             self._once()
 
-    def note_under_way(self) -> None:
-        """Set the gauges of the matches under way."""
+    def count_matches(self) -> None:
+        """Count the matches that were voided since the last call, and set the gauges of the matches under way.
+
+        Call between two `play` calls, when all arrivals have been counted.
+        """
+        self._tally.count_voided(self._fleet.health)
         self._metrics.set(names.UNDER_WAY, self._bank.matches)
         self._metrics.set(names.UNDER_WAY_DECISIONS, self._tally.under_way_decisions)
 

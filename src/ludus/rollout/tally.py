@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ludus.fleet.interface import FleetHealth
 from ludus.metrics import names
 from ludus.metrics.core import Metrics
 from ludus.policies.bank import PolicyBank
@@ -37,6 +39,21 @@ class MatchMetrics:
             self._metrics.add(names.DECISIONS, n)
             self._metrics.observe(names.BATCH_ROWS, n)
 
+    def count_voided(self, health: FleetHealth) -> None:
+        """Count the matches that the fleet has voided since the last call, by reason.
+
+        A match that was voided before any of its rows arrived counts as begun, too.
+        """
+        if not health.voided:
+            return
+        reasons: Counter[str] = Counter()
+        for reason, matches in health.voided.items():
+            reasons[reason.partition(":")[0]] += matches  # "host: its message" is counted as host
+        for reason, matches in reasons.items():
+            self._metrics.grow(names.VOIDED_BY(reason), matches)
+        self._metrics.grow(names.VOIDED, reasons.total())
+        self._metrics.grow(names.BEGUN, health.unseen)
+
     @property
     def under_way_decisions(self) -> int:
         """Decisions made so far in the running matches."""
@@ -52,9 +69,7 @@ class MatchMetrics:
     def _end(self, ending: Ending, bank: PolicyBank) -> None:
         metrics, rows = self._metrics, ending.rows
         if ending.void:
-            metrics.add(names.VOIDED)
             metrics.add(names.VOIDED_DECISIONS, int(self._decisions[rows].sum()))
-            metrics.add(names.VOIDED_BY(ending.void.partition(":")[0]))  # "host: its own words" is counted as host
         else:
             metrics.add(names.MATCHES)
             metrics.observe(names.LENGTH, float(self._decisions[rows].sum()))

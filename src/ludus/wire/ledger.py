@@ -136,9 +136,9 @@ class Ledger:
             raise ProtocolError(f"ENDING of match {head.number} has seed {head.seed}, scheduled was {expected}")
         return head, final_obs, self._free(head.slot)
 
-    def lost(self, error: ErrorBody) -> tuple[int | None, list[int]]:
-        """A match the host gave up (ERROR of kind match): its number, None when it had not asked anybody yet, and the
-        rows that need not be answered any more.
+    def lost(self, error: ErrorBody) -> tuple[int, int | None, list[int]]:
+        """Take an ERROR of kind match. Returns the slot; the match's number, None if it had not asked anybody yet; and
+        the rows that need no answer any more.
 
         A scheduled match is not played again, as with the same seed it would be lost again, unless the host says so.
         """
@@ -150,14 +150,14 @@ class Ledger:
             seed = self._running.get(number)
             if error.again and self._to_open is not None and seed is not None:
                 self._to_open[number] = seed
-            return number, self._free(error.slot)
+            return error.slot, number, self._free(error.slot)
         self._resumed.pop(error.slot, None)
         if self._to_open is None and error.number is not None:
             self._use(error.number)
         if self._to_open and not error.again:
             # a host takes its schedule in order, so the match that could not start is the first that has not
             self._to_open.pop(next(iter(self._to_open)) if error.number is None else error.number, None)
-        return None, []
+        return error.slot, None, []
 
     def _must_owe(self, what: str) -> None:
         if self.owed == 0:

@@ -39,7 +39,7 @@ def test_a_second_fleet_returns_what_the_first_would_have(
     with toy_fleet(tmp_path / "first", options=options) as fleet:
         standing = stood(fleet, rounds)
         expected = following(fleet, 15)
-    with toy_fleet(tmp_path / "second", options=options, standing=standing) as fleet:
+    with toy_fleet(tmp_path / "second", options=options, saved_state=standing) as fleet:
         assert all(same(one, other) for one, other in zip(expected, following(fleet, 15), strict=True))
         assert not voided(fleet)
 
@@ -47,8 +47,8 @@ def test_a_second_fleet_returns_what_the_first_would_have(
 def test_where_a_replayed_fleet_stands_is_where_the_first_stood(tmp_path: Path) -> None:
     with toy_fleet(tmp_path / "first") as fleet:
         standing = stood(fleet, 9)
-    with toy_fleet(tmp_path / "second", standing=standing) as fleet:
-        again = fleet.standing()
+    with toy_fleet(tmp_path / "second", saved_state=standing) as fleet:
+        again = fleet.saved_state()
     for one, other in zip(standing.hosts, again.hosts, strict=True):
         assert one.resumption() == other.resumption()
         np.testing.assert_array_equal(one.count, other.count)
@@ -65,7 +65,7 @@ def test_only_a_match_that_diverges_is_voided_and_another_begins_there(tmp_path:
     at = host.came.row.tolist().index(2)  # of the second match
     changed[at] ^= 255
     other = with_host(standing, replace(host, came=host.came._replace(obs=changed)))
-    with toy_fleet(tmp_path / "second", options=options, standing=other) as fleet:
+    with toy_fleet(tmp_path / "second", options=options, saved_state=other) as fleet:
         arrivals = fleet.recv(60.0, wait_all=True)
         while len(arrivals) < fleet.rows:  # the host is started again meanwhile
             fleet.send(arrivals.row[:0], arrivals.row[:0])
@@ -99,23 +99,25 @@ def test_choices_that_cannot_be_right_void_the_matches_and_do_not_hang(tmp_path:
         "too many choices": replace(host, count=host.count + 9, choice=np.zeros(12 * len(host.count), np.int32)),
         "too few choices": replace(host, count=host.count - 1, choice=host.choice[: 2 * len(host.count)]),
     }[trouble]
-    with toy_fleet(tmp_path / "second", options={"game": "rps"}, standing=with_host(standing, wrong)) as fleet:
+    with toy_fleet(tmp_path / "second", options={"game": "rps"}, saved_state=with_host(standing, wrong)) as fleet:
         played = play(fleet, both_finished(fleet))
         assert voided(fleet) == {"diverged": 4}
         assert sorted(ending.match for ending in played.voided) == [0, 1, 2, 3]
         assert fleet.health.alive == 2
 
 
-def test_when_matches_diverge_again_all_of_that_host_begin_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_a_second_divergence_all_matches_of_the_host_begin_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with toy_fleet(tmp_path / "first", options={"game": "rps", "rounds": 8}) as fleet:
         standing = stood(fleet, 3)
 
     def moody(replay: FastForward) -> set[int]:
         """Always one match of those that are left."""
-        return {next(slot for slot, number in enumerate(replay._standing.number) if number != NONE)}
+        return {next(slot for slot, number in enumerate(replay.saved.number) if number != NONE)}
 
     monkeypatch.setattr(FastForward, "diverged", moody)
-    with toy_fleet(tmp_path / "second", options={"game": "rps", "rounds": 8}, standing=standing) as fleet:
+    with toy_fleet(tmp_path / "second", options={"game": "rps", "rounds": 8}, saved_state=standing) as fleet:
         played = play(fleet, both_finished(fleet))
         assert voided(fleet) == {"diverged": 8}
         assert fleet.health.restarts == 4
@@ -128,7 +130,7 @@ def test_a_host_that_dies_in_its_replay_begins_anew(tmp_path: Path) -> None:
         standing = stood(fleet, 20)
     marker = str(tmp_path / "marker")
     options = {"game": "rps", "rounds": 50, "crash_after": 40, "fault_marker": marker}
-    with faulty_fleet(tmp_path / "second", QUICK, options, standing=standing) as fleet:
+    with faulty_fleet(tmp_path / "second", QUICK, options, saved_state=standing) as fleet:
         played = play(fleet, both_finished(fleet))
         assert voided(fleet) == {"died": 4}
         assert len(played.voided) == 4
@@ -140,7 +142,7 @@ def test_a_host_that_was_down_begins_anew_with_seeds_of_its_own(tmp_path: Path) 
         standing = stood(fleet, 3)
     down = standing.hosts[0].without(range(4))
     assert (down.number == NONE).all()
-    with toy_fleet(tmp_path / "second", standing=with_host(standing, down)) as fleet:
+    with toy_fleet(tmp_path / "second", saved_state=with_host(standing, down)) as fleet:
         opening = fleet.recv(60.0, wait_all=True)
         assert {int(match) >> 32 for match in opening.match[opening.row < 8]} == {
             2

@@ -15,6 +15,7 @@ from ludus.config.settings import FleetConfig
 from ludus.errors import ProtocolError
 from ludus.fleet.fleet import HostFleet
 from ludus.fleet.host import Host
+from ludus.fleet.session import Launch
 from ludus.fleet.setup import Setup
 from ludus.games.toy.game import game
 from ludus.metrics import names
@@ -22,8 +23,7 @@ from ludus.metrics.times import HOSTS
 from ludus.processes.cores import cores
 from ludus.spec import GameSpec, ObsSpec
 from ludus.types import Arrivals
-from ludus.wire.frames import HEADER_BYTES, FrameKind, TimesBody, encode_times
-from ludus.wire.ledger import Ledger
+from ludus.wire.frames import HEADER_BYTES, FrameKind, TimesBody, encode_arrivals, encode_hello, encode_times
 
 
 def recorded(fleet: HostFleet, rounds: int) -> list[Arrivals]:
@@ -97,12 +97,23 @@ def test_times_that_nobody_asked_for_or_that_come_unasked_break_the_protocol(
     tmp_path: Path, times_s: float | None, owed: int
 ) -> None:
     setup = Setup(game.command(game.options()), {}, 1, 1, 4, False, False, tmp_path, times_s)
+    spec = GameSpec("toy", 1, 2, ObsSpec.pack({"pile": ("uint8", (1,))}), 1)
     host = Host(0, setup, None)
-    host.ledger = Ledger(GameSpec("toy", 1, 2, ObsSpec.pack({"pile": ("uint8", (1,))}), 1), 4)
-    host.ledger.owed = owed
-    body = memoryview(encode_times(TimesBody(1.0, {}))[HEADER_BYTES:])
+    host.launch = Launch(0, lambda data: None, None, 0, 1, 0, None, None)
+    host.take(FrameKind.HELLO, memoryview(encode_hello(spec)[HEADER_BYTES:]))
+    if not owed:
+        host.take(FrameKind.ARRIVALS, memoryview(no_rows(spec)[HEADER_BYTES:]))
     with pytest.raises(ProtocolError, match="TIMES came although"):
-        host.take(FrameKind.TIMES, body)
+        host.take(FrameKind.TIMES, memoryview(encode_times(TimesBody(1.0, {}))[HEADER_BYTES:]))
+
+
+def no_rows(spec: GameSpec) -> bytes:
+    """A complete answer in which no row must choose."""
+    rows, shown = np.zeros(0, np.int32), np.zeros((0, spec.obs.nbytes), np.uint8)
+    legal = np.zeros((0, spec.actions), np.bool_)
+    return encode_arrivals(
+        rows, rows.astype(np.uint32), rows.astype(np.float32), rows.astype(np.bool_), legal, shown, True
+    )
 
 
 def test_recv_returns_what_is_ready_while_one_host_is_slow(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from ludus.fleet.hostlog import HostLog
-from ludus.fleet.reasons import OTHER_REASONS, reason_of
 
 
 def opened(path: Path, file_bytes: int = 100) -> HostLog:
@@ -54,15 +53,3 @@ def test_log_that_cannot_be_written_costs_its_lines_only(tmp_path: Path) -> None
     log.write(b"lost")
     log.close()
     assert log.dropped == 4
-
-
-def test_reasons_of_a_host_are_shortened_and_limited_in_number() -> None:
-    known: set[str] = set()
-    for number in range(100):
-        known.add(reason_of(f"server {number} is away\nwith a traceback", known))
-    assert len(known) == 21
-    assert OTHER_REASONS in known
-    assert reason_of("server 3 is away", known) == "host: server 3 is away"
-    assert reason_of(" \n", set()) == "host: no reason given"
-    assert len(reason_of("x" * 10_000, set())) == 200
-    assert reason_of("red \x1b[31m", set()) == "host: red  [31m"

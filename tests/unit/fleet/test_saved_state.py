@@ -17,7 +17,7 @@ def stood(fleet: HostFleet, rounds: int) -> FleetState:
     for _ in range(rounds):
         arrivals = fleet.recv(60.0, wait_all=True)
         fleet.send(arrivals.row, first_legal(arrivals))
-    return fleet.standing()
+    return fleet.saved_state()
 
 
 def same(one: Arrivals, other: Arrivals) -> bool:
@@ -37,7 +37,7 @@ def test_asking_where_matches_stand_changes_nothing(tmp_path: Path) -> None:
                 records[-1].append(arrivals)
                 fleet.send(arrivals.row, first_legal(arrivals))
                 if asks:
-                    fleet.standing()
+                    fleet.saved_state()
     assert all(same(one, other) for one, other in zip(*records, strict=True))
 
 

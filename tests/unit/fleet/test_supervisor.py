@@ -10,6 +10,7 @@ from ludus.config.settings import FleetConfig
 from ludus.fleet.supervisor import (
     Answered,
     Assigned,
+    Diverged,
     Event,
     Finished,
     Greeted,
@@ -22,7 +23,6 @@ from ludus.fleet.supervisor import (
     Settled,
     StartHost,
     StopHost,
-    Diverged,
     Supervisor,
     Tick,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import cast
 
@@ -10,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from ludus.errors import ProtocolError
+from ludus.fleet.interface import FleetHealth
 from ludus.metrics import names
 from ludus.metrics.core import Metrics
 from ludus.policies.bank import PolicyBank
@@ -43,6 +45,26 @@ def test_matches_that_were_cut_off_are_counted_also_where_none_was(cut_off: int)
     flat = _counted(endings)
     assert flat[names.TRUNCATED] == cut_off
     assert flat[names.MATCHES] == len(ROWS)
+
+
+def test_voided_matches_are_counted_by_the_fleet_alone_and_unseen_ones_have_begun() -> None:
+    metrics = Metrics("actor")
+    tally = MatchMetrics(metrics, rows=4)
+    voided = Counter({"died": 3, "host: no server": 2, "host: no team": 1})
+    tally.count_voided(FleetHealth(1, 0, voided=voided, unseen=4))
+    tally.count_voided(FleetHealth(1, 0, voided=voided + Counter({"hung": 1}), unseen=5))
+    counted = metrics.counters()
+    assert counted[names.VOIDED] == 7
+    reasons = {reason: counted[names.VOIDED_BY(reason)] for reason in ("died", "host", "hung")}
+    assert reasons == {"died": 3, "host": 3, "hung": 1}
+    assert counted[names.BEGUN] == 5
+
+
+def test_an_ending_that_is_void_adds_its_decisions_and_no_match() -> None:
+    flat = _counted([Ending(0, ROWS[0], SCORE, SCORE, False, 0, void="died")])
+    assert flat[names.VOIDED_DECISIONS] == 0
+    assert names.VOIDED not in flat
+    assert names.MATCHES not in flat
 
 
 def _counted(endings: list[Ending]) -> Mapping[str, float | str]:

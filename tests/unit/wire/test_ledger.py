@@ -219,7 +219,7 @@ def test_row_that_was_not_asked_cannot_be_answered() -> None:
 def test_lost_match_frees_its_slot() -> None:
     ledger = opened()
     ledger.actions(rows(0, 1))
-    number, lapsed = ledger.lost(ErrorBody("bug", "match", 0))
+    _, number, lapsed = ledger.lost(ErrorBody("bug", "match", 0))
     assert (number, lapsed) == (0, [])
     assert ledger.running() == [(1, 1)]
 
@@ -252,17 +252,17 @@ def test_scheduled_match_must_have_its_seed() -> None:
 @pytest.mark.parametrize("number", [None, 10])
 def test_scheduled_match_that_cannot_start_is_not_played_again(number: int | None) -> None:
     ledger = Ledger(SPEC, 2, [(10, 1), (20, 2)])
-    assert ledger.lost(ErrorBody("bad team", "match", 0, number))[0] is None
+    assert ledger.lost(ErrorBody("bad team", "match", 0, number))[1] is None
     assert ledger.unplayed == [(20, 2)]
 
 
 def test_scheduled_match_that_its_host_opens_again_stays_in_the_schedule() -> None:
     ledger = Ledger(SPEC, 2, [(10, 1), (20, 2)])
-    assert ledger.lost(ErrorBody("the server is away", "match", 0, 10, again=True))[0] is None
+    assert ledger.lost(ErrorBody("the server is away", "match", 0, 10, again=True))[1] is None
     assert ledger.unplayed == [(10, 1), (20, 2)]
     ledger.arrivals(came([0], [10], [True]))
     ledger.actions(rows(0))
-    assert ledger.lost(ErrorBody("the server is away", "match", 0, 10, again=True))[0] == 10
+    assert ledger.lost(ErrorBody("the server is away", "match", 0, 10, again=True))[1] == 10
     assert sorted(ledger.unplayed) == [(10, 1), (20, 2)]
     ledger.arrivals(came([2], [10], [True]))
     ledger.actions(rows(2))

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from ludus.errors import HostRefused, ProtocolError
 from ludus.fleet.host import Host
+from ludus.fleet.session import Launch
 from ludus.fleet.setup import Setup
 from ludus.processes.command import HostCommand
 from ludus.spec import GameSpec, ObsSpec
@@ -67,6 +68,7 @@ VALID = (
 def host(*, greeted: bool) -> Host:
     """A host without a process: before its HELLO, or with its two matches open and an answer owed."""
     made = Host(0, SETUP, None)
+    made.launch = Launch(0, lambda data: None, None, 0, 1, 0, None, None)
     if greeted:
         made.take(FrameKind.HELLO, memoryview(VALID[0])[HEADER_BYTES:])
         made.take(FrameKind.ARRIVALS, memoryview(OPENING)[HEADER_BYTES:])

@@ -126,7 +126,7 @@ def play(
             matches=concurrency if matches is None else min(concurrency, matches),
             schedule=schedule,
             keep_log=True,
-            refusals_are_final=True,
+            final_refusals=True,
         ) as fleet:
             table = _Table(fleet, agent(fleet.spec), options.name, save_replays)
             with closing(Journal(log_dir / "host-0.log", token)) as events:

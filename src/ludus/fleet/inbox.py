@@ -1,0 +1,55 @@
+"""What one host has sent and the fleet's caller has not taken yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludus.fleet.voided import VoidedMatches
+from ludus.metrics.times import Times
+from ludus.types import Ending
+from ludus.wire.frames import ArrivalsBody
+
+
+class Inbox:
+    """Outlives the processes of its host: endings stay in it until they are taken.
+
+    `lapsed` holds rows that were delivered and whose match was over before they were answered. The caller may still
+    answer them; these answers are dropped.
+    """
+
+    def __init__(self, host: int, endings: Iterable[Ending], voided: VoidedMatches) -> None:
+        self.host = host
+        self.arrivals: list[ArrivalsBody] = []  # rows are local to the host
+        self.endings = list(endings)  # rows are those of the fleet
+        self.times = Times()  # how the host spent its time
+        self._voided = voided
+        self._lapsed: set[int] = set()
+
+    def take(self) -> tuple[list[ArrivalsBody], list[Ending]]:
+        """Return the arrivals and endings, and forget them."""
+        arrivals, endings = self.arrivals, self.endings
+        self.arrivals, self.endings = [], []
+        if self._lapsed:
+            self._lapsed.difference_update(row for body in arrivals for row in body.row.tolist())
+        if endings:
+            self._voided.count_endings(endings)
+        return arrivals, endings
+
+    def lapse(self, rows: Iterable[int]) -> None:
+        """These rows need no answer any more. Remove those that were not delivered."""
+        lapsed = list(rows)
+        if not lapsed:
+            return
+        self._lapsed.update(lapsed)
+        rest = [body.take(~np.isin(body.row, lapsed)) for body in self.arrivals]
+        self.arrivals = [body for body in rest if len(body.row)]
+
+    def drop_answers(self, rows: NDArray[np.int32]) -> None:
+        """Accept answers for rows that have lapsed. Raises ValueError for a row that was never delivered."""
+        late = set(rows.tolist())
+        if not late <= self._lapsed:
+            raise ValueError(f"row {min(late - self._lapsed)} of host {self.host} was not asked")
+        self._lapsed -= late
