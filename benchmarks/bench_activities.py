@@ -1,13 +1,13 @@
-"""What it costs to know where the time goes: CPU time of hosts and of the actor's thread, measuring against not.
+"""Measure the CPU cost of timing activities, in hosts and in the actor's thread.
 
     python benchmarks/bench_activities.py [--quick] [--format gen9randombattle] [--save]
 
-Hosts: two in one process play the same matches with the same choices, one with a clock, in turn; CPU microseconds a
-decision, frame by frame in turn. `host_laps` is what its laps alone come to: their number a decision times what one
-costs by itself, over the cost of a decision; on a busy machine it is the surer of the two. Actor: one fleet, answered
-by a random policy, every other frame with its activities timed; CPU microseconds of the thread a frame; `actor_timers`
-is what its timers alone come to. With a net frames take longer, and the timers' share is smaller. The last line on
-stdout is one JSON object; --save appends it to benchmarks/results/activities.jsonl.
+Hosts: two hosts in one process play the same matches with the same actions, one of them with a clock; their frames are
+interleaved. Reported are CPU microseconds per decision. `host_laps` is an estimate from the laps alone: their number
+per decision times the cost of one, relative to the cost of a decision. It is more reliable on a busy machine. Actor:
+one fleet is answered by a random policy, and every other frame is timed. Reported are CPU microseconds of the thread
+per frame; `actor_timers` is the estimate from the timers alone. With a net, frames take longer and the share is
+smaller. The last line on stdout is one JSON object; --save appends it to benchmarks/results/activities.jsonl.
 """
 
 from __future__ import annotations
@@ -53,26 +53,26 @@ Ask = Callable[[int], dict[str, list[float]]]
 
 
 def main() -> None:
-    chosen = _arguments()
-    frames = 20 if chosen.quick else 80
-    found: dict[str, list[float]] = {}
+    arguments = _arguments()
+    frames = 20 if arguments.quick else 80
+    samples: dict[str, list[float]] = {}
     ratios: dict[str, list[float]] = {}
-    with _hosts(chosen.format) as play, _actor(chosen.format) as answer:
+    with _hosts(arguments.format) as play, _actor(arguments.format) as answer:
         play(2 * frames)  # compiled by then
         answer(frames // 4)
         for repeat in range(REPEATS):
             host, actor = play(4 * frames), answer(frames)
             for name, spent in (("host", host), ("actor", actor)):
                 for way in ("on", "off"):
-                    found.setdefault(f"{name} {way}", []).append(statistics.median(spent[way]))
+                    samples.setdefault(f"{name} {way}", []).append(statistics.median(spent[way]))
                 ratios.setdefault(f"{name}_on_vs_off", []).append(_on_vs_off(spent))
-            found.setdefault("host laps", []).append(host["laps"][0] * host["lap_us"][0])
-            found.setdefault("actor timers", []).append(actor["timers_us"][0])
-            shown = ", ".join(f"{name} {own[-1]:.3f}" for name, own in {**found, **ratios}.items())
-            contest.say(f"repeat {repeat + 1} of {REPEATS}, CPU us: {shown}")
-    rows = {name: contest.summary(own) for name, own in found.items()}
+            samples.setdefault("host laps", []).append(host["laps"][0] * host["lap_us"][0])
+            samples.setdefault("actor timers", []).append(actor["timers_us"][0])
+            line = ", ".join(f"{name} {own[-1]:.3f}" for name, own in {**samples, **ratios}.items())
+            contest.say(f"repeat {repeat + 1} of {REPEATS}, CPU us: {line}")
+    rows = {name: contest.summary(own) for name, own in samples.items()}
     for name, cost, whole in (("host_laps", "host laps", "host off"), ("actor_timers", "actor timers", "actor off")):
-        ratios[name] = [1 + own / off for own, off in zip(found[cost], found[whole], strict=True)]
+        ratios[name] = [1 + own / off for own, off in zip(samples[cost], samples[whole], strict=True)]
     spread = {name: _spread(own) for name, own in ratios.items()}
     for name, row in {**rows, **spread}.items():
         print(f"{name:18}{row['median']:>10.4f}   {row['low']:>8.4f} to {row['high']:.4f}")
@@ -81,15 +81,15 @@ def main() -> None:
         "commit": contest.commit(ROOT),
         "machine": contest.machine(),
         "unit": "CPU us: of a host a decision, of the actor a frame",
-        "format": chosen.format,
+        "format": arguments.format,
         "repeats": REPEATS,
         "limit": LIMIT,
     }
-    contest.report(result, rows, spread, RESULTS if chosen.save else None)
+    contest.report(result, rows, spread, RESULTS if arguments.save else None)
 
 
 def _spread(ratios: Sequence[float]) -> dict[str, float]:
-    """Over repeats, each the median of its pairs of frames; finer than contest.summary, for here a percent matters."""
+    """Return median and spread over repeats, with more digits than contest.summary: here one percent matters."""
     return {
         "median": round(statistics.median(ratios), 4),
         "low": round(min(ratios), 4),
@@ -98,7 +98,7 @@ def _spread(ratios: Sequence[float]) -> dict[str, float]:
 
 
 def _on_vs_off(spent: Mapping[str, Sequence[float]]) -> float:
-    """The median of pairs of frames; of a host that times one frame of several, the mean of both kinds' medians."""
+    """Return the median ratio of paired frames, weighted by the shares of timed and untimed frames."""
     timed_of = spent.get("timed_of", [1])[0]
     timed, others = (
         [on / off for on, off in zip(spent.get(f"{kind}on", ()), spent.get(f"{kind}off", ()), strict=True)]
@@ -112,16 +112,16 @@ def _on_vs_off(spent: Mapping[str, Sequence[float]]) -> float:
 def _arguments() -> argparse.Namespace:
     parser = contest.Options((__doc__ or "").split("\n")[0], RESULTS, quick="fewer frames: coarser")
     parser.add_argument("--format", default="gen1randombattle")
-    return parser.chosen()
+    return parser.arguments()
 
 
 @contextmanager
 def _hosts(format_name: str) -> Iterator[Ask]:
-    """Plays so many frames: CPU us a decision of each, on and off; laps a decision, and what one costs."""
-    found = install.ensure()
+    """Play this many frames. Returns CPU us per decision with and without clock, laps per decision, and us per lap."""
+    samples = install.ensure()
     driver = ROOT / "benchmarks" / "drivers" / "activities.js"
-    words = ("--sim", str(found.root), "--host", str(HOST), "--format", format_name, "--matches", str(MATCHES))
-    command = tied((str(found.node), *NODE_FLAGS, str(driver), *words))
+    words = ("--sim", str(samples.root), "--host", str(HOST), "--format", format_name, "--matches", str(MATCHES))
+    command = tied((str(samples.node), *NODE_FLAGS, str(driver), *words))
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -141,7 +141,7 @@ def _hosts(format_name: str) -> Iterator[Ask]:
 
 @contextmanager
 def _actor(format_name: str) -> Iterator[Ask]:
-    """Answers so many frames, every other one with its activities timed: CPU us of this thread for each, on and off."""
+    """Answer this many frames, timing every other one. Returns CPU us of this thread per frame, with and without."""
     game = registry.load("showdown")
     options = game.options(format=format_name)
     config = FleetConfig(hosts=1, matches=MATCHES)
@@ -165,7 +165,7 @@ def _actor(format_name: str) -> Iterator[Ask]:
 
 
 class _Answering:
-    """The loop of an actor, without what it would record."""
+    """The loop of an actor without recording."""
 
     def __init__(self, fleet: HostFleet, policy: Policy, *, timed: bool) -> None:
         self._fleet, self._policy = fleet, policy
@@ -190,7 +190,7 @@ class _Answering:
         return (time.thread_time() - began_s) * 1e6
 
     def timers_us(self) -> float:
-        """CPU us of a frame's timers by themselves, the least of a few tries."""
+        """Return the CPU us of one frame's timers alone: the minimum of several tries."""
         timers = (self._waiting, self._recording, self._choosing, self._sending, self._recording)
 
         def tried() -> float:

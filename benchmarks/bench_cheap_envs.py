@@ -1,15 +1,15 @@
-"""How fast PPO learns, from end to end, on environments whose steps cost next to nothing.
+"""Measure end-to-end PPO training on environments whose steps cost almost nothing.
 
     python benchmarks/bench_cheap_envs.py [--quick] [--number 32] [--save]
 
-CartPole-v1, and an environment of 256 numbers that does nothing. In one run, turn by turn, in environment steps a
-second, learning included, with the same settings for all (benchmarks/drivers/ppo.py):
+The environments are CartPole-v1 and one with 256 numbers that does nothing. All programs run interleaved with the same
+settings (benchmarks/drivers/ppo.py). Reported are environment steps per second, including learning:
 
     ours      a whole training run: hosts, actor and learner, as `ludus train --game gymnasium:...` starts them
-    sb3       Stable-Baselines3's PPO on DummyVecEnv, which its manual recommends for such environments
-    cleanrl   a loop as CleanRL writes it, on Gymnasium's SyncVectorEnv (benchmarks/drivers/cleanrl.py)
+    sb3       Stable-Baselines3's PPO on DummyVecEnv, as its manual recommends for such environments
+    cleanrl   a CleanRL-style loop on Gymnasium's SyncVectorEnv (benchmarks/drivers/cleanrl.py)
 
-The peers are in the extra `bench`. Each ratio is the smaller one of the two environments; the rows have all. The last
+The peers are in the extra `bench`. Each ratio is the smaller one of both environments; the rows contain both. The last
 line on stdout is one JSON object; --save appends it to benchmarks/results/cheap_envs.jsonl.
 """
 
@@ -34,16 +34,16 @@ PEERS = ("sb3", "cleanrl")
 
 
 def main() -> None:
-    chosen = _arguments()
+    arguments = _arguments()
     measured = {
-        f"{who} {environment}": _contestant(who, environment, chosen.number)
+        f"{who} {environment}": _contestant(who, environment, arguments.number)
         for environment in ENVIRONMENTS
         for who in ("ours", *PEERS)
     }
     with ExitStack() as running:
         contest.start(measured.values(), running)
         contest.run_interleaved(
-            measured.values(), repeats=chosen.repeats, warm_up_s=chosen.warm_up, seconds=chosen.seconds
+            measured.values(), repeats=arguments.repeats, warm_up_s=arguments.warm_up, seconds=arguments.seconds
         )
     rows = {name: _row(each) for name, each in measured.items()}
     ratios: dict[str, dict[str, float]] = {}
@@ -61,18 +61,18 @@ def main() -> None:
         "bench": "cheap_envs",
         "commit": contest.commit(ROOT),
         "machine": contest.machine(),
-        "number": chosen.number,
-        "repeats": chosen.repeats,
-        "seconds": chosen.seconds,
+        "number": arguments.number,
+        "repeats": arguments.repeats,
+        "seconds": arguments.seconds,
     }
-    contest.report(result, rows, ratios, RESULTS if chosen.save else None)
+    contest.report(result, rows, ratios, RESULTS if arguments.save else None)
 
 
 def _arguments() -> argparse.Namespace:
     parser = contest.Options(__doc__, RESULTS)
-    parser.add_argument("--number", type=int, default=32, help="of environments (%(default)s)")
-    parser.turns(repeats=(5, 2), seconds=(6.0, 1.0), warm_up=(6.0, 1.0))
-    return parser.chosen()
+    parser.add_argument("--number", type=int, default=32, help="number of environments (%(default)s)")
+    parser.trials(repeats=(5, 2), seconds=(6.0, 1.0), warm_up=(6.0, 1.0))
+    return parser.arguments()
 
 
 def _contestant(who: str, environment: str, number: int) -> Contestant:

@@ -1,12 +1,12 @@
-"""How near to equilibrium self-play comes in poker: PPO, PPO with a KL term and R-NaD, each by settings of its own.
+"""Measure how close self-play comes to equilibrium in poker, with PPO, PPO with a KL penalty, and R-NaD.
 
     python benchmarks/bench_equilibria.py [--quick] [--save] [--games kuhn leduc] [--algorithms rnad] [--seeds 1 2 3]
 
-NashConv is exact (OpenSpiel walks the whole tree) and is that of the policy which a run results in. `rows` hold it at
-the end of a run, as median and spread over the last tenth of it and all seeds; `curves` hold the way there, with CPU
-seconds of play and updates on one core. Uniform play has 0.917 in Kuhn poker and 4.75 in Leduc poker. The last line on
-stdout is one JSON object; --save appends it to benchmarks/results/equilibria.jsonl and draws equilibria.png beside it,
-from the latest of each game there.
+Each algorithm has its own settings. NashConv is exact (OpenSpiel walks the whole tree) and is computed for the result
+of the run. `rows` contain the median and spread over the last tenth of each run and all seeds; `curves` contain the
+whole course, with CPU seconds on one core. Uniform play has 0.917 in Kuhn poker and 4.75 in Leduc poker. The last line
+on stdout is one JSON object; --save appends it to benchmarks/results/equilibria.jsonl and draws equilibria.png from the
+latest curves of each game.
 """
 
 from __future__ import annotations
@@ -79,17 +79,17 @@ Curves = dict[str, list[list[Point]]]  # "game, algorithm" -> a curve for each s
 
 
 def main() -> None:
-    chosen = _arguments()
+    arguments = _arguments()
     curves: Curves = {}
-    for game in chosen.games:
-        for seed in chosen.seeds:
-            for algorithm in chosen.algorithms:
+    for game in arguments.games:
+        for seed in arguments.seeds:
+            for algorithm in arguments.algorithms:
                 sets = (*ALGORITHMS[game][algorithm], f"seed={seed}")
-                curve = _run(game, sets, quick=chosen.quick)
+                curve = _run(game, sets, quick=arguments.quick)
                 curves.setdefault(f"{game}, {algorithm}", []).append(curve)
                 contest.say(f"{game}, {algorithm}, seed {seed}: {curve[-1].nash_conv:.3f} in {curve[-1].cpu_s:.0f} s")
     result = report(curves)
-    if chosen.save:
+    if arguments.save:
         with RESULTS.open("a") as file:
             file.write(json.dumps(result) + "\n")
         draw(latest(RESULTS.read_text().splitlines()), PICTURE)
@@ -104,14 +104,14 @@ def _run(game: str, sets: Sequence[str], *, quick: bool) -> list[Point]:
 
 
 def report(curves: Curves) -> dict[str, object]:
-    """As every benchmark ends; with the curves."""
-    rows = {name: _end(found) for name, found in curves.items()}
+    """Print and store the result, with the curves."""
+    rows = {name: _end(points) for name, points in curves.items()}
     ratios = {}
     for game in dict.fromkeys(name.partition(", ")[0] for name in curves):
-        found = {algorithm: rows.get(f"{game}, {algorithm}") for algorithm in COLOURS}
-        plain = found.pop("ppo")
+        points = {algorithm: rows.get(f"{game}, {algorithm}") for algorithm in COLOURS}
+        plain = points.pop("ppo")
         if plain is not None:
-            for algorithm, row in found.items():
+            for algorithm, row in points.items():
                 if row is not None:
                     ratios[f"{algorithm}_vs_ppo_{game}"] = round(row["median"] / plain["median"], 3)
     return {
@@ -122,27 +122,27 @@ def report(curves: Curves) -> dict[str, object]:
         "rows": rows,
         "ratios": ratios,
         "goals": GOALS,
-        "curves": {name: msgspec.to_builtins(found) for name, found in curves.items()},
+        "curves": {name: msgspec.to_builtins(points) for name, points in curves.items()},
     }
 
 
 def _end(curves: Sequence[Sequence[Point]]) -> dict[str, float]:
-    """The last tenth of all curves, how many CPU seconds they took, and what was the least."""
+    """Return NashConv over the last tenth of all curves, the CPU seconds, and the minimum."""
     last = [point.nash_conv for curve in curves for point in curve[-max(1, len(curve) // 10) :]]
     least = statistics.median(min(point.nash_conv for point in curve) for curve in curves)
     return contest.summary(last, least=least, cpu_s=statistics.median(curve[-1].cpu_s for curve in curves))
 
 
 def latest(lines: Sequence[str]) -> Curves:
-    """The last curves of each game and algorithm that were saved: games may be measured one at a time."""
-    found: Curves = {}
+    """Return the last saved curves of each game and algorithm, which may come from different runs."""
+    points: Curves = {}
     for line in lines:
-        found |= msgspec.convert(json.loads(line)["curves"], Curves)
-    return found
+        points |= msgspec.convert(json.loads(line)["curves"], Curves)
+    return points
 
 
 def draw(curves: Mapping[str, Sequence[Sequence[Point]]], path: Path) -> None:
-    """NashConv over decisions, a panel a game, a colour an algorithm, a line a seed; dashed: what is to be reached."""
+    """Plot NashConv over decisions: a panel per game, a colour per algorithm, a line per seed; the goal is dashed."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -151,9 +151,9 @@ def draw(curves: Mapping[str, Sequence[Sequence[Point]]], path: Path) -> None:
     FigureCanvasAgg(figure)
     for index, game in enumerate(games):
         axes = figure.add_subplot(1, len(games), index + 1)
-        for name, found in curves.items():
+        for name, points in curves.items():
             where, _, algorithm = name.partition(", ")
-            for number, curve in enumerate(found if where == game else ()):
+            for number, curve in enumerate(points if where == game else ()):
                 x, y = [point.decisions / 1e6 for point in curve], [point.nash_conv for point in curve]
                 label = algorithm.replace("_", "-") if number == 0 else None
                 axes.plot(x, y, color=COLOURS[algorithm], linewidth=1.6, label=label)
@@ -176,7 +176,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--games", nargs="+", choices=tuple(GOALS), default=list(GOALS))
     parser.add_argument("--algorithms", nargs="+", choices=tuple(COLOURS), default=list(COLOURS))
     parser.add_argument("--seeds", nargs="+", type=int, default=[1])
-    return parser.chosen()
+    return parser.arguments()
 
 
 if __name__ == "__main__":

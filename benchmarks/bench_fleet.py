@@ -1,10 +1,10 @@
-"""What the fleet adds to every frame: recv and send of one host's rows, against the bare pipe that carries them.
+"""Measure the CPU time that the fleet adds to each frame: recv and send of one host, against the bare pipe.
 
     python benchmarks/bench_fleet.py [--quick]
 
-The host plays nothing and answers with frames made beforehand; a frame is waited for until it lies in the pipe as a
-whole, so that neither the host nor its scheduling is measured. Microseconds of CPU time a frame, for a write may
-wake the host on the writer's own core; medians of interleaved repeats.
+The host plays nothing and answers with prepared frames. Each measurement starts when a whole frame is in the pipe, so
+that neither the host nor its scheduling is included. Reported is CPU time, because a write may wake the host on the
+writer's own core: microseconds per frame, medians of interleaved repeats.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Exchange = Callable[[], float]  # CPU seconds of one frame and its answer
 
 def main() -> None:
     parser = contest.Options((__doc__ or "").split("\n")[0], quick="fewer frames: coarser")
-    frames = 200 if parser.chosen().quick else 2000
+    frames = 200 if parser.arguments().quick else 2000
     rows: dict[str, dict[str, float]] = {}
     ratios: dict[str, float] = {}
     for count, actions in CASES:
@@ -89,7 +89,7 @@ def _fleet(rows: int, actions: int) -> Iterator[Exchange]:
 
 @contextmanager
 def _pipe(rows: int, actions: int) -> Iterator[Exchange]:
-    """What any fleet has to do: read the bytes, write the answer."""
+    """The minimum that any fleet must do: read the bytes, write the answer."""
     host = subprocess.Popen(_echo(rows, actions), stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
     assert host.stdin is not None
     assert host.stdout is not None
@@ -115,7 +115,7 @@ def _echo(rows: int, actions: int) -> tuple[str, ...]:
 
 
 def _wait_for(fd: int, size: int) -> None:
-    """Until a whole frame lies in the pipe."""
+    """Wait until a whole frame is in the pipe."""
     end_s = time.monotonic() + DEADLINE_S
     while struct.unpack("i", fcntl.ioctl(fd, termios.FIONREAD, bytes(4)))[0] < HEADER_BYTES + size:
         if time.monotonic() > end_s:

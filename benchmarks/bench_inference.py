@@ -1,17 +1,17 @@
-"""How long a policy takes to choose: copying in, the forward, the draw and copying out, in microseconds a batch.
+"""Measure inference latency: copy in, forward pass, sampling and copy out, in microseconds per batch.
 
     python benchmarks/bench_inference.py [--quick] [--device auto|cpu|cuda] [--nets mlp,lstm] [--skip compiled] [--save]
 
-On CUDA, from rows in page-locked memory to choices in page-locked memory: `eager`, with `autocast` (bf16), `compiled`,
-as a captured `graph`, and as a graph of bf16 layers (`graph_bf16`; `apart_bf16`: of the operations as they are, without
-kernels that join them). `act` is all that a policy does with the graph, its rows copied into that memory and the
-numbers drawn included; `cpu` is the same without a device, on one thread.
-On the CPU, all that a policy does: `eager`, `autocast`, `compiled`, `bf16` (weights rounded beforehand) and, where
-onnxruntime is installed, `onnx` for the nets it can take; `onnx_adopt` is what other weights cost it.
+On CUDA, from rows in page-locked memory to actions in page-locked memory: `eager`, `autocast` (bf16), `compiled`, a
+captured `graph`, a graph of bf16 layers (`graph_bf16`), and the same without fused kernels (`apart_bf16`). `act` is
+everything that a policy does with the graph, including copying rows into that memory and drawing random numbers. `cpu`
+is the same without a device, on one thread.
+On the CPU, everything that a policy does: `eager`, `autocast`, `compiled`, `bf16` (weights rounded beforehand) and, if
+onnxruntime is installed, `onnx` for the nets it supports; `onnx_adopt` is the cost of loading new weights.
 Nets: mlp (3 x 512, 0.8M), lstm (256, 0.8M), transformer (6 x 256, 5M, 32 tokens), pointer (as in the gen1 preset).
-Samples of all ways take turns; medians and spread. Ratios are times of the other way over those of the first:
-`graph_vs_eager_mlp_512` says how many times as many rows a graph takes. `note_vs_graph_bf16_mlp_512` compares with the
-microseconds once measured on an H200. The last line on stdout is one JSON object; --save appends it to
+Samples of all variants are interleaved. A ratio divides the time of the second by that of the first:
+`graph_vs_eager_mlp_512` is the speed-up of a graph over eager at 512 rows. `note_vs_graph_bf16_mlp_512` compares with
+an earlier measurement on an H200. The last line on stdout is one JSON object; --save appends it to
 benchmarks/results/inference.jsonl.
 """
 
@@ -46,58 +46,65 @@ NOTE_US = {  # copy-in, forward, sample, copy-out by a graph of bf16 layers on a
 
 
 def main() -> None:
-    chosen = _arguments()
-    device = torch.device(chosen.device)
+    arguments = _arguments()
+    device = torch.device(arguments.device)
     torch.set_num_threads(1)
     sizes: tuple[int, ...] = SIZES if device.type == "cuda" else CPU_SIZES
-    if chosen.quick:
+    if arguments.quick:
         sizes = tuple(size for size in sizes if size in (1, 32, 512))
     rows: dict[str, dict[str, float]] = {}
     ratios: dict[str, dict[str, float]] = {}
-    for name in chosen.nets:
+    for name in arguments.nets:
         case = CASES[name]
-        ways = cuda_ways(case, device, chosen.skip) if device.type == "cuda" else cpu_ways(case, chosen.skip)
+        ways = cuda_ways(case, device, arguments.skip) if device.type == "cuda" else cpu_ways(case, arguments.skip)
         for size in sizes:
             arrivals = case.arrivals(size)
             batches = {
                 way: ready(arrivals)
                 for way, ready in ways.items()
-                if way not in chosen.skip and (way != "cpu" or size <= CPU_SIZES[-1])
+                if way not in arguments.skip and (way != "cpu" or size <= CPU_SIZES[-1])
             }
-            times = _measured(batches, 0.25 * SAMPLE_S if chosen.quick else SAMPLE_S)
+            times = _measured(batches, 0.25 * SAMPLE_S if arguments.quick else SAMPLE_S)
             for way, samples in times.items():
                 rows[f"{name} {way} {size}"] = contest.summary(
                     samples, rows_per_s=size / statistics.median(samples) * 1e6
                 )
             ratios |= _ratios(name, size, times, device)
-            shown = ", ".join(f"{way} {statistics.median(samples):,.0f}" for way, samples in times.items())
-            contest.say(f"{name} {size:>5} rows, us: {shown}")
+            line = ", ".join(f"{way} {statistics.median(samples):,.0f}" for way, samples in times.items())
+            contest.say(f"{name} {size:>5} rows, us: {line}")
     result = {
         "bench": "inference",
-        "commit": chosen.commit or contest.commit(ROOT),
+        "commit": arguments.commit or contest.commit(ROOT),
         "machine": {**contest.machine(), **_device(device)},
         "unit": "us a batch",
         "repeats": REPEATS,
     }
     contest.show(rows, ratios)
-    contest.report(result, rows, ratios, RESULTS if chosen.save else None)
+    contest.report(result, rows, ratios, RESULTS if arguments.save else None)
 
 
 def _arguments() -> argparse.Namespace:
     quick = "three sizes, shorter samples: coarser"
     parser = contest.Options((__doc__ or "").split("\n")[0], RESULTS, quick=quick)
     parser.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda"))
-    parser.add_argument("--nets", default=",".join(CASES), type=lambda text: text.split(","), help="of these, by comma")
-    parser.add_argument("--skip", default="", type=lambda text: text.split(","), help="ways to leave out, by comma")
-    parser.add_argument("--commit", default="", help="what is measured, where git cannot say it")
-    chosen = parser.chosen()
-    if chosen.device == "auto":
-        chosen.device = "cuda" if torch.cuda.is_available() else "cpu"
-    return chosen
+    parser.add_argument(
+        "--nets",
+        default=",".join(CASES),
+        type=lambda text: text.split(","),
+        help="nets to measure, separated by commas",
+    )
+    parser.add_argument(
+        "--skip", default="", type=lambda text: text.split(","), help="variants to leave out, separated by commas"
+    )
+    parser.add_argument("--commit", default="", help="commit that is measured, if git is not available")
+    arguments = parser.arguments()
+    if arguments.device == "auto":
+        arguments.device = "cuda" if torch.cuda.is_available() else "cpu"
+    return arguments
 
 
 def _measured(batches: Mapping[str, Batch], sample_s: float) -> dict[str, list[float]]:
-    """Microseconds a batch of each way, medians of samples that take turns."""
+    """Return the microseconds per batch of each variant, from interleaved samples."""
     samples: dict[str, list[float]] = {}
     for name, batch in batches.items():
         batch()  # compiles, captures
@@ -122,15 +129,15 @@ def _sample(batch: Batch, sample_s: float) -> Iterator[float]:
 def _ratios(net: str, size: int, times: dict[str, list[float]], device: torch.device) -> dict[str, dict[str, float]]:
     over_eager = ("graph", "graph_bf16", "bf16", "onnx", "autocast", "compiled")
     peers = [*((way, "eager") for way in over_eager), ("act", "cpu"), ("graph_bf16", "apart_bf16")]
-    found = {
+    ratios = {
         f"{way}_vs_{peer}_{net}_{size}": contest.ratio(times[peer], times[way])
         for way, peer in peers
         if way in times and peer in times
     }
     note = NOTE_US.get(net, {}).get(size)
     if note is not None and "graph_bf16" in times and "H200" in str(_device(device)):
-        found[f"note_vs_graph_bf16_{net}_{size}"] = contest.ratio([note] * REPEATS, times["graph_bf16"])
-    return found
+        ratios[f"note_vs_graph_bf16_{net}_{size}"] = contest.ratio([note] * REPEATS, times["graph_bf16"])
+    return ratios
 
 
 def _device(device: torch.device) -> dict[str, str]:

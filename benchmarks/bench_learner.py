@@ -1,18 +1,18 @@
-"""How many samples a second a PPO update takes in: against Stable-Baselines3's, and by the settings of learner.compute.
+"""Measure the throughput of PPO updates, against Stable-Baselines3 and across the settings of learner.compute.
 
     python benchmarks/bench_learner.py [--quick] [--device auto|cpu|cuda] [--nets mlp] [--skip compiled] [--save]
 
-A sample is one decision in one epoch. An update is all from a batch of segments to other weights: returns, what the net
-reads, forward, backward, clipping and the optimiser. On the CPU (one thread, CPU time):
+A sample is one decision in one epoch. An update includes everything from a batch of segments to new weights: returns,
+preparing inputs, forward, backward, clipping and the optimiser step. On the CPU (one thread, CPU time):
 
     mlp 2x64    2,048 decisions, minibatches of 64, 10 epochs: Stable-Baselines3's defaults; `ours_vs_sb3`
     mlp 2x256   4,096 decisions, minibatches of 512, 2 epochs: ours; `ours_vs_sb3_wide`
 
-each by ours and by Stable-Baselines3 (extra `bench`), with a net of the same layers and the same settings. Most of what
-the wide one takes is matrix products, which are the same in both. Then, on the CPU or on CUDA (time on the clock), ours
-alone by `plain` (float32, operation by operation) and by one setting after the other; `bf16_vs_plain_mlp` above 1 says
-that bf16 helps. Updates of all take turns; medians and spread. The last line on stdout is one JSON object; --save
-appends it to benchmarks/results/learner.jsonl.
+Both are measured with ludus and with Stable-Baselines3 (extra `bench`), with the same layers and settings. Most time of
+the wide net goes into matrix products, which are the same in both. Then, on the CPU or on CUDA (wall-clock time), ludus
+is measured with `plain` (float32, eager) and with each setting alone; `bf16_vs_plain_mlp` above 1 means that bf16
+helps. All updates are interleaved. The last line on stdout is one JSON object; --save appends it to
+benchmarks/results/learner.jsonl.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ Sample = Callable[[], float]  # samples a second of one update
 
 
 def main() -> None:
-    chosen = _arguments()
-    device = choose(chosen.device).device
+    arguments = _arguments()
+    device = choose(arguments.device).device
     torch.set_num_threads(1)
     rows: dict[str, dict[str, float]] = {}
     ratios: dict[str, dict[str, float]] = {}
@@ -54,38 +54,38 @@ def main() -> None:
         contest.say(f"{PEER} is not installed (pip install -e '.[bench]' in the clone): nothing to compare with")
     elif device.type == "cpu":
         for name, task in PEER_TASKS.items():
-            measured = _measured(_against_peer(task, device), chosen.repeats)
+            measured = _measured(_against_peer(task, device), arguments.repeats)
             rows |= {f"{name}, {who}": contest.summary(samples) for who, samples in measured.items()}
             ratios[RATIOS[name]] = contest.ratio(measured["ours"], measured["sb3"])
-    for name in chosen.nets:
-        measured = _measured(_by_ways(TASKS[name], device, chosen.skip), chosen.repeats)
+    for name in arguments.nets:
+        measured = _measured(_by_ways(TASKS[name], device, arguments.skip), arguments.repeats)
         rows |= {f"{name}, {way}": contest.summary(samples) for way, samples in measured.items()}
         for way in measured.keys() - {"plain"}:
             ratios[f"{way}_vs_plain_{name}"] = contest.ratio(measured[way], measured["plain"])
     result = {
         "bench": "learner",
-        "commit": chosen.commit or contest.commit(ROOT),
+        "commit": arguments.commit or contest.commit(ROOT),
         "machine": {**contest.machine(), "device": _described(device), "torch": torch.__version__},
         "unit": "samples/s" if device.type == "cuda" else "samples a CPU second",
-        "repeats": chosen.repeats,
+        "repeats": arguments.repeats,
     }
     contest.show(rows, ratios)
-    contest.report(result, rows, dict(sorted(ratios.items())), RESULTS if chosen.save else None)
+    contest.report(result, rows, dict(sorted(ratios.items())), RESULTS if arguments.save else None)
 
 
 def _arguments() -> argparse.Namespace:
     parser = contest.Options(__doc__, RESULTS, quick="coarser, in under a minute; nothing is compiled")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda")
-    parser.add_argument("--nets", nargs="*", choices=tuple(TASKS), help="by which settings are compared")
+    parser.add_argument("--nets", nargs="*", choices=tuple(TASKS), help="nets with which settings are compared")
     parser.add_argument("--skip", nargs="*", default=[], choices=tuple(CUDA_WAYS), help="settings to leave out")
-    parser.size("--repeats", 15, 5, "updates of each")
-    parser.add_argument("--commit", help="what is measured, where git does not say")
-    chosen = parser.chosen()
-    if chosen.nets is None:
-        chosen.nets = ["mlp"] if chosen.quick else ["mlp", "pointer"]
-    if chosen.quick:
-        chosen.skip = [*chosen.skip, "compiled", "graphs", "graphs_bf16"]
-    return chosen
+    parser.size("--repeats", 15, 5, "number of updates of each variant")
+    parser.add_argument("--commit", help="commit that is measured, if git is not available")
+    arguments = parser.arguments()
+    if arguments.nets is None:
+        arguments.nets = ["mlp"] if arguments.quick else ["mlp", "pointer"]
+    if arguments.quick:
+        arguments.skip = [*arguments.skip, "compiled", "graphs", "graphs_bf16"]
+    return arguments
 
 
 def _against_peer(task: Task, device: torch.device) -> dict[str, Sample]:

@@ -1,12 +1,12 @@
-"""What it brings to play on while the learner learns: `mode: overlapped` against `mode: serial`.
+"""Measure the gain of playing while the learner learns: `mode: overlapped` against `mode: serial`.
 
     python benchmarks/bench_overlap.py [--quick] [--save]
 
-In one run, turn by turn, decisions a second and updates a second of whole training runs:
+Whole training runs are interleaved. Reported are decisions and updates per second:
 
-    toy        a game whose decisions take 5 ms, all matches at the same time, as on somebody else's server; hosts sleep
+    toy        a game whose decisions take 5 ms, for all matches at the same time, as on a remote server; hosts sleep
                most of the time, and learning from a batch takes about as long as playing one
-    showdown   gen 1 random battles by the default preset, where hosts and learner share the cores
+    showdown   gen 1 random battles with the default preset, where hosts and learner share the cores
 
 `updating` is the share of the time in which the learner updates: with 0.5 in serial mode, overlapping can at best
 double the rate. The last line on stdout is one JSON object; --save appends it to benchmarks/results/overlap.jsonl.
@@ -51,22 +51,22 @@ SHOWDOWN = (
 
 
 def main() -> None:
-    chosen = _arguments()
-    games = {"toy": ("toy", TOY), "showdown": ("showdown", (*SHOWDOWN, f"fleet.hosts={chosen.hosts}"))}
+    arguments = _arguments()
+    games = {"toy": ("toy", TOY), "showdown": ("showdown", (*SHOWDOWN, f"fleet.hosts={arguments.hosts}"))}
     contestants = {
         f"{name}, {mode}": Contestant(f"{name}, {mode}", [_command(game, mode, sets)], pausing=False)
         for name, (game, sets) in games.items()
-        if name in chosen.games
+        if name in arguments.games
         for mode in MODES
     }
     with ExitStack() as running:
         contest.start(contestants.values(), running)
         contest.run_interleaved(
-            contestants.values(), repeats=chosen.repeats, warm_up_s=chosen.warm_up, seconds=chosen.seconds
+            contestants.values(), repeats=arguments.repeats, warm_up_s=arguments.warm_up, seconds=arguments.seconds
         )
     rows = {name: _row(each) for name, each in contestants.items()}
     ratios = {}
-    for name in chosen.games:
+    for name in arguments.games:
         serial, overlapped = (contestants[f"{name}, {mode}"] for mode in MODES)
         ratios[RATIOS[name]] = contest.ratio(overlapped.samples, serial.samples)
     contest.show(rows, ratios)
@@ -76,19 +76,21 @@ def main() -> None:
         "machine": contest.machine(),
         "toy": list(TOY),
         "showdown": list(SHOWDOWN),
-        "hosts": chosen.hosts,
-        "repeats": chosen.repeats,
-        "seconds": chosen.seconds,
+        "hosts": arguments.hosts,
+        "repeats": arguments.repeats,
+        "seconds": arguments.seconds,
     }
-    contest.report(result, rows, ratios, RESULTS if chosen.save else None)
+    contest.report(result, rows, ratios, RESULTS if arguments.save else None)
 
 
 def _arguments() -> argparse.Namespace:
     parser = contest.Options(__doc__, RESULTS)
     parser.add_argument("--games", nargs="+", choices=("toy", "showdown"), default=["toy", "showdown"])
-    parser.turns(repeats=(5, 2), seconds=(10.0, 3.0), warm_up=(10.0, 2.0))
-    parser.add_argument("--hosts", type=int, default=contest.machine()["cores"], help="of Showdown (one per core)")
-    return parser.chosen()
+    parser.trials(repeats=(5, 2), seconds=(10.0, 3.0), warm_up=(10.0, 2.0))
+    parser.add_argument(
+        "--hosts", type=int, default=contest.machine()["cores"], help="number of Showdown hosts (one per core)"
+    )
+    return parser.arguments()
 
 
 def _command(game: str, mode: str, sets: tuple[str, ...]) -> list[str]:

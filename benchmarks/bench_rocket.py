@@ -1,14 +1,14 @@
-"""Rocket League: the arenas of a host against RLGym's own environment and against the raw simulator.
+"""Compare the Rocket League arenas of a host with RLGym's environment and with the raw simulator.
 
     python benchmarks/bench_rocket.py [--quick] [--save] [--arenas 64]
 
-All in one process and interleaved, with random actions from the table of 90, tick_skip 8, goal and touch rewards, and
-matches that begin again when they end. Counted are environment steps (all cars of an arena decide once) a CPU second;
-an environment step is 8 ticks of the simulator and as many agent steps as there are cars, which the rows say, too.
-- raw: the same arenas, controls set and stepped, nothing read
-- matches: what a host does in each decision, without frames
-- host: the whole loop of a host, frames included; they are made and read, the pipe is left out
-- rlgym: RLGym's environment (RocketSimEngine, DefaultObs, LookupTableAction, RepeatAction), one arena as it is used
+Everything runs interleaved in one process, with random actions from the table of 90, tick_skip 8, rewards for goals and
+touches, and matches that restart when they end. Reported are environment steps (all cars of an arena act once) per CPU
+second; the rows also contain ticks (8 per step) and agent steps (one per car).
+- raw: the same arenas; controls are set and arenas stepped, nothing is read
+- matches: the work of a host for each decision, without frames
+- host: the whole loop of a host, including encoding and decoding frames, without the pipe
+- rlgym: RLGym's environment (RocketSimEngine, DefaultObs, LookupTableAction, RepeatAction) with one arena
 The last line on stdout is one JSON object; --save appends it to benchmarks/results/rocket.jsonl.
 """
 
@@ -51,33 +51,33 @@ Play = Callable[[float], float]  # for so many CPU seconds -> environment steps 
 def main() -> None:
     quick = "1v1 and 3v3, a fifth of a second each: coarser"
     parser = contest.Options((__doc__ or "").split("\n")[0], RESULTS, quick=quick)
-    parser.add_argument("--arenas", type=int, default=64, help="of a host")
-    chosen = parser.chosen()
-    seconds = 0.2 if chosen.quick else 3.0
+    parser.add_argument("--arenas", type=int, default=64, help="arenas per host")
+    arguments = parser.arguments()
+    seconds = 0.2 if arguments.quick else 3.0
     rows: dict[str, dict[str, float]] = {}
     ratios: dict[str, dict[str, float]] = {}
-    for team in (1, 3) if chosen.quick else TEAMS:
-        samples = _measured(team, chosen.arenas, seconds)
+    for team in (1, 3) if arguments.quick else TEAMS:
+        samples = _measured(team, arguments.arenas, seconds)
         for name, rates in samples.items():
             steps = contest.summary(rates)["median"]
             more = {"ticks": steps * TICK_SKIP, "agent_steps": steps * 2 * team}
             rows[f"{name}, {team}v{team}"] = contest.summary(rates, **more)
-        for ours, peer, named in (
+        for ours, peer, label in (
             ("matches", "rlgym", "vs_rlgym"),
             ("matches", "raw", "vs_raw"),
             ("host", "rlgym", "host_vs_rlgym"),
             ("host", "raw", "host_vs_raw"),
         ):
-            ratios[f"{named}_{team}v{team}"] = contest.ratio(samples[ours], samples[peer])
+            ratios[f"{label}_{team}v{team}"] = contest.ratio(samples[ours], samples[peer])
     contest.show(rows, ratios)
     result = {
         "bench": "rocket",
         "commit": contest.commit(ROOT),
         "machine": contest.machine(),
         "unit": "environment steps a CPU second",
-        "arenas": chosen.arenas,
+        "arenas": arguments.arenas,
     }
-    contest.report(result, rows, ratios, RESULTS if chosen.save else None)
+    contest.report(result, rows, ratios, RESULTS if arguments.save else None)
 
 
 def _measured(team: int, arenas: int, seconds: float) -> dict[str, list[float]]:
@@ -94,8 +94,8 @@ def _measured(team: int, arenas: int, seconds: float) -> dict[str, list[float]]:
     for repeat in range(REPEATS):
         for name, play in players.items():
             samples[name].append(play(seconds))
-        shown = "  ".join(f"{name} {rates[-1]:,.0f}" for name, rates in samples.items())
-        contest.say(f"{team}v{team}, repeat {repeat + 1} of {REPEATS}: {shown}")
+        line = "  ".join(f"{name} {rates[-1]:,.0f}" for name, rates in samples.items())
+        contest.say(f"{team}v{team}, repeat {repeat + 1} of {REPEATS}: {line}")
     return samples
 
 
@@ -110,8 +110,11 @@ def _rated(step: Callable[[], int]) -> Play:
 
 
 def _raw(options: RocketOptions, arenas: int) -> Play:
-    """Goals are not looked for: a ball in the net stays there, so that arenas begin again after a while. It is the time
-    after which random play ends in the others, since a step costs half as much again as at the kickoff by then."""
+    """Step arenas without reading them.
+
+    Goals are not detected, so a ball may stay in the net. Arenas are therefore restarted after the time in which random
+    play ends in the other programs; by then a step costs half as much again as at the kickoff.
+    """
     simulator = rocketsim(options.meshes)
     pitches = [Pitch(simulator, options.team_size) for _ in range(arenas)]
     starts, controls = Starts(options.starts, options.team_size), controls_of(simulator)
@@ -124,8 +127,8 @@ def _raw(options: RocketOptions, arenas: int) -> Play:
             for seed, pitch in enumerate(pitches):
                 pitch.place(starts.draw(rounds + seed))
         rounds += 1
-        chosen = generator.integers(0, ACTIONS, (arenas, options.seats)).tolist()
-        for pitch, actions in zip(pitches, chosen, strict=True):
+        arguments = generator.integers(0, ACTIONS, (arenas, options.seats)).tolist()
+        for pitch, actions in zip(pitches, arguments, strict=True):
             pitch.step([controls[action] for action in actions], TICK_SKIP, options.late_ticks)
         return arenas
 
@@ -148,7 +151,7 @@ def _matches(options: RocketOptions, arenas: int) -> Play:
 
 
 class _Rounds:
-    """A channel on which every row is answered at once, for as long as it is told."""
+    """A channel that answers every row at once, until its time is over."""
 
     def __init__(self, rows: int) -> None:
         self._row = np.arange(rows, dtype=np.int32)
@@ -174,7 +177,7 @@ def _host(options: RocketOptions, arenas: int) -> Play:
     group, channel = game.group(arenas), _Rounds(arenas * options.seats)
 
     def play(seconds: float) -> float:
-        """Each time the loop of a host that opens its matches anew, which is part of what it costs."""
+        """Run the loop of a host once. Opening its matches is part of the measured cost."""
         channel.answers = 0
         began_s = time.process_time()
         channel.until_s = began_s + seconds
@@ -209,8 +212,8 @@ def _rlgym(options: RocketOptions) -> Play:
 
     def step() -> int:
         nonlocal agents
-        chosen = generator.integers(0, ACTIONS, (len(agents), 1))
-        _, _, ended, truncated = environment.step(dict(zip(agents, chosen, strict=True)))
+        arguments = generator.integers(0, ACTIONS, (len(agents), 1))
+        _, _, ended, truncated = environment.step(dict(zip(agents, arguments, strict=True)))
         if all(ended.values()) or any(truncated.values()):
             environment.reset()
             agents = environment.agents

@@ -1,17 +1,16 @@
-"""What playing on a Showdown server costs its clients: ours against poke-env's.
+"""Measure the client cost of playing on a Showdown server: ludus against poke-env.
 
     python benchmarks/bench_servers.py [--quick] [--format gen9randombattle] [--stock-server] [--save]
 
-In one run, turn by turn, on one server, with random policies and as many battles at a time:
+Both run interleaved on one server, with random policies and the same number of concurrent battles:
 
-    peer   poke-env's random players in one process, as many pairs as play fastest
-    ours   one host of the game showdown-server, the fleet and the random policy: masks and observations are encoded
+    peer   poke-env's random players in one process, with the fastest number of pairs
+    ours   one host of the game showdown-server, the fleet and the random policy, including masks and observations
 
-The server is one of `ludus servers`; with --stock-server it is Showdown as it was published, whose simulator takes most
-of the time there is. Both are measured while all their battles are under way. Decisions are those of both sides; CPU
-seconds are those of everything but the server. `idle_agent_cpu_percent` is the share of one core that `ludus play
---accept` takes while nobody challenges it. The last line on stdout is one JSON object; --save appends it to
-benchmarks/results/servers.jsonl.
+The server is one of `ludus servers`; with --stock-server it is Showdown as published, whose simulator needs most of the
+CPU time. Both are measured while all their battles are running. Decisions are those of both sides; CPU seconds exclude
+the server. `idle_agent_cpu_percent` is the share of one core that `ludus play --accept` uses while nobody challenges
+it. The last line on stdout is one JSON object; --save appends it to benchmarks/results/servers.jsonl.
 """
 
 from __future__ import annotations
@@ -49,16 +48,18 @@ Samples = Mapping[str, list[float]]
 
 
 def main() -> None:
-    chosen = _arguments()
+    arguments = _arguments()
     others = _busy_share()
     with ExitStack() as running:
-        port = running.enter_context(serve(install.ensure(), "0", stock=chosen.stock_server))
-        contestants = _contestants(chosen, port)
+        port = running.enter_context(serve(install.ensure(), "0", stock=arguments.stock_server))
+        contestants = _contestants(arguments, port)
         contest.start(contestants.values(), running)
         contest.run_interleaved(
-            contestants.values(), repeats=chosen.repeats, warm_up_s=chosen.warm_up, seconds=chosen.seconds
+            contestants.values(), repeats=arguments.repeats, warm_up_s=arguments.warm_up, seconds=arguments.seconds
         )
-        idle = idle_agent.cpu_share(address(port), chosen.format, repeats=chosen.repeats, seconds=chosen.seconds)
+        idle = idle_agent.cpu_share(
+            address(port), arguments.format, repeats=arguments.repeats, seconds=arguments.seconds
+        )
     samples = {name: _samples(each) for name, each in contestants.items()}
     rows = {f"{name}_{figure}": contest.summary(samples[name][figure]) for name in samples for figure in FIGURES}
     rows["idle_agent_cpu_percent"] = contest.summary([100 * share for share in idle])
@@ -70,34 +71,36 @@ def main() -> None:
         "bench": "servers",
         "commit": contest.commit(ROOT),
         "machine": contest.machine(),
-        "format": chosen.format,
-        "server": "stock" if chosen.stock_server else "ludus",
-        "concurrency": chosen.concurrency,
+        "format": arguments.format,
+        "server": "stock" if arguments.stock_server else "ludus",
+        "concurrency": arguments.concurrency,
         "peer_pairs": contestants["peer"].last["pairs"],
-        "repeats": chosen.repeats,
-        "seconds": chosen.seconds,
+        "repeats": arguments.repeats,
+        "seconds": arguments.seconds,
         "quiet": others <= BUSY,
     }
-    contest.report(result, rows, ratios, RESULTS if chosen.save else None)
+    contest.report(result, rows, ratios, RESULTS if arguments.save else None)
 
 
 def _arguments() -> argparse.Namespace:
     parser = contest.Options(__doc__, RESULTS)
     parser.add_argument("--format", default="gen1randombattle", help="a random-battle format")
-    parser.add_argument("--concurrency", type=int, default=16, help="battles at a time (16)")
-    parser.add_argument("--stock-server", action="store_true", help="Showdown as it was published, without speed-up")
-    parser.turns(repeats=(7, 2), seconds=(16.0, 2.0), warm_up=(30.0, 3.0))
-    return parser.chosen()
+    parser.add_argument("--concurrency", type=int, default=16, help="concurrent battles (16)")
+    parser.add_argument("--stock-server", action="store_true", help="Showdown as published, with the unmodified engine")
+    parser.trials(repeats=(7, 2), seconds=(16.0, 2.0), warm_up=(30.0, 3.0))
+    return parser.arguments()
 
 
-def _contestants(chosen: argparse.Namespace, port: int) -> dict[str, Contestant]:
-    def python(driver: str, *arguments: object) -> list[list[str]]:
-        return [[sys.executable, str(DRIVERS / f"{driver}.py"), *map(str, arguments)]]
+def _contestants(arguments: argparse.Namespace, port: int) -> dict[str, Contestant]:
+    def python(driver: str, *words: object) -> list[list[str]]:
+        return [[sys.executable, str(DRIVERS / f"{driver}.py"), *map(str, words)]]
 
-    pairs = QUICK_PEER_PAIRS if chosen.quick else PEER_PAIRS
+    pairs = QUICK_PEER_PAIRS if arguments.quick else PEER_PAIRS
     return {
-        "peer": Contestant("peer", python("steady_peer", chosen.format, port, chosen.concurrency, pairs)),
-        "ours": Contestant("ours", python("fleet", "random", chosen.format, 1, chosen.concurrency, address(port))),
+        "peer": Contestant("peer", python("steady_peer", arguments.format, port, arguments.concurrency, pairs)),
+        "ours": Contestant(
+            "ours", python("fleet", "random", arguments.format, 1, arguments.concurrency, address(port))
+        ),
     }
 
 
@@ -106,7 +109,7 @@ def _samples(contestant: Contestant) -> Samples:
 
 
 def _busy_share() -> float:
-    """Of the machine's cores, before anything of this benchmark runs."""
+    """Return the share of the machine's cores that is busy before the benchmark starts."""
     return psutil.cpu_percent(1.0) / 100
 
 

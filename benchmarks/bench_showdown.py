@@ -1,14 +1,14 @@
-"""How fast ludus plays Pokemon Showdown, against what people use today and against the simulator's own ceiling.
+"""Measure how fast ludus plays Pokemon Showdown, against poke-env and against the bare simulator.
 
     python benchmarks/bench_showdown.py [--quick] [--format gen9randombattle] [--save]
 
-In one run, turn by turn, in decisions a second (one decision: one request that is not `wait`, answered):
+All programs run interleaved. Reported are decisions per second (a decision is an answered request that is not `wait`):
 
     peer      poke-env's random players over a real local Showdown server, at its best concurrency
-    stock     the untouched engine inside Node, random choices, no encoding
+    stock     the unmodified engine inside Node, random choices, no encoding
     bare      the same with the patched engine
     ceiling   the host's own matches inside Node: masks and observations encoded, no frames, no Python
-    small     the ceiling with 16 battles a host, the number that memory and microseconds are promised for
+    small     the ceiling with 16 battles per host, for which memory and microseconds are stated
     random    ours: hosts, fleet and the random policy
     policy    ours: hosts, fleet and the default net
     train     ours: a whole training run
@@ -52,63 +52,74 @@ PROMISED_MATCHES = 16  # the number that a host's memory and its microseconds fo
 
 
 def main() -> None:
-    chosen = _arguments()
-    contestants = _contestants(chosen)
-    memory = Contestant("memory", [_python("fleet", "random", chosen.format, 1, PROMISED_MATCHES)])
+    arguments = _arguments()
+    contestants = _contestants(arguments)
+    memory = Contestant("memory", [_python("fleet", "random", arguments.format, 1, PROMISED_MATCHES)])
     with ExitStack() as running:
         contest.start([*contestants.values(), memory], running)
         contest.run_interleaved(
             contestants.values(),
-            repeats=chosen.repeats,
-            warm_up_s=chosen.warm_up,
-            seconds=chosen.seconds,
-            parts=chosen.parts,
+            repeats=arguments.repeats,
+            warm_up_s=arguments.warm_up,
+            seconds=arguments.seconds,
+            parts=arguments.parts,
         )
-        memory.samples.append(memory.measure(chosen.seconds))
+        memory.samples.append(memory.measure(arguments.seconds))
     rows = {name: _row(each) for name, each in contestants.items()}
     rows["host_rss_mib"] = contest.summary([memory.last["host_rss_mib"]], matches=PROMISED_MATCHES)
-    for name, matches in (("small", PROMISED_MATCHES), ("ceiling", chosen.matches)):
+    for name, matches in (("small", PROMISED_MATCHES), ("ceiling", arguments.matches)):
         clocked = [each["encoding_us"] for each in contestants[name].answers]
         rows[f"mask_and_observation_us, {matches} battles"] = contest.summary(clocked, matches=matches)
-    rows["ceiling_minus_bare_us"] = contest.summary(_difference_us(contestants, chosen.hosts))
+    rows["ceiling_minus_bare_us"] = contest.summary(_difference_us(contestants, arguments.hosts))
     ratios = {name: contest.ratio(contestants[a].samples, contestants[b].samples) for name, (a, b) in RATIOS.items()}
     contest.show(rows, ratios)
-    quiet = rows["bare"]["cores"] > QUIET * chosen.hosts
+    quiet = rows["bare"]["cores"] > QUIET * arguments.hosts
     if not quiet:
         contest.say("the machine was busy with something else: measure again before you believe the figures")
-    _report(chosen, rows, ratios, quiet)
+    _report(arguments, rows, ratios, quiet)
 
 
 def _arguments() -> argparse.Namespace:
     parser = contest.Options(__doc__, RESULTS)
     parser.add_argument("--format", default="gen1randombattle", help="a random-battle format")
-    parser.turns(repeats=(15, 2), seconds=(2.0, 1.0), warm_up=(20.0, 1.2))
-    parser.size("--parts", 8, 4, "in which turns are taken, peer and training excepted")
-    parser.add_argument("--hosts", type=int, default=contest.machine()["cores"], help="processes (one per core)")
-    parser.add_argument("--matches", type=int, default=FleetConfig().matches, help="per host (%(default)s, as in runs)")
-    return parser.chosen()
+    parser.trials(repeats=(15, 2), seconds=(2.0, 1.0), warm_up=(20.0, 1.2))
+    parser.size("--parts", 8, 4, "pieces of a measurement that are interleaved; peer and training run in one piece")
+    parser.add_argument("--hosts", type=int, default=contest.machine()["cores"], help="number of hosts (one per core)")
+    parser.add_argument(
+        "--matches", type=int, default=FleetConfig().matches, help="matches per host (%(default)s, as in runs)"
+    )
+    return parser.arguments()
 
 
-def _contestants(chosen: argparse.Namespace) -> dict[str, Contestant]:
-    found = install.ensure()
-    size = (chosen.hosts, chosen.matches)
+def _contestants(arguments: argparse.Namespace) -> dict[str, Contestant]:
+    installation = install.ensure()
+    size = (arguments.hosts, arguments.matches)
 
-    def engine(mode: str, name: str = "", matches: int = chosen.matches) -> Contestant:
-        options = ["--sim", found.root, "--host", HERE / "host", "--format", chosen.format, "--matches", matches]
-        command = [str(part) for part in (found.node, *NODE_FLAGS, DRIVERS / "engine.js", mode, *options)]
-        return Contestant(name or mode, [command] * chosen.hosts)
+    def engine(mode: str, name: str = "", matches: int = arguments.matches) -> Contestant:
+        options = [
+            "--sim",
+            installation.root,
+            "--host",
+            HERE / "host",
+            "--format",
+            arguments.format,
+            "--matches",
+            matches,
+        ]
+        command = [str(part) for part in (installation.node, *NODE_FLAGS, DRIVERS / "engine.js", mode, *options)]
+        return Contestant(name or mode, [command] * arguments.hosts)
 
     return {
         "peer": Contestant(
-            "peer", [_python("peer", chosen.format, *(QUICK_PEER if chosen.quick else PEER))], steady=False
+            "peer", [_python("peer", arguments.format, *(QUICK_PEER if arguments.quick else PEER))], steady=False
         ),
         "stock": engine("stock"),
         "bare": engine("bare"),
         "ceiling": engine("ceiling"),
         "small": engine("ceiling", "small", PROMISED_MATCHES),
-        "random": Contestant("random", [_python("fleet", "random", chosen.format, *size)]),
-        "policy": Contestant("policy", [_python("fleet", "net", chosen.format, *size)]),
-        "train": Contestant("train", [_python("train", chosen.format, *size)], pausing=False, steady=False),
+        "random": Contestant("random", [_python("fleet", "random", arguments.format, *size)]),
+        "policy": Contestant("policy", [_python("fleet", "net", arguments.format, *size)]),
+        "train": Contestant("train", [_python("train", arguments.format, *size)], pausing=False, steady=False),
     }
 
 
@@ -127,27 +138,27 @@ def _row(contestant: Contestant) -> dict[str, float]:
 
 
 def _difference_us(contestants: dict[str, Contestant], hosts: int) -> list[float]:
-    """What encoding costs a decision, by the difference of two rates."""
+    """Return the encoding cost per decision in microseconds, from the difference of two rates."""
     pairs = zip(contestants["ceiling"].samples, contestants["bare"].samples, strict=True)
     return [1e6 * hosts * (1 / ceiling - 1 / bare) for ceiling, bare in pairs]
 
 
 def _report(
-    chosen: argparse.Namespace, rows: dict[str, dict[str, float]], ratios: dict[str, dict[str, float]], quiet: bool
+    arguments: argparse.Namespace, rows: dict[str, dict[str, float]], ratios: dict[str, dict[str, float]], quiet: bool
 ) -> None:
     result = {
         "bench": "showdown",
         "commit": contest.commit(ROOT),
         "machine": contest.machine(),
-        "format": chosen.format,
-        "hosts": chosen.hosts,
-        "matches": chosen.matches,
-        "repeats": chosen.repeats,
-        "seconds": chosen.seconds,
-        "parts": chosen.parts,
+        "format": arguments.format,
+        "hosts": arguments.hosts,
+        "matches": arguments.matches,
+        "repeats": arguments.repeats,
+        "seconds": arguments.seconds,
+        "parts": arguments.parts,
         "quiet": quiet,
     }
-    contest.report(result, rows, ratios, RESULTS if chosen.save else None)
+    contest.report(result, rows, ratios, RESULTS if arguments.save else None)
 
 
 if __name__ == "__main__":

@@ -1,15 +1,16 @@
-"""How fast environments are played whose steps wait, mostly little and now and then very long.
+"""Measure throughput on environments whose step times vary widely.
 
     python benchmarks/bench_stragglers.py [--quick] [--numbers 32 64] [--save]
 
-A step sleeps lognormally, 5 ms on average with sigma 1.5: a simulator elsewhere, with stragglers. In one run, turn by
-turn, in steps a second, for each number of environments:
+A step sleeps for a lognormally distributed time, 5 ms on average with sigma 1.5, like a remote simulator with
+stragglers. All programs run interleaved. Reported are steps per second for each number of environments:
 
-    collect   random actions, nothing learned: ours (a thread for each, first ready), Stable-Baselines3's SubprocVecEnv,
-              Gymnasium's AsyncVectorEnv, and tianshou's ShmemVectorEnv which goes on with the first quarter (wait_num)
-    train     PPO from end to end with the same settings: ours, and Stable-Baselines3's on SubprocVecEnv
+    collect   random actions, no learning: ours (one thread per environment, first ready), Stable-Baselines3's
+              SubprocVecEnv, Gymnasium's AsyncVectorEnv, and tianshou's ShmemVectorEnv, which continues when a quarter
+              of the environments is ready (wait_num)
+    train     end-to-end PPO with the same settings: ours, and Stable-Baselines3's on SubprocVecEnv
 
-The peers are in the extra `bench`. Ratios are those of the largest number. The last line on stdout is one JSON object;
+The peers are in the extra `bench`. Ratios refer to the largest number. The last line on stdout is one JSON object;
 --save appends it to benchmarks/results/stragglers.jsonl.
 """
 
@@ -41,21 +42,21 @@ RATIOS = {  # name: (what, the peer)
 
 
 def main() -> None:
-    chosen = _arguments()
+    arguments = _arguments()
     measured: dict[str, Contestant] = {}
-    for number in chosen.numbers:
+    for number in arguments.numbers:
         for what, names in (("collect", COLLECTORS), ("train", LEARNERS)):
             group = {f"{what} {who} {number}": _contestant(what, who, number) for who in names}
             with ExitStack() as running:  # one group at a time: a peer has a process for each environment
                 contest.start(group.values(), running)
-                seconds = chosen.seconds if what == "collect" else chosen.train_seconds
+                seconds = arguments.seconds if what == "collect" else arguments.train_seconds
                 contest.run_interleaved(
-                    group.values(), repeats=chosen.repeats, warm_up_s=chosen.warm_up, seconds=seconds
+                    group.values(), repeats=arguments.repeats, warm_up_s=arguments.warm_up, seconds=seconds
                 )
             measured |= group
     rows = {name: _row(each) for name, each in measured.items()}
-    rows |= {f"ideal {number}": contest.summary([number / MEAN_S]) for number in chosen.numbers}
-    most = max(chosen.numbers)
+    rows |= {f"ideal {number}": contest.summary([number / MEAN_S]) for number in arguments.numbers}
+    most = max(arguments.numbers)
     ratios = {
         name: contest.ratio(measured[f"{what} ours {most}"].samples, measured[f"{what} {peer} {most}"].samples)
         for name, (what, peer) in RATIOS.items()
@@ -65,21 +66,21 @@ def main() -> None:
         "bench": "stragglers",
         "commit": contest.commit(ROOT),
         "machine": contest.machine(),
-        "numbers": chosen.numbers,
-        "repeats": chosen.repeats,
-        "seconds": chosen.seconds,
+        "numbers": arguments.numbers,
+        "repeats": arguments.repeats,
+        "seconds": arguments.seconds,
     }
-    contest.report(result, rows, ratios, RESULTS if chosen.save else None)
+    contest.report(result, rows, ratios, RESULTS if arguments.save else None)
 
 
 def _arguments() -> argparse.Namespace:
     parser = contest.Options(__doc__, RESULTS)
-    parser.add_argument("--numbers", type=int, nargs="+", help="of environments (32 64; quick: 16)")
-    parser.turns(repeats=(5, 2), seconds=(6.0, 1.0), warm_up=(6.0, 1.0), of="collecting")
-    parser.size("--train-seconds", 12.0, 2.0, "of one measurement of training")
-    chosen = parser.chosen()
-    chosen.numbers = chosen.numbers or ([16] if chosen.quick else [32, 64])
-    return chosen
+    parser.add_argument("--numbers", type=int, nargs="+", help="numbers of environments (32 64; quick: 16)")
+    parser.trials(repeats=(5, 2), seconds=(6.0, 1.0), warm_up=(6.0, 1.0), of="collecting")
+    parser.size("--train-seconds", 12.0, 2.0, "seconds of one measurement of training")
+    arguments = parser.arguments()
+    arguments.numbers = arguments.numbers or ([16] if arguments.quick else [32, 64])
+    return arguments
 
 
 def _contestant(what: str, who: str, number: int) -> Contestant:

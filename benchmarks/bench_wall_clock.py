@@ -1,12 +1,12 @@
-"""Wins after equal wall-clock: `mode: serial` against `mode: overlapped`, on gen 1 random battles.
+"""Compare win rates after equal wall-clock time: `mode: serial` against `mode: overlapped`, on gen 1 random battles.
 
     python benchmarks/bench_wall_clock.py [--quick] [--save] [--minutes 3] [--repeats 3] [--vtrace]
 
-Each repeat trains every variant of the default preset for the same time, with a seed of its own, in turning order.
-Nothing is evaluated while a run trains, for an actor would play on meanwhile: its checkpoints are, afterwards, all on
-the same matches. --vtrace adds a third variant: overlapped, `learner.algorithm: vtrace`, a longer queue. The picture
-shows the share of matches won, over all opponents, against minutes of training. The last line on stdout is one JSON
-object; --save appends it to benchmarks/results/wall_clock.jsonl and keeps the picture beside it.
+Each repeat trains every variant of the default preset for the same time with its own seed, in rotating order.
+Checkpoints are evaluated after the run, all on the same matches, because an actor would continue to play during an
+evaluation. --vtrace adds a third variant: overlapped, with `learner.algorithm: vtrace` and a longer queue. The picture
+shows the share of matches won against all opponents over minutes of training. The last line on stdout is one JSON
+object; --save appends it to benchmarks/results/wall_clock.jsonl and stores the picture there.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ VTRACE = {"overlapped, vtrace": ("mode=overlapped", "learner.algorithm=vtrace", 
 
 
 class Point(NamedTuple):
-    """How good a run was after so long."""
+    """The win rate of a run after some time."""
 
     minutes: float
     won: float  # of all evaluation matches
@@ -60,7 +60,7 @@ class Trained(NamedTuple):
 
 
 class Silent:
-    """Watches nothing."""
+    """An observer that does nothing."""
 
     def on_progress(self, numbers: Numbers) -> None: ...
 
@@ -68,16 +68,16 @@ class Silent:
 
 
 def main() -> None:
-    chosen = _arguments()
-    variants = {**VARIANTS, **(VTRACE if chosen.vtrace else {})}
+    arguments = _arguments()
+    variants = {**VARIANTS, **(VTRACE if arguments.vtrace else {})}
     runs: dict[str, list[Trained]] = {name: [] for name in variants}
     order = list(variants)
-    for repeat in range(chosen.repeats):
+    for repeat in range(arguments.repeats):
         for name in order:
-            runs[name].append(_train(variants[name], repeat + 1, chosen))
+            runs[name].append(_train(variants[name], repeat + 1, arguments))
             last = runs[name][-1]
             contest.say(
-                f"repeat {repeat + 1} of {chosen.repeats}, {name}: {last.curve[-1].won:.1%} won, "
+                f"repeat {repeat + 1} of {arguments.repeats}, {name}: {last.curve[-1].won:.1%} won, "
                 f"{last.updates:,.0f} updates, {last.decisions:,.0f} decisions"
             )
         order.reverse()
@@ -87,45 +87,45 @@ def main() -> None:
         for what in ("wins", "updates", "decisions")
     }
     contest.show(rows, ratios)
-    picture = PICTURE if chosen.save else chosen.picture
+    picture = PICTURE if arguments.save else arguments.picture
     if picture is not None:
-        _draw(runs, picture, chosen)
+        _draw(runs, picture, arguments)
         contest.say(f"drew {picture}")
     result = {
         "bench": "wall_clock",
         "commit": contest.commit(ROOT),
         "machine": contest.machine(),
         "preset": PRESET,
-        "minutes": chosen.minutes,
-        "repeats": chosen.repeats,
-        "matches": chosen.matches,
+        "minutes": arguments.minutes,
+        "repeats": arguments.repeats,
+        "matches": arguments.matches,
         "variants": variants,
         "curves": {name: [trained.curve for trained in all_] for name, all_ in runs.items()},
     }
-    contest.report(result, rows, ratios, RESULTS if chosen.save else None)
+    contest.report(result, rows, ratios, RESULTS if arguments.save else None)
 
 
 def _arguments() -> argparse.Namespace:
     draws = f"append to {RESULTS.relative_to(ROOT)} and draw beside it"
     parser = contest.Options(__doc__, RESULTS, quick="coarser, in under two minutes", save=draws)
-    parser.size("--minutes", 3.0, 0.2, "of training, each run")
+    parser.size("--minutes", 3.0, 0.2, "training time of each run")
     parser.size("--repeats", 3, 1, "runs of each variant")
-    parser.size("--points", 6, 1, "checkpoints that are judged, each run")
-    parser.size("--matches", 200, 20, "against each opponent and checkpoint")
-    parser.add_argument("--vtrace", action="store_true", help="train a third variant")
-    parser.add_argument("--picture", type=Path, help="where to draw without --save")
-    return parser.chosen()
+    parser.size("--points", 6, 1, "checkpoints to evaluate per run")
+    parser.size("--matches", 200, 20, "matches per opponent and checkpoint")
+    parser.add_argument("--vtrace", action="store_true", help="also train with V-trace")
+    parser.add_argument("--picture", type=Path, help="file for the picture, without --save")
+    return parser.arguments()
 
 
-def _train(sets: Sequence[str], seed: int, chosen: argparse.Namespace) -> Trained:
+def _train(sets: Sequence[str], seed: int, arguments: argparse.Namespace) -> Trained:
     game = registry.load("showdown")
-    every_s = chosen.minutes * 60 / chosen.points
+    every_s = arguments.minutes * 60 / arguments.points
     changed = [
         *sets,
         f"seed={seed}",
-        f"budget.minutes={chosen.minutes}",
+        f"budget.minutes={arguments.minutes}",
         f"checkpoint.every_s={every_s}",
-        f"checkpoint.keep={chosen.points + 2}",
+        f"checkpoint.keep={arguments.points + 2}",
         "evaluation.opponents=[random]",
         "evaluation.matches=2",
         "evaluation.every_updates=1000000000",
@@ -137,8 +137,8 @@ def _train(sets: Sequence[str], seed: int, chosen: argparse.Namespace) -> Traine
         result = run.train(config, run_dir, observer=Silent())
         assert result.checkpoint is not None
         counters = checkpoint.read_state(result.checkpoint).counters
-        found = sorted((run_dir / "checkpoints").glob("u*"), key=lambda path: checkpoint.read_state(path).version)
-        curve = [_judged(config, path, chosen.matches) for path in found]
+        checkpoints = sorted((run_dir / "checkpoints").glob("u*"), key=lambda path: checkpoint.read_state(path).version)
+        curve = [_judged(config, path, arguments.matches) for path in checkpoints]
     return Trained(curve, result.version, counters[names.LEARNED])
 
 
@@ -166,7 +166,7 @@ def _judged(config: RunConfig, saved: Path, matches: int) -> Point:
 
 
 def _all(runs: Sequence[Trained], what: str) -> list[float]:
-    """At the end of each run; never 0, for ratios."""
+    """Return a number of each run at its end, never 0, so that ratios exist."""
     numbers = [{"wins": each.curve[-1].won, "updates": each.updates, "decisions": each.decisions} for each in runs]
     return [max(number[what], 1e-9) for number in numbers]
 
@@ -179,8 +179,8 @@ def _row(runs: Sequence[Trained]) -> dict[str, float]:
     }
 
 
-def _draw(runs: Mapping[str, Sequence[Trained]], path: Path, chosen: argparse.Namespace) -> None:
-    """A thin line a run; a thick one through the medians, where there are several."""
+def _draw(runs: Mapping[str, Sequence[Trained]], path: Path, arguments: argparse.Namespace) -> None:
+    """Plot a thin line per run and, if there are several, a thick line through the medians."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -198,7 +198,7 @@ def _draw(runs: Mapping[str, Sequence[Trained]], path: Path, chosen: argparse.Na
     axes.set_yticks([tick / 5 for tick in range(6)], [f"{20 * tick}%" for tick in range(6)])
     axes.set_xlim(0, None)
     axes.set_xlabel("minutes of training")
-    axes.set_ylabel(f"won of {chosen.matches} matches against each opponent")
+    axes.set_ylabel(f"won of {arguments.matches} matches against each opponent")
     axes.set_title("Wins after equal wall-clock, gen1randombattle", loc="left", fontsize=12)
     axes.grid(axis="y", color="#E6E6E6", linewidth=0.8)
     axes.spines[["top", "right"]].set_visible(False)

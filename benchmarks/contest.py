@@ -1,7 +1,7 @@
-"""Measures several programs against each other: all alive, one running at a time, turn by turn.
+"""Measure several programs against each other: all are alive, and one runs at a time, interleaved.
 
-A contestant is one or more child processes that speak the lines of drivers/lines.py. While others are measured it
-waits for its next request; one that cannot wait (a training run) is stopped with a signal and continued.
+A contestant is one or more child processes that use the protocol of drivers/lines.py. It waits for its next request
+while others are measured. One that cannot wait (a training run) is stopped and continued with signals.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ LEAVE_DEADLINE_S = 20.0
 
 @dataclass
 class Contestant:
-    """A thing to be measured. Use it in a `with`: its processes start there and end there."""
+    """A program to be measured. Its processes start and end with its `with` block."""
 
     name: str
     commands: Sequence[Sequence[str]]
@@ -65,7 +65,7 @@ class Contestant:
         self._rest()
 
     def measure(self, seconds: float) -> float:
-        """Decisions a second, all processes together."""
+        """Return the decisions per second of all processes together."""
         self._wake()
         before, begin = self._cpu_s(), time.perf_counter()
         answers = self.ask({"seconds": seconds})
@@ -76,7 +76,7 @@ class Contestant:
         return sum(answer["decisions"] / answer["seconds"] for answer in answers)
 
     def join(self, parts: int) -> None:
-        """Make one sample of so many."""
+        """Replace the last `parts` samples by their mean."""
         for figures in (self.samples, self.cores):
             figures[-parts:] = [statistics.mean(figures[-parts:])]
 
@@ -88,7 +88,7 @@ class Contestant:
         return [self._answer(i, ANSWER_DEADLINE_S) for i in range(len(self._processes))]
 
     def leave(self) -> None:
-        """Ask the processes to end, and do not wait for them."""
+        """Ask the processes to exit, without waiting for them."""
         self._wake()
         for process in self._processes:
             assert process.stdin is not None
@@ -123,14 +123,14 @@ class Contestant:
         return answer
 
     def _tree(self) -> list[psutil.Process]:
-        found = []
+        processes = []
         for process in self._processes:
             try:
                 parent = psutil.Process(process.pid)
-                found += [parent, *parent.children(recursive=True)]
+                processes += [parent, *parent.children(recursive=True)]
             except psutil.NoSuchProcess:
                 continue
-        return found
+        return processes
 
     def _cpu_s(self) -> float:
         total = 0.0
@@ -158,7 +158,7 @@ class Contestant:
 
 
 class Options(argparse.ArgumentParser):
-    """The command line of a benchmark: --quick and, where results are kept, --save; a benchmark adds its own."""
+    """The command line of a benchmark: --quick, --save if results are stored, and the benchmark's own options."""
 
     def __init__(
         self,
@@ -168,9 +168,9 @@ class Options(argparse.ArgumentParser):
         quick: str = "coarser, in under a minute",
         save: str = "",
     ) -> None:
-        """`quick` and `save`: what these do, in words."""
-        shown = argparse.RawDescriptionHelpFormatter if "\n" in (description or "") else argparse.HelpFormatter
-        super().__init__(description=description, formatter_class=shown)
+        """`quick` and `save` are the help texts of these options."""
+        formatter = argparse.RawDescriptionHelpFormatter if "\n" in (description or "") else argparse.HelpFormatter
+        super().__init__(description=description, formatter_class=formatter)
         self._sizes: dict[str, tuple[object, object]] = {}
         self.add_argument("--quick", action="store_true", help=quick)
         if results is not None:
@@ -178,29 +178,29 @@ class Options(argparse.ArgumentParser):
             self.add_argument("--save", action="store_true", help=save)
 
     def size(self, flag: str, usual: float, quick: float, meaning: str) -> None:
-        """An option with two defaults: that of a measurement, and that of --quick."""
+        """Add an option with two defaults: one for a full measurement, one for --quick."""
         self._sizes[flag.removeprefix("--").replace("-", "_")] = usual, quick
         self.add_argument(flag, type=type(usual), help=f"{meaning} ({usual:g}; quick: {quick:g})")
 
-    def turns(
+    def trials(
         self, *, repeats: tuple[int, int], seconds: tuple[float, float], warm_up: tuple[float, float], of: str = ""
     ) -> None:
-        """What `run_interleaved` asks for: each usually, and with --quick. `of`: what is measured for so long."""
-        self.size("--repeats", *repeats, "how often each is measured")
-        self.size("--seconds", *seconds, f"of one measurement{of and f' of {of}'}")
-        self.size("--warm-up", *warm_up, "seconds before the first")
+        """Add the options of `run_interleaved`, each with a default and one for --quick. `of` names the measurement."""
+        self.size("--repeats", *repeats, "measurements of each program")
+        self.size("--seconds", *seconds, f"seconds of one measurement{of and f' of {of}'}")
+        self.size("--warm-up", *warm_up, "seconds of warm-up before the first measurement")
 
-    def chosen(self) -> argparse.Namespace:
-        """What the command line says, with the defaults that go with it."""
-        said = self.parse_args()
+    def arguments(self) -> argparse.Namespace:
+        """Parse the command line and fill in the defaults."""
+        values = self.parse_args()
         for name, (usual, quick) in self._sizes.items():
-            if getattr(said, name) is None:
-                setattr(said, name, quick if said.quick else usual)
-        return said
+            if getattr(values, name) is None:
+                setattr(values, name, quick if values.quick else usual)
+        return values
 
 
 def start(contestants: Iterable[Contestant], running: ExitStack) -> None:
-    """Start all at once, and let all leave at once; those that never rest by themselves are stopped when ready."""
+    """Start all contestants at once and stop all at once. Those that cannot wait are stopped when they are ready."""
     started = [running.enter_context(each) for each in contestants]
     for contestant in started:
         running.callback(contestant.leave)
@@ -211,10 +211,10 @@ def start(contestants: Iterable[Contestant], running: ExitStack) -> None:
 def run_interleaved(
     contestants: Iterable[Contestant], *, repeats: int, warm_up_s: float, seconds: float, parts: int = 1
 ) -> None:
-    """Warm each up once, then measure all of them in turn, `repeats` times. Progress goes to stderr.
+    """Warm up each contestant once, then measure all in rotation, `repeats` times. Progress goes to stderr.
 
-    A machine whose speed changes within seconds is fairer to those whose turns are cut into `parts`, each beside one of
-    all the others; a sample is their mean. Those that are not steady have their turn in one piece.
+    On a machine whose speed changes within seconds, it is fairer to cut each measurement into `parts` and interleave
+    those; a sample is their mean. Contestants that are not steady are measured in one piece.
     """
     contestants = list(contestants)
     for contestant in contestants:
@@ -230,19 +230,19 @@ def run_interleaved(
                     contestant.samples.append(contestant.measure(seconds))
         for contestant in contestants:
             contestant.join(parts if contestant.steady else 1)
-        shown = "  ".join(f"{each.name} {each.samples[-1]:,.0f}" for each in contestants)
-        say(f"repeat {repeat + 1} of {repeats}: {shown}")
+        line = "  ".join(f"{each.name} {each.samples[-1]:,.0f}" for each in contestants)
+        say(f"repeat {repeat + 1} of {repeats}: {line}")
 
 
 def summary(samples: Sequence[float], **more: float) -> dict[str, float]:
-    """Median and spread, rounded to what they can mean."""
+    """Return median, lowest and highest value, rounded."""
     digits = 1 if statistics.median(samples) >= 100 else 3
     spread = {"median": statistics.median(samples), "low": min(samples), "high": max(samples), **more}
     return {name: round(value, digits) for name, value in spread.items()}
 
 
 def ratio(ours: Sequence[float], other: Sequence[float]) -> dict[str, float]:
-    """Of the medians, with the spread of the ratios within one repeat."""
+    """Return the ratio of the medians, and its lowest and highest value within one repeat."""
     pairs = [a / b for a, b in zip(ours, other, strict=True)]
     medians = statistics.median(ours) / statistics.median(other)
     return {"median": round(medians, 3), "low": round(min(pairs), 3), "high": round(max(pairs), 3)}
@@ -273,7 +273,7 @@ def report(
 
 
 def commit(root: Path) -> str:
-    """The commit that is measured, with a + when the tree differs from it."""
+    """Return the commit that is measured, with a + if the working tree differs from it."""
     return provenance.commit(root) or "unknown"
 
 

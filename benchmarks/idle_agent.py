@@ -1,4 +1,4 @@
-"""What an agent costs that waits for somebody to challenge it: `ludus play --accept`, all its processes."""
+"""Measure the CPU use of `ludus play --accept`, with all its processes, while nobody challenges it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NAME = "Idle Agent"
 
 
 def cpu_share(server: str, battle_format: str, *, repeats: int, seconds: float) -> list[float]:
-    """CPU seconds a second, one sample a repeat."""
+    """Return CPU seconds per second, one sample per repeat."""
     with tempfile.TemporaryDirectory(prefix="ludus-idle-") as folder, _waiting(server, battle_format, folder) as agent:
         time.sleep(SETTLE_S)
         samples = []
@@ -48,9 +48,9 @@ def _waiting(server: str, battle_format: str, folder: str) -> Iterator[psutil.Pr
     try:
         assert agent.stdout is not None
         ready, _, _ = select.select([agent.stdout], [], [], READY_S)
-        said = agent.stdout.readline().decode() if ready else ""
-        if NAME not in said:
-            raise RuntimeError(f"the agent did not log in within {READY_S:.0f} s: {said!r}")
+        line = agent.stdout.readline().decode() if ready else ""
+        if NAME not in line:
+            raise RuntimeError(f"the agent did not log in within {READY_S:.0f} s: {line!r}")
         yield psutil.Process(agent.pid)
     finally:
         agent.send_signal(signal.SIGINT)
@@ -62,7 +62,7 @@ def _waiting(server: str, battle_format: str, folder: str) -> Iterator[psutil.Pr
 
 
 def untrained(folder: Path, battle_format: str) -> Path:
-    """A checkpoint of a net that has learnt nothing."""
+    """Write a checkpoint of an untrained net and return its path."""
     game, policy = load("showdown"), PolicyConfig()
     options = {"format": battle_format}
     with HostFleet(

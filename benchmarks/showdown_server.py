@@ -1,4 +1,4 @@
-"""A real Showdown server for as long as a measurement takes."""
+"""A real Showdown server for the duration of a measurement."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ PORTS_TRIED = 5
 
 
 class PortTakenError(Exception):
-    """Somebody else took the port between the choice and the start."""
+    """Another program took the port between choosing it and starting the server."""
 
 
 def free_port() -> int:
-    """One that the system has just given out; it may be taken before a server listens there."""
+    """Return a free port. Another program may take it before the server listens on it."""
     with socket.socket() as listener:
         listener.bind((LOOPBACK, 0))
         port: int = listener.getsockname()[1]
@@ -35,13 +35,16 @@ def free_port() -> int:
 
 @contextmanager
 def serve(
-    found: Installation, subprocesses: str, choose_port: Callable[[], int] = free_port, *, stock: bool = True
+    installation: Installation, subprocesses: str, choose_port: Callable[[], int] = free_port, *, stock: bool = True
 ) -> Iterator[int]:
-    """Start a server and yield its port; `subprocesses` is that line of its configuration, in JavaScript. Unless it is
-    `stock`, it is one as `ludus servers` runs them."""
+    """Start a server and yield its port.
+
+    `subprocesses` is that line of its configuration, in JavaScript. Unless `stock` is set, the server is the one that
+    `ludus servers` runs.
+    """
     with tempfile.TemporaryDirectory(prefix="ludus-server-", ignore_cleanup_errors=True) as folder:
-        root, log = overlay.lay(found.root, Path(folder), subprocesses, stock=stock), Path(folder) / "server.log"
-        server = _started(found, root, log, choose_port)
+        root, log = overlay.lay(installation.root, Path(folder), subprocesses, stock=stock), Path(folder) / "server.log"
+        server = _started(installation, root, log, choose_port)
         try:
             yield server.port
         finally:
@@ -49,10 +52,10 @@ def serve(
             server.reap(LEAVE_S)
 
 
-def _started(found: Installation, root: Path, log: Path, choose_port: Callable[[], int]) -> ShowdownServer:
+def _started(installation: Installation, root: Path, log: Path, choose_port: Callable[[], int]) -> ShowdownServer:
     for _ in range(PORTS_TRIED):
         log.unlink(missing_ok=True)
-        server = ShowdownServer(found, root, choose_port(), log, warm=True)
+        server = ShowdownServer(installation, root, choose_port(), log, warm=True)
         try:
             _wait_until_ready(server, log)
             return server

@@ -1,4 +1,4 @@
-"""Evaluate a trained agent from Python: every seed is played from every seat.
+"""Evaluate a trained agent from Python. Each seed is played from every seat.
 
 python examples/evaluate.py FOLDER_OF_A_RUN
 """

@@ -1,4 +1,4 @@
-"""Write a policy by hand and see how good it is: this one knows the secret of nim.
+"""Write a scripted policy and measure its win rate. This one plays nim perfectly.
 
 python examples/scripted_policy.py
 """
@@ -17,15 +17,15 @@ from ludus.types import Arrivals, Choices, Policy
 
 
 class LeaveMultiplesOfFour:
-    """Vectorised: many rows of many matches at once, each independent of the others."""
+    """A vectorised policy: it chooses for many rows of many matches at once, each independent of the others."""
 
     def __init__(self, spec: GameSpec) -> None:
         self._spec = spec
 
     def act(self, arrivals: Arrivals) -> Choices:
         pile = self._spec.obs.leaf(arrivals.obs, "pile").argmax(axis=1)  # [n]: the leaf is one-hot
-        wanted = pile % 4 - 1  # action i takes i + 1; -1: the position is lost, whatever one takes
-        action = np.where(wanted >= 0, wanted, arrivals.legal.argmax(axis=1)).astype(np.int32)
+        winning_action = pile % 4 - 1  # action i takes i + 1; -1: the position is lost, whatever one takes
+        action = np.where(winning_action >= 0, winning_action, arrivals.legal.argmax(axis=1)).astype(np.int32)
         return Choices.scripted(action)  # log-probabilities and values are 0: only learners need them
 
 

@@ -1,4 +1,4 @@
-"""Train on nim from Python, watching the run with an observer of your own.
+"""Train on nim from Python and watch the run with your own observer.
 
 python examples/train_toy.py [FOLDER]
 """
@@ -14,7 +14,7 @@ from ludus.metrics.observer import Numbers, Result
 
 
 class Printer:
-    """Any object with these two methods can watch a run."""
+    """An observer: any object with these two methods."""
 
     def on_progress(self, numbers: Numbers) -> None:
         print(f"update {numbers.get(names.UPDATES, 0)}: {numbers.get(names.DECISIONS, 0)} decisions so far")

@@ -1,10 +1,11 @@
-"""How often the scripted heuristic chooses what poke-env's SimpleHeuristicsPlayer would, on the same decisions.
+"""Compare the scripted heuristic with poke-env's SimpleHeuristicsPlayer on the same decisions.
 
-Plays real matches, gives every request and line to poke-env's own battle objects, and asks both. Two rules of poke-env
-0.16.1 never apply: set-up moves (it compares a target with the text "self") and terastallizing in random battles (it
-does not read its own tera types from requests). The comparison is made with both repaired, and as it is. Forced
-switches in doubles are left out: poke-env takes any. Most of what differs there is that a spread move
-counts for both foes here; poke-env computes that and does not use it.
+Plays real matches, feeds every request and line to poke-env's own battle objects, and counts how often both choose the
+same action. Two rules of poke-env 0.16.1 never apply because of bugs: set-up moves (it compares a target with the text
+"self") and terastallizing in random battles (it does not read its own tera types from requests). The comparison is made
+with both bugs fixed, and as published. Forced switches in doubles are left out, because poke-env makes them at random.
+Most differences there come from spread moves, which count for both foes here; poke-env computes that without using it.
+
 Example: python scripts/compare_heuristic.py --format gen9randombattle --matches 20
 """
 
@@ -43,16 +44,16 @@ TRACER = Path(__file__).parent / "trace_requests.js"
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """What one slot does: a move's id or a Pokemon's name, with its gimmick and target."""
+class SlotChoice:
+    """The choice of one slot: a move's id or a Pokemon's name, with its gimmick and target."""
 
     what: str
     gimmick: str = ""
     target: int = 0
 
 
-class Noted:
-    """A policy that remembers what it chose, in the order of each seat's decisions."""
+class Recorder:
+    """A policy that records its actions, by seat and in order."""
 
     def __init__(self, policy: Policy, spec: GameSpec) -> None:
         self.policy, self.spec = policy, spec
@@ -66,7 +67,7 @@ class Noted:
 
 
 class PokeEnvMind:
-    """poke-env's battle of one seat, fed with what that seat is told."""
+    """The poke-env battle of one seat, fed with the messages to that seat."""
 
     def __init__(self, gen: int, doubles: bool, seat: int) -> None:
         kind = DoubleBattle if doubles else Battle
@@ -89,55 +90,55 @@ class PokeEnvMind:
 
 @contextmanager
 def repaired(mind: PokeEnvMind, request: dict[str, Any]) -> Iterator[None]:  # Any: JSON
-    """poke-env with its rules for set-up moves and terastallizing at work."""
+    """Fix poke-env's rules for set-up moves and terastallizing inside of `with`."""
     team = [(mind.battle.team[each["ident"]], each.get("teraType")) for each in request["side"]["pokemon"]]
-    known = [pokemon._terastallized_type for pokemon, _ in team]
+    tera_types = [pokemon._terastallized_type for pokemon, _ in team]
     for pokemon, tera in team:
         pokemon._terastallized_type = PokemonType.from_name(tera) if tera else None
     with patch.object(Target, "__eq__", lambda one, other: one is other or (one is Target.SELF and other == "self")):
         yield
-    for (pokemon, _), tera in zip(team, known, strict=True):
+    for (pokemon, _), tera in zip(team, tera_types, strict=True):
         pokemon._terastallized_type = tera
 
 
-def ours(action: int, actions: ActionMap, request: dict[str, Any]) -> list[Chosen]:  # Any: JSON
+def ours(action: int, actions: ActionMap, request: dict[str, Any]) -> list[SlotChoice]:  # Any: JSON
     slots = [action] if actions.slots == 1 else list(divmod(action, actions.slot_actions))
     return [_our_slot(slot, place, actions, request) for place, slot in enumerate(slots)]
 
 
-def _our_slot(action: int, place: int, actions: ActionMap, request: dict[str, Any]) -> Chosen:  # Any: JSON
+def _our_slot(action: int, place: int, actions: ActionMap, request: dict[str, Any]) -> SlotChoice:  # Any: JSON
     if action < actions.uses:
         use, move = divmod(action, MOVES)
         variant, target = divmod(use, actions.targets)
         name = request["active"][place]["moves"][move]["id"]
-        return Chosen(name, "" if variant == 0 else actions.variants[variant], (0, 1, 2, -1, -2)[target])
+        return SlotChoice(name, "" if variant == 0 else actions.variants[variant], (0, 1, 2, -1, -2)[target])
     switch = action - actions.uses
-    return Chosen("pass") if switch == 6 else Chosen(request["side"]["pokemon"][switch]["ident"][4:])
+    return SlotChoice("pass") if switch == 6 else SlotChoice(request["side"]["pokemon"][switch]["ident"][4:])
 
 
-def theirs(order: BattleOrder) -> list[Chosen]:
+def theirs(order: BattleOrder) -> list[SlotChoice]:
     if isinstance(order, DoubleBattleOrder):
         return [_their_slot(order.first_order), _their_slot(order.second_order)]
     assert isinstance(order, SingleBattleOrder)
     return [_their_slot(order)]
 
 
-def _their_slot(order: SingleBattleOrder) -> Chosen:
+def _their_slot(order: SingleBattleOrder) -> SlotChoice:
     if isinstance(order.order, Move):
         gimmick = "dynamax" if order.dynamax else "tera" if order.terastallize else ""
-        return Chosen(order.order.id, gimmick, order.move_target)
+        return SlotChoice(order.order.id, gimmick, order.move_target)
     if isinstance(order.order, Pokemon):
-        return Chosen(order.order.name)
-    return Chosen("pass" if "pass" in str(order) else "default")
+        return SlotChoice(order.order.name)
+    return SlotChoice("pass" if "pass" in str(order) else "default")
 
 
 def play(
     options: ShowdownOptions, matches: int, seed: int, folder: Path
-) -> tuple[Noted, list[dict[str, Any]]]:  # Any: JSON
-    """Our heuristic against another policy, and what every seat was told."""
+) -> tuple[Recorder, list[dict[str, Any]]]:  # Any: JSON
+    """Play the heuristic against another policy. Returns its recorded actions and the messages to every seat."""
     game = registry.load("showdown")
     trace = folder / "trace.jsonl"
-    made: dict[str, Noted] = {}
+    by_name: dict[str, Recorder] = {}
 
     def command(options: ShowdownOptions) -> HostCommand:
         plain = game.command(options)
@@ -145,8 +146,8 @@ def play(
         return replace(plain, argv=argv, env={**plain.env, "LUDUS_TRACE": str(trace)})
 
     def policies(spec: GameSpec) -> dict[str, Policy]:
-        made["heuristic"] = Noted(POLICIES["heuristic"](spec, seed), spec)
-        return {"heuristic": made["heuristic"], "max_damage": POLICIES["max_damage"](spec, seed)}
+        by_name["heuristic"] = Recorder(POLICIES["heuristic"](spec, seed), spec)
+        return {"heuristic": by_name["heuristic"], "max_damage": POLICIES["max_damage"](spec, seed)}
 
     arena.play(
         replace(game, command=command),
@@ -160,36 +161,38 @@ def play(
         fleet=FleetConfig(matches=8),
         hosts=1,
     )
-    return made["heuristic"], [json.loads(line) for line in trace.read_text().splitlines()]
+    return by_name["heuristic"], [json.loads(line) for line in trace.read_text().splitlines()]
 
 
 @dataclass(frozen=True)
 class Decision:
     turn: int
-    ours: list[Chosen]
-    theirs: list[Chosen]  # with the rule for set-up moves repaired
-    as_it_is: list[Chosen]
+    ours: list[SlotChoice]
+    theirs: list[SlotChoice]  # with the rule for set-up moves repaired
+    as_it_is: list[SlotChoice]
 
 
 def compare(options: ShowdownOptions, matches: int, seed: int) -> Iterator[Decision]:
     with tempfile.TemporaryDirectory(prefix="ludus-compare-") as folder:
-        noted, trace = play(options, matches, seed, Path(folder))
-    actions = ActionMap(noted.spec)
+        recorder, trace = play(options, matches, seed, Path(folder))
+    actions = ActionMap(recorder.spec)
     gen = int(options.format[3])
     minds: dict[tuple[int, int], PokeEnvMind] = {}
-    seen: Counter[tuple[int, int]] = Counter()
-    for told in trace:
-        seat = (told["match"], told["seat"])
-        if seat not in noted.actions:
+    decision_counts: Counter[tuple[int, int]] = Counter()
+    for message in trace:
+        seat = (message["match"], message["seat"])
+        if seat not in recorder.actions:
             continue
-        mind = minds.setdefault(seat, PokeEnvMind(gen, actions.slots == 2, told["seat"]))
-        mind.tell(told["lines"], told["request"])
-        action = noted.actions[seat][seen[seat]]
-        seen[seat] += 1
-        if not told["request"].get("forceSwitch" if actions.slots == 2 else "teamPreview"):
+        mind = minds.setdefault(seat, PokeEnvMind(gen, actions.slots == 2, message["seat"]))
+        mind.tell(message["lines"], message["request"])
+        action = recorder.actions[seat][decision_counts[seat]]
+        decision_counts[seat] += 1
+        if not message["request"].get("forceSwitch" if actions.slots == 2 else "teamPreview"):
             plain = theirs(mind.choose())
-            with repaired(mind, told["request"]):
-                yield Decision(mind.battle.turn, ours(action, actions, told["request"]), theirs(mind.choose()), plain)
+            with repaired(mind, message["request"]):
+                yield Decision(
+                    mind.battle.turn, ours(action, actions, message["request"]), theirs(mind.choose()), plain
+                )
 
 
 def main() -> None:
@@ -210,8 +213,8 @@ def main() -> None:
             counts["action and gimmick"] += (our.what, our.gimmick) == (their.what, their.gimmick)
             counts["action, gimmick and target"] += our == their
             counts["action, as it is"] += our.what == plain.what
-            if our != their and (shown := counts["shown"]) < args.show:
-                counts["shown"] = shown + 1
+            if our != their and (shown_count := counts["shown"]) < args.show:
+                counts["shown"] = shown_count + 1
                 print(f"turn {decision.turn}: ours {our}, theirs {their}")
     print(f"{args.format}: {counts['decisions']} decisions; the same")
     for name in ("action", "action and gimmick", "action, gimmick and target", "action, as it is"):

@@ -1,7 +1,7 @@
-"""Keeps what a training run came to: python scripts/keep_run.py RUN NAME [COMMIT]
+"""Store the result of a training run: python scripts/keep_run.py RUN NAME [COMMIT]
 
-Appends one line to benchmarks/results/runs.jsonl and copies the run's report and learning curve beside it, so that the
-figures in the README have a source. COMMIT is for a run that did not note its own at its start.
+Appends one line to benchmarks/results/runs.jsonl and copies the run's report and learning curve there. The tables in
+the README are made from these files. COMMIT is needed for a run that did not record its commit.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 
 
-def kept(run: Path, name: str, commit: str = "") -> dict[str, Any]:  # Any: one line of JSON
-    """The final evaluation of a run, with what it took."""
-    last, commits = begun(run, commit)
+def run_record(run: Path, name: str, commit: str = "") -> dict[str, Any]:  # Any: one line of JSON
+    """Return the final evaluation of a run, with its duration and size, as one line of runs.jsonl."""
+    last, commits = latest_start(run, commit)
     lines = [json.loads(line) for line in (run / "evaluations.jsonl").read_text(encoding="utf-8").splitlines()]
     finals = [line for line in lines if line["final"]]
     if not finals:
@@ -40,18 +40,18 @@ def kept(run: Path, name: str, commit: str = "") -> dict[str, Any]:  # Any: one 
         "minutes": round(final["training_s"] / 60, 2),
         "decisions": int(final["decisions"]),
         "updates": final["updates"],
-        "scores": {score["opponent"]: kept_score(score) for score in final["scores"]},
+        "scores": {score["opponent"]: score_record(score) for score in final["scores"]},
     }
 
 
-def kept_score(score: Mapping[str, Any]) -> dict[str, Any]:
-    """What is kept of an evaluation against one opponent, with its 95% interval."""
+def score_record(score: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the result against one opponent with its 95% interval."""
     interval = [round(end, 4) for end in wilson(score["wins"], score["matches"])]
     return {"matches": score["matches"], "wins": score["wins"], "ties": score["ties"], "interval": interval}
 
 
-def begun(run: Path, commit: str = "") -> tuple[Provenance, str]:
-    """The latest start of a run, and the commits of all of them in their order."""
+def latest_start(run: Path, commit: str = "") -> tuple[Provenance, str]:
+    """Return the latest start of a run, and the commits of all its starts in order."""
     starts = provenance.read(run)
     commits = dict.fromkeys(start.commit or f"ludus {start.version}" for start in starts) or [commit]
     if not all(commits):
@@ -63,7 +63,7 @@ def main() -> None:
     if len(sys.argv) not in (3, 4):
         raise SystemExit(__doc__)
     run, name = Path(sys.argv[1]), sys.argv[2]
-    line = kept(run, name, *sys.argv[3:])
+    line = run_record(run, name, *sys.argv[3:])
     RESULTS.mkdir(parents=True, exist_ok=True)
     with (RESULTS / "runs.jsonl").open("a", encoding="utf-8") as file:
         file.write(json.dumps(line) + "\n")

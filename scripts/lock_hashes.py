@@ -1,16 +1,16 @@
-"""Writes the hash of every file of every version in constraints.txt: `make lock`.
+"""Write the hash of every file of every version in constraints.txt: `make lock`.
 
     python scripts/lock_hashes.py
 
-Wheels of all platforms and source archives are listed, so that one lock serves every machine. Which files there are is
-asked through pip's own configuration; no address is written. The locks, in locks/:
+Wheels of all platforms and source archives are listed, so that one lock serves every machine. The files are looked up
+through pip's own configuration; no address is written. The locks, in locks/:
 
     build.txt   the build tool of ludus and of packages without wheels
-    run.txt     what ludus runs on, without torch
+    run.txt     the dependencies of ludus, without torch
     torch.txt   torch alone
-    dev.txt     what development adds to run.txt
-    docs.txt    what the documentation site adds to run.txt and dev.txt
-    rocket.txt  what Rocket League adds; installed without dependencies
+    dev.txt     the additional packages for development
+    docs.txt    the additional packages for the documentation site
+    rocket.txt  the packages for Rocket League; installed without dependencies
     more.txt    everything else in constraints.txt: benchmarks, fuzzing
 """
 
@@ -56,13 +56,13 @@ def normalised(name: str) -> str:
 
 
 def read_pins(text: str) -> dict[str, str]:
-    """The pins of a constraints file or of a lock, whose other lines are comments, hashes and `-r`."""
+    """Return the pins of a constraints file or a lock. Comments, hashes and `-r` lines are skipped."""
     matches = re.finditer(r"^([A-Za-z0-9][\w.-]*)==([^\s\\;]+)", text, re.MULTILINE)
     return {normalised(match[1]): match[2] for match in matches}
 
 
 def grouped(pins: Pins, run: set[str], dev: set[str], docs: set[str]) -> dict[str, list[str]]:
-    """Every pinned name in exactly one group. Raises SystemExit for a requirement that has no pin."""
+    """Assign every pinned name to exactly one group. Raises SystemExit for a requirement without a pin."""
     missing = sorted((run | dev | docs | {BUILD}) - set(pins) - {LUDUS})
     if missing:
         raise SystemExit(f"constraints.txt has no pin for {', '.join(missing)}; add one for each")
@@ -81,7 +81,7 @@ def grouped(pins: Pins, run: set[str], dev: set[str], docs: set[str]) -> dict[st
 
 
 def required(package: str) -> set[str]:
-    """The names that pip would install for this package with the pinned versions, on this platform."""
+    """Return the names that pip would install for this package with the pinned versions, on this platform."""
     command = [sys.executable, "-m", "pip", "install", "--dry-run", "--ignore-installed", "--quiet", "--report", "-"]
     words = ["--constraint", str(CONSTRAINTS), "--editable", package]
     done = subprocess.run([*command, *words], cwd=ROOT, capture_output=True, text=True, timeout=RESOLVE_S)
@@ -91,7 +91,7 @@ def required(package: str) -> set[str]:
 
 
 class Index:
-    """The files that pip's configuration leads to: its indexes and its folders of links."""
+    """The files in the indexes and link folders that pip is configured for."""
 
     def __init__(self) -> None:
         # pip has no public interface that names files for other platforms; these calls exist since pip 22.2
@@ -103,7 +103,7 @@ class Index:
         self._collector = command._build_package_finder(options, session)._link_collector
 
     def hashes(self, name: str, version: str) -> list[str]:
-        """sha256 of every file of this version, sorted. Raises SystemExit where there is none."""
+        """Return the sorted sha256 of every file of this version. Raises SystemExit if there is none."""
         links = [link for link in self._links(name) if is_of(link.filename, name, version)]
         hashes = {link.hash for link in links if link.hash_name == "sha256"}
         hashes |= {_sha256(Path(link.file_path)) for link in links if link.hash is None and link.is_file}
@@ -126,7 +126,7 @@ class Index:
 
 
 def is_of(filename: str, name: str, version: str) -> bool:
-    """True for a wheel or source archive of this version, local builds (1.0+cpu) included."""
+    """Return True for a wheel or source archive of this version, including local builds (1.0+cpu)."""
     try:
         parse = parse_wheel_filename if filename.endswith(".whl") else parse_sdist_filename
         file_name, file_version = parse(filename)[:2]
@@ -141,7 +141,7 @@ def _sha256(path: Path) -> str:
 
 
 def rendered(pins: Pins, hashes: Mapping[str, Sequence[str]]) -> str:
-    """A requirements file for `pip install --require-hashes`."""
+    """Return a requirements file for `pip install --require-hashes`."""
     lines = ["# Written by `make lock` from constraints.txt: the hash of every file of each version, on all platforms."]
     for name, version in pins.items():
         lines.append(" \\\n".join([f"{name}=={version}", *(f"    --hash=sha256:{each}" for each in hashes[name])]))

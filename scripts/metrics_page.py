@@ -1,4 +1,4 @@
-"""Writes docs/metrics.md from ludus/metrics/names.py: python scripts/metrics_page.py"""
+"""Write docs/metrics.md from ludus/metrics/names.py: python scripts/metrics_page.py"""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KINDS = (
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the text of the page."""
     metrics = ((metric.name, metric.kind, metric.unit, metric.meaning) for metric in names.METRICS)
     families = (
         (f"{family.prefix}/...", family.kind, family.unit, f"{family.meaning}; as in `{family(family.example)}`")
@@ -57,7 +57,7 @@ def page() -> str:
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """The lines of a Markdown table; first cells are code."""
+    """Return the lines of a Markdown table. The first column is formatted as code."""
     lines = [f"| {' | '.join(heads)} |", f"|{' --- |' * len(heads)}"]
     lines += [f"| {' | '.join((f'`{row[0]}`', *row[1:]))} |" for row in rows]
     return lines

@@ -1,8 +1,8 @@
-"""Plays a checkpoint against poke-env's players on a real local server, as `ludus play --accept` does.
+"""Play a checkpoint against poke-env's players on a real local server, as `ludus play --accept` does.
 
     python scripts/prove_play.py CHECKPOINT [--format F] [--battles 400] [--opponents simple_heuristics,random] [--save]
 
---save appends one line an opponent to benchmarks/results/play.jsonl and writes play.md beside it from the latest lines.
+--save appends one line per opponent to benchmarks/results/play.jsonl and rewrites play.md from the latest lines.
 """
 
 from __future__ import annotations
@@ -51,34 +51,40 @@ Line = dict[str, Any]  # Any: one line of JSON
 
 
 def main() -> None:
-    chosen = _arguments()
+    arguments = _arguments()
     torch.set_num_threads(1)
-    path = checkpoint.find(chosen.checkpoint)
+    path = checkpoint.find(arguments.checkpoint)
     state = checkpoint.read_state(path)
-    kept = {key: state.options[key] for key in ("format", "feature_set", "teams") if key in state.options}
-    options = PlayOptions(**kept | ({"format": chosen.format} if chosen.format else {}))
+    kept_options = {key: state.options[key] for key in ("format", "feature_set", "teams") if key in state.options}
+    options = PlayOptions(**kept_options | ({"format": arguments.format} if arguments.format else {}))
     lines = []
     with ServerFleet(1) as fleet:
-        for opponent in chosen.opponents.split(","):
+        for opponent in arguments.opponents.split(","):
             agent = partial(checkpoint.load_agent, path, game_nets=nets_of(load("showdown")))
             result = against(
-                opponent, agent, fleet.addresses()[0], options, chosen.battles, chosen.concurrency, _progress(opponent)
+                opponent,
+                agent,
+                fleet.addresses()[0],
+                options,
+                arguments.battles,
+                arguments.concurrency,
+                _progress(opponent),
             )
             line = line_of(opponent, options.format, result)
             lines.append({"checkpoint": name_of(path, state), **_where(), **line})
             print(json.dumps(lines[-1]), flush=True)
-    if chosen.save:
+    if arguments.save:
         keep(lines, RESULTS)
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("checkpoint", type=Path, help="a run's folder, or one checkpoint")
-    parser.add_argument("--format", default="", help="default: the one it was trained in")
-    parser.add_argument("--battles", type=int, default=400, help="against each opponent (400)")
-    parser.add_argument("--concurrency", type=int, default=8, help="battles at a time (8)")
-    parser.add_argument("--opponents", default=",".join(PLAYERS), help="of poke-env, by comma")
-    parser.add_argument("--save", action="store_true", help="keep the result under benchmarks/results")
+    parser.add_argument("checkpoint", type=Path, help="folder of a run or of a checkpoint")
+    parser.add_argument("--format", default="", help="battle format; default: that of the checkpoint")
+    parser.add_argument("--battles", type=int, default=400, help="battles against each opponent (400)")
+    parser.add_argument("--concurrency", type=int, default=8, help="concurrent battles (8)")
+    parser.add_argument("--opponents", default=",".join(PLAYERS), help="players of poke-env, separated by commas")
+    parser.add_argument("--save", action="store_true", help="store the result in benchmarks/results")
     return parser.parse_args()
 
 
@@ -91,7 +97,7 @@ def against(
     concurrency: int,
     show: Callable[[PlayResult], None] | None = None,
 ) -> PlayResult:
-    """Have a player of poke-env challenge the agent; both sides must have seen the same wins."""
+    """Let a poke-env player challenge the agent. Raises RuntimeError if both sides count different results."""
     number = next(numbers)
     name = f"Agent {number}"
     player = _player(PLAYERS[opponent], f"Peer {number}", server, options.format, concurrency)
@@ -117,9 +123,9 @@ def against(
     for each in challenging:
         each.result(FINISH_S)
     asyncio.run_coroutine_threadsafe(player.ps_client.stop_listening(), POKE_LOOP).result(FINISH_S)
-    seen = (player.n_lost_battles, player.n_won_battles, player.n_tied_battles)
-    if seen != (result.total.wins, result.total.losses, result.total.ties):
-        raise RuntimeError(f"poke-env saw {seen} lost, won and tied, the agent {result.total}")
+    results = (player.n_lost_battles, player.n_won_battles, player.n_tied_battles)
+    if results != (result.total.wins, result.total.losses, result.total.ties):
+        raise RuntimeError(f"poke-env saw {results} lost, won and tied, the agent {result.total}")
     return result
 
 
@@ -137,7 +143,7 @@ def _player(kind: type, name: str, server: str, battle_format: str, concurrency:
 
 
 def name_of(path: Path, state: State) -> str:
-    """The run's folder, and how far it had come."""
+    """Return the name of the run's folder, and the updates and minutes of the checkpoint."""
     return f"{path.parents[1].name}, {state.version:,} updates in {state.training_s / 60:.1f} min"
 
 
@@ -165,12 +171,12 @@ def line_of(opponent: str, battle_format: str, result: PlayResult) -> Line:
 def keep(lines: list[Line], folder: Path) -> None:
     with (folder / "play.jsonl").open("a", encoding="utf-8") as file:
         file.writelines(json.dumps(line) + "\n" for line in lines)
-    kept = [json.loads(line) for line in (folder / "play.jsonl").read_text(encoding="utf-8").splitlines()]
-    (folder / "play.md").write_text(page(kept), encoding="utf-8")
+    saved_lines = [json.loads(line) for line in (folder / "play.jsonl").read_text(encoding="utf-8").splitlines()]
+    (folder / "play.md").write_text(page(saved_lines), encoding="utf-8")
 
 
 def page(lines: list[Line]) -> str:
-    """The latest result of each format and opponent."""
+    """Return a page with the latest result of each format and opponent."""
     latest: dict[tuple[str, str], Mapping[str, Any]] = {(line["format"], line["opponent"]): line for line in lines}
     rows = [
         "# Agents against poke-env's players on a local Showdown server",
@@ -183,10 +189,10 @@ def page(lines: list[Line]) -> str:
     ]
     for line in latest.values():
         low, high = line["interval"]
-        lost = sum(line["voided"].values()) + sum(line["unplayed"].values())
+        missing = sum(line["voided"].values()) + sum(line["unplayed"].values())
         rows.append(
             f"| {line['format']} | {line['opponent']} | {line['wins'] / line['battles']:.1%} | {low:.1%} to {high:.1%} "
-            f"| {line['wins']} | {line['losses']} | {line['ties']} | {line['invalid']} | {line['refused']} | {lost} "
+            f"| {line['wins']} | {line['losses']} | {line['ties']} | {line['invalid']} | {line['refused']} | {missing} "
             f"| {line['checkpoint']} ({line['commit']}) |"
         )
     return "\n".join(rows) + "\n"
@@ -198,12 +204,12 @@ def _where() -> Line:
 
 
 def _progress(opponent: str) -> Callable[[PlayResult], None]:
-    said = 0
+    printed_battles = 0
 
     def show(result: PlayResult) -> None:
-        nonlocal said
-        if result.total.battles >= said + 20:
-            said = result.total.battles
+        nonlocal printed_battles
+        if result.total.battles >= printed_battles + 20:
+            printed_battles = result.total.battles
             print(f"{opponent}: {result.total}, {result.seconds:.0f} s", file=sys.stderr, flush=True)
 
     return show

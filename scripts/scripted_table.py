@@ -1,4 +1,4 @@
-"""Win rates of the scripted Showdown policies against each other, as a Markdown table with 95% intervals.
+"""Print the win rates of the scripted Showdown policies against each other, as a Markdown table with 95% intervals.
 
 Example: python scripts/scripted_table.py --format gen1randombattle --matches 400
 """
@@ -18,7 +18,7 @@ WEAKEST_FIRST = ("random", "max_power", "max_damage", "heuristic")
 
 
 def table(options: ShowdownOptions, matches: int, seed: int, hosts: int | None) -> str:
-    """Each policy against all that are weaker, on the same seeds."""
+    """Return the table: each policy against all weaker ones, on the same seeds."""
     game = registry.load("showdown")
     lines = [f"| {options.format} | {' | '.join(WEAKEST_FIRST[:-1])} |", "| --- " * len(WEAKEST_FIRST) + "|"]
     for place, agent in enumerate(WEAKEST_FIRST[1:], 1):

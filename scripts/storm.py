@@ -1,9 +1,9 @@
-"""A storm over real training runs: python scripts/storm.py --minutes 60 --seed 1 [--save]
+"""Inject faults into real training runs: python scripts/storm.py --minutes 60 --seed 1 [--save]
 
-Hosts, actors, servers and learners are killed, stopped and fed with garbage, the disk is filled and freed, files are
-damaged, all by a seed. At the end every match must be accounted for and nothing may be left. --save writes
+Kills, stops and corrupts hosts, actors, servers and learners, fills the disk, and damages files; the seed decides what
+and when. At the end every match must be accounted for, and no process or file may be left behind. --save writes
 benchmarks/results/storm.md and appends to storm.jsonl. The last line on stdout is one JSON object; the exit status is 1
-where something went wrong. Linux only; filling a disk needs the right to mount a tmpfs.
+if something went wrong. Linux only; filling a disk needs the right to mount a tmpfs.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from ludus.run import provenance  # noqa: E402
 
 def main() -> int:
     arguments = _arguments()
-    chosen = [scenarios.SCENARIOS[name] for name in arguments.scenario or scenarios.SCENARIOS]
-    shares = sum(scenario.share for scenario in chosen)
+    selection = [scenarios.SCENARIOS[name] for name in arguments.scenario or scenarios.SCENARIOS]
+    shares = sum(scenario.share for scenario in selection)
     folder = Path(arguments.folder or tempfile.mkdtemp(prefix="ludus-storm-"))
     print(f"logs are kept in {folder}", flush=True)
     results = [
@@ -41,7 +41,7 @@ def main() -> int:
             without=arguments.without,
             tell=lambda line: print(line, flush=True),
         )
-        for scenario in chosen
+        for scenario in selection
     ]
     start = provenance.here()
     machine = {"cores": start.cores, "system": start.system}
@@ -61,14 +61,14 @@ def main() -> int:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--minutes", type=float, default=60.0, help="of all scenarios together (default: 60)")
+    parser.add_argument("--minutes", type=float, default=60.0, help="duration of all scenarios together (default: 60)")
     parser.add_argument("--seed", type=int, default=1)
     kinds, names = ", ".join(plan.KINDS), ", ".join(scenarios.SCENARIOS)
     parser.add_argument("--scenario", action="append", choices=list(scenarios.SCENARIOS), help=f"one of {names}")
     parser.add_argument("--only", action="append", default=[], metavar="FAULT", help=f"one of {kinds}")
-    parser.add_argument("--without", action="append", default=[], metavar="FAULT", help="the same, switched off")
-    parser.add_argument("--folder", help="for logs; default: a temporary one")
-    parser.add_argument("--save", action="store_true", help="keep the result in benchmarks/results")
+    parser.add_argument("--without", action="append", default=[], metavar="FAULT", help="a fault to leave out")
+    parser.add_argument("--folder", help="folder for logs; default: a temporary one")
+    parser.add_argument("--save", action="store_true", help="store the result in benchmarks/results")
     return parser.parse_args()
 
 

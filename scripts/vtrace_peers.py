@@ -1,10 +1,10 @@
-"""What published V-traces make of a few random segments, for tests/unit/learner/test_vtrace.py.
+"""Record the output of published V-trace implementations on random segments, for tests/unit/learner/test_vtrace.py.
 
-    python scripts/vtrace_peers.py torchrl    # where torchrl is installed; knows endings, truncation and c_bar
-    python scripts/vtrace_peers.py rlax       # where rlax is installed; knows lambda and endings
+    python scripts/vtrace_peers.py torchrl    # supports endings, truncation and c_bar
+    python scripts/vtrace_peers.py rlax       # supports lambda and endings
 
-Neither is a dependency: torchrl would bring a torch of its own, rlax brings jax. Writes tests/data/vtrace/<peer>.json:
-the peer's version, and for each case the inputs in the words of ludus and what the peer answered.
+Neither is a dependency: torchrl would install another torch, rlax installs jax. Writes tests/data/vtrace/<peer>.json:
+the peer's version, and for each case the inputs, under their names in ludus, and the peer's output.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""PPO as CleanRL writes it: one file, a loop over a vector of environments in this process, tensors throughout.
+"""PPO in CleanRL's style: one file, a loop over a vector of environments in this process, tensors throughout.
 
-Written for the benchmark after its ppo.py: orthogonal layers and tanh, a buffer [T, N], GAE backwards in time, shuffled
-minibatches, normalised advantages, clipped values.
+Written for the benchmark after CleanRL's ppo.py: orthogonal layers and tanh, a buffer [T, N], GAE backwards in time,
+shuffled minibatches, normalised advantages, clipped values.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ class Agent(nn.Module):
         )
 
     def forward(self, obs: Tensor, action: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        said = torch.distributions.Categorical(logits=self.actor(obs))
+        dist = torch.distributions.Categorical(logits=self.actor(obs))
         if action is None:
-            action = said.sample()  # type: ignore[no-untyped-call]  # torch leaves it untyped
-        logp, entropy = said.log_prob(action), said.entropy()  # type: ignore[no-untyped-call]  # torch leaves them so
+            action = dist.sample()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+        logp, entropy = dist.log_prob(action), dist.entropy()  # type: ignore[no-untyped-call]  # torch leaves them so
         return action, logp, entropy, self.critic(obs).squeeze(1)
 
 
 def cleanrl(environment: str, number: int) -> Callable[[], int]:
-    """Collects and learns once a call."""
+    """Return a function that collects one batch and learns from it at each call."""
     vector = gymnasium.vector.SyncVectorEnv([partial(make, environment) for _ in range(number)])
     shape, actions = vector.single_observation_space.shape, int(vector.single_action_space.n)  # type: ignore[attr-defined]
     agent = Agent(int(np.prod(shape or (1,))), actions)

@@ -1,6 +1,6 @@
-"""Steps of environments, nothing learned: collect.py WHO ENVIRONMENT NUMBER, for bench_stragglers.py.
+"""Step environments without learning: collect.py WHO ENVIRONMENT NUMBER, for bench_stragglers.py.
 
-Everybody chooses at random and has its observations, rewards and endings in one place after each step.
+All programs choose at random and hold observations, rewards and endings in one array after each step.
 """
 
 from __future__ import annotations

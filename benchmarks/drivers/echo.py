@@ -1,4 +1,4 @@
-"""A host that plays nothing: asks the same rows again as soon as they are answered. `echo.py ROWS ACTIONS`"""
+"""A host that plays nothing: it asks for the same rows again as soon as they have actions. `echo.py ROWS ACTIONS`"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trains on a game of OpenSpiel in this process, and measures the way towards equilibrium."""
+"""Train on an OpenSpiel game in this process, and measure NashConv on the way."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from ludus.policies import nets
 
 
 class Point(Struct, frozen=True):
-    """Where a run stands."""
+    """One measurement during a run."""
 
     update: int
     decisions: int  # learned from, each counted once
@@ -41,13 +41,13 @@ class Point(Struct, frozen=True):
 
 
 def preset(name: str, *sets: str) -> RunConfig:
-    """A preset of the game, changed."""
+    """Load a preset of the game with some settings changed."""
     game = registry.load("openspiel")
     return load.load(game.presets / f"{name}.yaml", sets, options_of=lambda _: game.options)
 
 
 def learn(config: RunConfig, *, every: int) -> Iterator[Point]:
-    """Measured after each `every` updates, until the budget's updates are made."""
+    """Train until the budget is used up. Yields a measurement after each `every` updates."""
     torch.set_num_threads(1)
     game = registry.load("openspiel")
     options = check(config.options, SpielOptions, "options")

@@ -1,4 +1,4 @@
-"""Ours without learning: hosts, fleet and a policy, nothing kept.
+"""Play without learning: hosts, fleet and a policy; nothing is recorded.
 
 Usage: fleet.py random|net FORMAT HOSTS MATCHES [SERVER]. With the address of a server, battles are played there.
 """
@@ -49,7 +49,7 @@ def main(kind: str, battle_format: str, hosts: str, matches: str, server: str | 
 
 def play(fleet: HostFleet, policy: Policy) -> Callable[[float], Answer]:
     def run(seconds: float) -> tuple[int, int, int, float]:
-        """(decisions, endings, rounds, seconds that it took)"""
+        """Play. Returns decisions, endings, rounds and the seconds it took."""
         decisions = endings = rounds = 0
         begin = time.perf_counter()
         while (took_s := time.perf_counter() - begin) < seconds:
@@ -79,7 +79,7 @@ def play(fleet: HostFleet, policy: Policy) -> Callable[[float], Answer]:
 
 
 def used_cpu_s() -> float:
-    """Of this process and its hosts."""
+    """Return the CPU seconds of this process and its hosts."""
     return time.process_time() + sum(sum(child.cpu_times()[:2]) for child in psutil.Process().children(recursive=True))
 
 

@@ -1,4 +1,4 @@
-"""Ways to let a net choose for a batch of made-up rows, for bench_inference.py."""
+"""Variants of inference on a batch of random rows, for bench_inference.py."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Case:
 
 
 def _showdown() -> GameSpec:
-    """With the numbers of gen1randombattle."""
+    """Return a spec with the sizes of gen1randombattle."""
     leaves = {
         "species": ("uint16", (12,)),
         "ability": ("uint16", (12,)),
@@ -140,7 +140,7 @@ def cpu_ways(case: Case, skip: Sequence[str]) -> Ways:
 
 
 def _acting(policy: NetPolicy, within: AbstractContextManager[object] | None = None) -> Callable[[Arrivals], Batch]:
-    """All that a policy does."""
+    """Return a variant that does everything that a policy does."""
 
     def ready(arrivals: Arrivals) -> Batch:
         def batch() -> object:
@@ -161,7 +161,7 @@ def _programs(case: Case, lane: CudaLane, judging: Callable[[nn.Module], Judge])
 
 
 def _again(engine: Engine, lane: Stream, arrivals: Arrivals) -> Batch:
-    """From rows that lie in page-locked memory to choices that do."""
+    """Return a batch that goes from rows in page-locked memory to actions in page-locked memory."""
     size = len(arrivals)
     engine.launch(arrivals, np.random.default_rng(0).random((engine.draws, size), dtype=np.float32))
     engine.collect()
@@ -192,7 +192,7 @@ def _compiled(net: nn.Module) -> Judge:
 
 
 def _onnx(case: Case) -> Ways:
-    """The net by onnxruntime, the draw by numpy; and what it takes to make that of other weights."""
+    """Return the variants of onnxruntime: `onnx` samples with numpy, `onnx_adopt` loads new weights."""
     import onnxruntime  # type: ignore[import-not-found]  # only where it is installed
 
     class Flat(nn.Module):
@@ -214,12 +214,12 @@ def _onnx(case: Case) -> Ways:
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         return onnxruntime.InferenceSession(file.getvalue(), options, providers=["CPUExecutionProvider"])
 
-    made, generator = session(), torch.Generator().manual_seed(0)
+    model, generator = session(), torch.Generator().manual_seed(0)
 
     def ready(arrivals: Arrivals) -> Batch:
         def batch() -> object:
             x = cast(NDArray[np.float32], case.spec.obs.leaf(arrivals.obs, "x"))
-            logits, value = made.run(None, {"x": np.ascontiguousarray(x)})
+            logits, value = model.run(None, {"x": np.ascontiguousarray(x)})
             logits[~arrivals.legal] = -1e9
             uniform = torch.rand(len(x), generator=generator).numpy()
             return (*draw(logits, uniform), value)

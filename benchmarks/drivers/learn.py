@@ -1,6 +1,6 @@
-"""Ours learning whatever the arguments say: `learn.py GAME SET...`, each SET as in `ludus train --set`.
+"""Train with ludus: `learn.py GAME SET...`, each SET as in `ludus train --set`.
 
-It never rests by itself: the benchmark stops and continues it with signals.
+It never pauses by itself: the benchmark stops and continues it with signals.
 """
 
 from __future__ import annotations

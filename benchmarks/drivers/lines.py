@@ -1,6 +1,6 @@
-"""How a measured program talks to the benchmark: one JSON line in asks for a measurement, one JSON line out answers it.
+"""The protocol between a benchmark and a measured program: one JSON line in requests a measurement, one out answers it.
 
-The end of stdin means: leave. Nothing else may be printed on stdout.
+At the end of stdin the program exits. It prints nothing else to stdout.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Answer = dict[str, float]
 
 
 def answer_requests(measure: Callable[[float], Answer]) -> None:
-    """Say that this program is ready, then answer each {"seconds": s} with what `measure(s)` returns."""
+    """Report that this program is ready, then answer each {"seconds": s} with the result of `measure(s)`."""
     out = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # whatever a library prints goes to stderr
     out.write('{"ready": true}\n')

@@ -1,7 +1,7 @@
-"""poke-env's random players against each other over a real Showdown server: how people train on Showdown today.
+"""poke-env's random players against each other over a real Showdown server, as people train on Showdown today.
 
 Usage: peer.py FORMAT CONCURRENCIES [SERVERS]. The first measurement tries every concurrency ("8,16") on every kind of
-server ("0,1", see SERVERS) and keeps the best pair.
+server ("0,1", see SERVERS) and keeps the fastest.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Pair:
         )
 
     def log_in(self) -> None:
-        """Wait until the server knows both."""
+        """Wait until both players are logged in."""
         until = time.monotonic() + DEADLINE_S
         while not all(player.ps_client.logged_in.is_set() for player in self.players):
             if time.monotonic() > until:
@@ -87,7 +87,7 @@ class Pair:
             time.sleep(0.05)
 
     async def play(self, seconds: float) -> Answer:
-        """Play for about that long; the time in which fewer and fewer battles are left over is not counted."""
+        """Play for about `seconds`. The phase in which the last battles run out is not counted."""
         first, second = self.players
         battles = max(self.concurrency, round(self.battles_per_s * seconds))
         begin, decisions, finished = time.perf_counter(), self.decisions, first.finished
@@ -110,10 +110,10 @@ class Pair:
 
 
 def main(battle_format: str, concurrencies: str, servers: str = "1") -> None:
-    found, pairs = install.ensure(), []
+    installation, pairs = install.ensure(), []
     with ExitStack() as running:
         for processes, setting in (SERVERS[int(index)] for index in servers.split(",")):
-            port = running.enter_context(serve(found, setting))
+            port = running.enter_context(serve(installation, setting))
             pairs += [Pair(processes, port, battle_format, int(each)) for each in concurrencies.split(",")]
         for pair in pairs:
             pair.log_in()
@@ -121,7 +121,7 @@ def main(battle_format: str, concurrencies: str, servers: str = "1") -> None:
 
 
 class Peer:
-    """The best of several pairs, found out by the first measurement."""
+    """The fastest of several pairs, selected by the first measurement."""
 
     def __init__(self, pairs: Sequence[Pair]) -> None:
         self._pairs = list(pairs)

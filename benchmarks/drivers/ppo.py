@@ -1,7 +1,7 @@
-"""PPO from end to end: ppo.py WHO ENVIRONMENT NUMBER, for bench_stragglers.py and bench_cheap_envs.py.
+"""End-to-end PPO: ppo.py WHO ENVIRONMENT NUMBER, for bench_stragglers.py and bench_cheap_envs.py.
 
-The same settings for everybody: see the constants. ours is a whole training run with its actor, learner and metrics,
-evaluations left out; it never rests by itself, so the benchmark stops and continues it with signals.
+All programs use the same settings (see the constants). `ours` is a whole training run with actor, learner and metrics,
+without evaluations. It never pauses by itself, so the benchmark stops and continues it with signals.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def ours(environment: str, number: int) -> None:
 
 
 def sb3(environment: str, number: int, processes: bool) -> Update:
-    """Environments in processes where they wait, in its own process where they are cheap, as its manual has it."""
+    """Train with Stable-Baselines3: slow environments run in processes, cheap ones in its own, as in its manual."""
     from stable_baselines3 import PPO
     from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv
 

@@ -23,7 +23,7 @@ FIRST_GUESS = 5.0  # battles a second
 
 
 class Players:
-    """Pairs of players that have `concurrency` battles between them."""
+    """Pairs of players with `concurrency` battles between them."""
 
     def __init__(self, battle_format: str, port: int, concurrency: int, pairs: int) -> None:
         self.concurrency = concurrency
@@ -68,7 +68,7 @@ class Players:
 
 
 class Best:
-    """Of several ways to play, found out by the first measurement."""
+    """The fastest of several numbers of pairs, selected by the first measurement."""
 
     def __init__(self, ways: Sequence[Players]) -> None:
         self._ways = list(ways)

@@ -1,6 +1,6 @@
-"""Ours learning: the whole of `run.train` with the format's preset, evaluations left out.
+"""Train with ludus: the whole of `run.train` with the format's preset, without evaluations.
 
-Usage: train.py FORMAT HOSTS MATCHES. It never rests by itself: the benchmark stops and continues it with signals.
+Usage: train.py FORMAT HOSTS MATCHES. It never pauses by itself: the benchmark stops and continues it with signals.
 """
 
 from __future__ import annotations
@@ -38,10 +38,11 @@ ENDLESS = (  # what makes a run go on until it is told to leave
 
 
 class Watcher:
-    """Rates between the ends of updates.
+    """Measures rates between the ends of updates.
 
-    The learner hears of played decisions late and in bunches, but what an update learned from is exact: so the rate is
-    that of learned decisions, times the played ones (opponents' included) for each learned one over all of the run.
+    The learner hears of played decisions late and in bursts, but the number that an update learned from is exact. The
+    rate is therefore that of learned decisions, times the run's ratio of played decisions (of all seats) to learned
+    ones.
     """
 
     def __init__(self) -> None:
@@ -69,7 +70,7 @@ class Watcher:
             self._updated.notify_all()
 
     def on_evaluation(self, results: Sequence[Result], *, final: bool = False) -> None:
-        """There are none here."""
+        """Do nothing: there are no evaluations."""
 
     def wait_for_updates(self, updates: int) -> None:
         with self._updated:
@@ -91,7 +92,7 @@ def main(battle_format: str, hosts: str, matches: str) -> None:
 
 
 def learn(config: RunConfig) -> None:
-    """Train, answer requests about it, and leave when there are no more."""
+    """Train and answer requests, until there are no more."""
     reporting.PROGRESS_S = 0.05  # a user sees one report a second, which is coarse for a measurement of a few
     sources.SILENCE_S = PAUSE_S
     watcher = Watcher()
@@ -101,7 +102,7 @@ def learn(config: RunConfig) -> None:
 
 
 def _config(battle_format: str, sets: Sequence[str]) -> RunConfig:
-    """The first preset for this format, or all defaults, made to run until it is told to leave."""
+    """Return the first preset of this format, or all defaults, without a budget."""
     game = registry.load("showdown")
     presets = [load.read(path) for path in sorted(game.presets.glob("*.yaml"), key=lambda path: path.stem)]
     mine = [preset for preset in presets if preset.get("options", {}).get("format") == battle_format]

@@ -1,4 +1,4 @@
-"""PPO updates from made-up segments, for bench_learner.py: ours in several ways, and Stable-Baselines3's."""
+"""PPO updates on random segments, for bench_learner.py: variants of ours, and Stable-Baselines3's."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LR, SEGMENT = 3e-4, 32
 
 @dataclass(frozen=True)
 class Task:
-    """A net, and so many decisions an update."""
+    """A net and the number of decisions per update."""
 
     case: Case
     decisions: int
@@ -88,14 +88,14 @@ def ours(task: Task, compute: ComputeConfig, device: torch.device) -> Update:
 
 
 def segments(task: Task) -> SegmentBatch:
-    """Matches of 40 decisions, random ones."""
+    """Return random segments with matches of 40 decisions."""
     random = np.random.default_rng(1)
     batch = SegmentLayout(task.case.spec, task.decisions // SEGMENT, SEGMENT).allocate()
-    came = task.case.arrivals(task.decisions)
+    arrivals = task.case.arrivals(task.decisions)
     shape = batch.action.shape
-    batch.obs[:] = came.obs.reshape(batch.obs.shape)
-    batch.legal[:] = came.legal.reshape(batch.legal.shape)
-    batch.action[:] = came.legal.argmax(1).reshape(shape)
+    batch.obs[:] = arrivals.obs.reshape(batch.obs.shape)
+    batch.legal[:] = arrivals.legal.reshape(batch.legal.shape)
+    batch.action[:] = arrivals.legal.argmax(1).reshape(shape)
     batch.logp[:] = -np.log(task.case.spec.actions)
     batch.value[:] = random.normal(size=shape)
     batch.reward[:] = random.normal(size=shape)
@@ -104,9 +104,9 @@ def segments(task: Task) -> SegmentBatch:
 
 
 def sb3(task: Task) -> tuple[Update, Update]:
-    """Stable-Baselines3 on the CPU with the same net: to be called before each update, outside of the time; the update.
+    """Return two functions for Stable-Baselines3 on the CPU with the same net: preparation, not timed, and update.
 
-    Its net has one body for policy and value, as ours. It knows no masks, so it is spared them.
+    Its net shares one body for policy and value, as ours does. It does not support masks, so it runs without them.
     """
     import gymnasium
     from stable_baselines3 import PPO
@@ -125,11 +125,11 @@ def sb3(task: Task) -> tuple[Update, Update]:
             self.body = torch.nn.Sequential(*(part for pair in layers for part in pair))
 
         def forward(self, observations: torch.Tensor) -> torch.Tensor:
-            said: torch.Tensor = self.body(observations)
-            return said
+            features: torch.Tensor = self.body(observations)
+            return features
 
     class Nothing(gymnasium.Env[NDArray[np.float32], np.int64]):
-        """Is never stepped: it only says what there is to see and to do."""
+        """An environment that is never stepped. It only declares its spaces."""
 
         observation_space = gymnasium.spaces.Box(-np.inf, np.inf, leaf.shape, np.float32)
         action_space: gymnasium.spaces.Discrete[np.int64] = gymnasium.spaces.Discrete(task.case.spec.actions)

@@ -1,4 +1,4 @@
-"""Tic-tac-toe as a host: what a game written in Python needs, and nothing else.
+"""Tic-tac-toe as a host: the minimum that a game written in Python needs.
 
 ludus hosts check -- python -m ludus.sdk examples/hosts/tictactoe.py
 ludus train examples/hosts/tictactoe.yaml
@@ -23,7 +23,7 @@ SPEC = GameSpec("tictactoe", 2, 9, ObsSpec.pack({"own": ("float32", (9,)), "othe
 
 
 class TicTacToe:
-    """One match at a time: `start` gives its first turn, `advance` takes what was chosen and gives the next."""
+    """Plays one match at a time: `start` returns the first turn, `advance` takes actions and returns the next."""
 
     def __init__(self, random_openings: int) -> None:
         self._random_openings = random_openings
@@ -63,7 +63,7 @@ class TicTacToe:
 
 
 def make_game(options: Mapping[str, Any]) -> HostedGame:
-    """Called once, with `options` as they stand in the configuration; ConfigError refuses them."""
+    """Called once with the `options` of the configuration. Raise ConfigError to refuse them."""
     unknown = set(options) - {"random_openings"}
     if unknown:
         raise ConfigError(f"tictactoe has no option {min(unknown)}; it has random_openings")

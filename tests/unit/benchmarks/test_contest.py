@@ -131,7 +131,7 @@ with Contestant("restless", [[sys.executable, "-c", {OBEDIENT!r}]], pausing=Fals
 
 def options() -> contest.Options:
     parser = contest.Options("What it measures.", contest.ROOT / "benchmarks" / "results" / "it.jsonl")
-    parser.turns(repeats=(5, 2), seconds=(6.0, 1.2), warm_up=(20.0, 1.0))
+    parser.trials(repeats=(5, 2), seconds=(6.0, 1.2), warm_up=(20.0, 1.0))
     return parser
 
 
@@ -153,16 +153,21 @@ def test_what_is_not_said_is_as_quick_as_asked(
     save: bool,
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["bench_it.py", *words])
-    chosen = options().chosen()
-    assert (chosen.repeats, chosen.seconds, chosen.warm_up, chosen.save) == (repeats, seconds, warm_up, save)
+    arguments = options().arguments()
+    assert (arguments.repeats, arguments.seconds, arguments.warm_up, arguments.save) == (
+        repeats,
+        seconds,
+        warm_up,
+        save,
+    )
 
 
 def test_help_says_both_defaults_and_where_results_go() -> None:
     page = " ".join(options().format_help().split())
     for words in (
-        "how often each is measured (5; quick: 2)",
-        "of one measurement (6; quick: 1.2)",
-        "seconds before the first (20; quick: 1)",
+        "measurements of each program (5; quick: 2)",
+        "seconds of one measurement (6; quick: 1.2)",
+        "seconds of warm-up before the first measurement (20; quick: 1)",
         "append the result to benchmarks/results/it.jsonl",
     ):
         assert words in page

@@ -23,21 +23,21 @@ def run_in(folder: Path, *starts: Provenance) -> Path:
 
 def test_a_run_is_kept_with_the_commits_and_the_machine_it_ran_on(tmp_path: Path) -> None:
     starts = (Provenance("0.1.0", "aaaa", 8, "Linux arm64"), Provenance("0.1.0", "bbbb+", 2, "Linux x86_64"))
-    line = keep_run.kept(run_in(tmp_path, *starts, starts[1]), "gen1")
+    line = keep_run.run_record(run_in(tmp_path, *starts, starts[1]), "gen1")
     assert line["commit"] == "aaaa, bbbb+"
     assert line["machine"] == {"cores": 2, "system": "Linux x86_64"}
     assert line["scores"]["random"]["wins"] == 390
 
 
 def test_a_run_of_an_installed_package_is_kept_with_its_version(tmp_path: Path) -> None:
-    assert keep_run.kept(run_in(tmp_path, Provenance("0.1.0", "", 2, "Linux")), "gen1")["commit"] == "ludus 0.1.0"
+    assert keep_run.run_record(run_in(tmp_path, Provenance("0.1.0", "", 2, "Linux")), "gen1")["commit"] == "ludus 0.1.0"
 
 
 def test_a_run_that_did_not_note_its_commit_must_be_given_one(tmp_path: Path) -> None:
     run_in(tmp_path)
     with pytest.raises(SystemExit, match="name the commit"):
-        keep_run.kept(tmp_path, "gen1")
-    assert keep_run.kept(tmp_path, "gen1", "cccc")["commit"] == "cccc"
+        keep_run.run_record(tmp_path, "gen1")
+    assert keep_run.run_record(tmp_path, "gen1", "cccc")["commit"] == "cccc"
 
 
 def test_a_comparison_keeps_what_an_evaluation_by_many_matches_said(tmp_path: Path) -> None:
