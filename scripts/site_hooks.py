@@ -4,7 +4,7 @@ Pages of this repository are written for a checkout: README.md is the front page
 directly, and links may lead to any file. The hooks make a site of them:
 
 - README.md becomes the home page, CHANGELOG.md and benchmarks/results/*.md become pages.
-- A source file that a page links to becomes a page that shows it.
+- A source file that a page links to becomes a page that shows it; a folder becomes a list of its files.
 - Links follow. A link to a file that does not exist stays as it is, and `mkdocs build --strict` refuses it.
 """
 
@@ -23,7 +23,15 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = {"README.md": "index.md", "CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
 RESULTS = "benchmarks/results/"
 LINK = re.compile(r"(?<=\]\()(?P<path>[^)\s#:]+)(?P<anchor>#[^)\s]*)?(?=\))")
-LANGUAGES = {".py": "python", ".js": "js", ".java": "java", ".yaml": "yaml", ".yml": "yaml", ".json": "json"}
+LANGUAGES = {
+    ".py": "python",
+    ".js": "js",
+    ".java": "java",
+    ".yaml": "yaml",
+    ".yml": "yaml",
+    ".json": "json",
+    ".toml": "toml",
+}
 BLOCK = re.compile(r"(?P<list>(?:[-*]|\d+\.) )|(?P<table>\|)")
 
 
@@ -59,7 +67,7 @@ def site_uri(path: str) -> str:
         return path.removeprefix("docs/")
     if path.startswith(RESULTS):
         return "results/" + path.removeprefix(RESULTS)
-    return f"source/{path}.md"
+    return f"source/{path}/index.md" if (ROOT / path).is_dir() else f"source/{path}.md"
 
 
 def repository_path(uri: str) -> str | None:
@@ -73,7 +81,10 @@ def repository_path(uri: str) -> str | None:
 
 
 def code_page(path: str) -> str:
-    """Return a page that shows a source file."""
+    """Return a page that shows a source file or lists a folder."""
+    if (ROOT / path).is_dir():
+        links = (posixpath.relpath(file, path) for file in _files_of(path))
+        return f"# {path}\n\n" + "".join(f"- [{link}]({link}.md)\n" for link in links)
     text = (ROOT / path).read_text(encoding="utf-8")
     return f"# {path}\n\n````{LANGUAGES.get(Path(path).suffix, 'text')}\n{text}\n````\n"
 
@@ -105,12 +116,21 @@ def _targets(path: str) -> Iterable[str]:
         target = posixpath.normpath(posixpath.join(posixpath.dirname(path), link["path"]))
         if (ROOT / target).is_file():
             yield target
+        elif (ROOT / target).is_dir():
+            yield target
+            yield from _files_of(target)
+
+
+def _files_of(folder: str) -> list[str]:
+    """Return the source files of a folder and its subfolders."""
+    paths = sorted(path for path in (ROOT / folder).rglob("*") if path.suffix in LANGUAGES)
+    return [path.relative_to(ROOT).as_posix() for path in paths]
 
 
 def _site_link(link: re.Match[str], path: str) -> str:
     parts: Mapping[str, str | None] = link.groupdict()
     target = posixpath.normpath(posixpath.join(posixpath.dirname(path), parts["path"] or ""))
-    if not (ROOT / target).is_file():
+    if not (ROOT / target).exists():
         return link[0]
     start = posixpath.dirname(site_uri(path)) or "."
     return posixpath.relpath(site_uri(target), start) + (parts["anchor"] or "")

@@ -11,10 +11,17 @@ from scripts import site_hooks
         ("docs/games/rocket.md", "games/rocket.md"),
         ("benchmarks/results/gen1.md", "results/gen1.md"),
         ("examples/hosts/tictactoe.py", "source/examples/hosts/tictactoe.py.md"),
+        ("examples/closest", "source/examples/closest/index.md"),
     ],
 )
 def test_every_file_of_the_repository_has_one_page(path: str, uri: str) -> None:
     assert site_hooks.site_uri(path) == uri
+
+
+def test_the_page_of_a_folder_lists_its_files() -> None:
+    page = site_hooks.code_page("examples/closest")
+    assert "- [closest/game.py](closest/game.py.md)\n" in page
+    assert "- [pyproject.toml](pyproject.toml.md)\n" in page
 
 
 def test_pages_know_the_file_they_are_made_of() -> None:
