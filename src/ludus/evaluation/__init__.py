@@ -1,1 +1,1 @@
-"""How good a policy is, and proof of what was played."""
+"""Evaluates policies, records matches and replays them."""

@@ -1,4 +1,4 @@
-"""The learning curve of a run as a picture."""
+"""Draws the learning curve of a run."""
 
 from __future__ import annotations
 
@@ -15,16 +15,24 @@ from ludus.metrics.observer import ALONE
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#5F5F5F")  # Okabe and Ito: for all eyes
-LABEL_GAP = 4.6  # percentage points between two labels that would touch
-FINAL_OFFSET = 0.012  # of the width, so that final points stand beside each other and beside the lines
+COLOURS = (
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#CC79A7",
+    "#E69F00",
+    "#56B4E9",
+    "#5F5F5F",
+)  # Okabe and Ito, safe for colour-blind readers
+LABEL_GAP = 4.6  # least distance of two labels in percentage points
+FINAL_OFFSET = 0.012  # share of the width between final points, so that they do not overlap
 
 
 def draw(evaluations: Sequence[Evaluation], path: Path, title: str) -> None:
-    """Win rates over training minutes, one line an opponent with its 95% band; the final evaluation as points. Of games
-    with one seat: what was earned in a match."""
+    """Draw the win rates over training minutes, one line per opponent with its 95% band. The final evaluation is drawn
+    as points. For games with one seat, the mean reward per match is drawn instead."""
     alone = any(score.opponent == ALONE for each in evaluations for score in each.scores)
-    # Imported here, and without pyplot: no window system, no global state, and no second lost by who draws nothing.
+    # Imported here because it takes a second; without pyplot, which needs a window system and has global state.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -63,11 +71,11 @@ def draw(evaluations: Sequence[Evaluation], path: Path, title: str) -> None:
 
 
 def spread(heights: Sequence[float], gap: float = LABEL_GAP, low: float = 0.0, high: float = 100.0) -> list[float]:
-    """The heights moved apart until no two are nearer than `gap`, within low and high; their order stays."""
+    """Move heights apart until any two differ by at least `gap`, within low and high. Their order stays the same."""
     order = sorted(range(len(heights)), key=lambda index: heights[index])
     moved = list(heights)
     ceiling = high
-    for index in reversed(order):  # down from the top, then up from what fell below the bottom
+    for index in reversed(order):  # downwards from the top, then upwards from the bottom
         moved[index] = min(moved[index], ceiling)
         ceiling = moved[index] - gap
     floor = low

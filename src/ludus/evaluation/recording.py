@@ -1,4 +1,4 @@
-"""A match as one JSON file: what it takes to play it again, and how it ended."""
+"""Saves a match as a JSON file: its options, seed and actions, which suffice to replay it, and its result."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ Action = Annotated[int, Meta(ge=0, lt=2**31)]
 
 
 class SavedMatch(Struct, frozen=True, forbid_unknown_fields=True):
-    """One match that was played to its end."""
+    """A finished match."""
 
     version: Annotated[int, Meta(ge=VERSION, le=VERSION)]
-    game: Name  # as the registry knows it
-    schema: Annotated[int, Meta(ge=0)]  # of the actions; another schema means something else by the same numbers
-    options: Annotated[dict[str, Any], Meta(max_length=100)]  # Any: the game's own struct checks them
+    game: Name  # name in the registry
+    schema: Annotated[int, Meta(ge=0)]  # schema number of the game, which defines the actions
+    options: Annotated[dict[str, Any], Meta(max_length=100)]  # Any: checked by the game's own struct
     seed: Seed
     number: Annotated[int, Meta(ge=0, lt=2**32)]
-    policies: Annotated[tuple[Name, ...], Meta(min_length=1, max_length=MAX_SEATS)]  # one a seat
+    policies: Annotated[tuple[Name, ...], Meta(min_length=1, max_length=MAX_SEATS)]  # one per seat
     actions: Annotated[
         tuple[Annotated[tuple[Action, ...], Meta(max_length=1_000_000)], ...], Meta(max_length=MAX_SEATS)
     ]
     score: Annotated[tuple[float, ...], Meta(max_length=MAX_SEATS)]
-    turns: float  # as the game counts them; 0 where it does not
+    turns: float  # 0 if the game does not count turns
     truncated: bool
     log_sha256: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 
 
 class Recorder:
-    """Saves chosen matches of a fleet as they end. A voided match is played again, so its actions are forgotten."""
+    """Saves selected matches of a fleet when they end. A voided match is replayed, so its actions are discarded."""
 
     def __init__(
         self,
@@ -59,8 +59,8 @@ class Recorder:
         game: str,
         schema: int,
         options: Mapping[str, object],
-        policies: Callable[[int], Sequence[str]],  # who sits where in a match
-        stable_log: Callable[[str], str] = lambda log: log,  # removes what differs between a match and its replay
+        policies: Callable[[int], Sequence[str]],  # returns the policy of each seat of a match
+        stable_log: Callable[[str], str] = lambda log: log,  # removes the parts of a log that differ in every replay
     ) -> None:
         self.saved: list[Path] = []
         self._folder, self._seats = folder, seats
@@ -70,13 +70,13 @@ class Recorder:
         self._actions: dict[int, list[list[int]]] = {}
 
     def choose(self, arrivals: Arrivals, action: NDArray[np.int32]) -> None:
-        """Note what was chosen for these rows."""
+        """Record the actions of these rows."""
         for index in np.flatnonzero(np.isin(arrivals.match, self._numbers)):
             seats = self._actions.setdefault(int(arrivals.match[index]), [[] for _ in range(self._seats)])
             seats[int(arrivals.row[index]) % self._seats].append(int(action[index]))
 
     def end(self, ending: Ending) -> None:
-        """Save the match if it is one of the chosen."""
+        """Save the match if it is selected."""
         actions = self._actions.pop(ending.match, None)
         if actions is None or ending.void:
             return
@@ -107,14 +107,14 @@ def digest(log: str) -> str:
 
 
 def write(path: Path, match: SavedMatch) -> None:
-    """Write the file whole or not at all."""
+    """Write the file atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     files.replace(path, msgspec.json.format(msgspec.json.encode(match), indent=0), partial=partial)
 
 
 def read(path: Path) -> SavedMatch:
-    """The record in a file. Raises ReplayError that says what is wrong with it."""
+    """Read a saved match. Raises ReplayError if the file is damaged."""
     try:
         with path.open("rb") as file:
             encoded = file.read(MAX_BYTES + 1)

@@ -1,4 +1,4 @@
-"""Plays a saved match again and proves that it ends the same."""
+"""Replays a saved match and checks that it ends in the same way."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ POLL_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class ReplayResult:
-    """A match that ended as it did when it was played."""
+    """The result of a replay that matches its record."""
 
     match: SavedMatch
     log: str
-    page: Path | None  # where the log was written as HTML
+    page: Path | None  # HTML page with the log, if one was written
 
 
 def replay(
@@ -42,10 +42,10 @@ def replay(
     deadline_s: float = 120.0,
     local: Mapping[str, Any] | None = None,  # Any: options of the game
 ) -> ReplayResult:
-    """Play a saved match on one host and compare; `out` is where to write a page that shows it. `local` are options
-    that this machine gives in place of the file's.
+    """Replay a saved match on one host and compare the result.
 
-    Raises ReplayError that says what differs, and writes no page then.
+    `out` is the path of an HTML page to write. Options in `local` replace those of the file. Raises ReplayError,
+    without writing a page, if the replay differs from the record.
     """
     match = read(path)
     game = registry.load(match.game)
@@ -67,8 +67,8 @@ def options_of(
     path: Path,
     local: Mapping[str, Any] | None = None,  # Any: options of the game
 ) -> msgspec.Struct:
-    """The options a match was played with, those of this machine (`local`) in place of the file's. Raises
-    UntrustedError for an option that only this machine may set, ReplayError where they do not fit the game."""
+    """Return the options of a saved match, with those in `local` replaced. Raises UntrustedError for an option that
+    only the user of this machine may set, and ReplayError for options that do not fit the game."""
     options = trust.accept(game, match.options, str(path), local)
     try:
         return check(options, game.options, "options")
@@ -93,7 +93,7 @@ def compare(match: SavedMatch, ending: Ending, log: str) -> list[str]:
 
 
 class Script:
-    """Hands out each seat's recorded actions in order."""
+    """Returns the recorded actions of each seat in order."""
 
     def __init__(self, match: SavedMatch) -> None:
         self._remaining = [iter(seat) for seat in match.actions]
@@ -114,7 +114,7 @@ class Script:
         return actions
 
     def unused(self) -> int:
-        """How many recorded actions were never asked for."""
+        """Return the number of recorded actions that were not used."""
         return sum(len(list(seat)) for seat in self._remaining)
 
 
@@ -155,7 +155,7 @@ def _play(match: SavedMatch, game: registry.Game, options: msgspec.Struct, deadl
 
 
 def plain_page(title: str, log: str) -> str:
-    """For games without a page of their own."""
+    """Return a plain HTML page with the log, for games without their own page."""
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{html.escape(title)}</title></head>\n'
         f"<body><h1>{html.escape(title)}</h1>\n<pre>{html.escape(log)}</pre></body></html>\n"

@@ -1,4 +1,4 @@
-"""What a run came to: report.md with a table and a curve, made from the files in the run's folder alone."""
+"""Writes report.md: win rates, learning curve and activity times, from the files in the run's folder."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PROGRESS, EVALUATIONS, REPORT, CURVE = "progress.csv", "evaluations.jsonl", "rep
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """A run's numbers over its whole length."""
+    """Totals of a run."""
 
     training_s: float
     counters: Mapping[str, float]
@@ -42,9 +42,9 @@ class Figures:
 
 
 def write(run_dir: Path, config: RunConfig, command: str) -> Path:
-    """Write the report and its picture into the run's folder; `command` is how to make the run again.
+    """Write the report and its picture into the run's folder. `command` repeats the run.
 
-    Raises OSError; an older report then stays as it was."""
+    Raises OSError; an older report then stays unchanged."""
     history = evaluations.read(run_dir / EVALUATIONS)
     title = familiar.title(config)
     if history:
@@ -57,7 +57,7 @@ def write(run_dir: Path, config: RunConfig, command: str) -> Path:
 
 
 def figures(rows: Sequence[Mapping[str, str]]) -> Figures:
-    """The whole run from the rows of its progress.csv: the last of its counters."""
+    """Return the totals of a run from the rows of its progress.csv."""
     kinds = {metric.name: metric.kind for metric in names.METRICS}
     training_s = 0.0
     counters: dict[str, float] = {}
@@ -71,7 +71,7 @@ def figures(rows: Sequence[Mapping[str, str]]) -> Figures:
 
 @dataclass(frozen=True, slots=True)
 class StageSpan:
-    """A stage of the curriculum, from when it was first shown."""
+    """A stage of the curriculum and the time at which it began."""
 
     name: str
     number: str
@@ -80,7 +80,7 @@ class StageSpan:
 
 
 def stages(rows: Sequence[Mapping[str, str]]) -> list[StageSpan]:
-    """The stages of a run in turn, those it fell back to included, from the rows of its progress.csv."""
+    """Return the stages of a run in order, including repeated ones, from the rows of its progress.csv."""
     spans: list[StageSpan] = []
     for row in rows:
         name = row.get(names.STAGE_NAME)
@@ -105,7 +105,7 @@ def markdown(
     run_times: RunTimes | None = None,
     spans: Sequence[StageSpan] = (),
 ) -> str:
-    """The page as text."""
+    """Return the report as Markdown."""
     last = history[-1] if history else None
     lines = [f"# {title}", "", f"Trained with ludus {ludus.__version__} for {text.duration(numbers.training_s)}.", ""]
     if last is None:
@@ -130,7 +130,7 @@ def markdown(
 
 
 def where_the_time_went(run_times: RunTimes) -> list[str]:
-    """Every activity of every kind of process, and who kept the others waiting."""
+    """Return a table of all activities and the line that names the bottleneck."""
     lines = ["| process | activity | share | mean | p50 | p95 |", "| --- | --- | ---: | ---: | ---: | ---: |"]
     for line in run_times.times.lines():
         cells = (line.process, line.part.replace("_", " "), text.percent(line.share, 1))
@@ -147,7 +147,7 @@ def where_the_time_went(run_times: RunTimes) -> list[str]:
 
 
 def table(scores: Sequence[Score]) -> list[str]:
-    """Win rates with their intervals, as the lines of a Markdown table."""
+    """Return the lines of a Markdown table of win rates with their intervals."""
     if any(score.opponent == ALONE for score in scores):
         return _returns(scores)
     lines = [

@@ -1,4 +1,4 @@
-"""Which matches an evaluation plays: all of them are known, by number, before the first begins. Pure."""
+"""The schedule of an evaluation: all its matches, numbered before the first begins. Pure."""
 
 from __future__ import annotations
 
@@ -14,15 +14,18 @@ from ludus.metrics.observer import ALONE
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """Every opponent x every seed x the agent in every team; a match's number says which of them it is."""
+    """Every opponent x every seed x the agent in every team. A match's number identifies the combination."""
 
     opponents: tuple[str, ...]
     seeds: tuple[int, ...]  # the same for every opponent
-    teams: tuple[int, ...]  # of each seat
+    teams: tuple[int, ...]  # the team of each seat
 
     @classmethod
     def of(cls, opponents: Sequence[str], matches: int, seed: int, teams: Sequence[int] = (0, 1)) -> Schedule:
-        """`matches` against each opponent, who sits in all other seats, or alone in one, on seeds drawn from `seed`."""
+        """Make a schedule of `matches` against each opponent, with match seeds drawn from `seed`.
+
+        The opponent plays all seats outside the agent's team.
+        """
         teams = tuple(teams) if opponents else (0,)
         sides = len(set(teams))
         if matches < sides or matches % sides:
@@ -44,35 +47,35 @@ class Schedule:
         return len(self.opponents) * len(self.seeds) * self.sides
 
     def matches(self) -> list[tuple[int, int]]:
-        """[number, seed] of every match, in the order of their numbers."""
+        """Return (number, seed) of every match, in the order of their numbers."""
         return [(number, self.seeds[number // self.sides % len(self.seeds)]) for number in range(len(self))]
 
     def opponent(self, number: NDArray[np.int64]) -> NDArray[np.int64]:
         return number // (len(self.seeds) * self.sides)
 
     def agents(self, row: NDArray[np.int32], number: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which of these rows of these matches the agent plays."""
+        """Return a mask of the rows that the agent plays."""
         own: NDArray[np.bool_] = np.array(self.teams)[row % self.seats] == number % self.sides
         return own
 
     def place(self, number: int) -> tuple[int, list[int]]:
-        """Which opponent that match is against, and the agent's seats in it."""
+        """Return the index of a match's opponent and the seats of the agent."""
         seats = [seat for seat, team in enumerate(self.teams) if team == number % self.sides]
         return number // (len(self.seeds) * self.sides), seats
 
     def names(self, number: int, agent: str) -> list[str]:
-        """Who sits where."""
+        """Return the name of the policy of each seat."""
         opponent, seats = self.place(number)
         return [agent if seat in seats else self.opponents[opponent] for seat in range(self.seats)]
 
     def sample(self, count: int) -> list[int]:
-        """At most `count` numbers, as many of each opponent, chosen before anything is played."""
+        """Return at most `count` match numbers, the same number for each opponent, independent of the results."""
         each = len(self.seeds) * self.sides
         order = [opponent * each + index for index in range(each) for opponent in range(len(self.opponents))]
         return order[:count]
 
 
 def evenly(matches: int, teams: Sequence[int]) -> int:
-    """At least so many matches that every seed is played once from every side."""
+    """Round up to a number of matches in which every seed is played once from every side."""
     sides = len(set(teams))
     return -(-matches // sides) * sides

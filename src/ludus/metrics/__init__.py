@@ -1,1 +1,1 @@
-"""What a run counts and times, under names that stand in one place."""
+"""The metrics of a run: counters, gauges, means and timers. Their names are defined in names.py."""

@@ -1,4 +1,4 @@
-"""Who keeps the others waiting, in one line, from the shares of the activities. Pure."""
+"""Names the bottleneck of a run in one line, from the shares of the activities. Pure."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from ludus.metrics import names
 from ludus.metrics.times import ACTOR, HOSTS, LEARNER, OTHER, Times
 
-BUSY = 0.8  # of its time: who is busier than this is not waiting for anybody to speak of
-ROOM = 0.5  # cores that another host needs at the least
+BUSY = 0.8  # share of its time from which on a process counts as busy
+ROOM = 0.5  # free cores that one more host needs
 NOTABLE = 0.05  # of the actor's time spent waiting for the learner
 WAITING = {
     HOSTS: (names.HOST_WAIT,),
@@ -20,7 +20,7 @@ WAITING = {
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """How busy one kind of process is, and with what most."""
+    """How busy one kind of process is, and its largest activity."""
 
     process: str
     busy: float
@@ -32,7 +32,10 @@ class Load:
 
 
 def sentence(shares: Mapping[str, float], *, hosts: int, cores: int) -> str:
-    """One line of at most 80 characters; `shares` by activity. Empty where nothing was measured yet."""
+    """Return a line of at most 80 characters that names the bottleneck, or "" if nothing was measured yet.
+
+    `shares` are the shares of the activities by name.
+    """
     load_of = loads(shares)
     if not load_of:
         return ""
@@ -57,7 +60,7 @@ def of_times(times: Times, *, hosts: int, cores: int) -> str:
 
 
 def loads(shares: Mapping[str, float]) -> dict[str, Load]:
-    """By kind of process, of those that were measured. Time in which nobody trained is left out."""
+    """Return the load of each measured kind of process. Time without training, such as evaluations, is left out."""
     load_of = {}
     for process, waiting in WAITING.items():
         own = {activity: share for activity, share in shares.items() if names.process(activity) == process}
@@ -72,5 +75,5 @@ def loads(shares: Mapping[str, float]) -> dict[str, Load]:
 
 
 def _limits(load: Load, shares: Mapping[str, float]) -> bool:
-    """A learner is busy also where it keeps up with the actor; it limits only whom it keeps waiting."""
+    """Return False for a learner that no actor waits for: it may be busy and still keep up with the actor."""
     return load.process != LEARNER or shares.get(names.HAND_OVER, 0.0) >= NOTABLE

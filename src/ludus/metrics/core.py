@@ -1,4 +1,4 @@
-"""Counters, gauges, running means and activity timers of one process; plain dicts carry them to another."""
+"""Counters, gauges, running means and activity timers of one process, which can be merged into another process's."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ludus.metrics import names
 from ludus.metrics.times import LEARNER, Times
 from ludus.wire.durations import Durations
 
-RATE_REPORTS = 10  # rates look back this far
-HALF_LIFE_S = 15.0  # shares and durations of a report: time this long ago counts half
-KEPT = 4096  # durations of an activity before they are counted into buckets
+RATE_REPORTS = 10  # a rate spans this many reports
+HALF_LIFE_S = 15.0  # half-life of the shares and durations in a report
+BUFFERED = 4096  # durations of an activity that are buffered before they go into the histogram
 
 
 class Delta(msgspec.Struct, frozen=True):
-    """What one process counted since its last `drain`. Deltas add up: merging all of them loses nothing."""
+    """The changes of one process's metrics since its last `drain`. Deltas are additive."""
 
     counters: dict[str, float] = {}
     gauges: dict[str, float | str] = {}
@@ -30,11 +30,11 @@ class Delta(msgspec.Struct, frozen=True):
 
 
 class Metrics:
-    """One process's numbers. Not for several threads.
+    """The metrics of one process. Not thread-safe.
 
-    A process that has a learner above it calls `drain` and sends the result; the learner calls `merge` on it and, about
-    once a second, `report`, which gives the flat numbers that the exporters show. Activities timed here are parts of
-    `process`. `timed=False` leaves out the activities, for measuring what they cost.
+    A child process calls `drain` and sends the result to the learner. The learner calls `merge` with it and, about once
+    a second, `report`, which returns the flat numbers for the exporters. Activities timed here belong to `process`.
+    `timed=False` disables the timers, to measure their cost.
     """
 
     def __init__(
@@ -47,64 +47,64 @@ class Metrics:
         self._process = process
         self._clock_ns = clock_ns
         self._timed = timed
-        self._counters: dict[str, float] = {}  # totals; the run's when this is the learner's
-        self._totals: dict[str, float] = {}  # last values given to `grow`
+        self._counters: dict[str, float] = {}  # totals; in the learner, those of the whole run
+        self._totals: dict[str, float] = {}  # latest values passed to `grow`
         self._gauges: dict[str, float | str] = {}
         self._sums: dict[str, float] = {}
         self._weights: dict[str, float] = {}
         self._activities: dict[str, ActivityTimer] = {}
-        self._merged = Times()  # of other processes, since the last report or drain
+        self._merged = Times()  # times of other processes since the last report or drain
         self._recent = Times()
         self._times = Times()
         self._since_ns = clock_ns()
         self._history: deque[_Moment] = deque([_Moment(self._since_ns, 0.0, {})], maxlen=RATE_REPORTS)
 
     def add(self, name: str, value: float = 1) -> None:
-        """Let a counter grow."""
+        """Increase a counter."""
         self._counters[name] = self._counters.get(name, 0) + value
 
     def grow(self, name: str, total: float) -> None:
-        """Add to a counter by how much a total kept elsewhere has grown since the last call.
+        """Increase a counter by the growth of an external total since the last call.
 
-        A total below the last one comes from a counter that began again at zero; all of it is added.
+        If the total is below the previous one, its source was reset to zero, and the whole total is added.
         """
         before = self._totals.get(name, 0)
         self._totals[name] = total
         self.add(name, total if total < before else total - before)
 
     def set(self, name: str, value: float | str) -> None:
-        """Give a gauge its latest value."""
+        """Set a gauge."""
         self._gauges[name] = value
 
     def observe(self, name: str, value: float, weight: float = 1.0) -> None:
-        """Take a value into the running mean since the last report."""
+        """Add a value to the mean since the last report."""
         self._sums[name] = self._sums.get(name, 0.0) + value * weight
         self._weights[name] = self._weights.get(name, 0.0) + weight
 
     def activity(self, name: str) -> ActivityTimer:
-        """`with metrics.activity(names.POLICIES): ...` adds the time to that activity; the timer may be kept."""
+        """Return the timer of an activity: `with metrics.activity(names.POLICIES): ...`. It can be reused."""
         timer = self._activities.get(name)
         if timer is None:
             timer = self._activities[name] = ActivityTimer(self._clock_ns) if self._timed else _Unused(self._clock_ns)
         return timer
 
     def begin(self) -> None:
-        """The time so far belongs to nobody: it went into getting ready."""
+        """Discard the time so far, which was spent on starting up."""
         self._window(self._clock_ns())
 
     def counter(self, name: str) -> float:
         return self._counters.get(name, 0)
 
     def counters(self) -> dict[str, float]:
-        """All totals, to be saved with a checkpoint."""
+        """Return all totals, for a checkpoint."""
         return dict(self._counters)
 
     def times(self) -> Times:
-        """Of all reports, the time before `restore` included."""
+        """Return the times of all reports, including those before `restore`."""
         return self._times
 
     def restore(self, counters: Mapping[str, float], times: Times | None = None) -> None:
-        """Add a checkpoint's totals to the counters of this process; they count into no rate and no share."""
+        """Add the totals of a checkpoint to the counters, without any effect on rates and shares."""
         for name, value in counters.items():
             self.add(name, value)
         self._times = times or Times()
@@ -112,7 +112,7 @@ class Metrics:
         self._history.append(_Moment(self._clock_ns(), None, dict(self._counters)))
 
     def drain(self) -> Delta:
-        """Everything since the last drain, and begin again from zero."""
+        """Return the changes since the last drain and reset them to zero."""
         delta = Delta(
             counters=self._counters,
             gauges=self._gauges,
@@ -123,7 +123,7 @@ class Metrics:
         return delta
 
     def merge(self, delta: Delta) -> None:
-        """Take in what another process drained: counters and means add up, gauges replace."""
+        """Add what another process has drained. Counters and means add up; gauges are replaced."""
         for name, value in delta.counters.items():
             self.add(name, value)
         self._gauges.update(delta.gauges)
@@ -133,14 +133,14 @@ class Metrics:
         self.merge_times(delta.times)
 
     def merge_times(self, times: Times) -> None:
-        """Take in where the time of other processes went."""
+        """Add the activity times of other processes."""
         self._merged.add(times)
 
     def report(self) -> dict[str, float | str]:
-        """The flat numbers for the exporters, in the order of names.py.
+        """Return the flat numbers for the exporters, in the order of names.py.
 
-        Means begin anew with every report, rates look back over the last ten, shares and durations fade; counters and
-        gauges stay. Reports of time in which an evaluation ran leave the shares as they were.
+        Means restart with every report, rates span the last ten reports, and shares and durations are exponentially
+        weighted. A report during an evaluation leaves the shares unchanged.
         """
         now = self._clock_ns()
         wall_ns = max(now - self._since_ns, 1)
@@ -154,15 +154,15 @@ class Metrics:
         return {name: numbers[name] for name in names.ordered(numbers)}
 
     def snapshot(self) -> dict[str, float | str]:
-        """Counters, gauges and means as they stand, without beginning anew."""
+        """Return the present counters, gauges and means without resetting anything."""
         means = {name: total / self._weights[name] for name, total in self._sums.items() if self._weights[name] > 0}
         numbers = {**self._counters, **self._gauges, **means}
         return {name: numbers[name] for name in names.ordered(numbers)}
 
     def _rates(self, now_ns: int) -> dict[str, float]:
-        """Growth over the last reports, per time of training, so that pauses for an evaluation do not count.
+        """Return the growth of counters over the last reports, per time of training (without evaluations).
 
-        Counters grow in lumps, as deltas arrive from the actor: from one report to the next they say little.
+        Several reports are needed because counters grow in steps, whenever the actor sends its deltas.
         """
         trained = self._gauges.get(names.TRAINING_S)
         now = _Moment(now_ns, trained if isinstance(trained, int | float) else None, dict(self._counters))
@@ -178,7 +178,7 @@ class Metrics:
         }
 
     def _window(self, now_ns: int) -> Times:
-        """Where the time went since the last window, here and in what was merged."""
+        """Return the activity times of this and of merged processes since the last call."""
         window, self._merged = self._merged, Times()
         own = {name: timer.take() for name, timer in self._activities.items()}
         window.add(Times({self._process: now_ns - self._since_ns}, own))
@@ -204,7 +204,7 @@ class Metrics:
 
 
 class _Moment(NamedTuple):
-    """What a report saw, for the rates of later ones."""
+    """The counters of one report, for the rates of later reports."""
 
     wall_ns: int
     training_s: float | None
@@ -221,8 +221,8 @@ class ActivityTimer:
 
     def __init__(self, clock_ns: Callable[[], int]) -> None:
         self._clock_ns = clock_ns
-        self._entered_ns: int | None = None  # while the activity is under way
-        self._given_ns = 0  # of a pass that was under way in the last take
+        self._entered_ns: int | None = None  # start of the current pass; None outside the activity
+        self._given_ns = 0  # part of the current pass that an earlier `take` returned
         self._spent_ns: list[int] = []
         self._settled = Durations()
 
@@ -235,7 +235,7 @@ class ActivityTimer:
         if self._entered_ns is not None:
             self._spent_ns.append(self._clock_ns() - self._entered_ns)
             self._entered_ns = None
-            if len(self._spent_ns) >= KEPT:
+            if len(self._spent_ns) >= BUFFERED:
                 self._settle()
 
     def take(self) -> Durations:
@@ -253,7 +253,7 @@ class ActivityTimer:
 
 
 class _Unused(ActivityTimer):
-    """Times nothing."""
+    """A timer that does nothing."""
 
     __slots__ = ()
 

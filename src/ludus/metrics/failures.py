@@ -1,4 +1,4 @@
-"""Counts telemetry that could not be written, and says so without repeating itself."""
+"""Counts failed writes of exporters and logs them without repetition."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from collections.abc import Callable
 
 from ludus import files
 
-QUIET_S = 60.0  # the same file is not mentioned again sooner: a disk that is nearly full fails and works in turn
+QUIET_S = 60.0  # least time between two log lines about one exporter
 log = logging.getLogger(__name__)
 
 
 class Failures:
-    """Failed writes of the exporters of one run. Logs the first failure of each, and when it writes again."""
+    """Failed writes of the exporters of one run. Logs the first failure of each and its recovery."""
 
     def __init__(self, clock_s: Callable[[], float] = time.monotonic) -> None:
         self._clock_s = clock_s
         self._untold = 0
-        self._failed: dict[str, int] = {}  # since the log mentioned it last, by exporter
+        self._failed: dict[str, int] = {}  # failures by exporter since the last log line about it
         self._said_s: dict[str, float] = {}
 
     def note(self, name: str, error: Exception) -> None:
@@ -40,12 +40,12 @@ class Failures:
             )
 
     def end(self, name: str) -> None:
-        """The exporter `name` has written something."""
+        """Note that the exporter `name` has written successfully."""
         failed = self._failed.pop(name, 0)
         if failed:
             log.warning("%s is written again; %d writes failed", name, failed)
 
     def take(self) -> int:
-        """Failures since the last call."""
+        """Return the number of failures since the last call."""
         untold, self._untold = self._untold, 0
         return untold

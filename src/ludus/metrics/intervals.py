@@ -1,4 +1,4 @@
-"""How sure a share of wins is, and a mean."""
+"""Confidence intervals of win rates and means."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Z_95 = 1.959963984540054  # two-sided
 
 
 def wilson(wins: int, matches: int, z: float = Z_95) -> tuple[float, float]:
-    """Wilson's score interval of a share; (0, 1) when nothing was played."""
+    """Return Wilson's 95% score interval of a share; (0, 1) without matches."""
     if not 0 <= wins <= matches:
         raise ValueError(f"{wins} wins in {matches} matches")
     if matches == 0:
@@ -19,11 +19,11 @@ def wilson(wins: int, matches: int, z: float = Z_95) -> tuple[float, float]:
     centre = share + weight / 2
     spread = z * sqrt(share * (1 - share) / matches + weight / (4 * matches))
     low, high = (centre - spread) / (1 + weight), (centre + spread) / (1 + weight)
-    return max(0.0, min(low, share)), min(1.0, max(high, share))  # rounding must not push it past its own share
+    return max(0.0, min(low, share)), min(1.0, max(high, share))  # rounding must not exclude the share itself
 
 
 def normal(values: Sequence[float], z: float = Z_95) -> tuple[float, float]:
-    """The interval of the mean of many values; of one or none, nothing is known but itself."""
+    """Return the 95% interval of a mean by the normal approximation. With fewer than two values it has no width."""
     if len(values) < 2:
         return (values[0], values[0]) if values else (0.0, 0.0)
     mean, spread = fmean(values), z * stdev(values) / sqrt(len(values))

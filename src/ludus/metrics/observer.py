@@ -1,4 +1,4 @@
-"""Whoever watches a run: the exporters here, or your own."""
+"""The interface for code that watches a run: the exporters of this package, or your own."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Protocol, runtime_checkable
 
 from ludus.metrics.failures import Failures
 
-ALONE = "none"  # the opponent in games with one seat: there a match is judged by what it earned
+ALONE = "none"  # name of the opponent in games with one seat, where rewards are reported
 
 Numbers = Mapping[str, float | str]
-"""One report of `Metrics`, by the names in names.py."""
+"""One report of `Metrics`: values by the names in names.py."""
 
 
 class Result(Protocol):
-    """What an observer may know of evaluation.arena.MatchupResult, which stands above this package."""
+    """The attributes of `evaluation.arena.MatchupResult` that observers use. This package must not import it."""
 
     @property
     def opponent(self) -> str: ...
@@ -37,28 +37,28 @@ class Result(Protocol):
 
 
 class RunObserver(Protocol):
-    """Called by the learner's process between two updates, never at the same time; must return soon."""
+    """Receives the numbers of a run. The learner calls it between two updates, from one thread, and waits for it."""
 
     def on_progress(self, numbers: Numbers) -> None:
-        """About once a second, and once at the end."""
+        """Called about once a second, and once at the end."""
         ...
 
     def on_evaluation(self, results: Sequence[Result], *, final: bool = False) -> None:
-        """After each evaluation; `final` for the one at the end of the run."""
+        """Called after each evaluation; `final` is True for the one at the end of the run."""
         ...
 
 
 @runtime_checkable
 class CountsFailures(Protocol):
-    """An observer may have this, too: the run then reports the count as `telemetry/write_failures`."""
+    """An observer that counts its failed writes. The run reports the count as `telemetry/write_failures`."""
 
     def take_failures(self) -> int:
-        """How many writes failed since the last call."""
+        """Return the number of writes that failed since the last call."""
         ...
 
 
 class Observers:
-    """Several observers as one. Each is told, in the order given. `failures` is where they count failed writes."""
+    """Forwards calls to several observers in order. `failures` counts their failed writes."""
 
     def __init__(self, observers: Sequence[RunObserver], failures: Failures | None = None) -> None:
         self._observers = tuple(observers)

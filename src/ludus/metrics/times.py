@@ -1,7 +1,7 @@
-"""Where the time of each kind of process went. The activities of one kind sum to its wall-clock, what is left included.
+"""How each kind of process spends its time. With `other`, the activities of a process sum to its wall-clock time.
 
-There are several clocks: that of the hosts (all of them together), that of the actor's thread and that of the
-learner's. A share is of its own clock; shares of two clocks do not add up.
+There are three clocks: one for all hosts together, one for the actor's thread and one for the learner's. A share refers
+to its own clock, so shares of different processes do not add up.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from ludus.metrics import names
 from ludus.wire.durations import Durations
 
 HOSTS, ACTOR, LEARNER = "hosts", "actor", "learner"  # the kinds of processes
-OTHER = "other"  # the part of a process's time that is in no activity
+OTHER = "other"  # time outside all activities
 ACTIVITIES_FILE = "activities.json"  # in a run's folder
 STAGES_FILE = "stages.json"  # its name before version 0.2; activities were called stages there
 
 
 @dataclass(frozen=True, slots=True)
 class ActivityTime:
-    """One line of a table. NaN where nothing has passed, and for what is left over."""
+    """One line of a table of activities. Durations are NaN for `other` and for activities without a pass."""
 
     process: str
     part: str
-    share: float  # of the process's wall-clock
+    share: float  # of the process's wall-clock time
     mean_ms: float = math.nan
     p50_ms: float = math.nan
     p95_ms: float = math.nan
@@ -40,7 +40,7 @@ class ActivityTime:
 
 
 class Times(msgspec.Struct):
-    walls: dict[str, float] = {}  # ns by process; of several processes of a kind the sum
+    walls: dict[str, float] = {}  # wall-clock ns by kind of process, summed over the processes of that kind
     activities: dict[str, Durations] = {}  # by activity, `process/part`
 
     def add(self, other: Times) -> None:
@@ -55,12 +55,12 @@ class Times(msgspec.Struct):
             durations.fade(factor)
 
     def share(self, activity: str) -> float:
-        """Of its process's wall-clock; 0 for an activity nobody was in."""
+        """Return the share of an activity in the wall-clock time of its process; 0 if it never ran."""
         wall_ns = self.walls.get(names.process(activity), 0.0)
         return self.activities[activity].total_ns / wall_ns if wall_ns > 0 and activity in self.activities else 0.0
 
     def lines(self) -> list[ActivityTime]:
-        """All activities in the order of names.py, those of each process with what is left of its time behind them."""
+        """Return all activities in the order of names.py, with the rest of each process's time as `other`."""
         lines = [*self._lines()]
         place = {activity: at for at, activity in enumerate(names.ordered_activities(line.activity for line in lines))}
         return sorted(lines, key=lambda line: place[line.activity])
@@ -88,7 +88,7 @@ class Times(msgspec.Struct):
 
 
 class RunTimes(msgspec.Struct, frozen=True):
-    """What a run's folder keeps of it."""
+    """The content of `activities.json`."""
 
     times: Times
     hosts: int

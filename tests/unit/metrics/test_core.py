@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.clocks import Clock
 
 from ludus.metrics import names
-from ludus.metrics.core import HALF_LIFE_S, KEPT, RATE_REPORTS, Delta, Metrics
+from ludus.metrics.core import BUFFERED, HALF_LIFE_S, RATE_REPORTS, Delta, Metrics
 from ludus.metrics.times import ACTOR, HOSTS, LEARNER, Times
 from ludus.wire.durations import Durations
 
@@ -139,13 +139,13 @@ def test_many_passes_take_a_bounded_room() -> None:
     clock = Clock()
     metrics = Metrics(clock_ns=clock)
     timer = metrics.activity(names.SEND)
-    for _ in range(3 * KEPT + 5):
+    for _ in range(3 * BUFFERED + 5):
         with timer:
             clock.pass_s(1e-3)
-    assert len(timer._spent_ns) < KEPT
+    assert len(timer._spent_ns) < BUFFERED
     found = timer.take()
-    assert found.passes == 3 * KEPT + 5
-    assert found.total_ns == pytest.approx((3 * KEPT + 5) * 1e6)
+    assert found.passes == 3 * BUFFERED + 5
+    assert found.total_ns == pytest.approx((3 * BUFFERED + 5) * 1e6)
 
 
 def test_an_evaluation_leaves_the_shares_of_the_training_before_it_as_they_were() -> None:

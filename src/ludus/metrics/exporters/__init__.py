@@ -1,1 +1,1 @@
-"""Where a run's numbers go. Each exporter is a RunObserver; those that hold something open are context managers."""
+"""Exporters write or show the numbers of a run. Each is a RunObserver; those with open files are context managers."""

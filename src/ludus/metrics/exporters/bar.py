@@ -15,8 +15,10 @@ from ludus.metrics.observer import Numbers, Result
 
 
 class ProgressBar:
-    """Shows the share of the budget that is used, the speed and the latest evaluation, on a terminal or in a notebook;
-    elsewhere nothing. Drawn when numbers arrive, by no thread of its own."""
+    """Shows the used share of the budget, the speed and the latest evaluation on a terminal or in a notebook.
+
+    It is redrawn when numbers arrive, without a thread. If the output is neither, nothing is shown.
+    """
 
     def __init__(self, title: str, console: Console | None = None) -> None:
         console = console or Console()

@@ -1,4 +1,4 @@
-"""The live table. Everything is in one screen of 80 columns and 24 lines; a larger one shows more."""
+"""The live table. It fits a terminal of 80 columns and 24 lines and shows more on a larger one."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from ludus.metrics.exporters.log import LOGGER
 from ludus.metrics.observer import ALONE, Numbers, Result
 from ludus.metrics.times import ACTOR, HOSTS, LEARNER
 
-WIDE = 110  # columns from which the bars are longer
-WIDEST = 120  # columns that are used: farther apart, labels and values lose each other
+WIDE = 110  # number of columns from which the bars are longer
+WIDEST = 120  # most columns used, so that values stay close to their labels
 DURATIONS = {"mean": names.MEAN_MS, "p50": names.P50_MS, "p95": names.P95_MS}
 STYLES = {HOSTS: "cyan", ACTOR: "magenta", LEARNER: "yellow"}
 Row = tuple[str, str, str]  # label, value, style
@@ -29,13 +29,13 @@ GameLines = Callable[[Numbers], Sequence[tuple[str, str]]]  # label, value
 
 
 class LiveTable:
-    """Shows the latest numbers until it is closed, then leaves them on the screen. Warnings scroll by above it."""
+    """Shows the latest numbers and leaves them on the screen when closed. Warnings appear above the table."""
 
     def __init__(self, title: str, console: Console | None = None, game_lines: GameLines = lambda numbers: ()) -> None:
         """`game_lines` returns the lines that the game adds to the matches."""
         self._console = console or Console()
         self._screen = Screen(title, game_lines)
-        # Drawn when numbers arrive, not by a thread of its own: the cores belong to the matches.
+        # Redrawn when numbers arrive: a refresh thread would take time from the matches.
         self._live = Live(self._screen, console=self._console, auto_refresh=False, vertical_overflow="crop")
         self._warnings = _Warnings(self._console)
 
@@ -62,7 +62,7 @@ class LiveTable:
 
 
 class Screen:
-    """What the live table shows, for the size of the console it is drawn on."""
+    """The content of the live table, laid out for the size of the console."""
 
     def __init__(self, title: str, game_lines: GameLines = lambda numbers: ()) -> None:
         self.title = title
@@ -106,7 +106,7 @@ class Screen:
 
 
 def _budget(numbers: Numbers) -> RenderableType:
-    """The bar of the budget. Its words keep their room, so that the bar does not jump."""
+    """Return the progress bar of the budget. Its text has a fixed width, so that the bar does not move."""
     done = text.number(numbers, names.PROGRESS)
     phase = str(numbers.get(names.PHASE, "starting hosts"))
     remaining = text.duration(text.number(numbers, names.ETA_S))
@@ -125,7 +125,7 @@ def _budget(numbers: Numbers) -> RenderableType:
 
 
 def _under_way(numbers: Numbers) -> RenderableType:
-    """The stage of the curriculum, and how far an evaluation is."""
+    """Return a line with the curriculum's stage and the progress of a running evaluation."""
     row = Table.grid(expand=True)
     row.add_column(ratio=1, no_wrap=True)
     row.add_column(justify="right", no_wrap=True)
@@ -175,7 +175,7 @@ def _matches(numbers: Numbers, game_lines: Sequence[tuple[str, str]]) -> list[Ro
 
 
 def _servers(numbers: Numbers) -> list[Row]:
-    """Of a run that started such."""
+    """Return the rows about game servers, if the run has started some."""
     if names.SERVERS_TOTAL not in numbers:
         return []
     alive, total = (text.number(numbers, name) for name in (names.SERVERS_ALIVE, names.SERVERS_TOTAL))
@@ -194,7 +194,7 @@ def _servers(numbers: Numbers) -> list[Row]:
 def _row(
     label: str, numbers: Numbers, name: str, words: Callable[[float], str], style: str = "", *, alarm: bool = False
 ) -> Row:
-    """`alarm`: a number that should be 0, red when it is not."""
+    """Return a row for a metric. With `alarm`, the value is red unless it is 0."""
     value = text.number(numbers, name)
     if alarm and math.isnan(value):
         value = 0.0
@@ -202,7 +202,7 @@ def _row(
 
 
 def _win_rates(results: Sequence[Result], numbers: Numbers, height: int, width: int) -> RenderableType:
-    """Evaluated opponents with their 95% interval; until the first evaluation, and below it, the training matches."""
+    """Return the win rates of the latest evaluation with their 95% intervals, and those of the training matches."""
     grid = Table.grid(padding=(0, 1))
     grid.add_column(max_width=16)
     grid.add_column(no_wrap=True)
@@ -236,8 +236,7 @@ def _win_rates(results: Sequence[Result], numbers: Numbers, height: int, width: 
 
 
 def _activities(numbers: Numbers, height: int, width: int) -> RenderableType:
-    """Shares of each process's time and how long a pass takes: the largest that there is room for, in the order of the
-    loop."""
+    """Return the largest activities that fit, in the order of the loop, with their shares and durations."""
     all_shares = ((names.SHARE.end(name), text.number(numbers, name)) for name in names.ordered(numbers))
     shares = {activity: share for activity, share in all_shares if activity is not None and share >= 0.005}
     largest = set(sorted(shares, key=lambda activity: -shares[activity])[: height - 1])
@@ -260,14 +259,14 @@ def _activities(numbers: Numbers, height: int, width: int) -> RenderableType:
 
 
 def _bar(share: float, cells: int, style: str) -> Text:
-    """A bar of full and half cells, as wide for every share."""
+    """Return a bar of fixed width for a share, made of full and half cells."""
     halves = round(2 * cells * min(max(share, 0.0), 1.0)) if math.isfinite(share) else 0
     full, half = divmod(halves, 2)
     return Text.assemble(("━" * full + "╸" * half, style), ("─" * (cells - full - half), "bright_black"))
 
 
 def _label(words: str, style: str = "") -> Text:
-    """Gives way first when there is little room: its column may shrink, that of the number may not."""
+    """Return the text of a label. If there is little room, its column shrinks before that of the value."""
     return Text(words, style=style, no_wrap=True, overflow="ellipsis")
 
 
@@ -292,7 +291,7 @@ def _columns(
 
 
 class _Warnings(logging.Handler):
-    """Prints above the live table what went wrong, one line each."""
+    """A log handler that prints warnings above the live table, one line each."""
 
     def __init__(self, console: Console) -> None:
         super().__init__(logging.WARNING)

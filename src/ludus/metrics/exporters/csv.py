@@ -1,4 +1,4 @@
-"""progress.csv: one row a report. Survives a resumed run, columns that appear later, a full disk and damaged lines."""
+"""progress.csv: one row per report. Handles resumed runs, columns added later, a full disk and damaged lines."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ log = logging.getLogger(__name__)
 
 
 class ProgressCsv:
-    """Appends to a file that another part of the same run may have begun.
+    """Appends rows to the progress.csv of a run, which may have been resumed.
 
-    The rows which a resumed run plays again (those after its checkpoint) are dropped, so that time only grows. Columns
-    stand in the order of names.py; when a number appears for the first time the file is written anew with its column.
-    Raises OSError; the file is then as it was, without the row. A file with damaged lines is kept beside the one that
-    goes on with the others.
+    A resumed run drops the rows after its checkpoint, so that time always increases. Columns are in the order of
+    names.py; when a new number appears, the file is rewritten with its column. Raises OSError if a row cannot be
+    written; the file then stays as it was. A file with damaged lines is kept under another name, and its intact rows
+    are copied.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._columns: list[str] = []
         self._win_rates: dict[str, float] = {}
-        self._begun_s: float | None = None  # time of the first row
-        self._file: Appender | None = None  # None until the file holds this run's columns
+        self._begun_s: float | None = None  # training time of the first row
+        self._file: Appender | None = None  # None until the file has the columns of this run
 
     def on_progress(self, numbers: Numbers) -> None:
         row = {**self._win_rates, **numbers}
@@ -61,7 +61,8 @@ class ProgressCsv:
         self.close()
 
     def _rewritten(self, row: Mapping[str, object], before_s: float = math.inf) -> Appender:
-        """The file with the rows before that time and with room for the columns of `row`."""
+        """Rewrite the file with the rows before `before_s` and all columns of `row`. Returns it opened for
+        appending."""
         table = scan(self._path)
         earlier_rows = [old for old in table.rows if _time(old) < before_s]
         columns = names.ordered({*row, *(earlier_rows[0] if earlier_rows else ())})
@@ -78,12 +79,12 @@ class ProgressCsv:
 @dataclass(frozen=True, slots=True)
 class Table:
     rows: list[dict[str, str]]
-    damaged: int = 0  # lines that are no row
-    cut_short: bool = False  # the last line is: what a crash leaves behind
+    damaged: int = 0  # number of lines that cannot be parsed
+    cut_short: bool = False  # the last line is incomplete, as after a crash
 
 
 def read(path: Path) -> list[dict[str, str]]:
-    """Return the whole rows of a progress.csv, [] if there is no file. Damaged lines are left out and logged."""
+    """Return the rows of a progress.csv, or [] if there is no file. Damaged lines are skipped and logged."""
     try:
         table = scan(path)
     except OSError as error:
@@ -95,8 +96,10 @@ def read(path: Path) -> list[dict[str, str]]:
 
 
 def scan(path: Path) -> Table:
-    """Read a progress.csv line by line, so that damage to one costs no other. Without its header nothing can be read.
-    Raises OSError."""
+    """Read a progress.csv line by line, so that a damaged line does not affect others. Raises OSError.
+
+    Returns no rows if the header is damaged.
+    """
     columns: list[str] = []
     rows: list[dict[str, str]] = []
     damaged, cut_short = 0, False
@@ -115,7 +118,7 @@ def scan(path: Path) -> Table:
 
 
 def _cells(line: bytes | None) -> list[str]:
-    """[] for a line that is not text."""
+    """Parse a line. Returns [] if it is not valid UTF-8."""
     if line is None or b"\0" in line:
         return []
     try:
@@ -130,7 +133,7 @@ def _encoded(rows: Iterable[Mapping[str, object]], columns: Sequence[str]) -> by
     writer = csv.writer(text)
     for row in rows:
         cells = (row.get(column, "") for column in columns)
-        # one line a row, whatever a text says: a reader finds the next row behind a damaged one
+        # A row never spans lines, so that a reader finds the next row after a damaged one.
         writer.writerow([" ".join(cell.splitlines()) if isinstance(cell, str) else cell for cell in cells])
     return text.getvalue().encode("utf-8", "replace")
 

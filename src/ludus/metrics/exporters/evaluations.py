@@ -1,4 +1,4 @@
-"""evaluations.jsonl: one line an evaluation, from which the report draws the learning curve."""
+"""evaluations.jsonl: one line per evaluation, from which the report draws the learning curve."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ log = logging.getLogger(__name__)
 
 
 class Score(msgspec.Struct, frozen=True):
-    """Matches against one opponent."""
+    """Results against one opponent."""
 
     opponent: str
     matches: int
     wins: int
     losses: int
     ties: int
-    reward: float = 0.0  # that the agent earned in a match, mean
+    reward: float = 0.0  # mean reward of the agent per match
     reward_interval: tuple[float, float] = (0.0, 0.0)
 
 
 class Evaluation(msgspec.Struct, frozen=True):
-    """When in the run, and how it went."""
+    """One evaluation: its time in the run and its results."""
 
     training_s: float
     updates: float
@@ -43,16 +43,18 @@ class Evaluation(msgspec.Struct, frozen=True):
 
 
 class EvaluationLog:
-    """Appends to a file that another part of the same run may have begun; what a resumed run plays again is dropped.
+    """Appends to the evaluations.jsonl of a run. A resumed run first drops the evaluations after its checkpoint.
 
-    Raises OSError. An evaluation that could not be written is kept, and written with the next call that succeeds.
+    Raises OSError if an evaluation cannot be written; the next successful call writes it as well.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._file = Appender(path)
         self._numbers: Numbers = {}
-        self._begun_s: float | None = None  # where this part of the run begins, until the file is made ready for it
+        self._begun_s: float | None = (
+            None  # training time at which this start of the run began; None once the file is open
+        )
         self._unwritten: list[bytes] = []
 
     def on_progress(self, numbers: Numbers) -> None:
@@ -74,7 +76,7 @@ class EvaluationLog:
         self._write()
 
     def close(self) -> None:
-        """Write what is left to write, and close the file."""
+        """Write the pending evaluations and close the file."""
         try:
             self._write()
         finally:
@@ -110,11 +112,11 @@ class EvaluationLog:
 @dataclass(frozen=True, slots=True)
 class History:
     evaluations: list[Evaluation]
-    damaged: int = 0  # lines that are no evaluation
+    damaged: int = 0  # number of lines that cannot be parsed
 
 
 def read(path: Path) -> list[Evaluation]:
-    """Return the evaluations of a run in order, [] if there is no file. Damaged lines are left out and logged."""
+    """Return the evaluations of a run in order, or [] if there is no file. Damaged lines are skipped and logged."""
     try:
         history = scan(path)
     except OSError as error:
@@ -126,7 +128,7 @@ def read(path: Path) -> list[Evaluation]:
 
 
 def scan(path: Path) -> History:
-    """Raises OSError. A last line that a crash cut short is left out and does not count as damaged."""
+    """Read the file. An incomplete last line (after a crash) is skipped and not counted as damaged. Raises OSError."""
     evaluations: list[Evaluation] = []
     damaged = cut_short = 0
     for line in files.lines(path):
@@ -140,12 +142,12 @@ def scan(path: Path) -> History:
 
 
 def _decoded(line: bytes | None) -> Evaluation | None:
-    """None for a line that is no evaluation, or one that cannot be."""
+    """Parse a line. Returns None if it is not a valid evaluation."""
     if line is None:
         return None
     try:
         evaluation = msgspec.json.decode(line, type=Evaluation)
-    except (msgspec.MsgspecError, ValueError, RecursionError):  # ValueError: bytes that are no text
+    except (msgspec.MsgspecError, ValueError, RecursionError):  # ValueError: invalid UTF-8
         return None
     possible = all(
         0 <= score.wins <= score.matches and 0 <= score.losses <= score.matches and 0 <= score.ties <= score.matches

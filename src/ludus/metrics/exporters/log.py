@@ -1,4 +1,4 @@
-"""run.log, always; and the same lines on stdout when it is no terminal."""
+"""run.log. If stdout is not a terminal, the same lines also go there."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ludus.metrics.exporters import text
 from ludus.metrics.failures import Failures
 from ludus.metrics.observer import ALONE, Numbers, Result
 
-LOGGER = "ludus"  # what every module of ludus logs under
+LOGGER = "ludus"  # parent of the loggers of all modules
 EVERY_S = 10.0
 
 
 class LogLines:
-    """Logs one line about every ten seconds, one for each evaluated opponent, and the last report when closed."""
+    """Logs a line about every ten seconds, one for each evaluated opponent, and the last report when closed."""
 
     def __init__(
         self, logger: logging.Logger, every_s: float = EVERY_S, clock_s: Callable[[], float] = time.monotonic
@@ -76,7 +76,7 @@ class LogLines:
 
 @contextmanager
 def logging_to(path: Path, stream: TextIO | None = None, failures: Failures | None = None) -> Iterator[logging.Logger]:
-    """Everything that ludus logs goes to the end of a file and, without tracebacks, to `stream`.
+    """Append all log records of ludus to a file and, without tracebacks, to `stream`.
 
     Raises OSError if the file cannot be opened. Lines that cannot be written later are counted in `failures`.
     """
@@ -101,7 +101,7 @@ def logging_to(path: Path, stream: TextIO | None = None, failures: Failures | No
 
 
 class _LogFile(logging.Handler):
-    """A log that loses the lines it cannot write, and says how many as soon as it can write again."""
+    """A log file that drops lines it cannot write and logs their number once it can write again."""
 
     def __init__(self, path: Path, failures: Failures) -> None:
         super().__init__()
@@ -114,7 +114,7 @@ class _LogFile(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         try:
             self._file.write((self.format(record) + "\n").encode("utf-8", "backslashreplace"))
-        except Exception as error:  # a log must not end what it tells about
+        except Exception as error:  # an error of the log must not end the run
             self._failing = True
             self._failures.note(self._what, error)
             return
@@ -128,7 +128,7 @@ class _LogFile(logging.Handler):
 
 
 class _Terminal(logging.StreamHandler[TextIO]):
-    """Lines for a user. A stream that cannot be written (a full disk, a reader that has gone) is only counted."""
+    """Writes log lines to a stream. Errors (a full disk, a closed pipe) are only counted."""
 
     def __init__(self, stream: TextIO, failures: Failures) -> None:
         super().__init__(stream)

@@ -1,4 +1,4 @@
-"""The same numbers for TensorBoard, over updates."""
+"""Writes the numbers of a run for TensorBoard, by update."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ from ludus.metrics.observer import Numbers, Result
 
 
 class TensorBoard:
-    """Writes event files into a folder; a resumed run adds a file and TensorBoard drops what is played again.
+    """Writes TensorBoard event files into a folder. A resumed run adds a file, whose first event makes TensorBoard drop
+    the events after the checkpoint.
 
-    Events are written by the caller's thread, and each whole or not at all: TensorBoard's own writer has a thread that
-    ends with the first error, and a reader stops at a record that was cut short.
+    Each batch of events is written completely or not at all, because a reader stops at an incomplete record.
+    TensorBoard's own writer is not used: its thread ends at the first error.
     """
 
     def __init__(self, folder: Path) -> None:
-        # Imported here: it takes a second that no other command should wait for.
+        # Imported here because the import takes a second.
         from tensorboard.compat.proto import event_pb2, summary_pb2
         from tensorboard.summary.writer.record_writer import RecordWriter
 
@@ -44,7 +45,8 @@ class TensorBoard:
         values = {
             name: float(value)
             for name, value in numbers.items()
-            if isinstance(value, int | float) and names.WIN_RATE.end(name) is None  # those come with each evaluation
+            if isinstance(value, int | float)
+            and names.WIN_RATE.end(name) is None  # win rates are written with each evaluation
         }
         self._write(values)
 
@@ -77,8 +79,8 @@ class TensorBoard:
         self._has_begun = True
 
     def _first_events(self) -> list[Any]:  # Any: messages of protobuf
-        """The version of the format, and the step from which on events of earlier files were lost with the part of the
-        run that is played again."""
+        """Return the events that begin a file: the format version, and the step from which on earlier events are
+        void."""
         start = self._event.SessionLog(status=self._event.SessionLog.START)
         return [
             self._event.Event(wall_time=time.time(), file_version="brain.Event:2"),
@@ -87,7 +89,7 @@ class TensorBoard:
 
 
 class _Batch:
-    """A file for RecordWriter that keeps records until they are written in one go."""
+    """A file for RecordWriter that buffers records, to write them in one call."""
 
     def __init__(self) -> None:
         self.parts: list[bytes] = []
@@ -97,6 +99,6 @@ class _Batch:
 
 
 def _file_name() -> str:
-    """A name that TensorBoard knows as one of its files, and that sorts behind those of earlier starts."""
+    """Return a file name in TensorBoard's format that sorts after those of earlier starts."""
     now_ns = time.time_ns()
     return f"events.out.tfevents.{now_ns // 10**9:010d}.{socket.gethostname()}.{os.getpid()}.{now_ns % 10**9:09d}"

@@ -1,4 +1,4 @@
-"""Numbers as people read them."""
+"""Formats numbers for people."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from ludus.metrics.observer import ALONE, Numbers, Result
 
 
 def earned(result: Result) -> str:
-    """What the agent earned in a match, with its 95% interval."""
+    """Format the mean reward per match with its 95% interval."""
     low, high = result.reward_interval
     return f"{decimal(result.reward)} earned (95%: {decimal(low)} to {decimal(high)})"
 
 
 def number(numbers: Numbers, name: str) -> float:
-    """A number of a report, NaN where it is missing."""
+    """Return a number of a report, or NaN if it is missing."""
     value = numbers.get(name, math.nan)
     return value if isinstance(value, int | float) else math.nan
 
 
 def count(value: float) -> str:
-    """12,345 up to a million, then 1.23 M."""
+    """Format a count: 12,345 up to a million, then 1.23 M."""
     if math.isnan(value):
         return "-"
     for size, letter in ((1e9, "G"), (1e6, "M")):
@@ -32,7 +32,7 @@ def count(value: float) -> str:
 
 
 def decimal(value: float) -> str:
-    """Three digits that matter, for losses and the like."""
+    """Format a number with three significant digits, for losses and the like."""
     if math.isnan(value):
         return "-"
     if value == 0:
@@ -45,7 +45,7 @@ def percent(value: float, digits: int = 0) -> str:
 
 
 def duration(seconds: float) -> str:
-    """m:ss, with hours in front when there are any."""
+    """Format a duration as m:ss or h:mm:ss."""
     if not math.isfinite(seconds):
         return "-"
     minutes, rest = divmod(max(0, round(seconds)), 60)
@@ -54,7 +54,7 @@ def duration(seconds: float) -> str:
 
 
 def span(ms: float) -> str:
-    """A duration in five characters at most: 4us, 0.12ms, 3.4ms, 120ms, 1.2s."""
+    """Format a duration in at most five characters: 4us, 0.12ms, 3.4ms, 120ms, 1.2s."""
     if math.isnan(ms):
         return "-"
     for unit, size in (("us", 1e-3), ("ms", 1.0), ("s", 1e3)):
@@ -65,7 +65,7 @@ def span(ms: float) -> str:
 
 
 def stage(numbers: Numbers) -> str:
-    """Which stage of the curriculum it is; empty without one."""
+    """Return the stage of the curriculum, or "" without a curriculum."""
     at, total = number(numbers, names.STAGE), number(numbers, names.STAGES_TOTAL)
     if math.isnan(at + total):
         return ""
@@ -73,7 +73,7 @@ def stage(numbers: Numbers) -> str:
 
 
 def evaluated(numbers: Numbers) -> str:
-    """How far an evaluation under way is; empty when there is none."""
+    """Return the progress of the running evaluation, or "" if there is none."""
     ended, scheduled = number(numbers, names.EVALUATED), number(numbers, names.EVALUATION_MATCHES)
     if numbers.get(names.PHASE) != "evaluating" or math.isnan(ended + scheduled):
         return ""
@@ -82,7 +82,7 @@ def evaluated(numbers: Numbers) -> str:
 
 
 def bottleneck(numbers: Numbers) -> str:
-    """Who keeps the others waiting, in one line; empty before anything was timed."""
+    """Return the line that names the bottleneck, or "" before anything was timed."""
     activities = ((names.SHARE.end(name), number(numbers, name)) for name in numbers)
     hosts, cores = number(numbers, names.HOSTS_TOTAL), number(numbers, names.CORES)
     if math.isnan(hosts + cores):
@@ -92,7 +92,7 @@ def bottleneck(numbers: Numbers) -> str:
 
 
 def line(numbers: Numbers) -> str:
-    """One report as one line of a log."""
+    """Format a report as one line for a log."""
 
     def get(name: str) -> float:
         return number(numbers, name)

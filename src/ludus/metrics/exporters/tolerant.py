@@ -1,4 +1,4 @@
-"""Keeps a run alive whose observers fail: a full disk, a closed terminal, a bug in an exporter."""
+"""Keeps a run alive when an observer fails: a full disk, a closed terminal, a bug in an exporter."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 30.0
 
 
 class Tolerant:
-    """Passes everything on to one observer, and counts its errors in `failures` instead of raising them.
+    """Forwards all calls to one observer and counts its errors in `failures` instead of raising them.
 
-    After an error the observer gets no numbers for a while: 1 s, twice as long after each further error, at most 30 s.
-    An evaluation is always passed on, behind the latest numbers: it is rare, and the observer may keep it for later.
-    Entering and leaving enters and leaves the observer, where it is a context manager.
+    After an error, the observer receives no numbers for 1 s, doubled with each further error, at most 30 s. Evaluations
+    are always forwarded, after the latest numbers. As a context manager it enters and exits the observer.
     """
 
     def __init__(
@@ -30,7 +29,7 @@ class Tolerant:
         self._clock_s = clock_s
         self._pause_s = 0.0
         self._retry_s = 0.0
-        self._omitted: Numbers | None = None  # the latest numbers, if the observer did not get them
+        self._omitted: Numbers | None = None  # the latest numbers that were not forwarded
 
     def on_progress(self, numbers: Numbers) -> None:
         self._omitted = numbers
@@ -56,7 +55,7 @@ class Tolerant:
             self._attempt(lambda: observer.__exit__(kind, error, trace))
 
     def _catch_up(self) -> None:
-        """Pass on the latest numbers, if that has not been done."""
+        """Forward the latest numbers, if they have not been forwarded."""
         omitted = self._omitted
         if omitted is not None and self._attempt(lambda: self._observer.on_progress(omitted)):
             self._omitted = None
@@ -64,7 +63,7 @@ class Tolerant:
     def _attempt(self, call: Callable[[], object]) -> bool:
         try:
             call()
-        except Exception as error:  # whatever an observer does wrong, the run is worth more
+        except Exception as error:  # no error of an observer may end the run
             self._failures.note(self._name, error)
             self._pause_s = min(max(2 * self._pause_s, FIRST_PAUSE_S), LONGEST_PAUSE_S)
             self._retry_s = self._clock_s() + self._pause_s
