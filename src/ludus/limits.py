@@ -1,7 +1,6 @@
-"""Limits on what a host may say. All are stated here; docs/host-protocol.md lists them for authors of hosts.
+"""Limits on what a host may send. docs/host-protocol.md lists them for authors of hosts.
 
-A value beyond a limit is a ProtocolError of that host. The limits are checked before memory is taken for what they
-bound.
+A value beyond a limit raises ProtocolError. Limits are checked before memory is allocated for the values.
 """
 
 from __future__ import annotations
@@ -38,10 +37,10 @@ FACTS: Final = 64  # fact names of one host; `name@seat` counts once for all sea
 FACTS_OF_FLEET: Final = 256  # fact names of all hosts together; facts with other names are left out
 FACT_CHARS: Final = 64
 TIMES_FRAMES: Final = 64  # TIMES frames in one answer
-TIMES_NS: Final = 1e15  # 11 days: the longest a TIMES frame may speak of
-UNREAD_BYTES: Final = 64 << 20  # of frames that a host leaves in its stdin
+TIMES_NS: Final = 1e15  # longest period of a TIMES frame: 11 days
+UNREAD_BYTES: Final = 64 << 20  # frames that a host has not read from its stdin
 
-# words of a host that are kept
+# texts of a host that are stored
 MESSAGE_CHARS: Final = 2000  # of an ERROR
 REASON_CHARS: Final = 200  # of the reason that a lost match is counted by
 REASONS: Final = 20  # different reasons of one host; further ones are counted together

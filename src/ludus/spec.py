@@ -1,4 +1,4 @@
-"""What a game looks like from outside: named leaves packed into one row of bytes, and a flat action set."""
+"""Describes a game: named observation leaves, packed into one row of bytes, and a flat action set."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ludus import limits
 from ludus.errors import ProtocolError
 
 DTYPES = ("uint8", "int8", "uint16", "int16", "int32", "fixed8", "fixed16", "float32")
-# what stands for 1 in measures of fewer bytes than a float: an int8 says -2 to below 2, an int16 -8 to below 8
+# units of the fixed-point types: fixed8 covers -2 to below 2, fixed16 covers -8 to below 8
 FIXED_ONE = {"fixed8": 64, "fixed16": 4096}
 ROW_ALIGNMENT = 8  # rows start at multiples of this, so that every leaf of every row is an aligned view
 
@@ -40,12 +40,12 @@ class Leaf:
 
     @property
     def is_real(self) -> bool:
-        """Whether it holds measures, which nets take as they are; else ids, flags and counts."""
+        """Return True for real-valued leaves, which nets use as they are; False for ids, flags and counts."""
         return self.dtype == "float32" or self.dtype in FIXED_ONE
 
     @property
     def unit(self) -> float:
-        """By what its items are multiplied to be what they say."""
+        """Return the factor that converts stored items to values."""
         return 1 / FIXED_ONE.get(self.dtype, 1)
 
 
@@ -58,7 +58,7 @@ class ObsSpec:
 
     @classmethod
     def pack(cls, leaves: Mapping[str, tuple[str, tuple[int, ...]]]) -> ObsSpec:
-        """Lay leaves out in the order given, each aligned to its item size, the row padded to 8 bytes."""
+        """Lay out leaves in order, each aligned to its item size, and pad the row to a multiple of 8 bytes."""
         packed, offset = [], 0
         for name, (dtype, shape) in leaves.items():
             if dtype not in DTYPES:
@@ -70,17 +70,17 @@ class ObsSpec:
         return cls(tuple(packed), max(_aligned(offset, ROW_ALIGNMENT), ROW_ALIGNMENT))
 
     def view(self, rows: NDArray[np.uint8]) -> dict[str, NDArray[np.generic]]:
-        """The leaves of packed rows [..., nbytes] as arrays [..., *shape], without a copy, as they are stored."""
+        """Return views [..., *shape] of the stored leaves of packed rows [..., nbytes]."""
         if rows.shape[-1] != self.nbytes:
             raise ValueError(f"rows have {rows.shape[-1]} bytes, this spec says {self.nbytes}")
         return {leaf.name: self._leaf(rows, leaf) for leaf in self.leaves}
 
     def leaf(self, rows: NDArray[np.uint8], name: str) -> NDArray[np.generic]:
-        """One leaf of packed rows, without a copy, as it is stored."""
+        """Return a view of one stored leaf of packed rows."""
         return self._leaf(rows, self._by_name[name])
 
     def reals(self, rows: NDArray[np.uint8], name: str) -> NDArray[np.float32]:
-        """What a leaf of packed rows says, as floats; those of a float32 leaf without a copy."""
+        """Return the values of a leaf of packed rows as float32, without a copy for float32 leaves."""
         leaf = self._by_name[name]
         values: NDArray[np.float32] = self._leaf(rows, leaf).astype(np.float32, copy=False)
         if leaf.unit != 1:
@@ -88,7 +88,7 @@ class ObsSpec:
         return values
 
     def write(self, rows: NDArray[np.uint8], name: str, values: ArrayLike) -> None:
-        """Make a leaf of packed rows [..., nbytes] say these values; raises ValueError where its dtype cannot."""
+        """Write values into a leaf of packed rows [..., nbytes]. Raises ValueError if its dtype cannot hold them."""
         leaf = self._by_name[name]
         column = self._leaf(rows, leaf)
         if leaf.dtype not in FIXED_ONE:
@@ -96,9 +96,9 @@ class ObsSpec:
             return
         multiples = np.rint(np.asarray(values, np.float64) / leaf.unit)
         limit = 1 << 8 * leaf.storage_dtype.itemsize - 1
-        if not ((multiples >= -limit) & (multiples < limit)).all():  # as for what is not finite
+        if not ((multiples >= -limit) & (multiples < limit)).all():  # also true for NaN and infinity
             valid_range = f"{-limit * leaf.unit:g} to {(limit - 1) * leaf.unit:.4g}"
-            raise ValueError(f"leaf {name!r} of {leaf.dtype} can say {valid_range}, not {values!r}")
+            raise ValueError(f"leaf {name!r} of {leaf.dtype} can hold {valid_range}, not {values!r}")
         column[...] = multiples
 
     @cached_property
@@ -113,24 +113,24 @@ class ObsSpec:
 
 @dataclass(frozen=True)
 class GameSpec:
-    """What a host says of itself in its first frame."""
+    """The description of a game that a host sends in its first frame."""
 
     name: str
     seats: int
-    actions: int  # A: a flat discrete action set; games map theirs onto it
+    actions: int  # A: size of the flat discrete action set
     obs: ObsSpec
-    schema: int  # grows whenever the meaning of an observation or action changes; checkpoints carry it
-    layout: Mapping[str, object] = field(default_factory=dict)  # the game's own constants, column names
+    schema: int  # increases whenever the meaning of an observation or action changes; stored in checkpoints
+    layout: Mapping[str, object] = field(default_factory=dict)  # the game's own constants, such as column names
     tables: Mapping[str, NDArray[np.float32]] = field(default_factory=dict)  # constant rows that id leaves index into
 
     @cached_property
     def teams(self) -> tuple[int, ...]:
-        """[S] the team of each seat. One policy plays all seats of a team."""
+        """Return the team of each seat [S]. One policy plays all seats of a team."""
         return teams_in(self.layout, self.seats)
 
     @cached_property
     def fingerprint(self) -> str:
-        """Equal for two specs exactly when a policy made for one understands the other."""
+        """Return a hash that is equal for two specs if and only if policies of one fit the other."""
         parts = [self.name, self.seats, self.actions, self.schema, self.obs, sorted(self.layout.items(), key=str)]
         digest = hashlib.sha256(repr(parts).encode())
         for name in sorted(self.tables):
@@ -139,14 +139,14 @@ class GameSpec:
 
     @cached_property
     def net_fingerprint(self) -> str:
-        """Equal for two specs exactly when a net made for one can choose in the other: how many play, in which teams,
-        and what that variant is called (after the / of the name) may differ."""
+        """Return a hash that is equal for two specs if and only if nets of one can play the other. Unlike in
+        `fingerprint`, seats, teams and the variant (the part of the name after the slash) may differ."""
         layout = {name: value for name, value in self.layout.items() if name != "teams"}
         return replace(self, name=self.name.partition("/")[0], seats=0, layout=layout).fingerprint
 
 
 def teams_in(layout: Mapping[str, object], seats: int) -> tuple[int, ...]:
-    """The team of each seat as a game says it in `layout["teams"]`; each seat is one of its own where it does not."""
+    """Return the team of each seat from `layout["teams"]`. Without that entry, each seat is its own team."""
     entry = layout.get("teams")
     if entry is None:
         return tuple(range(seats))

@@ -42,7 +42,7 @@ def test_what_is_written_is_read_to_the_nearest_that_they_can_say() -> None:
 
 @pytest.mark.parametrize("value", [2, -2.1, float("nan"), float("inf")])
 def test_what_they_cannot_say_is_refused(value: float) -> None:
-    with pytest.raises(ValueError, match=r"'share' of fixed8 can say -2 to 1.984"):
+    with pytest.raises(ValueError, match=r"'share' of fixed8 can hold -2 to 1.984"):
         SPEC.write(np.zeros(SPEC.nbytes, np.uint8), "share", [0, value, 0])
 
 

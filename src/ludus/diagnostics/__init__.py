@@ -1,1 +1,1 @@
-"""Is this machine ready, and where does the time go?"""
+"""Checks this machine, chooses the sizes of runs and measures throughput."""

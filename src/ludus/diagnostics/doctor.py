@@ -1,4 +1,4 @@
-"""Checks of this machine, without starting or installing anything: what every run needs, then what each game needs."""
+"""`ludus doctor`: checks what every run and each game needs, without starting or installing anything."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ludus.games.checks import Finding, disk, port
 from ludus.processes.cores import cores as usable_cores
 
 OLDEST_PYTHON = (3, 11)
-NEEDED_MIB, WANTED_MIB = 1500, 3000  # of memory: actor, learner and one host; two hosts with room for the system
-NEEDED_DISK_MIB, WANTED_DISK_MIB = 200, 1000  # of a run's folder: checkpoints, event files, logs
+NEEDED_MIB, WANTED_MIB = 1500, 3000  # memory for actor, learner and one host; with two hosts and the system
+NEEDED_DISK_MIB, WANTED_DISK_MIB = 200, 1000  # disk space for checkpoints, event files and logs
 TENSORBOARD = 6006  # its default port
 
 
 def examine(runs: Path = Path()) -> list[Finding]:
-    """Check what every run needs, then what each installed game needs; `runs` is where run folders will be."""
+    """Check what every run needs, then what each installed game needs; `runs` is the parent of run folders."""
     findings = [python(sys.version_info[:3]), *torch_and_devices()]
     findings += [cores(usable_cores(), psutil.cpu_percent(interval=0.1))]
     findings += [memory(psutil.virtual_memory().available >> 20)]
@@ -29,7 +29,7 @@ def examine(runs: Path = Path()) -> list[Finding]:
 
 
 def game_findings(name: str) -> list[Finding]:
-    """Run the checks of a game. A game that cannot be loaded is a note: the others can still be trained."""
+    """Run the checks of a game. A game that cannot be loaded yields a note, since other games still work."""
     try:
         return hooks.findings_of(registry.load(name))
     except ConfigError as error:
@@ -45,7 +45,7 @@ def python(version: tuple[int, ...]) -> Finding:
 
 def torch_and_devices() -> list[Finding]:
     try:
-        import torch  # here: the rest can be looked at without it
+        import torch  # here, since the other checks work without it
     except ImportError as error:
         return [Finding("torch", "missing", f"cannot be imported: {error}", "make setup, or pip install torch")]
     names = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]

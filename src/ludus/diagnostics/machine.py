@@ -1,4 +1,4 @@
-"""What there is to choose sizes by: this machine, and what hosts of a game take on it."""
+"""Measures this machine and the memory of a game's hosts, to choose the sizes of a run."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from ludus.learner import devices
 from ludus.processes.cores import cores
 from ludus.spec import GameSpec
 
-FEW, MANY = 1, 16  # matches of the hosts that are measured
-GROWTH = 1.5  # a host that has just begun has not taken all that it will
+FEW, MANY = 1, 16  # matches on the two hosts that are measured
+GROWTH = 1.5  # factor for the memory that a host allocates after its start
 
 
 def look(device: str) -> MachineSize:
-    """Cores that may be used, memory that is free now, the device on which `device` would learn."""
+    """Return the usable cores, the free memory and the device that the setting `device` selects."""
     device_type = devices.choose(device).device.type
     return MachineSize(cores(), free_bytes() / 2**20, cast(Literal["cpu", "mps", "cuda"], device_type))
 
 
 def needs(game: Game, config: RunConfig) -> Needs:
-    """By the game's own figures; else two hosts are started, one after the other, and measured."""
+    """Return the memory needs of a game: its own figures, or those of two hosts that are started and measured."""
     footprint, beside_mib = game.memory, config.servers.count * config.servers.memory_mib
     if footprint is not None:
         source = f"known of {game.name}"
@@ -39,7 +39,7 @@ def needs(game: Game, config: RunConfig) -> Needs:
         few, _ = _measured(game, config, FEW)
         many, spec = _measured(game, config, MANY)
     except FleetError as error:
-        raise ConfigError(f"--size: what a host takes could not be measured: {error}; leave it out") from error
+        raise ConfigError(f"--size: the memory of a host could not be measured: {error}; leave out --size") from error
     return Needs(
         host_mib=GROWTH * few,
         match_mib=GROWTH * max(many - few, 0.0) / (MANY - FEW),
@@ -51,7 +51,7 @@ def needs(game: Game, config: RunConfig) -> Needs:
 
 
 def _measured(game: Game, config: RunConfig, matches: int) -> tuple[float, GameSpec]:
-    """Resident memory of a host that has opened its matches, in MiB."""
+    """Return the resident memory, in MiB, of a host that has opened its matches."""
     one = msgspec.structs.replace(config, fleet=msgspec.structs.replace(config.fleet, hosts=1, matches=matches))
     with TemporaryDirectory() as folder, open_fleet(one, game, Path(folder), 0) as fleet:
         fleet.recv(one.fleet.reply_deadline_s)

@@ -1,8 +1,8 @@
-"""How large a run may be on a machine: hosts, matches and batches for one of four purposes. Pure.
+"""Chooses hosts, matches and batches of a run by the machine, for one of four purposes. Pure.
 
-A machine that is not watched may be used whole, one that somebody works on may not: quick takes a quarter of the cores,
-dev a half, full three quarters, overnight all. Batches grow with the rows that fill them, so that what is learned is
-not many versions old. What does not fit into four fifths of the free memory is made smaller: first matches, then hosts.
+`quick` uses a quarter of the cores, `dev` half, `full` three quarters and `overnight` all. Batches grow with the number
+of rows, which limits the staleness of their decisions. Sizes that do not fit into four fifths of the free memory are
+reduced: first matches, then hosts, then batches.
 """
 
 from __future__ import annotations
@@ -21,14 +21,18 @@ DECISIONS, MINIBATCH = "learner.decisions", "learner.minibatch"
 MINUTES = "budget.minutes"
 EVALUATION, QUICK_EVALUATION = "evaluation.matches", "evaluation.quick_matches"
 
-USABLE = 0.8  # of the free memory
-PROCESSES_MIB = {"cpu": 800.0, "mps": 1600.0, "cuda": 6000.0}  # learner and actor, with what torch maps for the device
-FLEETS = 2  # an evaluation has hosts of its own, beside those of the training
-BATCHES = 4  # at work, in the queue, under way, and as the learner's tensors
+USABLE = 0.8  # share of the free memory that a run may use
+PROCESSES_MIB = {
+    "cpu": 800.0,
+    "mps": 1600.0,
+    "cuda": 6000.0,
+}  # learner and actor, including the memory that torch maps for the device
+FLEETS = 2  # an evaluation starts its own hosts beside those of the training
+BATCHES = 4  # being filled, in the queue, in transfer, and as tensors of the learner
 FEWEST_MATCHES, SMALLEST_BATCH = 8, 1024
-SPAN = {"cpu": 8, "mps": 8, "cuda": 4}  # updates over which a segment of a row may stretch
+SPAN = {"cpu": 8, "mps": 8, "cuda": 4}  # most updates that a segment of a row may span
 LARGEST_BATCH = {"cpu": 32_768, "mps": 32_768, "cuda": 65_536}
-MINIBATCHES = {"cpu": 8, "mps": 8, "cuda": 4}  # of a batch: an accelerator wants larger ones
+MINIBATCHES = {"cpu": 8, "mps": 8, "cuda": 4}  # per batch; accelerators need larger minibatches
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,23 +44,23 @@ class MachineSize:
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """Of a game: what its hosts take, and how much there is in a decision."""
+    """Memory needs of a game: its hosts, matches and decisions."""
 
     host_mib: float
     match_mib: float
     row_bytes: int
-    source: str  # where the figures are from
+    source: str  # origin of the figures
     seats: int = 2
-    beside_mib: float = 0.0  # what the run starts besides hosts: servers
+    beside_mib: float = 0.0  # servers that the run starts
 
 
 @dataclass(frozen=True, slots=True)
 class SizePlan:
-    share: float  # of the cores
+    share: float  # of the cores to use
     matches: int
-    batch: int  # at least
+    batch: int  # smallest batch
     minutes: float
-    evaluation: tuple[int, int] | None  # matches at the end and between
+    evaluation: tuple[int, int] | None  # matches of the final and of other evaluations
 
 
 PLANS: Mapping[Purpose, SizePlan] = {
@@ -83,14 +87,14 @@ class Sizes:
     needs: Needs
 
     def settings(self) -> dict[str, float]:
-        """What was chosen here, without what was given."""
+        """Return the chosen settings, without those that the configuration has fixed."""
         return {choice.setting: choice.value for choice in self.choices if not choice.is_fixed}
 
 
 def choose(
     purpose: Purpose, machine: MachineSize, needs: Needs, fixed: Mapping[str, float], segment: int = 32
 ) -> Sizes:
-    """Sizes for a purpose; those that are `fixed` stay. Raises ConfigError when the smallest do not fit."""
+    """Choose the sizes for a purpose, except those in `fixed`. Raises ConfigError if even the smallest do not fit."""
     plan, usable_mib = PLANS[purpose], USABLE * machine.free_mib
     usual_hosts = max(1, math.ceil(plan.share * machine.cores))
     hosts, matches = int(fixed.get(HOSTS, usual_hosts)), int(fixed.get(MATCHES, plan.matches))
@@ -156,7 +160,7 @@ def _choices(
             (QUICK_EVALUATION, plan.evaluation[1], f"few, for {purpose}"),
         ]
     return tuple(
-        Choice(name, fixed[name], "the configuration says so", is_fixed=True)
+        Choice(name, fixed[name], "set in the configuration", is_fixed=True)
         if name in fixed
         else Choice(name, value, why)
         for name, value, why in rows
@@ -164,5 +168,5 @@ def _choices(
 
 
 def _power_of_two(value: float) -> int:
-    """The nearest from above."""
+    """Return the next power of two that is not smaller."""
     return 1 << max(0, math.ceil(math.log2(max(value, 1.0))))

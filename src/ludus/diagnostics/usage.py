@@ -1,4 +1,4 @@
-"""What a process and all below it use: CPU, memory, and the GPU where there is one."""
+"""Measures the CPU, memory and GPU use of a process and its children."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from ludus.processes import launch
 
 NVIDIA = "nvidia-smi"
 SAMPLE_S = 0.5
-ANSWER_S = 10.0  # for nvidia-smi to say what there is, or to leave
-SHORTEST_S = 0.1  # the system counts CPU time in ticks of 10 ms: a peak over less than ten of them means little
+ANSWER_S = 10.0  # deadline for nvidia-smi to answer or to exit
+SHORTEST_S = 0.1  # shortest interval of a peak: CPU time is counted in ticks of 10 ms
 
 
 class TreeUse:
-    """Counts from the moment it is made; call `sample` now and then, and once at the end.
+    """CPU and memory use of a process tree since construction. Call `sample` regularly and once at the end.
 
-    A process that ends between two samples takes what it used since the first of them with it. Memory is resident
-    memory: pages that processes share count for each of them. The share of those that `apart` names is also known.
+    The CPU time of a process that ends between two samples is lost from the earlier one on. Memory is resident memory;
+    pages shared by several processes count for each. Processes returned by `apart` are also measured separately.
     """
 
     def __init__(self, ignored: int | None = None, apart: Callable[[], Collection[int]] = tuple) -> None:
@@ -68,7 +68,7 @@ class TreeUse:
         return used_s / took_s if took_s > 0 else 0.0
 
     def _look(self) -> tuple[float, float]:
-        """CPU seconds used since the last look, by all and by those apart; memory as it is now."""
+        """Return the CPU seconds since the last call, of all processes and of those apart, and update the memory."""
         apart_pids = set(self._apart())
         used_s = apart_s = 0.0
         resident = apart = 0
@@ -77,7 +77,7 @@ class TreeUse:
                 continue
             try:
                 times, rss = process.cpu_times(), process.memory_info().rss
-            except psutil.Error:  # it ended in between
+            except psutil.Error:  # the process has ended
                 continue
             total_s = times.user + times.system
             own_s = total_s - self._used_s.get(process, 0.0)
@@ -92,7 +92,7 @@ class TreeUse:
 
 
 class GpuWatch:
-    """nvidia-smi at work, writing down the use of the GPUs."""
+    """A running nvidia-smi that logs the use of the GPUs."""
 
     def __init__(self, process: subprocess.Popen[bytes] | None, lines: IO[bytes]) -> None:
         self._process = process
@@ -100,7 +100,7 @@ class GpuWatch:
         self.pid = None if process is None else process.pid
 
     def use(self) -> GpuUse | None:
-        """What it has seen; None where there is no GPU. Ends the watch."""
+        """Stop the measurement and return its result, or None without a GPU."""
         self.end()
         self._lines.seek(0)
         return read_gpu_lines(self._lines.read().decode(errors="replace").splitlines())
@@ -119,7 +119,7 @@ class GpuWatch:
 
 @contextmanager
 def watching_gpus(gpus: str) -> Iterator[GpuWatch]:
-    """Watch all GPUs of the machine; `gpus` is what `gpu_names` found. It does nothing where that is empty."""
+    """Measure all GPUs of the machine. `gpus` is the result of `gpu_names`; if it is empty, nothing is started."""
     query = (NVIDIA, *_query("utilization.gpu,memory.used,index"), f"--loop-ms={round(1000 * SAMPLE_S)}")
     with tempfile.TemporaryFile() as lines:
         process = None
@@ -138,7 +138,7 @@ def watching_gpus(gpus: str) -> Iterator[GpuWatch]:
 
 
 def gpu_names() -> str:
-    """The GPUs of this machine with commas between; empty where nvidia-smi is missing or finds none."""
+    """Return the names of the GPUs, separated by commas, or "" if nvidia-smi is missing or lists none."""
     if shutil.which(NVIDIA) is None:
         return ""
     try:
@@ -151,7 +151,7 @@ def gpu_names() -> str:
 
 
 def read_gpu_lines(lines: Sequence[str]) -> GpuUse | None:
-    """Lines of "use in percent, memory in MiB, index of the GPU"; others, and a last one cut short, are passed over."""
+    """Parse lines of "use in percent, memory in MiB, GPU index". Other and incomplete lines are skipped."""
     by_gpu: dict[str, list[tuple[float, float]]] = {}
     for line in lines:
         parts = [part.strip() for part in line.split(",")]
@@ -162,7 +162,7 @@ def read_gpu_lines(lines: Sequence[str]) -> GpuUse | None:
         by_gpu.setdefault(index, []).append((use, memory))
     if not by_gpu:
         return None
-    rounds = list(zip(*by_gpu.values(), strict=False))  # one entry a GPU; the last round may be short of some
+    rounds = list(zip(*by_gpu.values(), strict=False))  # one entry per GPU; the last round may be incomplete
     uses = [statistics.fmean(use for use, _ in each) for each in rounds]
     return GpuUse(statistics.fmean(uses), max(uses), max(sum(memory for _, memory in each) for each in rounds))
 

@@ -1,1 +1,1 @@
-"""Who plays whom: past selves kept over the run's history, and the shares of matches they get."""
+"""Decides who plays whom in training: matchmaking, the pool of past selves, and the curriculum."""

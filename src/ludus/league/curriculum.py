@@ -1,4 +1,4 @@
-"""When a run goes on to its next stage, or back to the one before. Pure: numbers in, the stage out."""
+"""Decides when a run moves to the next stage of its curriculum or back to the previous one. Pure."""
 
 from __future__ import annotations
 
@@ -24,18 +24,19 @@ PAST_SELVES = "past"  # all past selves together
 
 @dataclass(frozen=True, slots=True)
 class StageProgress:
-    """How a run stands. Totals are of the whole run; rates and means of the stage alone."""
+    """Progress of a run. Counts are totals of the whole run; rates and means are of the current stage."""
 
     updates: int
     decisions: int
     matches: int
-    reward: tuple[int, float] = (0, 0.0)  # matches it is of, mean
-    trained: Mapping[str, tuple[int, float]] = field(default_factory=dict)  # by opponent: matches, score
-    evaluated: Mapping[str, float] = field(default_factory=dict)  # by opponent: win rate
+    reward: tuple[int, float] = (0, 0.0)  # number of matches, mean reward
+    trained: Mapping[str, tuple[int, float]] = field(default_factory=dict)  # matches and mean score by opponent
+    evaluated: Mapping[str, float] = field(default_factory=dict)  # win rate by opponent
 
 
 class CurriculumState(Struct, frozen=True):
-    """Totals when the stage began, and its name: stages may be added or moved before a run is resumed."""
+    """Name of the stage and totals when it began. Stages are identified by name, since they may move between
+    resumes."""
 
     stage: str
     updates: int = 0
@@ -48,12 +49,14 @@ class Change:
     way: Literal["promoted", "fell back"]
     before: str
     after: str
-    why: str  # the rules that held, in words
+    why: str  # description of the fulfilled rules
 
 
 class Curriculum:
-    """Begins with the first stage, or where the `state` of another says. Raises ConfigError when that stage is no
-    more."""
+    """The curriculum of a run. It begins with the first stage, or continues from `state`.
+
+    Raises ConfigError if the stage of `state` no longer exists.
+    """
 
     def __init__(self, stages: Sequence[StageConfig], state: CurriculumState | None = None) -> None:
         self._stages = stages
@@ -71,7 +74,7 @@ class Curriculum:
         return next(at for at, stage in enumerate(self._stages) if stage.name == self.state.stage)
 
     def due(self, standing: StageProgress) -> Change | None:
-        """The change that the rules ask for; to go back comes before to go on."""
+        """Return the change of stage that the rules require, or None. Falling back takes precedence over promotion."""
         at, began = self.index, self.state
         stage = self._stages[at]
         since = StageProgress(
@@ -111,7 +114,7 @@ def fulfilled(rules: PromoteConfig | FallBackConfig, since: StageProgress) -> st
 def refuse_unplayed(
     stage: StageConfig, opponents: OpponentsConfig, evaluated: Sequence[str], scripted: Sequence[str], place: str
 ) -> None:
-    """ConfigError for a win rate against somebody whom the stage, with these settings, never plays."""
+    """Raise ConfigError if a rule uses the win rate against an opponent that is never played in this stage."""
     for part, rules in (("promote", stage.promote), ("fall_back", stage.fall_back)):
         if rules is None or rules.win_rate is None:
             continue

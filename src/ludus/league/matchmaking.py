@@ -1,5 +1,7 @@
-"""Shares of matches: self-play, past selves, scripted opponents. In all but self-play exactly one team learns, which is
-one seat in games without teams."""
+"""Assigns matches to self-play, past selves and scripted opponents by configured shares.
+
+Outside self-play, exactly one team learns, which is one seat in games without teams.
+"""
 
 from __future__ import annotations
 
@@ -17,15 +19,13 @@ from ludus.suggestions import did_you_mean
 from ludus.types import Ending, Pairing
 
 PAST_PREFIX, SCRIPTED = "past:", "scripted:"
-RATE_WINDOW = 200  # matches that a win rate looks back on, about
+RATE_WINDOW = 200  # approximate number of matches that a win rate averages over
 NonNegative = Annotated[int, Meta(ge=0)]
-OPPONENT_BLOCK = (
-    64  # matches against one opponent before another of its kind is drawn: each that plays costs a call of its own
-)
+OPPONENT_BLOCK = 64  # matches against one opponent before the next is drawn; every active opponent costs a forward pass
 
 
 class Rate(Struct):
-    """A mean over all matches while they are few, then one that forgets."""
+    """A mean over the first matches, then an exponential moving average."""
 
     matches: NonNegative = 0
     score: float = 0.5
@@ -36,13 +36,13 @@ class Rate(Struct):
 
 
 class CurrentOpponent(Struct):
-    """The opponent of one kind that plays now, and for how many matches it has."""
+    """The current opponent of one kind and the number of its matches so far."""
 
     name: str | None = None
     matches: NonNegative = 0
 
     def among(self, names: Sequence[str], generator: np.random.Generator) -> str | None:
-        """Who plays the next match; None when there is nobody."""
+        """Return the opponent of the next match, or None if there is no candidate."""
         if self.name not in names or self.matches >= OPPONENT_BLOCK:
             self.name = names[int(generator.integers(len(names)))] if names else None
             self.matches = 0
@@ -51,17 +51,17 @@ class CurrentOpponent(Struct):
 
 
 class MatchmakerState(Struct, frozen=True):
-    generator: str  # JSON of numpy's own description: its integers have 128 bits
+    generator: str  # JSON of the generator's state, whose integers have 128 bits
     rates: dict[str, Rate]
     past: CurrentOpponent
     scripted: CurrentOpponent
 
 
 class SharedMatchmaker:
-    """Draws who plays by the configured shares. `rates` holds the learner's scores per opponent, ties a half."""
+    """Draws opponents by the configured shares. `rates` holds the mean score of the learner by opponent."""
 
     def __init__(self, config: OpponentsConfig, *, teams: Sequence[int], scripted: Sequence[str], seed: int) -> None:
-        """`teams`: of each seat."""
+        """`teams` is the team of each seat."""
         if config.past + config.scripted > 1:
             raise ConfigError(
                 f"opponents: the shares past={config.past} and scripted={config.scripted} are more than 1 together"
@@ -80,7 +80,7 @@ class SharedMatchmaker:
         return tuple(name.removeprefix(SCRIPTED) for name in self._scripted)
 
     def set_past(self, versions: Iterable[int]) -> None:
-        """The past selves that may play from now on. Until there are any, their share is self-play."""
+        """Set the past selves that may play. Without any, their share of the matches is self-play."""
         self._past = tuple(f"{PAST_PREFIX}{version}" for version in versions)
 
     def pair(self, match: int) -> Pairing:
@@ -104,7 +104,7 @@ class SharedMatchmaker:
         )
 
     def restore(self, state: MatchmakerState) -> None:
-        """Go on where another left off."""
+        """Restore the state of an earlier matchmaker."""
         self._generator.bit_generator.state = json.loads(state.generator)
         self.rates = dict(state.rates)
         self._past_guest, self._scripted_guest = state.past, state.scripted
@@ -119,13 +119,13 @@ class SharedMatchmaker:
 
 
 def scripted_names(config: OpponentsConfig, scripted: Sequence[str]) -> tuple[str, ...]:
-    """The scripted opponents to train against: those asked for, or all but random."""
+    """Return the scripted opponents of the training: the configured ones, or all except `random`."""
     refuse_unknown(config.scripted_names, scripted, "opponents.scripted_names")
     return config.scripted_names or tuple(name for name in scripted if name != "random")
 
 
 def refuse_unknown(names: Sequence[str], scripted: Sequence[str], path: str) -> None:
-    """ConfigError for a name that no scripted policy has; `path` is where it stands in the configuration."""
+    """Raise ConfigError for a name that is no scripted policy. `path` is the setting that contains it."""
     for name in names:
         if name not in scripted:
             raise ConfigError(f"{path}: this game has no scripted policy {name!r}; {did_you_mean(name, scripted)}")

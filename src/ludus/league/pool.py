@@ -1,4 +1,4 @@
-"""Past selves as files, `v00000025.safetensors`, kept spread over the run's history."""
+"""The pool of past selves: snapshots of the weights, spread over the run's history, as `v00000025.safetensors`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 
 def thinned(versions: Sequence[int], keep: int) -> list[int]:
-    """At most `keep` of these, ascending: the first and the last stay, those with the closest neighbours go."""
+    """Return at most `keep` versions in ascending order. First and last stay; those with the closest neighbours go."""
     remaining = sorted(versions)
     while len(remaining) > keep:
         if keep <= 2:
@@ -31,7 +31,7 @@ def thinned(versions: Sequence[int], keep: int) -> list[int]:
 
 
 class Pool:
-    """Written by the learner, read by actors, who load every member once they hear of it."""
+    """The folder of past selves. The learner writes it; actors load each member when they are told about it."""
 
     def __init__(self, folder: Path, keep: int) -> None:
         self._folder = folder
@@ -46,9 +46,9 @@ class Pool:
         return self._folder / f"v{version:08d}.safetensors"
 
     def add(self, version: int, tensors: Mapping[str, Tensor]) -> None:
-        """Write a snapshot, whole or not at all, then thin. Raises OSError, with the pool as it was.
+        """Write a snapshot atomically, then thin the pool. Raises OSError and leaves the pool unchanged if that fails.
 
-        The files of those that were thinned stay until `sweep`: the latest checkpoint may name them.
+        Files of removed members stay until `sweep`, because the latest checkpoint may still name them.
         """
         self._folder.mkdir(parents=True, exist_ok=True)
         path = self.path(version)
@@ -58,7 +58,7 @@ class Pool:
         self._dropped.update(set(versions) - set(thinned(versions, self._keep)))
 
     def _note(self, name: str, written: FileSum) -> None:
-        """Add a snapshot to the pool's checksums, and drop those of files that are gone."""
+        """Add a snapshot to the pool's checksums and drop the checksums of missing files."""
         try:
             file_sums = checksums.load(self._folder) or {}
         except CheckpointError as error:
@@ -68,11 +68,11 @@ class Pool:
         checksums.write(self._folder, {**there, name: written})
 
     def sweep(self) -> None:
-        """A checkpoint that names the pool as it is was written: remove the files of others."""
+        """Remove the files of former members. Call it after a checkpoint with the present members was written."""
         self.retain(self.versions())
         self._dropped.clear()
 
     def retain(self, versions: Sequence[int]) -> None:
-        """Remove all others: a resumed run forgets what came after its checkpoint."""
+        """Remove all other members, as a resumed run does with those after its checkpoint."""
         for version in (set(self.versions()) | self._dropped) - set(versions):
             self.path(version).unlink(missing_ok=True)

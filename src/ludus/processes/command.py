@@ -1,4 +1,4 @@
-"""How a host is started."""
+"""The command that starts a host."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-ISOLATED = (sys.executable, "-P", "-m")  # -P: modules of the current folder cannot take the place of ours
+ISOLATED = (sys.executable, "-P", "-m")  # -P: modules in the current folder cannot shadow ours
 
 
 @dataclass(frozen=True, slots=True)
 class HostCommand:
-    """`argv` must become the host itself: a wrapper that forks would outlive its parent's sudden death."""
+    """A command that starts a host. `argv` must exec the host itself: the child of a forking wrapper would outlive
+    ludus."""
 
     argv: tuple[str, ...]
     env: Mapping[str, str] = field(default_factory=dict)  # added to the environment of the parent
-    cwd: Path | None = None  # None: that of the parent
-    options: Mapping[str, Any] | None = None  # Any: for CONFIGURE; None: the game's own, as they stand
+    cwd: Path | None = None  # None: the working directory of the parent
+    options: Mapping[str, Any] | None = None  # Any: options for CONFIGURE; None: the options of the game, unchanged
 
 
 def python_host(module: str) -> HostCommand:
-    """A host that is a module of an installed package."""
+    """Return the command of a host that is a module of an installed package."""
     return HostCommand((*ISOLATED, module))

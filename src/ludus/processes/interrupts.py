@@ -16,7 +16,7 @@ SHOW_CURSOR = b"\x1b[?25h\n"  # a live table hides it
 
 
 class Interrupts:
-    """Call it to ask whether a signal came. The second signal ends the process at once; its children end with it."""
+    """Returns True, when called, if a signal has arrived. A second signal ends the process and its children at once."""
 
     def __init__(self) -> None:
         self._is_interrupted = False
@@ -27,7 +27,7 @@ class Interrupts:
 
     @contextmanager
     def raised(self) -> Iterator[None]:
-        """Within the block, a signal raises KeyboardInterrupt. One that came before raises it on entry."""
+        """Raise KeyboardInterrupt for a signal inside the block, and on entry for one that arrived before."""
         self._raises = True
         try:
             if self._is_interrupted:
@@ -48,8 +48,10 @@ class Interrupts:
 
 @contextmanager
 def handled() -> Iterator[Interrupts]:
-    """Notice signals instead of ending by them. A SIGHUP that is ignored stays so: that is what nohup asks for. Does
-    nothing in a thread other than the main one, which alone may handle signals."""
+    """Handle the signals inside the block by noting them. A SIGHUP that is ignored (nohup) stays ignored.
+
+    Outside the main thread, which alone can handle signals, this does nothing.
+    """
     interrupts = Interrupts()
     if threading.current_thread() is not threading.main_thread():
         yield interrupts
@@ -64,7 +66,7 @@ def handled() -> Iterator[Interrupts]:
 
 
 def _end(number: int) -> None:
-    """End this process as if the signal had never been handled."""
+    """End this process with the default action of the signal."""
     if os.isatty(OUTPUTS[0]):
         os.write(OUTPUTS[0], SHOW_CURSOR)
     signal.signal(number, signal.SIG_DFL)
@@ -72,7 +74,7 @@ def _end(number: int) -> None:
 
 
 def _silence_lost_terminals() -> None:
-    """Writing to a terminal that was closed fails, which must not keep a run from saving: write to nowhere instead."""
+    """Redirect output to /dev/null if its terminal was closed, so that a failing write does not prevent saving."""
     for descriptor in OUTPUTS:
         try:
             os.write(descriptor, b"")

@@ -1,4 +1,4 @@
-"""Folders for what hosts say, where a user did not choose one."""
+"""Temporary folders for the logs of hosts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from ludus.errors import LudusError
 
 @contextmanager
 def temporary_log_folder(prefix: str) -> Iterator[Path]:
-    """A folder that is gone afterwards, unless an error that leaves the block names it: then it is there to be read."""
+    """Yield a new folder and remove it afterwards, unless an exception leaves the block whose message names the
+    folder."""
     folder = Path(tempfile.mkdtemp(prefix=prefix))
     is_named_in_error = False
     try:

@@ -1,4 +1,4 @@
-"""When a process that failed is started again, and when it is given up. Pure."""
+"""Decides when a failed process is restarted and when it is given up. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class RestartLimits(Protocol):
 
 
 class Restarts:
-    """Of one process: its starts, its failures in a row, and the last one in words."""
+    """The starts of one process, its consecutive failures, and a description of the last failure."""
 
     def __init__(self, limits: RestartLimits, last: str = "") -> None:
         self._limits = limits
@@ -26,12 +26,12 @@ class Restarts:
         self.last_failure = last
 
     def started(self) -> int:
-        """Which start this is: 0 for the first."""
+        """Return the number of the current start, from 0."""
         self.starts += 1
         return self.starts - 1
 
     def failed(self, detail: str) -> float | None:
-        """How long to rest before the next start; None: never again."""
+        """Return the delay before the next start, or None if the process is given up."""
         self._in_a_row += 1
         self.last_failure = detail
         if self._in_a_row >= self._limits.failures_in_a_row:
@@ -39,5 +39,5 @@ class Restarts:
         return min(self._limits.backoff_s * 2.0 ** (self._in_a_row - 1), self._limits.backoff_max_s)
 
     def recovered(self) -> None:
-        """It does its work: earlier failures do not count any more."""
+        """Forget earlier failures, because the process works."""
         self._in_a_row = 0

@@ -1,7 +1,7 @@
-"""What Linux's scheduler is told about a process. Elsewhere, and where it is not allowed, nothing happens.
+"""Scheduling hints for Linux. On other systems, or without permission, these functions do nothing.
 
-Processes that share a core empty its caches for each other whenever they take turns. Those that compute for long (a
-host, a learner) are better off with few and long turns; one whom they wait for (an actor) with a short one at once.
+Every context switch costs cached data. Processes with long computations (hosts, learner) therefore request long time
+slices, and the actor, which both wait for, a short one that is scheduled early.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import platform
 import sys
 from contextlib import suppress
 
-LONG_S = 0.020  # some seven times Linux's default
-SHORT_S = 0.001  # shorter than that default: wakes up in front of whoever asked for more
+LONG_S = 0.020  # about seven times Linux's default
+SHORT_S = 0.001  # below the default, so that the process is scheduled before those with longer slices
 DEFAULT_S = 0.0
 
 SCHED_SETATTR = {"x86_64": 314, "aarch64": 274}  # glibc has no function for it
@@ -35,16 +35,16 @@ class _Attributes(ctypes.Structure):
 
 
 def wake_behind_others(pid: int) -> None:
-    """When it is woken, it does not take the core from whoever runs there. Sets its turns back to the default."""
+    """Make a process not preempt others when it wakes up (SCHED_BATCH). Resets its time slice to the default."""
     if hasattr(os, "SCHED_BATCH"):
-        with suppress(OSError):  # it has ended already, or this is not allowed here
+        with suppress(OSError):  # the process has ended, or this is not permitted
             os.sched_setscheduler(pid, os.SCHED_BATCH, os.sched_param(0))
 
 
 def set_time_slice(seconds: float, pid: int = 0) -> None:
-    """How long it may keep a core that others want, too (0 is the calling thread). What it starts later inherits that.
+    """Request a time slice for a process (0 is the calling thread). Its later children inherit it.
 
-    From Linux 6.12 on; older ones ignore it.
+    Requires Linux 6.12; older versions ignore it.
     """
     number = SCHED_SETATTR.get(platform.machine())
     if sys.platform != "linux" or number is None:
@@ -56,4 +56,4 @@ def set_time_slice(seconds: float, pid: int = 0) -> None:
             nice=os.getpriority(os.PRIO_PROCESS, pid),
             runtime_ns=round(seconds * 1e9),
         )
-        ctypes.CDLL(None).syscall(number, pid, ctypes.byref(attributes), 0)  # where it is refused: nothing changes
+        ctypes.CDLL(None).syscall(number, pid, ctypes.byref(attributes), 0)  # a refusal changes nothing

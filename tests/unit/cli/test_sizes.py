@@ -67,7 +67,7 @@ def test_every_choice_is_shown_with_its_reason() -> None:
         console.print(sizes.table("quick", chosen))
     lines = shown.get()
     assert "a quarter of 16 cores" in lines
-    assert "the configuration says so" in lines
+    assert "set in the configuration" in lines
     assert "known of showdown" in lines
     assert all(choice.setting in lines for choice in chosen.choices)
 
@@ -108,7 +108,7 @@ def test_a_host_of_which_nothing_is_known_is_measured() -> None:
 
 def test_a_host_that_cannot_be_measured_is_a_clear_refusal() -> None:
     config = RunConfig(game="faulty", options={"game": "nim", "crash_after": 1})
-    with pytest.raises(ConfigError, match="--size: what a host takes could not be measured"):
+    with pytest.raises(ConfigError, match="--size: the memory of a host could not be measured"):
         machine.needs(faulty, config)
 
 

@@ -103,7 +103,7 @@ def test_what_is_given_wins(setting: str) -> None:
     sizes = choose("overnight", SERVER, SHOWDOWN, {setting: 3})
     assert value(sizes, setting) == 3
     assert setting not in sizes.settings()
-    assert next(choice for choice in sizes.choices if choice.setting == setting).why == "the configuration says so"
+    assert next(choice for choice in sizes.choices if choice.setting == setting).why == "set in the configuration"
 
 
 @pytest.mark.parametrize("purpose", PURPOSES)
