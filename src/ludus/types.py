@@ -1,6 +1,7 @@
-"""The nouns that cross package borders. Shapes: n rows that arrived together, A actions, S seats.
+"""Types and interfaces that several packages use. Shapes: n rows that arrived together, A actions, S seats.
 
-What every batch is made of are structs of msgspec: a frozen dataclass takes eight times as long to make.
+Types of which every batch makes some are msgspec structs, because those are much faster to create than frozen
+dataclasses.
 """
 
 from __future__ import annotations
@@ -17,37 +18,37 @@ from ludus.columns import Columns, column
 
 
 class Ending(msgspec.Struct, frozen=True):
-    """A match that ended, or was lost with its host (then `void` says why and the scores mean nothing)."""
+    """The end of a match. If it was voided (lost with its host), `void` is the reason and `score` has no meaning."""
 
-    match: int
-    rows: NDArray[np.int32]  # [S]
+    match: int  # number of the match, unique within a fleet
+    rows: NDArray[np.int32]  # [S] the rows of its seats
     score: NDArray[np.float32]  # [S] 1 won, 0 lost, 0.5 tied
-    reward: NDArray[np.float32]  # [S] earned since each seat's last decision
-    truncated: bool
-    seed: int
-    facts: Mapping[str, float] = {}  # the game's numbers for the report (turns, refused ...)
-    final_obs: NDArray[np.uint8] | None = None  # [S, nbytes] for truncated matches, to bootstrap from
-    log: str = ""  # the game's own record, where asked for
-    void: str = ""  # reason, for a match lost with its host
-    out: tuple[int, ...] = ()  # of a truncated match: seats for which it had ended before, so nothing is bootstrapped
+    reward: NDArray[np.float32]  # [S] reward since each seat's last decision
+    truncated: bool  # True if a limit cut the match short
+    seed: int  # seed of the match
+    facts: Mapping[str, float] = {}  # numbers of the game for the report (turns, refused ...)
+    final_obs: NDArray[np.uint8] | None = None  # [S, nbytes] last observations of a truncated match, for bootstrapping
+    log: str = ""  # the game's own record of the match, if `keep_log` was set
+    void: str = ""  # reason why the match was voided; empty for a finished match
+    out: tuple[int, ...] = ()  # seats of a truncated match that had finished before; they are not bootstrapped
 
 
 class Arrivals(msgspec.Struct, frozen=True):
-    """Rows that must choose now. Endings happened before these rows arrived."""
+    """A batch of rows that must choose an action now."""
 
-    row: NDArray[np.int32]  # [n]
-    match: NDArray[np.int64]  # [n] unique within a fleet
-    obs: NDArray[np.uint8]  # [n, obs.nbytes]; spec.obs.view(obs)["moves"] -> [n, ...] without a copy
-    legal: NDArray[np.bool_]  # [n, A], at least one True in every row: anything else is a host's error
-    reward: NDArray[np.float32]  # [n] earned since that row's previous decision
-    opens: NDArray[np.bool_]  # [n] first decision of that row in a match: recurrent state starts here
-    endings: tuple[Ending, ...] = ()
+    row: NDArray[np.int32]  # [n] indices of the rows
+    match: NDArray[np.int64]  # [n] numbers of their matches, unique within a fleet
+    obs: NDArray[np.uint8]  # [n, nbytes] packed observations; `spec.obs.view(obs)["moves"]` is [n, ...] without a copy
+    legal: NDArray[np.bool_]  # [n, A] action masks, at least one True in every row
+    reward: NDArray[np.float32]  # [n] reward since the row's previous decision
+    opens: NDArray[np.bool_]  # [n] True for the row's first decision in a match: its hidden state is reset
+    endings: tuple[Ending, ...] = ()  # matches that ended before these rows arrived
 
     def __len__(self) -> int:
         return len(self.row)
 
     def take(self, index: NDArray[np.intp]) -> Arrivals:
-        """The chosen rows, without endings."""
+        """Return the rows at `index`, without endings."""
         return Arrivals(
             self.row[index],
             self.match[index],
@@ -59,13 +60,13 @@ class Arrivals(msgspec.Struct, frozen=True):
 
 
 class Choices(msgspec.Struct, frozen=True):
-    """What a policy chose, in the order of the arrivals it was given."""
+    """The actions of a policy, in the order of the arrivals."""
 
-    action: NDArray[np.int32]  # [n]
-    logp: NDArray[np.float32]  # [n] log-probability of that action; 0 for scripted policies
-    value: NDArray[np.float32]  # [n] expected return; 0 for scripted policies
-    version: int = 0  # of the weights that chose
-    memory: NDArray[np.float32] | None = None  # [n, size] what the rows remembered before; None without memory
+    action: NDArray[np.int32]  # [n] actions
+    logp: NDArray[np.float32]  # [n] log-probability of each action; 0 for scripted policies
+    value: NDArray[np.float32]  # [n] value estimates; 0 for scripted policies
+    version: int = 0  # version of the weights that chose
+    memory: NDArray[np.float32] | None = None  # [n, size] hidden states before the decision; None if not recurrent
 
     @classmethod
     def scripted(cls, action: NDArray[np.int32]) -> Choices:
@@ -75,35 +76,47 @@ class Choices(msgspec.Struct, frozen=True):
 
 
 class Policy(Protocol):
-    """Vectorised: rows are independent and keep their order. Scripted opponents are policies too."""
+    """Anything that chooses actions: a net or a script. Rows are independent of each other."""
 
-    def act(self, arrivals: Arrivals) -> Choices: ...
+    def act(self, arrivals: Arrivals) -> Choices:
+        """Choose an action for each row. The choices have the order of the arrivals."""
+        ...
 
 
 @runtime_checkable
 class Resumable(Protocol):
-    """A policy that draws from a generator of its own may have these, too: a resumed run then goes on with the same
-    draws. What a policy makes of the match and the row alone needs neither."""
+    """Optional methods of a policy with its own random generator, so that a resumed run continues with the same draws.
 
-    def state(self) -> str: ...
+    A policy whose choices depend only on the match and the row does not need them.
+    """
 
-    def restore(self, state: str) -> None: ...
+    def state(self) -> str:
+        """Return the state of the generator, to be stored in a checkpoint."""
+        ...
+
+    def restore(self, state: str) -> None:
+        """Restore a state that `state` returned."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """Who sits where in one match: one policy name a seat."""
+    """The policies of one match."""
 
-    match: int
-    policies: tuple[str, ...]
+    match: int  # number of the match
+    policies: tuple[str, ...]  # name of the policy of each seat
 
 
 class Matchmaker(Protocol):
-    """Rollout asks who plays, the league (or an arena) answers."""
+    """Decides who plays in each match. The rollout calls it; the league and the arena implement it."""
 
-    def pair(self, match: int) -> Pairing: ...
+    def pair(self, match: int) -> Pairing:
+        """Return the policy of every seat of a new match."""
+        ...
 
-    def report(self, pairing: Pairing, ending: Ending) -> None: ...
+    def report(self, pairing: Pairing, ending: Ending) -> None:
+        """Receive the result of a match."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

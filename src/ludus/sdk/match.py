@@ -1,4 +1,4 @@
-"""What people bring who have a game written in Python."""
+"""The interfaces that a game written in Python implements."""
 
 from __future__ import annotations
 
@@ -14,41 +14,46 @@ from ludus.spec import GameSpec
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What happened, and who must choose now. `seats` is empty exactly when the match is over."""
+    """The state of a match: the seats that must choose now, or the result."""
 
-    seats: tuple[int, ...]  # m seats, asked at once
-    obs: NDArray[np.uint8]  # [m, nbytes]; when truncated: [S, nbytes], the state in which the match stopped
-    legal: NDArray[np.bool_]  # [m, A]; not read when over
-    reward: NDArray[np.float32]  # [S] earned since the turn before, by seats that must choose and those that need not
-    score: tuple[float, ...] | None = None  # [S] when over: 1 won, 0 lost, 0.5 tied
-    truncated: bool = False
-    facts: Mapping[str, float] = field(default_factory=dict)  # when over, for the report
-    log: str = ""  # when over, the game's own record
-    out: tuple[int, ...] = ()  # when truncated: seats for which it had ended before, as for an agent that died
+    seats: tuple[int, ...]  # the m seats that must choose; empty exactly if the match is over
+    obs: NDArray[np.uint8]  # [m, nbytes] their observations; if truncated: [S, nbytes], the last state of all seats
+    legal: NDArray[np.bool_]  # [m, A] their action masks; ignored if the match is over
+    reward: NDArray[np.float32]  # [S] reward of every seat since the previous turn
+    score: tuple[float, ...] | None = None  # [S] if the match is over: 1 won, 0 lost, 0.5 tied
+    truncated: bool = False  # True if a limit cut the match short
+    facts: Mapping[str, float] = field(default_factory=dict)  # numbers for the report, if the match is over
+    log: str = ""  # the game's own record, if the match is over
+    out: tuple[int, ...] = ()  # if truncated: seats that had finished before, such as agents that died
 
     @property
     def over(self) -> bool:
+        """True if the match has ended."""
         return self.score is not None
 
 
 class Match(Protocol):
-    """One match at a time; `start` again when it is over. An exception, or a turn that cannot be, loses this match
-    only. A match may have a `close()`, called once when the host is told to stop.
+    """A game that plays one match at a time. `start` is called again after a match is over.
+
+    An exception or an invalid turn voids this match only. A match may have a method `close()`, which is called once
+    when the host stops.
     """
 
     def start(self, seed: int) -> Turn:
-        """Same seed, same actions: same match."""
+        """Begin a match and return its first turn. The same seed and the same actions must give the same match."""
         ...
 
     def advance(self, actions: Mapping[int, int]) -> Turn:
-        """Called when every seat of the last turn has chosen: seat -> action."""
+        """Apply the actions, seat -> action, of all seats of the last turn, and return the next turn."""
         ...
 
 
 class AsyncMatch(Protocol):
-    """As `Match`, for games behind a socket: all matches of a host wait at the same time in one event loop, and a row
-    goes out when it is ready. One that is past its deadline is cancelled and lost; so is every one when the host stops.
-    `close()` may be async, too.
+    """A `Match` with async methods, for games that wait, for example for a socket.
+
+    All matches of a host wait at the same time in one event loop, and each row is sent as soon as it is ready. A match
+    that exceeds its deadline is cancelled and voided. All matches are cancelled when the host stops. `close()` may be
+    async too.
     """
 
     async def start(self, seed: int) -> Turn: ...
@@ -58,27 +63,34 @@ class AsyncMatch(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class GroupTurn:
-    """What n matches of a group have come to, in the order in which they were named."""
+    """The turns of n matches of a group, in the order of the slots in the call.
 
-    obs: NDArray[np.uint8]  # [n, S, nbytes]; not read of matches that are over or lost
-    legal: NDArray[np.bool_]  # [n, S, A]; as above
-    reward: NDArray[np.float32]  # [n, S]; as above
-    over: Mapping[int, Turn] = field(default_factory=dict)  # place in that order -> how it ended
-    lost: Mapping[int, BaseException] = field(default_factory=dict)  # place in that order -> why
+    The arrays are ignored for matches in `over` and `lost`.
+    """
+
+    obs: NDArray[np.uint8]  # [n, S, nbytes] observations
+    legal: NDArray[np.bool_]  # [n, S, A] action masks
+    reward: NDArray[np.float32]  # [n, S] rewards since the previous turn
+    over: Mapping[int, Turn] = field(default_factory=dict)  # index in that order -> last turn of a finished match
+    lost: Mapping[int, BaseException] = field(default_factory=dict)  # index in that order -> error of a failed match
 
 
 class MatchGroup(Protocol):
-    """All matches of a host as one object, for games that do the work of many matches in one array operation. Every
-    seat of a match is asked in each of its turns. What is raised ends the host, so a fault of one match is to be
-    returned in `lost`. A group may have a `close()`, as a match may.
+    """All matches of a host in one object, for games that advance many matches in one array operation.
+
+    Every seat of a match must choose in each turn. An exception ends the host, so return errors of single matches in
+    `lost`. A group may have a method `close()`, as a match may.
     """
 
     def start(self, slots: Sequence[int], seeds: Sequence[int]) -> GroupTurn:
-        """Begin a match in each of these slots. Same seed, same actions: same match, whoever plays in other slots."""
+        """Begin a match in each of these slots.
+
+        The same seed and the same actions must give the same match, whatever happens in other slots.
+        """
         ...
 
     def advance(self, slots: Sequence[int], actions: NDArray[np.int32]) -> GroupTurn:
-        """Called with slots of which every seat has chosen: actions [n, S]."""
+        """Apply the actions [n, S] of these slots and return their next turns."""
         ...
 
 
@@ -99,7 +111,7 @@ MakeGame = Callable[[Mapping[str, Any]], HostedGame]  # Any: options as they cam
 
 
 def packed(spec: GameSpec, rows: Sequence[Mapping[str, ArrayLike]]) -> NDArray[np.uint8]:
-    """[m, nbytes] from the leaves of m observations by name; leaves that are left out are zeros."""
+    """Pack m observations, each with its leaves by name, into rows [m, nbytes]. Missing leaves are zeros."""
     out = np.zeros((len(rows), spec.obs.nbytes), np.uint8)
     for index, row in enumerate(rows):
         for name, values in row.items():
