@@ -6,17 +6,12 @@ from pathlib import Path
 
 from scripts import words
 
-CEILING = 330  # participles that are still there; lower it with every one that gets a noun
+CEILING = 298  # participles that are still there; lower it with every one that gets a noun
 
 # Defined by several modules on purpose: each module has its own variant of the same thing.
 SAME_THING = frozenset({"RandomPolicy"})
 # To be renamed.
-TWO_THINGS = frozenset(
-    {
-        *("Answered", "Columns", "Finding", "Phase", "Played", "Run", "Scene", "Supervisor", "Targets", "Tick"),
-        *("Trial", "View", "_State"),
-    }
-)
+TWO_THINGS = frozenset({"Columns", "Finding", "Phase", "Run", "Trial"})
 MODULES_TO_RENAME = frozenset({"bounds", "check", "evaluating", "files", "seeds", "settings", "stages", "supervised"})
 
 

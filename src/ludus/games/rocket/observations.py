@@ -73,7 +73,7 @@ class Observer:
         self._others = np.minimum(listed, 2 * team - 1)  # [S, others]; of cars that are not there, any
         self._there = (listed < 2 * team)[None, :, :, None, None].astype(np.float32)
         self._sides = np.repeat((0, 1), team)  # [S]
-        self._at = scene.Columns(2 * team)
+        self._at = scene.SceneColumns(2 * team)
         self._source, self._scale = _gathered(order, self._at), _scales(self._at)
         self._scaled = self._gathered = np.empty((0, 0), np.float32)
 
@@ -135,7 +135,7 @@ class Observer:
         leaves["others_relative"][:] = inward[:, :, 5:].reshape(n, S, -1, 6)
 
 
-def _gathered(order: list[list[int]], at: scene.Columns) -> NDArray[np.intp]:
+def _gathered(order: list[list[int]], at: scene.SceneColumns) -> NDArray[np.intp]:
     """[S, numbers] places in what `rows` scales: the numbers of a scene, those that are judged, and a zero."""
     C, zero = at.cars, at.width + _JUDGED * at.cars
     source = []
@@ -153,13 +153,13 @@ def _gathered(order: list[list[int]], at: scene.Columns) -> NDArray[np.intp]:
     return np.array(source, np.intp)
 
 
-def _flag(at: scene.Columns, car: int, name: str) -> int:
+def _flag(at: scene.SceneColumns, car: int, name: str) -> int:
     if name in _JUDGEMENTS:
         return at.width + car * _JUDGED + _JUDGEMENTS.index(name)
     return at.flags.start + car * len(FLAG) + FLAG[name]
 
 
-def _scales(at: scene.Columns) -> Floats:
+def _scales(at: scene.SceneColumns) -> Floats:
     """[width] by what each number of a scene is multiplied; 1 where it is not shown."""
     scales = np.ones(at.width, np.float32)
     scales[at.cooldown] = 0.1

@@ -37,7 +37,7 @@ FORWARD, RIGHT, UP = slice(24, 27), slice(27, 30), slice(30, 33)
 FLAG = {name: index for index, name in enumerate((*SWITCHES, *AMOUNTS))}
 
 
-class Columns:
+class SceneColumns:
     """Where the numbers of an arena with so many cars are in its row; bodies and pads have two views side by side."""
 
     def __init__(self, cars: int) -> None:
@@ -55,7 +55,7 @@ class Columns:
 class Scene:
     """Of a car: `cars[:, seat, column, view]`, with the columns above; of the ball likewise."""
 
-    numbers: Floats  # [n, width] of Columns; those below are views of it
+    numbers: Floats  # [n, width] of SceneColumns; those below are views of it
     ball: Floats  # [n, 25, 2]
     cars: Floats  # [n, C, 36, 2]
     flags: Floats  # [n, C, F] by FLAG
@@ -64,7 +64,7 @@ class Scene:
     scored: NDArray[np.int64]  # [n] team that scored during the step, else -1
 
     @classmethod
-    def of(cls, numbers: Floats, at: Columns, touches: NDArray[np.int64], scored: NDArray[np.int64]) -> Scene:
+    def of(cls, numbers: Floats, at: SceneColumns, touches: NDArray[np.int64], scored: NDArray[np.int64]) -> Scene:
         n = len(numbers)
         return cls(
             numbers,
@@ -83,7 +83,7 @@ class SceneReader:
     taken: how long one takes is asked when it was taken, and counted down from there."""
 
     def __init__(self, arenas: int, cars: int) -> None:
-        self._at = Columns(cars)
+        self._at = SceneColumns(cars)
         self._cooldown = np.zeros((arenas, field.PADS), np.float32)
         self._numbers = np.zeros((arenas, self._at.width), np.float32)
 

@@ -17,7 +17,7 @@ HOME = (0.0, 400.0 - field.BACK_WALL_Y)  # a keeper's place before its goal
 DANGER_Y = -1500.0  # a ball behind this line is the keeper's
 
 
-class View(NamedTuple):
+class CarView(NamedTuple):
     """Of n rows, in unreal units; every seat attacks towards positive y."""
 
     ball: Floats  # [n, 3]
@@ -57,11 +57,11 @@ class KeeperPolicy:
         return Choices.scripted(recovering(view, drive(view, target, arrive=~danger)))
 
 
-def view_of(spec: GameSpec, obs: NDArray[np.uint8]) -> View:
+def view_of(spec: GameSpec, obs: NDArray[np.uint8]) -> CarView:
     ball = spec.obs.leaf(obs, "ball").astype(np.float32)
     car = spec.obs.leaf(obs, "car").astype(np.float32)
     own = spec.obs.leaf(obs, "own")
-    return View(
+    return CarView(
         ball[:, 0:3] * SCALE,
         ball[:, 3:6] * SCALE,
         car[:, 0:3] * SCALE,
@@ -73,7 +73,7 @@ def view_of(spec: GameSpec, obs: NDArray[np.uint8]) -> View:
     )
 
 
-def drive(view: View, target: Floats, *, arrive: NDArray[np.bool_]) -> NDArray[np.int32]:
+def drive(view: CarView, target: Floats, *, arrive: NDArray[np.bool_]) -> NDArray[np.int32]:
     """[n] actions on the ground: towards a target, and through it unless one wants to arrive there."""
     way = target - view.position
     ahead = (way * view.forward).sum(axis=1)
@@ -89,7 +89,7 @@ def drive(view: View, target: Floats, *, arrive: NDArray[np.bool_]) -> NDArray[n
     return controls.ground_action(throttle, steer, boost, sharp & (speed > 600.0))
 
 
-def recovering(view: View, driving: NDArray[np.int32]) -> NDArray[np.int32]:
+def recovering(view: CarView, driving: NDArray[np.int32]) -> NDArray[np.int32]:
     """In the air: turn the wheels down. On the roof: jump, which rolls the car over."""
     right = np.cross(view.up, view.forward)
     roll = np.where(np.abs(right[:, 2]) > 0.1, np.sign(right[:, 2]), 0).astype(np.int64)

@@ -17,7 +17,7 @@ from ludus.games.registry import Game, Served, ServersHealth
 from ludus.games.showdown import game as embedded
 from ludus.games.showdown import install
 from ludus.games.showdown.servers.fleet import ServerFleet, ServerView
-from ludus.games.showdown.servers.supervisor import Limits, Phase
+from ludus.games.showdown.servers.supervisor import Limits, ServerPhase
 from ludus.processes.command import HostCommand
 
 LOCAL_SERVER = "ws://127.0.0.1:8000/showdown/websocket"
@@ -75,7 +75,7 @@ def health(views: Sequence[ServerView]) -> ServersHealth:
     memory_mib = [view.memory_mib for view in views]
     return ServersHealth(
         total=len(views),
-        alive=sum(view.state == Phase.READY.value for view in views),
+        alive=sum(view.state == ServerPhase.READY.value for view in views),
         restarts=sum(view.restarts for view in views),
         recycled=sum(view.recycled for view in views),
         memory_mib=sum(memory_mib),

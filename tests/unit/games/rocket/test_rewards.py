@@ -27,7 +27,7 @@ def random_scene(seed: int) -> Scene:
     flags = generator.integers(0, 2, (N, 2 * TEAM, len(scene.FLAG))).astype(np.float32)
     touches, scored = generator.integers(0, 3, (N, 2 * TEAM)), generator.integers(-1, 2, N)
     numbers = [np.zeros((N, 2 * 34)), *(each.reshape(N, -1) for each in (ball, cars, flags)), np.zeros((N, 34))]
-    return Scene.of(np.concatenate(numbers, axis=1).astype(np.float32), scene.Columns(2 * TEAM), touches, scored)
+    return Scene.of(np.concatenate(numbers, axis=1).astype(np.float32), scene.SceneColumns(2 * TEAM), touches, scored)
 
 
 def _both_views(numbers: np.ndarray) -> np.ndarray:

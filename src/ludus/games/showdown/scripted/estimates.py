@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludus.games.showdown.scripted.actions import TEAM, Bools, Floats, Ints
-from ludus.games.showdown.scripted.reading import ATK, DEF, SPA, SPD, SPE, Moves, Scene, Types
+from ludus.games.showdown.scripted.reading import ATK, DEF, SPA, SPD, SPE, BattleScene, Moves, Types
 
 STAB = 1.5
 MEAN_ROLL = 0.925  # of the 0.85 to 1 that the game draws
@@ -24,7 +24,7 @@ def staged(boosts: NDArray[np.int8]) -> Floats:
     return STAGES[boosts]
 
 
-def matchup(scene: Scene, types: Types, foes: slice) -> Floats:
+def matchup(scene: BattleScene, types: Types, foes: slice) -> Floats:
     """How each own Pokemon stands against those foes [n, 6, foes], above 0 is well: types, who is faster, health."""
     own, foe = scene.pair[:, :TEAM, None], scene.pair[:, None, foes]
     speed, health = scene.base[:, :, SPE], scene.hp
@@ -37,19 +37,19 @@ def matchup(scene: Scene, types: Types, foes: slice) -> Floats:
     return stand
 
 
-def effectiveness(scene: Scene, types: Types, kind: Ints, foes: slice) -> Floats:
+def effectiveness(scene: BattleScene, types: Types, kind: Ints, foes: slice) -> Floats:
     """Of moves of a type [n, S, M] on those foes [n, S, F, M]."""
     return types.on[kind[:, :, None, :], scene.pair[:, None, foes, None]]
 
 
-def same_type(scene: Scene, kind: Ints, slots: int) -> Bools:
+def same_type(scene: BattleScene, kind: Ints, slots: int) -> Bools:
     """Whether the user has the move's type [n, S, M]."""
     user = scene.types[:, :slots, :2]
     same: Bools = (kind > 0) & ((kind == user[:, :, :1]) | (kind == user[:, :, 1:]))
     return same
 
 
-def rough_damage(scene: Scene, moves: Moves, types: Types, slots: int) -> Floats:
+def rough_damage(scene: BattleScene, moves: Moves, types: Types, slots: int) -> Floats:
     """Of the own actives' moves on the foe's actives [n, S, F, M], by base stats and boosts; for comparing only."""
     foes = slice(TEAM, TEAM + slots)
     ids = scene.moves[:, :slots]
@@ -61,7 +61,7 @@ def rough_damage(scene: Scene, moves: Moves, types: Types, slots: int) -> Floats
     return value[:, :, None, :] * _ratio(attack, defence, moves.physical[ids]) * effectiveness(scene, types, kind, foes)
 
 
-def damage(scene: Scene, moves: Moves, types: Types, slots: int, users: int) -> Floats:
+def damage(scene: BattleScene, moves: Moves, types: Types, slots: int, users: int) -> Floats:
     """Of the first `users` own Pokemon's moves on the foe's actives [n, users, F, M], as a share of the full HP.
 
     Expected: level, stats, boosts of those on the field, burn, accuracy and number of hits count.

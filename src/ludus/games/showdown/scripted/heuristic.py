@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ludus.games.showdown.scripted.actions import MOVES, TEAM, Bools, Floats, Ints, some
 from ludus.games.showdown.scripted.estimates import matchup, rough_damage
 from ludus.games.showdown.scripted.policies import RELUCTANT, SPREAD_BONUS, ScoringPolicy
-from ludus.games.showdown.scripted.reading import ATK, DEF, SPA, SPD, SPE, Scene
+from ludus.games.showdown.scripted.reading import ATK, DEF, SPA, SPD, SPE, BattleScene
 from ludus.spec import GameSpec
 from ludus.types import Arrivals
 
@@ -37,7 +37,7 @@ class Heuristic(ScoringPolicy):
         super().__init__(spec, seed)
         self._places = {name: place for place, name in enumerate(self.actions.variants)}
 
-    def score(self, arrivals: Arrivals, scene: Scene, legal: Bools, uses: Floats, switches: Floats) -> None:
+    def score(self, arrivals: Arrivals, scene: BattleScene, legal: Bools, uses: Floats, switches: Floats) -> None:
         usable = self._usable(legal)  # [n, S, M]
         reachable = self.actions.switches_of(legal)  # [n, S, 6]
         stand = matchup(scene, self.types, self.foes)  # [n, 6, F]
@@ -74,7 +74,7 @@ class Heuristic(ScoringPolicy):
         plain = ways[:, :, 0]
         return np.where(some(plain, 2)[..., None], plain, some(ways, 2))
 
-    def _leaves(self, scene: Scene, stand: Floats, reachable: Bools) -> Bools:
+    def _leaves(self, scene: BattleScene, stand: Floats, reachable: Bools) -> Bools:
         """Whether a slot should switch out against a foe [n, S, F]: for a reason, and to somebody who stands well."""
         low, stats = scene.boosts[:, : self.slots] <= DROPPED, scene.stats[:, : self.slots]
         physical, special = stats[:, :, ATK] >= stats[:, :, SPA], stats[:, :, ATK] <= stats[:, :, SPA]
@@ -82,7 +82,7 @@ class Heuristic(ScoringPolicy):
         better = some(reachable[..., None] & (stand > 0)[:, None], 2)  # [n, S, F]
         return better & (weakened[..., None] | (stand[:, : self.slots] < SWITCH_OUT))
 
-    def _best_move(self, scene: Scene, stand: Floats, attack: Floats, usable: Bools) -> tuple[Ints, Floats]:
+    def _best_move(self, scene: BattleScene, stand: Floats, attack: Floats, usable: Bools) -> tuple[Ints, Floats]:
         """The move for each slot against each foe and its worth [n, S, F]; hazards and set-up go first, worth 0."""
         ids = scene.moves[:, : self.slots]
         lays = some(self.moves.lays[ids] & ~scene.foe_hazards[:, None, None], 3)  # [n, S, M]
@@ -103,7 +103,7 @@ class Heuristic(ScoringPolicy):
         worth = tiers.max(3)
         return tiers.argmax(3), np.where(worth < SET_UP - MOVES, worth, np.float32(0))
 
-    def _variant(self, scene: Scene, stand: Floats, move: Ints) -> Ints:
+    def _variant(self, scene: BattleScene, stand: Floats, move: Ints) -> Ints:
         """Which variant of its move each slot would use against each foe [n, S, F]; 0 is plain."""
         variant = np.zeros_like(move)
         own, foe = scene.pair[:, : self.slots, None], scene.pair[:, None, self.foes]
@@ -120,7 +120,7 @@ class Heuristic(ScoringPolicy):
             variant[ahead | (last_fresh | (scene.own_left == 1)[:, None])[..., None]] = place
         return variant
 
-    def _judge_unseen(self, scene: Scene, into: Floats) -> None:
+    def _judge_unseen(self, scene: BattleScene, into: Floats) -> None:
         """While the foe has nobody on the field, judge by all that is known of its team."""
         rows = np.flatnonzero(~some(scene.active[:, self.foes], 1))
         if len(rows):

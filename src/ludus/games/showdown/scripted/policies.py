@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ludus.games.showdown.scripted.actions import TEAM, ActionMap, Bools, Floats, some
 from ludus.games.showdown.scripted.dice import Dice
 from ludus.games.showdown.scripted.estimates import damage
-from ludus.games.showdown.scripted.reading import Moves, Reader, Scene
+from ludus.games.showdown.scripted.reading import BattleScene, Moves, Reader
 from ludus.spec import GameSpec
 from ludus.types import Arrivals, Choices
 
@@ -43,7 +43,7 @@ class ScoringPolicy(ABC):
         self._dice = Dice(spec, seed)
 
     @abstractmethod
-    def score(self, arrivals: Arrivals, scene: Scene, legal: Bools, uses: Floats, switches: Floats) -> None:
+    def score(self, arrivals: Arrivals, scene: BattleScene, legal: Bools, uses: Floats, switches: Floats) -> None:
         """Write scores of the uses of moves [n, S, V, T, M] and of switches [n, S, 6]; both are zeros, passing stays 0.
 
         `legal` is what each slot may do [n, S, slot actions].
@@ -72,7 +72,7 @@ class ScoringPolicy(ABC):
 class MaxPower(ScoringPolicy):
     """The move with the highest base power, at any of the foes; switches only where it must, to any Pokemon."""
 
-    def score(self, arrivals: Arrivals, scene: Scene, legal: Bools, uses: Floats, switches: Floats) -> None:
+    def score(self, arrivals: Arrivals, scene: BattleScene, legal: Bools, uses: Floats, switches: Floats) -> None:
         dice = self.throw(arrivals)
         ids = scene.moves[:, : self.slots]
         power = self.moves.power[ids]
@@ -88,7 +88,7 @@ class MaxPower(ScoringPolicy):
 class MaxDamage(ScoringPolicy):
     """The move with the highest expected damage; switches only where it must, to whoever can do most then."""
 
-    def score(self, arrivals: Arrivals, scene: Scene, legal: Bools, uses: Floats, switches: Floats) -> None:
+    def score(self, arrivals: Arrivals, scene: BattleScene, legal: Bools, uses: Floats, switches: Floats) -> None:
         forced = bool((~some(self.actions.uses_of(legal), (2, 3, 4))).any())  # rare, and three times the work
         expected = damage(scene, self.moves, self.types, self.slots, TEAM if forced else self.slots)
         expected *= scene.alive[:, None, self.foes, None]  # [n, users, F, M]

@@ -32,7 +32,7 @@ class Moves:
 
     def __init__(self, spec: GameSpec, hazards: Sequence[str]) -> None:
         table = spec.tables["move"]
-        columns = Columns(spec, "move", table=True)
+        columns = MoveColumns(spec, "move", table=True)
         names = np.array(cast(Sequence[str], spec.layout.get("move_names", ())))
         if len(names) != len(table):
             raise HostError(f"{spec.name}: {len(table)} moves but {len(names)} in its layout's move_names")
@@ -84,7 +84,7 @@ class Types:
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class BattleScene:
     """A batch of observations by what they mean."""
 
     pair: Ints  # [n, P] current types, as a pair
@@ -117,7 +117,7 @@ class Reader:
         self._obs = spec.obs
         self.slots = have["boosts"].shape[0] // 2
         self.types = Types(spec)
-        pokemon, field = Columns(spec, "pokemon"), Columns(spec, "field")
+        pokemon, field = MoveColumns(spec, "pokemon"), MoveColumns(spec, "field")
         self._hp, self._maxhp, self._alive, self._active, self._level, self._burned = (
             pokemon[name] for name in ("hp", "maxhp", "alive", "active", "level", "brn")
         )
@@ -126,16 +126,16 @@ class Reader:
         self._own_hazards = field.of(f"own_{name}" for name in self.hazards)
         self._foe_hazards = field.of(f"foe_{name}" for name in self.hazards)
         self._own_left, self._foe_left = field["own_alive"], field["foe_alive"]
-        columns = Columns(spec, "species", table=True)
+        columns = MoveColumns(spec, "species", table=True)
         self._base = spec.tables["species"][:, columns.of(f"base_{stat}" for stat in STATS)] * 200
 
-    def read(self, arrivals: Arrivals) -> Scene:
+    def read(self, arrivals: Arrivals) -> BattleScene:
         leaves: dict[str, NDArray[Any]] = {
             name: self._obs.leaf(arrivals.obs, name) for name in LEAVES
         }  # Any: the spec's
         types = leaves["types"]
         pokemon, field = (self._obs.reals(arrivals.obs, name) for name in ("pokemon", "field"))
-        return Scene(
+        return BattleScene(
             pair=self.types.pair(types),
             tera=types[:, : self.slots, 2].astype(np.intp) * self.types.count,
             types=types,
@@ -156,7 +156,7 @@ class Reader:
         )
 
 
-class Columns:
+class MoveColumns:
     """Places of named columns in a leaf, or in a table."""
 
     def __init__(self, spec: GameSpec, name: str, *, table: bool = False) -> None:

@@ -27,20 +27,20 @@ from ludus.games.showdown.install import Installation
 from ludus.games.showdown.servers import overlay, ports, probe
 from ludus.games.showdown.servers.server import ShowdownServer, address
 from ludus.games.showdown.servers.supervisor import (
-    Answered,
     Drain,
     Event,
     Exited,
     Instruction,
     Leave,
     Limits,
-    Phase,
+    ServerAnswered,
     ServerFailed,
+    ServerPhase,
+    ServerSupervisor,
+    ServerTick,
     StartServer,
     Stayed,
     StopServer,
-    Supervisor,
-    Tick,
 )
 
 TICK_S = 0.1
@@ -54,7 +54,7 @@ class ServerView(msgspec.Struct, frozen=True):
     """How one server is."""
 
     address: str
-    state: str  # a Phase, in words
+    state: str  # a ServerPhase, in words
     pid: int | None
     since: float | None  # when it became ready, in seconds since 1970
     restarts: int  # after failures
@@ -95,7 +95,7 @@ class ServerFleet:
         self._folder = folder
         self._warm = warm
         self._stock = stock
-        self._supervisor = Supervisor(self._limits, count)
+        self._supervisor = ServerSupervisor(self._limits, count)
         self._servers: list[ShowdownServer | None] = [None] * count
         self._roots: list[Path] = []
         self._logs: list[Path] = []
@@ -152,12 +152,12 @@ class ServerFleet:
     @property
     def ready(self) -> int:
         """How many servers take connections and battles."""
-        return sum(view.state == Phase.READY.value for view in self._views)
+        return sum(view.state == ServerPhase.READY.value for view in self._views)
 
     def raise_given_up(self) -> None:
         """FleetError for the first server that failed too often."""
         for view in self._views:
-            if view.state == Phase.GIVEN_UP.value:
+            if view.state == ServerPhase.GIVEN_UP.value:
                 raise FleetError(f"the server at {view.address} was given up: it {view.last_failure} ({view.log})")
 
     def check(self) -> None:
@@ -196,7 +196,7 @@ class ServerFleet:
                 for i, server in enumerate(self._servers):
                     if server is not None and (fate := server.exited()):
                         self._feed(Exited(i, fate), tasks)
-                self._feed(Tick(), tasks)
+                self._feed(ServerTick(), tasks)
                 self._publish()
                 await asyncio.sleep(TICK_S)
             for task in asyncio.all_tasks() - {asyncio.current_task()}:
@@ -267,7 +267,7 @@ class ServerFleet:
                 self._since[i], self._settled[i] = time.time(), True
                 logger.info("%s is ready", self._name(i))
             self._answers[i] = (server.memory_mib(), answer.battles)
-            self._feed(Answered(i, *self._answers[i]), tasks)
+            self._feed(ServerAnswered(i, *self._answers[i]), tasks)
             await asyncio.sleep(PROBE_S)
 
     async def _drain(self, i: int) -> None:

@@ -1,12 +1,13 @@
 """Decides which server is started, stopped, recycled or given up. Pure: events and the time in, instructions out.
 
-       Tick, back-off over,           Answered             Answered: over the memory limit, no battle runs
-       fewer than `starting`
+          a tick, back-off over             it answers            it answers: over the memory limit, no battle runs
 RESTING ───────────────────► STARTING ────────► READY ─────────────────────────────────────────► LEAVING
    ▲                            │                 └► DRAINING, when battles follow each other ──────┘ │
-   │◄── ServerFailed, or Exited, or ──┴── silent for too long                                               │
-   │◄── Exited, which is no failure: again at once ───────────────────────────────────────────────────┘
+   │◄── it failed or exited, ───┴── or was silent for too long                                        │
+   │◄── it exited, which is no failure here: it restarts at once ─────────────────────────────────────┘
    └──► GIVEN_UP after `failures_in_a_row` failures without `steady_s` of service between them
+
+At most `starting` servers start at the same time.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class ServerAnswered:
     """It is there. `battles`: None when it cannot know, and then it is never recycled."""
 
     server: int
@@ -64,11 +65,11 @@ class ServerFailed:
 
 
 @dataclass(frozen=True, slots=True)
-class Tick:
+class ServerTick:
     """Time has passed."""
 
 
-Event = Answered | Stayed | Exited | ServerFailed | Tick
+Event = ServerAnswered | Stayed | Exited | ServerFailed | ServerTick
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,7 @@ class StopServer:
 Instruction = StartServer | Drain | Leave | StopServer
 
 
-class Phase(Enum):
+class ServerPhase(Enum):
     RESTING = "resting"
     STARTING = "starting"
     READY = "ready"
@@ -112,9 +113,9 @@ class Phase(Enum):
 
 
 @dataclass(slots=True)
-class _State:
+class _ServerState:
     restarts: Restarts
-    phase: Phase = Phase.RESTING
+    phase: ServerPhase = ServerPhase.RESTING
     due_s: float = 0.0  # when it rested long enough, or was silent for too long
     ready_s: float = 0.0
     over_s: float | None = None  # since when it is past the memory limit
@@ -122,36 +123,36 @@ class _State:
     recycled: int = 0
 
 
-class Supervisor:
-    """Feed it everything that happens, carry out what it says, in order, with a Tick several times a second."""
+class ServerSupervisor:
+    """Feed it everything that happens, carry out what it says, in order, with a ServerTick several times a second."""
 
     def __init__(self, limits: Limits, servers: int) -> None:
         self._limits = limits
-        self._states = [_State(Restarts(limits)) for _ in range(servers)]
+        self._states = [_ServerState(Restarts(limits)) for _ in range(servers)]
 
     def on(self, event: Event, now_s: float) -> list[Instruction]:
         """Events of a server that is not running are echoes of its past and change nothing."""
-        if isinstance(event, Tick):
+        if isinstance(event, ServerTick):
             return [instruction for server in range(len(self._states)) for instruction in self._tick(server, now_s)]
         state = self._states[event.server]
-        if state.phase in (Phase.RESTING, Phase.GIVEN_UP):
+        if state.phase in (ServerPhase.RESTING, ServerPhase.GIVEN_UP):
             return []
         match event:
-            case Answered():
+            case ServerAnswered():
                 return self._answered(event, now_s)
             case Stayed():
-                if state.phase is Phase.LEAVING:
-                    state.phase = Phase.DRAINING if state.drained else Phase.READY
+                if state.phase is ServerPhase.LEAVING:
+                    state.phase = ServerPhase.DRAINING if state.drained else ServerPhase.READY
                     state.due_s = now_s + self._limits.answer_deadline_s
-            case Exited() if state.phase is Phase.LEAVING:
-                state.phase, state.due_s = Phase.RESTING, now_s
+            case Exited() if state.phase is ServerPhase.LEAVING:
+                state.phase, state.due_s = ServerPhase.RESTING, now_s
                 state.recycled += 1
                 return [StopServer(event.server, "recycled", 0.0)]
             case Exited() | ServerFailed():
                 return [self._fail(event.server, event.detail, now_s)]
         return []
 
-    def phase(self, server: int) -> Phase:
+    def phase(self, server: int) -> ServerPhase:
         return self._states[server].phase
 
     def restarts(self, server: int) -> int:
@@ -165,13 +166,13 @@ class Supervisor:
     def last_failure(self, server: int) -> str:
         return self._states[server].restarts.last_failure
 
-    def _answered(self, event: Answered, now_s: float) -> list[Instruction]:
+    def _answered(self, event: ServerAnswered, now_s: float) -> list[Instruction]:
         state, limits = self._states[event.server], self._limits
-        if state.phase is Phase.LEAVING:
+        if state.phase is ServerPhase.LEAVING:
             return []
         state.due_s = now_s + limits.answer_deadline_s
-        if state.phase is Phase.STARTING:
-            state.phase, state.ready_s, state.over_s, state.drained = Phase.READY, now_s, None, False
+        if state.phase is ServerPhase.STARTING:
+            state.phase, state.ready_s, state.over_s, state.drained = ServerPhase.READY, now_s, None, False
         if now_s - state.ready_s < limits.steady_s:
             return []
         state.restarts.recovered()
@@ -181,27 +182,27 @@ class Supervisor:
         if state.over_s is None:
             state.over_s = now_s
         if event.battles == 0:
-            state.phase, state.due_s = Phase.LEAVING, now_s + limits.leave_deadline_s
+            state.phase, state.due_s = ServerPhase.LEAVING, now_s + limits.leave_deadline_s
             return [Leave(event.server)]
         if event.battles is not None and not state.drained and now_s - state.over_s >= limits.drain_s:
-            state.phase, state.drained = Phase.DRAINING, True
+            state.phase, state.drained = ServerPhase.DRAINING, True
             return [Drain(event.server)]
         return []
 
     def _tick(self, server: int, now_s: float) -> list[Instruction]:
         state, limits = self._states[server], self._limits
-        if state.phase is Phase.GIVEN_UP or now_s < state.due_s:
+        if state.phase is ServerPhase.GIVEN_UP or now_s < state.due_s:
             return []
         match state.phase:
-            case Phase.RESTING:
-                if sum(each.phase is Phase.STARTING for each in self._states) >= limits.starting:
+            case ServerPhase.RESTING:
+                if sum(each.phase is ServerPhase.STARTING for each in self._states) >= limits.starting:
                     return []
-                state.phase, state.due_s = Phase.STARTING, now_s + limits.start_deadline_s
+                state.phase, state.due_s = ServerPhase.STARTING, now_s + limits.start_deadline_s
                 state.restarts.started()
                 return [StartServer(server)]
-            case Phase.STARTING:
+            case ServerPhase.STARTING:
                 return [self._fail(server, f"was not ready within {limits.start_deadline_s:g} s", now_s)]
-            case Phase.LEAVING:
+            case ServerPhase.LEAVING:
                 return [self._fail(server, f"did not leave within {limits.leave_deadline_s:g} s", now_s)]
         return [self._fail(server, f"did not answer for {limits.answer_deadline_s:g} s", now_s)]
 
@@ -209,7 +210,7 @@ class Supervisor:
         state = self._states[server]
         pause_s = state.restarts.failed(detail)
         if pause_s is None:
-            state.phase = Phase.GIVEN_UP
+            state.phase = ServerPhase.GIVEN_UP
         else:
-            state.phase, state.due_s = Phase.RESTING, now_s + pause_s
+            state.phase, state.due_s = ServerPhase.RESTING, now_s + pause_s
         return StopServer(server, detail, pause_s)
