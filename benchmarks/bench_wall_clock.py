@@ -24,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks import contest
 
 from ludus import run
+from ludus.actors.resolved import resolve
 from ludus.config import load
 from ludus.config.check import check
 from ludus.config.settings import RunConfig
@@ -131,14 +132,14 @@ def _train(sets: Sequence[str], seed: int, arguments: argparse.Namespace) -> Tra
         "evaluation.every_updates=1000000000",
     ]
     data = load.override(load.read(game.presets / f"{PRESET}.yaml"), changed)
-    config = load.build(data, options_of=lambda _: game.options)
+    resolved = resolve(data)
     with tempfile.TemporaryDirectory(prefix="ludus-bench-") as folder:
         run_dir = Path(folder) / "run"
-        result = run.train(config, run_dir, observer=Silent())
+        result = run.train(resolved, run_dir, observer=Silent())
         assert result.checkpoint is not None
         counters = checkpoint.read_state(result.checkpoint).counters
         checkpoints = sorted((run_dir / "checkpoints").glob("u*"), key=lambda path: checkpoint.read_state(path).version)
-        curve = [_judged(config, path, arguments.matches) for path in checkpoints]
+        curve = [_judged(resolved.config, path, arguments.matches) for path in checkpoints]
     return Trained(curve, result.version, counters[names.LEARNED])
 
 

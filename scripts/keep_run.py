@@ -16,6 +16,7 @@ from typing import Any
 import yaml
 
 from ludus.metrics.intervals import wilson
+from ludus.processes.cores import cores
 from ludus.run import provenance
 from ludus.run.provenance import Provenance
 
@@ -56,7 +57,7 @@ def latest_start(run: Path, commit: str = "") -> tuple[Provenance, str]:
     commits = dict.fromkeys(start.commit or f"ludus {start.version}" for start in starts) or [commit]
     if not all(commits):
         raise SystemExit(f"{run} has no {provenance.STARTS}; name the commit it was made with as a third argument")
-    return (starts or [provenance.here()])[-1], ", ".join(commits)
+    return (starts or [provenance.here(cores())])[-1], ", ".join(commits)
 
 
 def main() -> None:

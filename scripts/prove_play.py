@@ -33,6 +33,7 @@ from ludus.games.showdown.servers.fleet import ServerFleet
 from ludus.metrics.intervals import wilson
 from ludus.policies.checkpoints import checkpoint
 from ludus.policies.checkpoints.checkpoint import State
+from ludus.processes.cores import cores
 from ludus.run import provenance
 from ludus.spec import GameSpec
 from ludus.types import Policy
@@ -199,7 +200,7 @@ def page(lines: list[Line]) -> str:
 
 
 def _where() -> Line:
-    here = provenance.here()
+    here = provenance.here(cores())
     return {"commit": here.commit, "machine": {"cores": here.cores, "system": here.system}}
 
 

@@ -9,9 +9,8 @@ from pathlib import Path
 import msgspec
 import numpy as np
 from tests.hosted import served
-from tests.running import latest, small_run
+from tests.running import latest, small_run, train
 
-from ludus import run
 from ludus.config import load
 from ludus.diagnostics import scaling, study
 from ludus.evaluation import recording, report
@@ -69,8 +68,8 @@ def _of_a_run(folder: Path) -> dict[str, list[bytes]]:
     folder.mkdir(parents=True)
     with csv.ProgressCsv(folder / report.PROGRESS) as progress:
         observer = Observers([progress, evaluations.EvaluationLog(folder / report.EVALUATIONS)])
-        path = latest(run.train(config, folder, observer=observer))
-    provenance.note(folder)
+        path = latest(train(config, folder, observer=observer))
+    provenance.note(folder, 2)
     load.save(config, folder / "config.yaml")
     note = path.parent / archive.BEST
     return {

@@ -15,6 +15,7 @@ import msgspec
 from tests.running import small_run
 
 from ludus.actors import in_flight
+from ludus.actors.resolved import resolve
 from ludus.config import document, edit, load
 from ludus.diagnostics import study
 from ludus.errors import CheckpointError, ConfigError, LudusError, ProtocolError, ReplayError, UntrustedError
@@ -131,7 +132,7 @@ def _weights(data: bytes, folder: Path) -> None:
 def _underway(data: bytes, folder: Path) -> None:
     path = folder / checkpoint.MATCHES
     path.write_bytes(data)
-    in_flight.read(path, small_run())
+    in_flight.read(path, resolve(small_run()))
 
 
 def _recording(data: bytes, folder: Path) -> None:

@@ -14,6 +14,8 @@ import torch
 from safetensors.numpy import load_file
 from torch import Tensor
 
+from ludus import run
+from ludus.actors.resolved import resolve
 from ludus.config.settings import (
     BudgetConfig,
     EvaluationConfig,
@@ -25,10 +27,10 @@ from ludus.config.settings import (
     RolloutConfig,
     RunConfig,
 )
-from ludus.metrics.observer import Numbers, Result
+from ludus.metrics.observer import Numbers, Result, RunObserver
 from ludus.policies.checkpoints import checkpoint
 from ludus.policies.weights import read_tensors
-from ludus.run import RunResult
+from ludus.run import RunLock, RunResult
 
 PATIENCE_S = 120.0
 ENDLESS = 1_000_000  # updates: until it is interrupted
@@ -40,6 +42,7 @@ from pathlib import Path
 import msgspec
 from ludus import run
 from ludus.config.settings import RunConfig
+from ludus.actors.resolved import resolve
 from ludus.run import reporting
 
 class Tell:
@@ -49,7 +52,8 @@ class Tell:
         pass
 
 reporting.PROGRESS_S = 0.05
-result = run.train(msgspec.json.decode(sys.argv[1], type=RunConfig), Path(sys.argv[2]), observer=Tell())
+config = msgspec.json.decode(sys.argv[1], type=RunConfig)
+result = run.train(resolve(config), Path(sys.argv[2]), observer=Tell())
 print("interrupted", result.interrupted, result.version, flush=True)
 """
 
@@ -91,6 +95,19 @@ def small_run(updates: int = ENDLESS, *, mode: str = "serial", **changes: object
         budget=BudgetConfig(minutes=0, updates=updates),
     )
     return msgspec.structs.replace(config, **changes)
+
+
+def train(
+    config: RunConfig,
+    run_dir: Path,
+    *,
+    observer: RunObserver,
+    resume: bool = False,
+    resume_from: str | None = None,
+    lock: RunLock | None = None,
+) -> RunResult:
+    """Resolve a configuration and train it."""
+    return run.train(resolve(config), run_dir, resume=resume, resume_from=resume_from, observer=observer, lock=lock)
 
 
 def with_updates(config: RunConfig, updates: int) -> RunConfig:

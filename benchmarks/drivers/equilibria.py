@@ -12,6 +12,7 @@ import torch
 from msgspec import Struct
 
 from ludus.actors.actor import Actor
+from ludus.actors.resolved import resolve
 from ludus.actors.sources import SerialSource
 from ludus.config import load
 from ludus.config.check import check
@@ -61,7 +62,7 @@ def learn(config: RunConfig, *, every: int) -> Iterator[Point]:
     with tempfile.TemporaryDirectory() as folder:
         pool = Pool(Path(folder), 1)
         serial = msgspec.structs.replace(config, mode="serial")
-        source = SerialSource(Actor(fleet, serial, prefers=game.net, scripted=game.scripted, pool=pool), Metrics())
+        source = SerialSource(Actor(fleet, resolve(serial), pool), Metrics())
         source.start(algorithm.weights.numpy(), 0)
         decisions, cpu_s = 0, 0.0
         for update in range(1, updates + 1):

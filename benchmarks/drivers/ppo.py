@@ -39,8 +39,7 @@ def ours(environment: str, number: int) -> None:
 
     from ludus import run
     from ludus.actors import sources
-    from ludus.config import load
-    from ludus.games import registry
+    from ludus.actors.resolved import resolve
     from ludus.run import reporting
 
     reporting.PROGRESS_S = 0.05  # a user sees one report a second, which is coarse for a measurement of a few
@@ -69,7 +68,6 @@ def ours(environment: str, number: int) -> None:
         "checkpoint": {"every_s": PAUSE_S},
         "budget": {"minutes": PAUSE_S},
     }
-    config = load.build(data, options_of=lambda name: registry.load(name).options)
     watcher = Watcher()
 
     def answer_until_told_to_leave() -> None:
@@ -79,7 +77,7 @@ def ours(environment: str, number: int) -> None:
 
     threading.Thread(target=answer_until_told_to_leave, daemon=True).start()
     with tempfile.TemporaryDirectory(prefix="ludus-bench-") as folder:
-        run.train(config, Path(folder) / "run", observer=watcher)
+        run.train(resolve(data), Path(folder) / "run", observer=watcher)
 
 
 def sb3(environment: str, number: int, processes: bool) -> Update:

@@ -20,6 +20,7 @@ from benchmarks.drivers.lines import Answer, answer_requests
 
 from ludus import run
 from ludus.actors import sources
+from ludus.actors.resolved import resolve
 from ludus.config import load
 from ludus.config.settings import RunConfig
 from ludus.games import registry
@@ -98,7 +99,7 @@ def learn(config: RunConfig) -> None:
     watcher = Watcher()
     threading.Thread(target=_answer_until_told_to_leave, args=(watcher,), daemon=True).start()
     with tempfile.TemporaryDirectory(prefix="ludus-bench-") as folder:
-        run.train(config, Path(folder) / "run", observer=watcher)
+        run.train(resolve(config), Path(folder) / "run", observer=watcher)
 
 
 def _config(battle_format: str, sets: Sequence[str]) -> RunConfig:

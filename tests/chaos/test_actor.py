@@ -10,7 +10,7 @@ import msgspec
 import psutil
 import pytest
 from tests.faulty import game as faulty
-from tests.running import ENDLESS, PATIENCE_S, Silent, Watch, counters, running, small_run, with_updates
+from tests.running import ENDLESS, PATIENCE_S, Silent, Watch, counters, running, small_run, train, with_updates
 
 from ludus.actors import sources
 from ludus.config.settings import CheckpointConfig, EvaluationConfig, FleetConfig, OpponentsConfig, RunConfig
@@ -18,7 +18,7 @@ from ludus.errors import FleetError
 from ludus.metrics import names
 from ludus.metrics.observer import Numbers
 from ludus.policies.checkpoints import checkpoint
-from ludus.run import reporting, train
+from ludus.run import reporting
 
 
 @pytest.fixture(autouse=True)

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 from tests.playing import Played, host_of, play, voided
-from tests.running import Watch
+from tests.running import Watch, train
 
-from ludus import run
 from ludus.config import load
 from ludus.config.settings import FleetConfig
 from ludus.errors import HostRefused
@@ -124,7 +123,7 @@ def test_a_run_goes_on_with_the_others_and_says_what_it_lost(
     }
     config = load.build(data, options_of=lambda name: registry.load(name).options)
     watch = Watch()
-    result = run.train(config, tmp_path / "run", observer=watch)
+    result = train(config, tmp_path / "run", observer=watch)
     assert result.version == 8
     assert watch.numbers[names.HOSTS_ALIVE] == alive
     assert watch.numbers[names.HOSTS_RESTARTS] == restarts

@@ -6,14 +6,13 @@ import shlex
 from pathlib import Path
 
 from tests.playing import first_host_dies
-from tests.running import Watch, small_run
+from tests.running import Watch, small_run, train
 
 from ludus.config.settings import EvaluationConfig, FleetConfig
 from ludus.games.toy.game import command
 from ludus.games.toy.options import ToyOptions
 from ludus.metrics import names
 from ludus.metrics.observer import Numbers
-from ludus.run import train
 
 
 def test_evaluations_of_a_run_go_on_without_a_host_that_dies_every_time(tmp_path: Path) -> None:

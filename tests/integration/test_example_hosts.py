@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.commands import ludus
-from tests.running import Watch, small_run
+from tests.running import Watch, small_run, train
 
 from ludus.config import load
 from ludus.config.settings import EvaluationConfig, FleetConfig, LearnerConfig, OpponentsConfig, PpoConfig
@@ -22,7 +22,6 @@ from ludus.games.showdown import node
 from ludus.hostcheck import check
 from ludus.hostcheck.check import CheckReport, Mark, Trial, findings
 from ludus.processes.command import HostCommand
-from ludus.run import train
 
 ROOT = Path(__file__).parents[2]
 HOSTS = ROOT / "examples" / "hosts"

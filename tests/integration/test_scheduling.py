@@ -12,12 +12,12 @@ from pathlib import Path
 
 import psutil
 import pytest
-from tests.running import Watch, small_run
+from tests.running import Watch, small_run, train
 
 from ludus.config.settings import FleetConfig
 from ludus.metrics.observer import Numbers
 from ludus.processes import scheduling
-from ludus.run import reporting, train
+from ludus.run import reporting
 
 SCHED_GETATTR = {"x86_64": 315, "aarch64": 275}
 

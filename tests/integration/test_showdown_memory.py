@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 from safetensors.numpy import load_file
-from tests.running import NEVER, Silent, counters, latest, small_run, tensors
+from tests.running import NEVER, Silent, counters, latest, small_run, tensors, train
 
 from ludus.config.seeds import seed_for
 from ludus.config.settings import (
@@ -21,7 +21,6 @@ from ludus.games.registry import load, nets_of
 from ludus.metrics import names
 from ludus.policies import nets
 from ludus.policies.checkpoints import checkpoint
-from ludus.run import train
 
 
 def test_two_updates_with_memory(tmp_path: Path) -> None:

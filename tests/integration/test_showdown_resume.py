@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.running import NEVER, Silent, assert_equal_runs, counters, small_run
+from tests.running import NEVER, Silent, assert_equal_runs, counters, small_run, train
 
 from ludus.config.settings import (
     EvaluationConfig,
@@ -16,7 +16,6 @@ from ludus.config.settings import (
     RunConfig,
 )
 from ludus.metrics import names
-from ludus.run import train
 
 
 def config(updates: int, format_id: str, hosts: int) -> RunConfig:

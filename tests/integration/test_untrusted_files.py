@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 from tests.commands import LUDUS
-from tests.running import Silent, small_run
+from tests.running import Silent, small_run, train
 
-from ludus import run
 from ludus.evaluation import recording
 
 REFUSED = 2
@@ -26,7 +25,7 @@ NODE = f"#!/bin/sh\ntouch {CANARY}\necho v24.0.0\n"
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a run of the toy game."""
     folder = tmp_path_factory.mktemp("trained") / "run"
-    run.train(small_run(1), folder, observer=Silent())
+    train(small_run(1), folder, observer=Silent())
     return folder
 
 

@@ -6,12 +6,11 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.running import Watch, small_run
+from tests.running import Watch, small_run, train
 
 from ludus.config.settings import BudgetConfig, FleetConfig, RunConfig
 from ludus.metrics import names, times
 from ludus.metrics.times import ACTOR, HOSTS, LEARNER, OTHER, RunTimes, Times
-from ludus.run import train
 
 SECONDS = 1.5  # of training: hosts speak of their time twice a second
 

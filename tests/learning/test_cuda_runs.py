@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.running import NEVER, Watch, assert_equal_weights, small_run
+from tests.running import NEVER, Watch, assert_equal_weights, small_run, train
 
 from ludus.config.settings import (
     EvaluationConfig,
@@ -18,7 +18,6 @@ from ludus.config.settings import (
     RunConfig,
 )
 from ludus.metrics import names
-from ludus.run import train
 
 pytestmark = pytest.mark.cuda
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.running import NEVER, Silent, Watch, assert_equal_runs, counters, latest, small_run
+from tests.running import NEVER, Silent, Watch, assert_equal_runs, counters, latest, small_run, train
 
 from ludus.config import load
 from ludus.config.settings import (
@@ -26,7 +26,6 @@ from ludus.metrics import accounts, names
 from ludus.metrics.observer import Numbers
 from ludus.policies.checkpoints import checkpoint
 from ludus.policies.checkpoints.archive import Checkpoints
-from ludus.run import train
 
 AGAINST = OpponentsConfig(past=0.0, scripted=0.5, scripted_names=("random", "perfect"), snapshot_every=1, pool=2)
 

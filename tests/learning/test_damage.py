@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.running import Silent, counters, small_run
+from tests.running import Silent, counters, small_run, train
 
 from ludus.config.settings import (
     CheckpointConfig,
@@ -24,7 +24,6 @@ from ludus.metrics import names
 from ludus.policies.checkpoints import checkpoint, checksums
 from ludus.policies.checkpoints.archive import BEST, Checkpoints
 from ludus.policies.checkpoints.checkpoint import MATCHES, MODEL, OPTIMISER, REPLAY, STATE
-from ludus.run import train
 
 
 def config(updates: int, mode: str = "serial") -> RunConfig:

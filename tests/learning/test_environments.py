@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.running import Watch
+from tests.running import Watch, train
 
-from ludus import run
 from ludus.config import load
 from ludus.config.settings import RunConfig
 from ludus.games.catalogue import options_of, presets
@@ -23,19 +22,19 @@ def test_cartpole_is_on_its_way_after_forty_thousand_steps(tmp_path: Path) -> No
     # two hosts on whatever machine: by itself their number is that of cores, and seeds go by it
     sets = ("mode=serial", "fleet.hosts=2", "budget.decisions=40000", "learner.lr_schedule=constant")
     small = preset("cartpole", *sets, "evaluation.matches=20")
-    run.train(small, tmp_path / "run", observer=watch)
+    train(small, tmp_path / "run", observer=watch)
     assert float(watch.numbers[names.RETURN("none")]) >= 100  # random play: 22; seeds 0 to 5 had 157 to 242
 
 
 @pytest.mark.slow
 def test_the_cartpole_preset_balances_for_four_hundred_steps(tmp_path: Path) -> None:
     watch = Watch()
-    run.train(preset("cartpole", "mode=serial"), tmp_path / "run", observer=watch)
+    train(preset("cartpole", "mode=serial"), tmp_path / "run", observer=watch)
     assert float(watch.numbers[names.RETURN("none")]) >= 400
 
 
 @pytest.mark.slow
 def test_the_connect_four_preset_beats_random_moves(tmp_path: Path) -> None:
     watch = Watch()
-    run.train(preset("connect-four"), tmp_path / "run", observer=watch)
+    train(preset("connect-four"), tmp_path / "run", observer=watch)
     assert float(watch.numbers[names.WIN_RATE("random")]) >= 0.9

@@ -8,7 +8,7 @@ import pytest
 import torch
 from benchmarks.bench_equilibria import ALGORITHMS, GOALS
 from benchmarks.drivers.equilibria import learn, preset
-from tests.running import Silent, counters, latest
+from tests.running import Silent, counters, latest, train
 
 from ludus.games.openspiel.equilibrium import InformationStates
 from ludus.games.openspiel.exploitability import nash_conv
@@ -17,7 +17,6 @@ from ludus.metrics import names
 from ludus.policies.checkpoints import checkpoint
 from ludus.policies.checkpoints.checkpoint import load_agent
 from ludus.policies.weights import read_tensors
-from ludus.run import train
 
 UNIFORM = 11 / 12  # NashConv of uniform play
 

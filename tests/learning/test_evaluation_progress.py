@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from tests.running import NEVER, small_run
+from tests.running import NEVER, small_run, train
 
-from ludus import run
 from ludus.config.settings import EvaluationConfig, FleetConfig
 from ludus.metrics import names
 from ludus.metrics.observer import Numbers, Result
@@ -38,7 +37,7 @@ def test_every_match_of_an_evaluation_is_counted_with_its_opponent(
         evaluation=EvaluationConfig(matches=4, opponents=("random", "perfect"), every_updates=NEVER),
     )
     watcher = Watcher()
-    run.train(config, tmp_path, observer=watcher)
+    train(config, tmp_path, observer=watcher)
     assert [ended for ended, _, _ in watcher.seen] == list(range(9))
     assert {scheduled for _, scheduled, _ in watcher.seen} == {8}
     assert [watcher.seen[0][2], watcher.seen[-1][2]] == ["random", "perfect"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from tests.running import Silent, Watch, assert_equal_runs, counters, recorded, small_run, with_updates
+from tests.running import Silent, Watch, assert_equal_runs, counters, recorded, small_run, train, with_updates
 
 from ludus.config.settings import LearnerConfig, PolicyConfig, ReplayConfig, RolloutConfig
 from ludus.learner import algorithms
@@ -15,7 +15,6 @@ from ludus.metrics import names
 from ludus.policies import nets
 from ludus.policies.network import NetPolicy
 from ludus.rollout.segments import SegmentLayout
-from ludus.run import train
 from ludus.spec import GameSpec, ObsSpec
 from ludus.types import Arrivals, SegmentBatch
 

@@ -8,6 +8,7 @@ import pytest
 from tests.running import Silent, small_run
 
 from ludus.actors.actor import Actor
+from ludus.actors.resolved import resolve
 from ludus.actors.sources import SerialSource
 from ludus.config.settings import LearnerConfig, MemoryConfig, PolicyConfig, RolloutConfig
 from ludus.evaluation import arena
@@ -35,8 +36,9 @@ def learned(memory: MemoryConfig, run_dir: Path) -> float:
     spec = spec_of(OPTIONS)
     fleet = InProcessFleet(spec, lambda: new_match(OPTIONS, spec), 16)
     metrics = Metrics()
-    actor = Actor(fleet, config, prefers="mlp", scripted=game.scripted, pool=Pool(run_dir / "pool", 4))
-    run = Run(config, run_dir, game, OPTIONS, SerialSource(actor, metrics), metrics, Silent())
+    resolved = resolve(config).played_with(OPTIONS)
+    actor = Actor(fleet, resolved, Pool(run_dir / "pool", 4))
+    run = Run(resolved, run_dir, SerialSource(actor, metrics), metrics, Silent())
     assert run.train(lambda: False)
     (result,) = arena.play(
         game,

@@ -11,9 +11,9 @@ import torch
 from tests.running import small_run
 
 from ludus.actors.actor import Actor
+from ludus.actors.resolved import resolve
 from ludus.config.settings import FleetConfig, LearnerConfig, MemoryConfig, OpponentsConfig, PolicyConfig, RolloutConfig
 from ludus.fleet.inprocess import InProcessFleet
-from ludus.games.toy.game import game
 from ludus.games.toy.matches import new_match, spec_of
 from ludus.games.toy.options import ToyOptions
 from ludus.league.pool import Pool
@@ -43,7 +43,7 @@ def test_segments_of_matches_that_end_are_truncated_or_lost_say_what_was_said_in
     net = nets.build(spec, policy, "mlp", seed=5)
     pool = Pool(tmp_path, 2)
     pool.add(3, net_tensors(nets.build(spec, policy, "mlp", seed=6)))
-    actor = Actor(fleet, config, prefers="mlp", scripted=game.scripted, pool=pool)
+    actor = Actor(fleet, resolve(config), pool)
     actor.set_past([3])
     data = Intake(net, spec, torch.device("cpu"), 64)
     actor.adopt(FlatWeights(net).numpy(), 1)

@@ -22,10 +22,12 @@ from tests.running import (
     recorded,
     running,
     small_run,
+    train,
     with_updates,
 )
 
 from ludus.actors import in_flight
+from ludus.actors.resolved import resolve
 from ludus.config.settings import (
     CheckpointConfig,
     EvaluationConfig,
@@ -40,7 +42,7 @@ from ludus.errors import CheckpointError
 from ludus.metrics import accounts, names
 from ludus.metrics.observer import Numbers
 from ludus.policies.checkpoints import archive, checkpoint, checksums
-from ludus.run import reporting, train
+from ludus.run import reporting
 
 
 @pytest.fixture(autouse=True)
@@ -221,7 +223,7 @@ def test_a_run_cannot_be_resumed_with_another_memory(tmp_path: Path, two_updates
 def test_past_selves_that_left_the_pool_while_they_play_are_kept(tmp_path: Path) -> None:
     chosen = config(5)
     result = train(chosen, tmp_path, observer=Silent())
-    found = in_flight.read(latest(result) / checkpoint.MATCHES, chosen)
+    found = in_flight.read(latest(result) / checkpoint.MATCHES, resolve(chosen))
     playing = {name for _, seats in found.note.bank.pairings for name in seats if name.startswith("past:")}
     pool = {f"past:{version}" for version in checkpoint.read_state(latest(result)).pool}
     assert playing - pool
@@ -232,7 +234,7 @@ def test_past_selves_that_left_the_pool_while_they_play_are_kept(tmp_path: Path)
 def test_a_match_that_diverges_is_voided_and_the_run_goes_on(tmp_path: Path, two_updates: Path, mode: str) -> None:
     chosen = config(6, mode=mode, hosts=1)  # a second host could play all that is left while this one restarts
     file = copied(two_updates, tmp_path)
-    found = in_flight.read(file, chosen)
+    found = in_flight.read(file, resolve(chosen))
     arrays = {name: array.copy() for name, array in found.arrays.items()}
     arrays["fleet.obs"][0] ^= 255  # as if the simulator were another one by now
     (file.parent / checksums.CHECKSUMS).unlink()  # else the file is taken for damaged

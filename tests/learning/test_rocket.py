@@ -8,9 +8,8 @@ import pytest
 
 pytest.importorskip("RocketSim", reason="needs the extra rocket")
 
-from tests.running import Watch, assert_equal_runs, small_run, with_updates
+from tests.running import Watch, assert_equal_runs, small_run, train, with_updates
 
-from ludus import run
 from ludus.config.settings import EvaluationConfig, FleetConfig, LearnerConfig, OpponentsConfig
 
 OPTIONS = {
@@ -32,7 +31,7 @@ CONFIG = small_run(
 
 def test_a_run_reports_each_term_and_is_evaluated_by_teams(tmp_path: Path) -> None:
     watch = Watch()
-    run.train(CONFIG, tmp_path / "run", observer=watch)
+    train(CONFIG, tmp_path / "run", observer=watch)
     for fact in ("reward_goal", "reward_speed_to_ball", "reward_touch", "touches", "goals", "seconds"):
         assert f"fact/{fact}" in watch.numbers
     assert not any("@" in name for name in watch.numbers)
@@ -43,6 +42,6 @@ def test_a_run_reports_each_term_and_is_evaluated_by_teams(tmp_path: Path) -> No
 
 
 def test_a_run_that_was_stopped_goes_on_with_its_matches_bit_for_bit(tmp_path: Path) -> None:
-    whole = run.train(CONFIG, tmp_path / "whole", observer=Watch())
-    run.train(with_updates(CONFIG, 1), tmp_path / "parts", observer=Watch())
-    assert_equal_runs(whole, run.train(CONFIG, tmp_path / "parts", observer=Watch(), resume=True))
+    whole = train(CONFIG, tmp_path / "whole", observer=Watch())
+    train(with_updates(CONFIG, 1), tmp_path / "parts", observer=Watch())
+    assert_equal_runs(whole, train(CONFIG, tmp_path / "parts", observer=Watch(), resume=True))

@@ -20,6 +20,7 @@ from tests.running import (
     running,
     small_run,
     tensors,
+    train,
 )
 
 from ludus.config.settings import (
@@ -35,7 +36,7 @@ from ludus.errors import CheckpointError, ConfigError
 from ludus.metrics import names
 from ludus.metrics.observer import Numbers
 from ludus.policies.checkpoints import archive, checkpoint
-from ludus.run import patience, train
+from ludus.run import patience
 
 
 def config(mode: str, updates: int, game: str = "nim") -> RunConfig:
@@ -143,7 +144,10 @@ def test_start_of_a_run_says_how_it_learns(tmp_path: Path, caplog: pytest.LogCap
             marks=pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device here"),
         ),
         ({"options": {"gmae": "nim"}}, r"options.gmae"),
-        ({"opponents": OpponentsConfig(scripted_names=("prefect",))}, "opponents.scripted_names.* 'perfect'"),
+        (
+            {"opponents": OpponentsConfig(scripted_names=("prefect",))},
+            "opponents.scripted_names.* did you mean perfect",
+        ),
         (
             {"evaluation": EvaluationConfig(opponents=("heuristic",))},
             "evaluation.opponents.* known are random, perfect",

@@ -9,7 +9,7 @@ from typing import cast
 
 import pytest
 from tests.faulty import game as faulty
-from tests.running import Watch, counters, small_run
+from tests.running import Watch, counters, small_run, train
 
 from ludus.config.settings import FleetConfig
 from ludus.games.registry import ServersHealth
@@ -17,7 +17,6 @@ from ludus.metrics import names
 from ludus.metrics.core import Metrics
 from ludus.metrics.exporters.csv import ProgressCsv, read
 from ludus.metrics.observer import Observers
-from ludus.run import train
 from ludus.run.context import RunContext
 from ludus.run.reporting import Teller
 

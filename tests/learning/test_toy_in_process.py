@@ -13,18 +13,18 @@ from tests.running import Silent, small_run
 
 from ludus.actors.actor import Actor
 from ludus.actors.in_flight import ActorState
+from ludus.actors.resolved import resolve
 from ludus.actors.sources import SerialSource
 from ludus.config.settings import FleetConfig, LearnerConfig, OpponentsConfig, PpoConfig, ReplayConfig
 from ludus.errors import ConfigError
 from ludus.fleet.inprocess import InProcessFleet
-from ludus.games.toy.game import game
 from ludus.games.toy.matches import best_actions, new_match, spec_of
 from ludus.games.toy.options import ToyOptions
 from ludus.league.pool import Pool
 from ludus.metrics import names
 from ludus.metrics.core import Metrics
 from ludus.policies.checkpoints import checkpoint
-from ludus.policies.checkpoints.checkpoint import load_agent
+from ludus.policies.checkpoints.checkpoint import SavedCheckpoint, load_agent, read_state
 from ludus.run import Run
 from ludus.types import Arrivals
 
@@ -60,8 +60,10 @@ def open_run(
         opponents=OpponentsConfig(snapshot_every=5),
     )
     metrics, pool = Metrics(), Pool(run_dir / "pool", 4)
-    actor = Actor(fleet, config, prefers="mlp", scripted=game.scripted, pool=pool)
-    return Run(config, run_dir, game, options, SerialSource(actor, metrics), metrics, Silent(), saved), actor
+    checkpoint = None if saved is None else SavedCheckpoint(saved, read_state(saved))
+    resolved = resolve(config).played_with(options).continued_from(checkpoint)
+    actor = Actor(fleet, resolved, pool)
+    return Run(resolved, run_dir, SerialSource(actor, metrics), metrics, Silent()), actor
 
 
 def learn(
@@ -115,8 +117,8 @@ def test_replay_makes_more_of_every_decision_and_a_largest_lag_is_kept(tmp_path:
 
 def test_a_replay_that_would_fill_the_memory_is_refused(tmp_path: Path) -> None:
     options = ToyOptions(game="nim")
-    endless = msgspec.structs.replace(VTRACE, replay=ReplayConfig(decisions=10**12))
-    with pytest.raises(ConfigError, match=r"learner\.replay\.decisions: 1,000,000,000,000 decisions .* fit"):
+    endless = msgspec.structs.replace(VTRACE, replay=ReplayConfig(decisions=10**9))
+    with pytest.raises(ConfigError, match=r"learner\.replay\.decisions: 1,000,000,000 decisions .* fit"):
         open_run(fleet_of(options), options, tmp_path, 1, learner=endless)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,31 +15,27 @@ from torch import nn
 
 from ludus.actors import in_flight
 from ludus.actors.in_flight import ActorState, InFlightHeader, Underway
-from ludus.config.check import check
-from ludus.config.seeds import seed_for
+from ludus.actors.resolved import ResolvedRun
 from ludus.config.settings import RunConfig
 from ludus.errors import CheckpointError
 from ludus.fleet import saved_state
 from ludus.fleet.fleet import HostFleet
 from ludus.fleet.interface import Fleet
 from ludus.fleet.saved_state import FleetState
-from ludus.games.registry import Game, nets_of
+from ludus.games.registry import nets_of
 from ludus.league.matchmaking import PAST_PREFIX, SCRIPTED, SharedMatchmaker
 from ludus.league.pool import Pool
-from ludus.learner import algorithms, devices
+from ludus.learner import algorithms
 from ludus.metrics import accounts, names
 from ludus.metrics.core import Delta, Metrics
-from ludus.policies import nets, placement
+from ludus.policies import nets
 from ludus.policies.bank import LEARNER, PolicyBank
 from ludus.policies.checkpoints.checkpoint import MATCHES, encode_generator, load_net, restore_generator
 from ludus.policies.checkpoints.files import BAD_BYTES, reading, reason
 from ludus.policies.gpu.streams import open_stream
-from ludus.policies.nets import NetFactory
 from ludus.policies.nets.recurrence import state_size
 from ludus.policies.network import NetPolicy
-from ludus.policies.placement import Playing
 from ludus.policies.weights import read_tensors
-from ludus.processes.cores import cores
 from ludus.rollout.interleaved import InterleavedSegments
 from ludus.rollout.loop import Rollout
 from ludus.rollout.segments import SegmentLayout, Segments
@@ -56,31 +52,27 @@ class Actor:
     def __init__(
         self,
         fleet: Fleet,
-        config: RunConfig,
-        *,
-        prefers: str,
-        game_nets: Mapping[str, NetFactory] = nets.NO_NETS,
-        scripted: Mapping[str, Callable[[GameSpec, int], Policy]],
+        run: ResolvedRun,
         pool: Pool,
+        *,
         version: int = 0,
     ) -> None:
+        config = run.config
         torch.set_num_threads(config.policy.threads)
         self.spec = fleet.spec
         self.metrics = Metrics("actor")
         self._fleet = fleet
+        self._run = run
         self._config = config
-        self._prefers, self._game_nets = prefers, game_nets
         self._pool = pool
-        self._scripted = scripted
         self._seeded = version
-        self._generator = torch.Generator().manual_seed(seed_for(config.seed, "sampling", version))
-        self._device = playing_device(config, prefers).device
+        self._generator = torch.Generator().manual_seed(run.seed("sampling", version))
         learner = self._policy(self._new_net(), version)
         self._matchmaker = SharedMatchmaker(
             config.opponents,
             teams=fleet.spec.teams,
-            scripted=tuple(scripted),
-            seed=seed_for(config.seed, "matchmaking", version),
+            scripted=tuple(run.game.scripted),
+            seed=run.seed("matchmaking", version),
         )
         self._past: dict[str, int] = {}  # past selves that may play, by name
         self._damaged: set[int] = set()  # past selves that cannot be read
@@ -242,7 +234,7 @@ class Actor:
         return policy
 
     def _script(self, name: str) -> Policy:
-        return self._scripted[name](self.spec, seed_for(self._config.seed, name, self._seeded))
+        return self._run.game.scripted[name](self.spec, self._run.seed(name, self._seeded))
 
     def _load(self, version: int) -> NetPolicy:
         path = self._pool.path(version)
@@ -253,7 +245,8 @@ class Actor:
         return self._policy(net, version)
 
     def _new_net(self) -> nn.Module:
-        return nets.build(self.spec, self._config.policy, self._prefers, game_nets=self._game_nets)
+        game = self._run.game
+        return nets.build(self.spec, self._config.policy, game.net, game_nets=nets_of(game))
 
     def _policy(self, net: nn.Module, version: int) -> NetPolicy:
         return NetPolicy(
@@ -261,27 +254,14 @@ class Actor:
             self.spec,
             version=version,
             generator=self._generator,
-            lane=open_stream(self._device),
+            lane=open_stream(self._run.actor_device.device),
             bf16=self._config.policy.precision == "bf16",
         )
 
 
-def playing_device(config: RunConfig, prefers: str) -> Playing:
-    """Where the policies of a run play, and why. Raises ConfigError for a device that is not here."""
-    net = prefers if config.policy.net == "auto" else config.policy.net
-    beside = config.mode == "overlapped" and devices.choose(config.device).device.type == "cuda"
-    return placement.choose(
-        config.policy,
-        net,
-        rows=(config.fleet.hosts or cores()) * config.fleet.matches,
-        minibatch=config.learner.minibatch if beside else 0,
-    )
-
-
 @contextmanager
 def open_actor(
-    config: RunConfig,
-    game: Game,
+    run: ResolvedRun,
     log_dir: Path,
     pool: Pool,
     *,
@@ -294,31 +274,19 @@ def open_actor(
     not fit this run, the actor goes on from the `state`, if any, with matches that no earlier part has played."""
     if found is not None:
         seeded = found.note.seeded
-        with open_fleet(config, game, log_dir, seeded, found.standing()) as fleet:
-            actor = _actor_of(game, fleet, config, pool, seeded)
+        with open_fleet(run, log_dir, seeded, found.standing()) as fleet:
+            actor = Actor(fleet, run, pool, version=seeded)
             if _resumed(actor, found, past, state):
                 yield actor
                 return
-    with open_fleet(config, game, log_dir, version) as fleet:
-        actor = _actor_of(game, fleet, config, pool, version)
+    with open_fleet(run, log_dir, version) as fleet:
+        actor = Actor(fleet, run, pool, version=version)
         actor.set_past(past)
         if state is not None:
             actor.restore(state)
         if found is not None:
             accounts.begin_anew(actor.metrics, len(found.note.bank.pairings))
         yield actor
-
-
-def _actor_of(game: Game, fleet: Fleet, config: RunConfig, pool: Pool, version: int) -> Actor:
-    return Actor(
-        fleet,
-        config,
-        prefers=game.net,
-        game_nets=nets_of(game),
-        scripted=game.scripted,
-        pool=pool,
-        version=version,
-    )
 
 
 def _resumed(actor: Actor, found: Underway, past: Sequence[int], state: ActorState | None) -> bool:
@@ -348,17 +316,16 @@ def layout_of(config: RunConfig, spec: GameSpec) -> SegmentLayout:
     )
 
 
-def open_fleet(
-    config: RunConfig, game: Game, log_dir: Path, version: int, standing: FleetState | None = None
-) -> HostFleet:
-    """The hosts of a run. A resumed run goes on from the `standing`; without one, it plays matches that its first part
-    did not."""
-    options = check(config.options, game.options, "options")
+def open_fleet(run: ResolvedRun, log_dir: Path, version: int, standing: FleetState | None = None) -> HostFleet:
+    """Start the hosts of a run. With a `standing`, they continue its matches; otherwise the seeds of the matches are
+    derived with `version`, so that a resumed run does not repeat matches."""
     return HostFleet(
-        game.command(options),
-        config.fleet,
-        options=msgspec.to_builtins(options),
-        seed=seed_for(config.seed, "fleet", version),
+        run.game.command(run.options),
+        run.config.fleet,
+        options=msgspec.to_builtins(run.options),
+        seed=run.seed("fleet", version),
         log_dir=log_dir,
+        hosts=run.hosts,
         saved_state=standing,
+        usable_cores=run.machine.cores,
     )

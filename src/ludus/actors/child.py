@@ -14,10 +14,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
 
-import msgspec
 import numpy as np
 
-from ludus.actors import in_flight, log_relay
+from ludus.actors import in_flight, log_relay, resolved
 from ludus.actors.actor import Actor, open_actor
 from ludus.actors.control import (
     ActorFailed,
@@ -36,9 +35,7 @@ from ludus.actors.control import (
     StopActor,
 )
 from ludus.actors.shared_memory import SharedMemory
-from ludus.config.settings import RunConfig
 from ludus.errors import LudusError, TrainingError
-from ludus.games import registry
 from ludus.league.pool import Pool
 from ludus.metrics import names
 from ludus.policies.checkpoints.checkpoint import note_game
@@ -75,14 +72,12 @@ def main() -> int:
 
 def _serve(control: ControlChannel, memory_fd: int) -> None:
     begin = _expect(control, Begin)
-    config = msgspec.json.decode(begin.config, type=RunConfig)
-    run_dir = Path(begin.run_dir)
-    game = registry.load(config.game)
-    found = None if begin.matches is None else in_flight.read(Path(begin.matches), config)
-    pool = Pool(run_dir / "pool", config.opponents.pool)
+    run, run_dir = resolved.unpack(begin.run), Path(begin.run_dir)
+    found = None if begin.matches is None else in_flight.read(Path(begin.matches), run)
+    pool = Pool(run_dir / "pool", run.config.opponents.pool)
     past = [version for version in begin.pool if pool.path(version).exists()]  # the pool may have been thinned since
     with open_actor(
-        config, game, run_dir / "logs", pool, version=begin.version, past=past, state=begin.state, found=found
+        run, run_dir / "logs", pool, version=begin.version, past=past, state=begin.state, found=found
     ) as actor:
         if begin.game and actor.spec.fingerprint != begin.game:
             raise TrainingError(

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from ludus.actors.in_flight import ActorState
+from ludus.actors.resolved import PackedRun
 from ludus.errors import TrainingError
 from ludus.metrics.core import Delta
 from ludus.policies.checkpoints.checkpoint import GameNote
@@ -23,9 +24,9 @@ class Message(Struct, frozen=True, tag=True):
 
 
 class Begin(Message, frozen=True):
-    """Learner to actor, first. `config` is the run's, as JSON. Seeds are derived with `version`."""
+    """Learner to actor, first: the run. Seeds are derived with `version`."""
 
-    config: bytes
+    run: PackedRun
     run_dir: str
     version: int
     pool: list[int]

@@ -19,7 +19,7 @@ from safetensors import safe_open
 from safetensors.numpy import save
 
 from ludus import files
-from ludus.config.settings import RunConfig
+from ludus.actors.resolved import ResolvedRun
 from ludus.errors import CheckpointError
 from ludus.fleet import saved_state
 from ludus.fleet.saved_state import FleetNote, FleetState
@@ -27,7 +27,6 @@ from ludus.league.matchmaking import MatchmakerState
 from ludus.policies.bank import BankState
 from ludus.policies.checkpoints import checksums
 from ludus.policies.checkpoints.files import reading
-from ludus.processes.cores import cores
 
 
 class ActorState(Struct, frozen=True):
@@ -73,8 +72,9 @@ def write(path: Path, underway: Underway) -> None:
     files.write(path, save(arrays, {"note": msgspec.json.encode(underway.note).decode()}), durable=True)
 
 
-def read(path: Path, config: RunConfig) -> Underway:
-    """Raises CheckpointError when it is missing, damaged, or of a run with other hosts, matches or segments."""
+def read(path: Path, run: ResolvedRun) -> Underway:
+    """Return what was in flight when a checkpoint was written. Raises CheckpointError if the file is missing, damaged,
+    or from a run with another number of hosts, matches per host or decisions per segment."""
     with reading(path):
         with safe_open(checksums.verified(path), "np") as file:
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  it is no mapping
@@ -82,7 +82,7 @@ def read(path: Path, config: RunConfig) -> Underway:
         underway = Underway(note, arrays)
         underway.standing()
     saved = (len(note.fleet.hosts), note.fleet.matches, note.segment)
-    now = (config.fleet.hosts or cores(), config.fleet.matches, config.rollout.segment)
+    now = (run.hosts, run.config.fleet.matches, run.config.rollout.segment)
     if saved != now:
         words = "{} hosts of {} matches and segments of {}"
         raise CheckpointError(f"{path} has {words.format(*saved)}, the run now has {words.format(*now)}")

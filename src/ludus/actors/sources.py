@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from ludus.actors.actor import Actor
 from ludus.actors.in_flight import ActorState
+from ludus.actors.resolved import ResolvedRun
 from ludus.actors.supervised import Phase, SupervisedActor
-from ludus.config.settings import RunConfig
 from ludus.metrics import names
 from ludus.metrics.core import Metrics
 from ludus.processes import scheduling
@@ -83,19 +83,16 @@ class OverlappedSource:
 
     def __init__(
         self,
-        config: RunConfig,
+        run: ResolvedRun,
         run_dir: Path,
         metrics: Metrics,
         *,
-        version: int,
         pool: Sequence[int],
         state: ActorState | None,
         matches: Path | None = None,
     ) -> None:
         self._metrics = metrics
-        self._actor = SupervisedActor(
-            config, run_dir, metrics, version=version, pool=pool, state=state, matches=matches
-        )
+        self._actor = SupervisedActor(run, run_dir, metrics, pool=pool, state=state, matches=matches)
 
     def __enter__(self) -> Self:
         self._actor.open(POLL_S)

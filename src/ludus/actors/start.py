@@ -12,10 +12,9 @@ import msgspec
 from ludus.actors import in_flight
 from ludus.actors.actor import open_actor
 from ludus.actors.in_flight import ActorState, Underway
+from ludus.actors.resolved import ResolvedRun
 from ludus.actors.sources import OverlappedSource, SerialSource
-from ludus.config.settings import RunConfig
 from ludus.errors import CheckpointError
-from ludus.games.registry import Game
 from ludus.league.pool import Pool
 from ludus.metrics import names
 from ludus.metrics.core import Metrics
@@ -27,28 +26,26 @@ log = logging.getLogger(__name__)
 
 
 @contextmanager
-def open_source(
-    config: RunConfig, run_dir: Path, game: Game, saved: Path | None, metrics: Metrics
-) -> Iterator[SerialSource | OverlappedSource]:
-    pool = Pool(run_dir / "pool", config.opponents.pool)
-    version, state, found = 0, None, None
-    if saved is not None:
-        note = checkpoint.read_state(saved)
-        if not begins_stage(note) or checksums.holds(saved / checkpoint.MATCHES):
-            found = _under_way(saved / checkpoint.MATCHES, config, metrics)
-        with reading(saved / checkpoint.STATE):
-            version, state = note.version, None if note.actor is None else msgspec.convert(note.actor, ActorState)
-        pool.retain(note.pool)  # what came after the checkpoint never was; what was thinned since is gone
-    if config.mode == "overlapped":
-        matches = None if saved is None or found is None else saved / checkpoint.MATCHES
+def open_source(run: ResolvedRun, run_dir: Path, metrics: Metrics) -> Iterator[SerialSource | OverlappedSource]:
+    """Start the actor of a run, in this process or in one of its own, and yield the source of its batches."""
+    pool = Pool(run_dir / "pool", run.config.opponents.pool)
+    state, in_flight_file, found = None, None, None
+    if run.checkpoint is not None:
+        saved = run.checkpoint.state
+        in_flight_file = run.checkpoint.path / checkpoint.MATCHES
+        if not begins_stage(saved) or checksums.holds(in_flight_file):
+            found = _in_flight(in_flight_file, run, metrics)
+        with reading(run.checkpoint.path / checkpoint.STATE):
+            state = None if saved.actor is None else msgspec.convert(saved.actor, ActorState)
+        pool.retain(saved.pool)  # removes past selves that are newer than the checkpoint
+    past = pool.versions()
+    if run.config.mode == "overlapped":
         with OverlappedSource(
-            config, run_dir, metrics, version=version, pool=pool.versions(), state=state, matches=matches
+            run, run_dir, metrics, pool=past, state=state, matches=None if found is None else in_flight_file
         ) as overlapped:
             yield overlapped
         return
-    with open_actor(
-        config, game, run_dir / "logs", pool, version=version, past=pool.versions(), state=state, found=found
-    ) as actor:
+    with open_actor(run, run_dir / "logs", pool, version=run.version, past=past, state=state, found=found) as actor:
         yield SerialSource(actor, metrics)
 
 
@@ -57,10 +54,10 @@ def begins_stage(state: State) -> bool:
     return state.curriculum is not None and state.curriculum.get("updates") == state.version
 
 
-def _under_way(path: Path, config: RunConfig, metrics: Metrics) -> Underway | None:
-    """None, counted and logged: the matches begin anew."""
+def _in_flight(path: Path, run: ResolvedRun, metrics: Metrics) -> Underway | None:
+    """Read the matches that were running. If that fails, return None, count it and log why: new matches begin."""
     try:
-        return in_flight.read(path, config)
+        return in_flight.read(path, run)
     except CheckpointError as error:
         metrics.add(names.BEGUN_ANEW)
         log.warning("%s; matches begin anew", error)

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludus import errors
+from ludus.actors import resolved
 from ludus.actors.actor import layout_of
 from ludus.actors.control import (
     ActorFailed,
@@ -40,9 +41,9 @@ from ludus.actors.control import (
 )
 from ludus.actors.in_flight import ActorState
 from ludus.actors.process import ActorProcess, DiedError
+from ludus.actors.resolved import ResolvedRun
 from ludus.actors.shared_memory import SharedMemory, anonymous_file
 from ludus.config import seeds
-from ludus.config.settings import RunConfig
 from ludus.errors import FleetError, HostError, LudusError, TrainingError
 from ludus.metrics import accounts, names
 from ludus.metrics.core import Metrics
@@ -71,11 +72,10 @@ class SupervisedActor:
 
     def __init__(
         self,
-        config: RunConfig,
+        run: ResolvedRun,
         run_dir: Path,
         metrics: Metrics,
         *,
-        version: int,
         pool: Sequence[int],
         state: ActorState | None,
         matches: Path | None = None,
@@ -84,13 +84,13 @@ class SupervisedActor:
         self.phase = Phase.RESTING
         self.filled: deque[Filled] = deque()  # batches that nobody has taken, oldest first
         self.state = state  # of the actor when the batch that was taken last was full
-        self._config = config
+        self._config = run.config
         self._metrics = metrics
         file = None if matches is None else str(matches.resolve())
-        self._begin = Begin(msgspec.json.encode(config), str(run_dir.resolve()), version, list(pool), state, file)
+        self._begin = Begin(resolved.pack(run), str(run_dir.resolve()), run.version, list(pool), state, file)
         self._past = list(pool)
-        self._version = version
-        self._restarts = Restarts(config.fleet)
+        self._version = run.version
+        self._restarts = Restarts(run.config.fleet)
         self._process: ActorProcess | None = None
         self._memory_fd = -1
         self._memory: SharedMemory | None = None  # None until `start`

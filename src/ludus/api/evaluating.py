@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from ludus.games import registry, trust
 from ludus.games.registry import Game
 from ludus.metrics.core import Metrics
 from ludus.policies.checkpoints import checkpoint
-from ludus.policies.checkpoints.checkpoint import State
+from ludus.policies.checkpoints.checkpoint import SavedCheckpoint, State
 from ludus.policies.nets import NetFactory
 from ludus.processes import log_folder
 from ludus.processes.cores import cores
@@ -72,36 +73,89 @@ def evaluate(
         FleetError: No host is left to play on.
         EvaluationError: Some matches did not finish, so there is no result.
     """
-    chosen = find(run)
-    state = checkpoint.read_state(chosen)
-    game = game_of(chosen, state.game.name)
-    game_options = options_of(chosen, state, game, options or {}, servers)
-    names = scripted_opponents(opponents, game)
+    resolved = resolve(run, opponents, hosts=hosts, servers=servers, options=options)
+    if resolved.game.prepare is not None:
+        resolved.game.prepare(resolved.options, lambda step, share: None)
+    return play(resolved, matches, seed=seed, save_replays=save_replays, progress=progress, metrics=metrics)
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedEvaluation:
+    """An evaluation with every choice made. `resolve` makes it once; nothing of it is read or checked again."""
+
+    checkpoint: SavedCheckpoint
+    game: Game
+    options: msgspec.Struct
+    opponents: tuple[str, ...]
+    servers: ServersConfig
+    cores: int
+    hosts: int
+
+
+def resolve(
+    run: Run | str | Path,
+    opponents: Sequence[str] = (),
+    *,
+    hosts: int = 0,
+    servers: int | None = None,
+    options: Mapping[str, Any] | None = None,  # Any: options of the game, not yet checked
+) -> ResolvedEvaluation:
+    """Read a checkpoint and check how it is to be evaluated, with the arguments of `evaluate`. Starts no process.
+
+    Raises CheckpointError, UntrustedError or ConfigError.
+    """
+    path = find(run)
+    state = checkpoint.read_state(path)
+    config = _config_of(path)
+    game = _game_in(config, state.game.name)
+    usable_cores = cores()
+    return ResolvedEvaluation(
+        SavedCheckpoint(path, state),
+        game,
+        _options(path, state, game, options or {}, servers),
+        scripted_opponents(opponents, game),
+        _servers(path, config, servers),
+        usable_cores,
+        FleetConfig(hosts=hosts).hosts_on(usable_cores),
+    )
+
+
+def play(
+    resolved: ResolvedEvaluation,
+    matches: int,
+    *,
+    seed: int = SEED,
+    save_replays: str | Path | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    metrics: Metrics | None = None,
+) -> list[MatchupResult]:
+    """Play an evaluation, with the arguments of `evaluate`. Raises SetupError, FleetError or EvaluationError."""
+    game, state = resolved.game, resolved.checkpoint.state
     teams = teams_in(state.game.layout, state.game.seats)
-    if game.prepare is not None:
-        game.prepare(game_options, lambda stage, share: None)
 
     def policies(spec: GameSpec) -> Mapping[str, Policy]:
-        """The agent and its opponents, for the game as its hosts describe it."""
-        rows = (hosts or cores()) * FleetConfig().matches
-        scripted = {name: game.scripted[name](spec, seed) for name in names}
-        return {AGENT: checkpoint.load_agent(chosen, spec, rows=rows, game_nets=registry.nets_of(game)), **scripted}
+        """Return the agent and its opponents, for the game as its hosts describe it."""
+        rows = resolved.hosts * FleetConfig().matches
+        nets = registry.nets_of(game)
+        agent = checkpoint.load_agent(resolved.checkpoint.path, spec, rows=rows, game_nets=nets, state=state)
+        return {AGENT: agent, **{name: game.scripted[name](spec, seed) for name in resolved.opponents}}
 
     with (
         log_folder.temporary_log_folder("ludus-eval-") as folder,
-        game.served(game_options, _servers(chosen, servers), folder) as served,
+        game.served(resolved.options, resolved.servers, folder) as served,
     ):
         return arena.play(
             game,
             served.options,
             policies,
             agent=AGENT,
-            opponents=names if state.game.seats > 1 else (),
+            opponents=resolved.opponents if state.game.seats > 1 else (),
             matches=evenly(matches, teams),
             seed=seed,
             teams=teams,
             log_dir=folder,
-            hosts=hosts or None,
+            hosts=resolved.hosts,
+            usable_cores=resolved.cores,
             progress=progress,
             save_replays=None if save_replays is None else Path(save_replays),
             metrics=metrics,
@@ -115,17 +169,17 @@ def find(run: Run | str | Path) -> Path:
     return checkpoint.find(Path(run))
 
 
-def options_of(
-    chosen: Path,
+def _options(
+    path: Path,
     state: State,
     game: Game,
     local: Mapping[str, Any],  # Any: options of the game, not yet checked
-    servers: int | None = None,
+    servers: int | None,
 ) -> msgspec.Struct:
-    """The options a checkpoint is evaluated with: its own, with those of this machine (`local`) over them. Raises
-    UntrustedError for one that only this machine may set."""
-    kept = {name: value for name, value in state.options.items() if not servers or name not in game.local}
-    return check(trust.accept(game, kept, str(chosen), local), game.options, f"{chosen}: options")
+    """Return the options of a checkpoint with those of this machine (`local`) over them. Raises UntrustedError for an
+    option that only this machine may set."""
+    saved = {name: value for name, value in state.options.items() if not servers or name not in game.local}
+    return check(trust.accept(game, saved, str(path), local), game.options, f"{path}: options")
 
 
 def scripted_opponents(names: Sequence[str], game: Game) -> tuple[str, ...]:
@@ -144,17 +198,26 @@ def nets_for(chosen: Path, spec_name: str) -> dict[str, NetFactory]:
         return {}
 
 
-def game_of(chosen: Path, spec_name: str) -> Game:
-    """The game of a checkpoint: what its run's configuration says or, for one that left its run, its hosts."""
-    config = chosen.parent.parent / CONFIG
-    if config.exists():
-        return registry.load(str(load.read(config).get("game", "showdown")))
+def game_of(path: Path, spec_name: str) -> Game:
+    """Return the game of a checkpoint: the one that its run's configuration names, or, for a checkpoint that was moved
+    out of its run, the one whose hosts it was trained on. Raises ConfigError if that game is not installed."""
+    return _game_in(_config_of(path), spec_name)
+
+
+def _config_of(path: Path) -> Mapping[str, Any] | None:  # Any: plain data, not yet checked
+    """Return the configuration of a checkpoint's run; None if the checkpoint was moved out of its run."""
+    config = path.parent.parent / CONFIG
+    return load.read(config) if config.exists() else None
+
+
+def _game_in(config: Mapping[str, Any] | None, spec_name: str) -> Game:  # Any: plain data, not yet checked
+    if config is not None:
+        return registry.load(str(config.get("game", "showdown")))
     return registry.load(re.split("[-/]", spec_name)[0])
 
 
-def _servers(chosen: Path, count: int | None) -> ServersConfig:
-    """What the checkpoint's run says of servers, with as many of them as asked for."""
-    config = chosen.parent.parent / CONFIG
-    section = load.read(config).get("servers", {}) if config.exists() else {}
-    servers = check(section, ServersConfig, f"{config}: servers")
+def _servers(path: Path, config: Mapping[str, Any] | None, count: int | None) -> ServersConfig:  # Any: plain data
+    """Return the servers that the checkpoint's run configures, or `count` of them."""
+    section = {} if config is None else config.get("servers", {})
+    servers = check(section, ServersConfig, f"{path.parent.parent / CONFIG}: servers")
     return servers if count is None else msgspec.structs.replace(servers, count=count)

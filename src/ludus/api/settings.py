@@ -9,12 +9,12 @@ from typing import Any
 
 import msgspec
 
-from ludus.actors import preflight
+from ludus.actors.resolved import ResolvedRun, resolve
 from ludus.config import load
 from ludus.config.folders import file_name
 from ludus.config.overrides import whole_options
 from ludus.config.settings import RunConfig
-from ludus.games import catalogue, registry, trust
+from ludus.games import catalogue, trust
 
 DEFAULT = "gen1"  # preset
 
@@ -49,23 +49,18 @@ def of(config: Config | None) -> Source:
     return of_file(load.find(str(config or DEFAULT), catalogue.presets()))
 
 
-def fit(data: Mapping[str, Any]) -> RunConfig:  # Any: plain data, not yet checked
-    """The configuration of a run that can begin, as far as that can be told without a host. Raises ConfigError."""
-    config = load.build(data, options_of=catalogue.options_of)
-    preflight.stages(config, registry.load(config.game))
-    return config
+def resolved(source: Source, sets: Sequence[str]) -> ResolvedRun:
+    """Return the run that the settings of a source, with `sets` such as `learner.lr=1e-3` over them, describe. Raises
+    ConfigError, which names the file or the `--set` that is wrong."""
+    return load.assembled(source.data, sets, source.path, resolve)
 
 
-def assembled(source: Source, sets: Sequence[str]) -> RunConfig:
-    """The checked configuration of a source with `sets`, as `learner.lr=1e-3`, put over it. Raises ConfigError."""
-    return load.assembled(source.data, sets, source.path, fit)
-
-
-def refuse_untrusted(config: RunConfig, sets: Sequence[str], origin: str) -> None:
+def refuse_untrusted(run: ResolvedRun, sets: Sequence[str], origin: str) -> None:
     """Raise UntrustedError if the run's folder (`origin`), which may come from elsewhere, sets an option that only this
     machine may set."""
-    game, named = registry.load(config.game), whole_options(sets)
-    local = {name: config.options[name] for name in named if name in config.options}
-    for stage in load.in_stages(config, options_of=catalogue.options_of):
-        ours = {name: value for name, value in local.items() if stage.options.get(name) == value}
-        trust.accept(game, stage.options, origin, ours)
+    options, given_names = run.config.options, whole_options(sets)
+    local = {name: options[name] for name in given_names if name in options}
+    for stage in run.stages or (run,):
+        stage_options = stage.config.options
+        unchanged = {name: value for name, value in local.items() if stage_options.get(name) == value}
+        trust.accept(run.game, stage_options, origin, unchanged)

@@ -10,18 +10,17 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ludus import files, run
+from ludus.actors.resolved import ResolvedRun
 from ludus.api import settings as run_settings
 from ludus.api import watching
 from ludus.api.settings import Config
 from ludus.config import familiar, load
-from ludus.config.check import check
 from ludus.config.folders import CONFIG, RUNS, new_run_dir
 from ludus.config.overrides import texts_of
 from ludus.config.settings import RunConfig
 from ludus.errors import CheckpointError, ConfigError, SetupError
 from ludus.evaluation import report
 from ludus.evaluation.arena import MatchupResult
-from ludus.games import registry
 from ludus.metrics.exporters.bar import ProgressBar
 from ludus.metrics.exporters.log import logging_to
 from ludus.metrics.observer import RunObserver
@@ -91,17 +90,17 @@ def train(
     else:
         source = run_settings.of(config) if game is None else run_settings.of_game(game)
     sets = [*_budget(minutes, updates), *texts_of(settings or {})]
-    chosen = run_settings.assembled(source, sets)
+    resolved = run_settings.resolved(source, sets)
     if resume:
-        run_settings.refuse_untrusted(chosen, sets, str(source.path))
+        run_settings.refuse_untrusted(resolved, sets, str(source.path))
     elif folder is not None:
         refuse_used(folder)
-    run.learning(chosen)  # refuses what cannot be done on the device
-    _install(chosen)
+    if resolved.game.prepare is not None:
+        resolved.game.prepare(resolved.options, lambda step, share: None)
     folder = folder or new_run_dir(RUNS, source.name, date.today())
-    watchers = {"the progress bar": ProgressBar(familiar.title(chosen))} if progress else {}
-    result = run_in(folder, chosen, watchers, observer=observer, resume=resume)
-    page, _ = write_report(folder, chosen, "ludus.train(...)")
+    watchers = {"the progress bar": ProgressBar(familiar.title(resolved.config))} if progress else {}
+    result = run_in(folder, resolved, watchers, observer=observer, resume=resume)
+    page, _ = write_report(folder, resolved.config, "ludus.train(...)")
     if result.unsaved:
         raise CheckpointError(result.unsaved)
     return Run(
@@ -111,7 +110,7 @@ def train(
 
 def run_in(
     folder: Path,
-    config: RunConfig,
+    resolved: ResolvedRun,
     watchers: Mapping[str, RunObserver],
     *,
     observer: RunObserver | None = None,
@@ -125,13 +124,15 @@ def run_in(
     """
     with run.hold(folder) as lock, as_found_when_refused(folder):
         try:
-            load.save(config, folder / CONFIG)
+            load.save(resolved.config, folder / CONFIG)
         except OSError as error:
             raise SetupError(f"{folder / CONFIG}: cannot be written: {files.reason(error)}") from error
-        title = f"{familiar.title(config)}  {folder}"
+        title = f"{familiar.title(resolved.config)}  {folder}"
         with watching.watched(folder, title, watchers, lines_to=lines_to, observer=observer) as all_observers:
-            provenance.note(folder)
-            return run.train(config, folder, resume=resume, resume_from=resume_from, observer=all_observers, lock=lock)
+            provenance.note(folder, resolved.machine.cores)
+            return run.train(
+                resolved, folder, resume=resume, resume_from=resume_from, observer=all_observers, lock=lock
+            )
 
 
 def write_report(folder: Path, config: RunConfig, command: str) -> tuple[Path | None, str]:
@@ -167,10 +168,3 @@ def _budget(minutes: float | None, updates: int | None) -> list[str]:
     if minutes is None and updates is None:
         return []
     return [f"budget.minutes={minutes or 0}", f"budget.updates={updates or 0}", "budget.decisions=0"]
-
-
-def _install(config: RunConfig) -> None:
-    """Install what the game needs, if anything is missing. Raises SetupError."""
-    game = registry.load(config.game)
-    if game.prepare is not None:
-        game.prepare(check(config.options, game.options, "options"), lambda stage, share: None)

@@ -84,32 +84,25 @@ def _evaluate(arguments: EvalArguments) -> None:
     from ludus.config.overrides import given_options
     from ludus.metrics.core import Metrics
     from ludus.metrics.times import ACTOR, RunTimes
-    from ludus.policies.checkpoints import checkpoint
-    from ludus.processes.cores import cores
 
     console = Console(stderr=arguments.as_json)
-    checkpoint_path = evaluating.find(arguments.path)
-    state = checkpoint.read_state(checkpoint_path)
-    game = evaluating.game_of(checkpoint_path, state.game.name)
     names = tuple(name.strip() for name in arguments.opponents.split(",") if name.strip())
-    local = given_options(arguments.sets)
-    evaluating.scripted_opponents(names, game)  # refuses unknown ones before anything is installed
-    command_parts.install(game, evaluating.options_of(checkpoint_path, state, game, local, arguments.servers), console)
+    resolved = evaluating.resolve(
+        arguments.path, names, hosts=arguments.hosts, servers=arguments.servers, options=given_options(arguments.sets)
+    )
+    checkpoint_path, game = resolved.checkpoint.path, resolved.game
+    command_parts.install(game, resolved.options, console)
     metrics = Metrics(ACTOR)
     with _bar(console) as show:
-        results = evaluating.evaluate(
-            checkpoint_path,
-            names,
+        results = evaluating.play(
+            resolved,
             arguments.matches,
             seed=arguments.seed,
-            hosts=arguments.hosts,
-            servers=arguments.servers,
-            options=local,
             save_replays=arguments.save_replays,
             progress=lambda progress: show(progress.ended, progress.scheduled, progress.opponent),
             metrics=metrics,
         )
-    spent = RunTimes(metrics.times(), arguments.hosts or cores(), cores())
+    spent = RunTimes(metrics.times(), resolved.hosts, resolved.cores)
     if arguments.as_json:
         typer.echo(_json(checkpoint_path, game, results, arguments.seed, spent))
     else:

@@ -11,7 +11,7 @@ from ludus.errors import ConfigError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ludus.config.settings import RunConfig
+    from ludus.actors.resolved import ResolvedRun
     from ludus.diagnostics.sizing import Purpose, Sizes
 
 
@@ -35,16 +35,14 @@ def fixed_settings(data: Mapping[str, Any], sets: Sequence[str], *, shipped: boo
     return load.override(settings, sets)
 
 
-def choose(purpose: Purpose, config: RunConfig, settings: Mapping[str, Any]) -> Sizes:
+def choose(purpose: Purpose, run: ResolvedRun, settings: Mapping[str, Any]) -> Sizes:
     """Choose the sizes of a run. `settings` are those that the user has fixed."""
     from ludus.diagnostics import machine, sizing
-    from ludus.games import registry
 
-    fixed = _numbers(settings)
+    config, fixed = run.config, _numbers(settings)
     if familiar.N_ENVS in settings:  # n_envs sets both of these
         fixed |= {sizing.HOSTS: config.fleet.hosts, sizing.MATCHES: config.fleet.matches}
-    needs = machine.needs(registry.load(config.game), config)
-    return sizing.choose(purpose, machine.look(config.device), needs, fixed, config.rollout.segment)
+    return sizing.choose(purpose, machine.look(run.machine), machine.needs(run), fixed, config.rollout.segment)
 
 
 def under(data: Mapping[str, Any], sizes: Sizes, sets: Sequence[str]) -> dict[str, Any]:

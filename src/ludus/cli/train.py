@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -15,13 +15,13 @@ import typer
 from ludus.cli.renamed import renamed_option
 from ludus.config import familiar, places
 from ludus.config.folders import CONFIG, RUNS, new_run_dir
-from ludus.config.settings import RunConfig
 from ludus.errors import CheckpointError, ConfigError, EvaluationError
 from ludus.metrics.observer import RunObserver
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from ludus.actors.resolved import ResolvedRun
     from ludus.api.settings import Source
     from ludus.run import RunResult
 
@@ -128,10 +128,10 @@ class TrainArguments:
 def _train(arguments: TrainArguments) -> None:
     from rich.console import Console
 
-    from ludus import run
+    from ludus.actors import resolved
     from ludus.api import settings, training
     from ludus.cli import sizes
-    from ludus.games import command_parts, registry
+    from ludus.games import command_parts
 
     console = Console()
     folder = (
@@ -141,22 +141,19 @@ def _train(arguments: TrainArguments) -> None:
     )
     purpose = None if arguments.size is None else sizes.purpose_of(arguments.size, resume=arguments.resume)
     source = _source(arguments, folder)
-    config = settings.assembled(source, arguments.sets)
+    run = settings.resolved(source, arguments.sets)
     if arguments.resume:
-        settings.refuse_untrusted(config, arguments.sets, str(source.path))
+        settings.refuse_untrusted(run, arguments.sets, str(source.path))
     elif folder is not None:
         training.refuse_used(folder)
-    learning = run.learning(config)  # refuses what cannot be done on the device
-    command_parts.install(registry.load(config.game), config.options, console)
+    command_parts.install(run.game, run.options, console)
     if purpose is not None:
-        sized = sizes.choose(
-            purpose, config, sizes.fixed_settings(source.data, arguments.sets, shipped=source.is_preset)
-        )
-        config = settings.fit(sizes.under(source.data, sized, arguments.sets))
+        sized = sizes.choose(purpose, run, sizes.fixed_settings(source.data, arguments.sets, shipped=source.is_preset))
+        run = resolved.resolve(sizes.under(source.data, sized, arguments.sets), run.machine)
         console.print(sizes.table(purpose, sized))
     folder = folder or new_run_dir(RUNS, source.name, date.today())
-    result = _run(config, folder, arguments, learning, console)
-    page, trouble = training.write_report(folder, config, _again(arguments, folder))
+    result = _run(run, folder, arguments, console)
+    page, trouble = training.write_report(folder, run.config, _again(arguments, folder))
     _say_what_came_of_it(console, result, page, trouble)
     if result.unsaved:
         again = f"ludus train --run-dir {shlex.quote(str(folder))} --resume"
@@ -177,22 +174,21 @@ def _source(arguments: TrainArguments, folder: Path | None) -> Source:
     return settings.of_file(folder / CONFIG) if arguments.resume and folder else settings.of(arguments.config)
 
 
-def _run(
-    config: RunConfig, folder: Path, arguments: TrainArguments, learning: Sequence[str], console: Console
-) -> RunResult:
+def _run(run: ResolvedRun, folder: Path, arguments: TrainArguments, console: Console) -> RunResult:
     """Train, with the live table on a terminal and plain lines elsewhere."""
+    from ludus.actors import resolved
     from ludus.api import training
-    from ludus.games import hooks, registry
+    from ludus.games import hooks
     from ludus.metrics.exporters.console import LiveTable
 
     watchers: dict[str, RunObserver] = {}
     if console.is_terminal:  # elsewhere these are lines of the log
-        console.print("\n".join(learning), highlight=False, markup=False)
-        game_lines = hooks.table_lines_of(registry.load(config.game))
-        watchers["the live table"] = LiveTable(f"{familiar.title(config)}  {folder}", console, game_lines)
+        console.print("\n".join(resolved.describe(run)), highlight=False, markup=False)
+        game_lines = hooks.table_lines_of(run.game)
+        watchers["the live table"] = LiveTable(f"{familiar.title(run.config)}  {folder}", console, game_lines)
     return training.run_in(
         folder,
-        config,
+        run,
         watchers,
         resume=arguments.resume,
         resume_from=arguments.resume_from,

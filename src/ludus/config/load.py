@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -18,20 +19,35 @@ from ludus.errors import ConfigError
 from ludus.processes.cores import cores
 from ludus.suggestions import did_you_mean
 
+Built = TypeVar("Built")
 log = logging.getLogger(__name__)
 
 OptionsOf = Callable[[str], type[msgspec.Struct]]
-"""The struct of a game's options, by the game's name; raises ConfigError for a game that does not exist."""
+"""Returns the struct of a game's options, by the game's name. Raises ConfigError for a game that is not installed."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedConfig:
+    """A valid configuration, with the options of its game as the game's own struct."""
+
+    config: RunConfig
+    options: msgspec.Struct
+    stages: tuple[CheckedConfig, ...] = ()  # one for each stage of the curriculum; empty without a curriculum
 
 
 def load(path: Path, sets: Sequence[str] = (), *, options_of: OptionsOf) -> RunConfig:
-    """The configuration in a file, changed by `sets` ("learner.lr=1e-3"), with every option of its game filled in."""
+    """Return the configuration in a YAML file, changed by `sets` ("learner.lr=1e-3"), with every option of its game."""
     return assembled(read(path), sets, str(path), lambda data: build(data, options_of=options_of))
 
 
-def assembled(data: Mapping[str, Any], sets: Sequence[str], origin: str | None, build: stages.Build) -> RunConfig:
-    """What `build` makes of data from `origin`, a file, changed by `sets`. What it refuses is refused with the file or
-    the `--set` that brought it in; data without an origin is not named."""
+def assembled(
+    data: Mapping[str, Any],  # Any: plain data, not yet checked
+    sets: Sequence[str],
+    origin: str | None,
+    build: Callable[[Mapping[str, Any]], Built],
+) -> Built:
+    """Apply `sets` to the data and return what `build` makes of it. A ConfigError names the `--set` that caused it, or
+    else the file that the data comes from (`origin`; None if it comes from no file)."""
     for old in renamed.old_names(data, sets):
         log.warning("%s is a deprecated name; use %s", old, renamed.current(old))
     changed = override(data, sets)
@@ -48,22 +64,27 @@ def assembled(data: Mapping[str, Any], sets: Sequence[str], origin: str | None, 
 
 
 def build(data: Mapping[str, object], *, options_of: OptionsOf) -> RunConfig:
-    """A checked configuration from plain data, its stages checked with it. The names it may use instead of others are
-    in `familiar`."""
+    """Return the checked configuration of a run from plain data. Raises ConfigError."""
+    return checked(data, options_of=options_of).config
+
+
+def checked(data: Mapping[str, object], *, options_of: OptionsOf, usable_cores: int | None = None) -> CheckedConfig:
+    """Check plain data as the configuration of a run, each stage of its curriculum included. Raises ConfigError.
+
+    The other names that settings may have, such as `n_envs`, are in familiar.py. `usable_cores` is the number of hosts
+    that `n_envs` is divided by; by default the cores are counted.
+    """
     data, environments = familiar.taken(renamed.moved(data))
     config = check(data, RunConfig)
     game, main = familiar.parted(config.game)
     struct = options_of(game)
     options = check(familiar.named(config.options, main, struct, config.game), struct, "options")
-    fleet = config.fleet if environments is None else familiar.shared_out(environments, config.fleet, cores())
+    fleet = config.fleet
+    if environments is not None:
+        fleet = familiar.shared_out(environments, fleet, usable_cores or cores())
     config = msgspec.structs.replace(config, game=game, options=msgspec.to_builtins(options), fleet=fleet)
-    in_stages(config, options_of=options_of)
-    return config
-
-
-def in_stages(config: RunConfig, *, options_of: OptionsOf) -> tuple[RunConfig, ...]:
-    """The configuration of each stage of its curriculum; itself where it has none."""
-    return stages.configs(config, lambda data: build(data, options_of=options_of))
+    in_stages = stages.built(config, lambda data: checked(data, options_of=options_of))
+    return CheckedConfig(config, options, in_stages)
 
 
 def save(config: RunConfig, path: Path) -> None:
@@ -129,7 +150,12 @@ def override(data: Mapping[str, Any], sets: Sequence[str]) -> dict[str, Any]:
     return changed
 
 
-def _culprit(message: str, data: Mapping[str, Any], sets: Sequence[str], build: stages.Build) -> str | None:
+def _culprit(
+    message: str,
+    data: Mapping[str, Any],  # Any: plain data
+    sets: Sequence[str],
+    build: Callable[[Mapping[str, Any]], object],
+) -> str | None:
     """The first of `sets` with which `build` refuses so; None where the data is refused so without any of them."""
     for count in range(len(sets)):
         try:

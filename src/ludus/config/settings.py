@@ -37,6 +37,15 @@ class FleetConfig(Struct, frozen=True, forbid_unknown_fields=True):
     # then that host is given up; if none is left, or the actor fails as often without a batch, the run ends
     failures_in_a_row: Count = 5
 
+    def hosts_on(self, usable_cores: int) -> int:
+        """Return the number of hosts on a machine with so many cores."""
+        return self.hosts or usable_cores
+
+    def parts_on(self, usable_cores: int, hosts: int) -> int:
+        """Return in how many parts a host answers. With cores to spare, hosts should not wait for the actor while they
+        have work. If every core has a host, an actor that wakes early takes the core from a busy one."""
+        return self.parts or (1 if hosts >= usable_cores else 2)
+
 
 class ServersConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """Servers that the run itself starts on this machine, keeps alive and stops; for games that are played on such."""

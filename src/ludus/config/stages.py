@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -23,15 +23,18 @@ WHOLE_RUN = {  # what cannot change from stage to stage, and why
     "learner.algorithm": "the optimiser goes on from stage to stage",
 }
 
-Build = Callable[[Mapping[str, object]], RunConfig]
-"""Plain data into a checked configuration; raises ConfigError with the path in it."""
+Built = TypeVar("Built")
+Build = Callable[[Mapping[str, object]], Built]
+"""Makes something of the plain data of a configuration. Raises ConfigError with the path of the setting."""
 
 
-def configs(config: RunConfig, build: Build) -> tuple[RunConfig, ...]:
-    """Of every stage in turn; of a run without stages, its own alone. Raises ConfigError for the first that is wrong,
-    with its path: curriculum[1].set.options.pile."""
+def built(config: RunConfig, build: Build[Built]) -> tuple[Built, ...]:
+    """Return what `build` makes of the configuration of each stage; empty for a run without a curriculum.
+
+    Raises ConfigError for the first stage that is wrong, with its path: curriculum[1].set.options.pile.
+    """
     if not config.curriculum:
-        return (config,)
+        return ()
     refuse_bad_rules(config.curriculum)
     return tuple(_in_stage(config, index, build) for index in range(len(config.curriculum)))
 
@@ -62,7 +65,7 @@ def refuse_bad_rules(stages: tuple[StageConfig, ...]) -> None:
             )
 
 
-def _in_stage(config: RunConfig, index: int, build: Build) -> RunConfig:
+def _in_stage(config: RunConfig, index: int, build: Build[Built]) -> Built:
     stage, place = config.curriculum[index], f"curriculum[{index}].set"
     data: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(config, curriculum=()))  # Any: plain data
     for key, value in stage.set.items():

@@ -6,38 +6,36 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal, cast
 
-import msgspec
 import psutil
 
 from ludus.actors.actor import open_fleet
+from ludus.actors.resolved import Machine, ResolvedRun
 from ludus.actors.shared_memory import free_bytes
-from ludus.config.settings import RunConfig
 from ludus.diagnostics.sizing import MachineSize, Needs
 from ludus.errors import ConfigError, FleetError
-from ludus.games.registry import Game
-from ludus.learner import devices
-from ludus.processes.cores import cores
 from ludus.spec import GameSpec
 
 FEW, MANY = 1, 16  # matches on the two hosts that are measured
 GROWTH = 1.5  # factor for the memory that a host allocates after its start
 
 
-def look(device: str) -> MachineSize:
-    """Return the usable cores, the free memory and the device that the setting `device` selects."""
-    device_type = devices.choose(device).device.type
-    return MachineSize(cores(), free_bytes() / 2**20, cast(Literal["cpu", "mps", "cuda"], device_type))
+def look(machine: Machine) -> MachineSize:
+    """Return the usable cores, the memory that is free now, and the kind of the learner's device."""
+    kind = cast(Literal["cpu", "mps", "cuda"], machine.learner_device.device.type)
+    return MachineSize(machine.cores, free_bytes() / 2**20, kind)
 
 
-def needs(game: Game, config: RunConfig) -> Needs:
-    """Return the memory needs of a game: its own figures, or those of two hosts that are started and measured."""
+def needs(run: ResolvedRun) -> Needs:
+    """Return how much memory the hosts of a run need: from the game's own figures, or else measured on two hosts that
+    are started one after the other. Raises ConfigError if those do not start."""
+    game, config = run.game, run.config
     footprint, beside_mib = game.memory, config.servers.count * config.servers.memory_mib
     if footprint is not None:
         source = f"known of {game.name}"
         return Needs(footprint.host_mib, footprint.match_mib, footprint.row_bytes, source, beside_mib=beside_mib)
     try:
-        few, _ = _measured(game, config, FEW)
-        many, spec = _measured(game, config, MANY)
+        few, _ = _measured(run, FEW)
+        many, spec = _measured(run, MANY)
     except FleetError as error:
         raise ConfigError(f"--size: the memory of a host could not be measured: {error}; leave out --size") from error
     return Needs(
@@ -50,11 +48,10 @@ def needs(game: Game, config: RunConfig) -> Needs:
     )
 
 
-def _measured(game: Game, config: RunConfig, matches: int) -> tuple[float, GameSpec]:
-    """Return the resident memory, in MiB, of a host that has opened its matches."""
-    one = msgspec.structs.replace(config, fleet=msgspec.structs.replace(config.fleet, hosts=1, matches=matches))
-    with TemporaryDirectory() as folder, open_fleet(one, game, Path(folder), 0) as fleet:
-        fleet.recv(one.fleet.reply_deadline_s)
+def _measured(run: ResolvedRun, matches: int) -> tuple[float, GameSpec]:
+    """Return the resident memory, in MiB, of a host that has opened its matches, and its game."""
+    with TemporaryDirectory() as folder, open_fleet(run.sized(1, matches), Path(folder), 0) as fleet:
+        fleet.recv(run.config.fleet.reply_deadline_s)
         resident = 0
         for pid in fleet.pids:
             host = psutil.Process(pid)

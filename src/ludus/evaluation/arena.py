@@ -85,6 +85,7 @@ def play(
     log_dir: Path,
     fleet: FleetConfig | None = None,
     hosts: int | None = None,
+    usable_cores: int | None = None,
     deadline_s: float = 3600.0,
     teams: Sequence[int] = (0, 1),
     progress: Callable[[Progress], None] | None = None,
@@ -114,6 +115,7 @@ def play(
         hosts=hosts,
         schedule=schedule.matches(),
         keep_log=save_replays is not None,
+        usable_cores=usable_cores,
     ) as running:
         recorder = None
         if save_replays is not None:

@@ -62,8 +62,10 @@ class HostFleet:
         saved_state: FleetState | None = None,
         times_s: float | None = TIMES_S,
         final_refusals: bool = False,
+        usable_cores: int | None = None,
     ) -> None:
-        count = hosts or config.hosts or cores()
+        usable_cores = cores() if usable_cores is None else usable_cores
+        count = hosts or config.hosts_on(usable_cores)
         if schedule is not None:
             count = max(1, min(count, len(schedule)))
         self.hosts = count
@@ -71,7 +73,7 @@ class HostFleet:
         self._seed = seed = seed if saved_state is None else saved_state.seed
         self._scheduled = schedule is not None
         self._config = config
-        parts = config.parts or _parts(count)
+        parts = config.parts_on(usable_cores, count)
         host_options = options if command.options is None else command.options
         self._setup = Setup(
             command, host_options, seed, count, self.matches, self._scheduled, keep_log, log_dir, times_s, parts
@@ -218,9 +220,3 @@ class HostFleet:
 
     def _exhausted(self) -> bool:
         return self._scheduled and not any(host.unplayed for host in self._hosts.all)
-
-
-def _parts(hosts: int) -> int:
-    """Return the number of parts of an answer. With spare cores, hosts should not wait for the caller while they have
-    work. If every core has a host, a caller that wakes early takes the core from a busy one."""
-    return 1 if hosts >= cores() else 2

@@ -1,11 +1,11 @@
-"""A training run from its configuration: the only place that wires the components together.
+"""Train a run from its configuration. This package connects all components.
 
-start.py wires a run and starts it, loop.py is the run from its first update to its result. What it does now and then
-stands in files of its own, which share parts.py: evaluating, saving, changing the stage, telling who watches.
+start.py starts a run, loop.py trains it from the first update to the result. The other files each do one thing that a
+run does now and then: evaluate, save, change the stage, report.
 """
 
 from ludus.run.lock import RunLock, hold
 from ludus.run.loop import Run, RunResult
-from ludus.run.start import learning, train
+from ludus.run.start import train
 
-__all__ = ["Run", "RunLock", "RunResult", "hold", "learning", "train"]
+__all__ = ["Run", "RunLock", "RunResult", "hold", "train"]

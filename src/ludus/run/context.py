@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import msgspec
-
+from ludus.actors.resolved import ResolvedRun
 from ludus.actors.sources import OverlappedSource, SerialSource
 from ludus.config.settings import RunConfig
-from ludus.games.registry import Game
 from ludus.league.curriculum import Change, Curriculum
 from ludus.league.pool import Pool
 from ludus.learner.algorithms import AnyAlgorithm
@@ -21,10 +19,8 @@ from ludus.spec import GameSpec
 
 @dataclass(slots=True)
 class RunContext:
-    config: RunConfig
+    run: ResolvedRun
     run_dir: Path
-    game: Game
-    options: msgspec.Struct  # of the game, with the servers that were started
     source: SerialSource | OverlappedSource
     metrics: Metrics
     observer: RunObserver
@@ -35,6 +31,10 @@ class RunContext:
     playing: bool = False  # matches are under way
     change: Change | None = None  # one stage has ended, the next is to begin
     scores: dict[str, float] = field(default_factory=dict)  # of the latest evaluation, by opponent
+
+    @property
+    def config(self) -> RunConfig:
+        return self.run.config
 
     @property
     def spec(self) -> GameSpec:

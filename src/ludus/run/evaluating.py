@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ludus.actors.actor import playing_device
 from ludus.evaluation import arena
 from ludus.evaluation.arena import MatchupResult
 from ludus.evaluation.schedule import evenly
@@ -44,7 +43,7 @@ class Evaluator:
         """The weights as they are, greedily, against the configured opponents; empty where there are none."""
         parts, metrics = self._parts, self._parts.metrics
         config, alone = parts.config.evaluation, parts.spec.seats == 1
-        opponents = () if alone else config.opponents or tuple(parts.game.scripted)
+        opponents = () if alone else config.opponents or tuple(parts.run.game.scripted)
         if not opponents and not alone:
             return ()
         matches = evenly(config.matches if final else config.quick_matches, parts.spec.teams)
@@ -54,8 +53,8 @@ class Evaluator:
         try:
             with metrics.activity(names.EVALUATE):
                 results = arena.play(
-                    parts.game,
-                    parts.options,
+                    parts.run.game,
+                    parts.run.options,
                     self._contestants,
                     agent=AGENT,
                     opponents=opponents,
@@ -64,6 +63,8 @@ class Evaluator:
                     teams=parts.spec.teams,
                     log_dir=parts.run_dir / "logs" / "evaluation",
                     fleet=parts.config.fleet,
+                    hosts=parts.run.hosts,
+                    usable_cores=parts.run.machine.cores,
                     progress=self._after_match,
                     tick=self._leave_where_stopped,
                 )
@@ -102,10 +103,10 @@ class Evaluator:
 
     def _contestants(self, spec: GameSpec) -> dict[str, Policy]:
         parts, config = self._parts, self._parts.config
-        net = nets.build(parts.spec, config.policy, parts.game.net, game_nets=nets_of(parts.game))
+        net = nets.build(parts.spec, config.policy, parts.run.game.net, game_nets=nets_of(parts.run.game))
         net.load_state_dict(parts.algorithm.result.state_dict())
-        lane = open_stream(playing_device(config, parts.game.net).device)
+        lane = open_stream(parts.run.actor_device.device)
         rounds = config.policy.precision == "bf16"
         agent = NetPolicy(net, parts.spec, version=parts.learner.version, greedy=True, lane=lane, bf16=rounds)
         seed = config.evaluation.seed
-        return {AGENT: agent, **{name: make(spec, seed) for name, make in parts.game.scripted.items()}}
+        return {AGENT: agent, **{name: make(spec, seed) for name, make in parts.run.game.scripted.items()}}

@@ -8,28 +8,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import msgspec
 import torch
 
 from ludus.actors.actor import layout_of
+from ludus.actors.resolved import ResolvedRun
 from ludus.actors.shared_memory import free_bytes
 from ludus.actors.sources import OverlappedSource, SerialSource
-from ludus.config.seeds import seed_for
-from ludus.config.settings import RunConfig
 from ludus.errors import EvaluationError, FleetError, HostError
 from ludus.evaluation.arena import MatchupResult
-from ludus.games.registry import Game, ServersHealth, nets_of
+from ludus.games.registry import ServersHealth, nets_of
 from ludus.league.curriculum import Curriculum
 from ludus.league.pool import Pool
-from ludus.learner import algorithms, devices
+from ludus.learner import algorithms
 from ludus.learner.loop import Learner
 from ludus.learner.replay_buffer import ReplayBuffer, refuse_what_does_not_fit
 from ludus.metrics import names
 from ludus.metrics.core import Metrics
 from ludus.metrics.observer import RunObserver
 from ludus.policies import nets
-from ludus.policies.checkpoints import checkpoint
-from ludus.processes.cores import cores
 from ludus.run.context import RunContext
 from ludus.run.evaluating import Evaluator, StoppedError
 from ludus.run.reporting import Teller
@@ -57,33 +53,27 @@ class RunResult:
 class Run:
     def __init__(
         self,
-        config: RunConfig,
+        run: ResolvedRun,
         run_dir: Path,
-        game: Game,
-        options: msgspec.Struct,
         source: SerialSource | OverlappedSource,
         metrics: Metrics,
         observer: RunObserver,
-        saved: Path | None = None,
         course: Curriculum | None = None,
         servers: Callable[[], ServersHealth | None] = lambda: None,
     ) -> None:
+        config, game = run.config, run.game
         self._meets_past_selves = config.opponents.past > 0 and len(set(source.spec.teams)) > 1
-        seed = seed_for(config.seed, "weights")
-        net = nets.build(source.spec, config.policy, game.net, seed=seed, game_nets=nets_of(game))
-        generator = torch.Generator().manual_seed(seed_for(config.seed, "minibatches"))
-        device = devices.choose(config.device).device
-        self.algorithm = algorithms.build(config.learner, net, source.spec, generator, device)
-        replay = _replay(config, source.spec, saved)
+        net = nets.build(source.spec, config.policy, game.net, seed=run.seed("weights"), game_nets=nets_of(game))
+        generator = torch.Generator().manual_seed(run.seed("minibatches"))
+        self.algorithm = algorithms.build(config.learner, net, source.spec, generator, run.learner_device)
+        replay = _replay(run, source.spec)
         self.learner = Learner(source, self.algorithm, config.learner, config.budget, metrics, replay=replay)
         pool = Pool(run_dir / "pool", config.opponents.pool)
-        self._parts = RunContext(
-            config, run_dir, game, options, source, metrics, observer, self.algorithm, self.learner, pool, course
-        )
-        metrics.set(names.CORES, cores())
+        self._parts = RunContext(run, run_dir, source, metrics, observer, self.algorithm, self.learner, pool, course)
+        metrics.set(names.CORES, run.machine.cores)
         self._saver = Saver(self._parts)
-        if saved is not None:
-            self._saver.restore(saved)
+        if run.checkpoint is not None:
+            self._saver.restore(run.checkpoint)
         self._teller = Teller(self._parts, servers)
         self._evaluator = Evaluator(self._parts, self._teller, lambda: self._stopped())
         self._stages = Stages(self._parts, self._saver)
@@ -170,13 +160,10 @@ class Run:
         log.warning("evaluation %s: %s", when, error)
 
 
-def _replay(config: RunConfig, spec: GameSpec, saved: Path | None) -> ReplayBuffer | None:
-    """Empty; its seed is for a resumed run that has nothing to go on with."""
-    kept, layout = config.learner.replay, layout_of(config, spec)
+def _replay(run: ResolvedRun, spec: GameSpec) -> ReplayBuffer | None:
+    """Return an empty replay buffer, or None if `learner.replay` is off. Raises ConfigError if memory is too small."""
+    kept, layout = run.config.learner.replay, layout_of(run.config, spec)
     if not kept.decisions:
         return None
     refuse_what_does_not_fit(kept.decisions, layout.nbytes / (layout.segments * layout.length), free_bytes())
-    version = 0 if saved is None else checkpoint.read_state(saved).version
-    return ReplayBuffer(
-        kept.decisions // layout.length, reuse=kept.reuse, seed=seed_for(config.seed, "replay", version)
-    )
+    return ReplayBuffer(kept.decisions // layout.length, reuse=kept.reuse, seed=run.seed("replay", run.version))

@@ -12,7 +12,6 @@ import msgspec
 import ludus
 from ludus import files
 from ludus.files import Appender
-from ludus.processes.cores import cores
 
 log = logging.getLogger(__name__)
 STARTS = "starts.jsonl"
@@ -26,11 +25,11 @@ class Provenance(msgspec.Struct, frozen=True):
     system: str
 
 
-def note(run_dir: Path) -> None:
-    """A resumed run may go on with other code, so starts are added, not replaced."""
+def note(run_dir: Path, usable_cores: int) -> None:
+    """Append a line to the run's `starts.jsonl`. A failure to write is logged and does not stop the run."""
     file = Appender(run_dir / STARTS)
     try:
-        file.write(msgspec.json.encode(here()) + b"\n")
+        file.write(msgspec.json.encode(here(usable_cores)) + b"\n")
     except OSError as error:
         log.warning("%s cannot be written: %s; the run goes on", run_dir / STARTS, files.reason(error))
     finally:
@@ -53,9 +52,10 @@ def _decoded(line: bytes | None) -> Provenance | None:
         return None
 
 
-def here() -> Provenance:
+def here(usable_cores: int) -> Provenance:
+    """Return the version of this code and of this machine."""
     clone = Path(ludus.__file__).parents[2]  # above src/ludus
-    return Provenance(ludus.__version__, commit(clone), cores(), f"{platform.system()} {platform.machine()}")
+    return Provenance(ludus.__version__, commit(clone), usable_cores, f"{platform.system()} {platform.machine()}")
 
 
 def commit(clone: Path) -> str:

@@ -18,10 +18,9 @@ from ludus.metrics import accounts, names, times
 from ludus.metrics.times import RunTimes
 from ludus.policies.checkpoints import checkpoint, checksums
 from ludus.policies.checkpoints.archive import BEST, Checkpoints
-from ludus.policies.checkpoints.checkpoint import State
+from ludus.policies.checkpoints.checkpoint import SavedCheckpoint, State
 from ludus.policies.checkpoints.files import reading
 from ludus.policies.weights import read_tensors
-from ludus.processes.cores import cores
 from ludus.run.context import RunContext
 from ludus.run.patience import patiently
 
@@ -102,11 +101,10 @@ class Saver:
         """A snapshot that later matches are played against."""
         self._attempt(self._snapshot, "a past self")
 
-    def restore(self, path: Path) -> None:
-        """Go on from that checkpoint."""
-        parts = self._parts
+    def restore(self, saved: SavedCheckpoint) -> None:
+        """Continue from a checkpoint. Raises CheckpointError."""
+        parts, path, state = self._parts, saved.path, saved.state
         with checkpoint.offering_another(path):
-            state = checkpoint.read_state(path)
             model, optimiser = (read_tensors(path / name) for name in (checkpoint.MODEL, checkpoint.OPTIMISER))
         checkpoint.check_fits(state, parts.spec, path, staged=parts.course is not None)
         checkpoint.load_net(parts.algorithm.net, model, path)
@@ -176,7 +174,7 @@ class Saver:
         return path if self._parts.learner.feed.save(path) else None
 
     def _write_times(self) -> None:
-        kept = RunTimes(self._parts.metrics.times(), self._parts.config.fleet.hosts or cores(), cores())
+        kept = RunTimes(self._parts.metrics.times(), self._parts.run.hosts, self._parts.run.machine.cores)
         times.write(self._parts.run_dir, kept)
 
     def _snapshot(self) -> None:
@@ -199,7 +197,7 @@ class Saver:
             version=parts.learner.version,
             game=checkpoint.note_game(parts.spec),
             options=dict(config.options),
-            net=parts.game.net if config.policy.net == "auto" else config.policy.net,
+            net=parts.run.net,
             policy=config.policy,
             counters=counters,
             training_s=parts.learner.training_s,

@@ -1,31 +1,25 @@
-"""What starts a run: checks, hosts or servers, the checkpoint to go on from; and one stage after the other."""
+"""Start a run: find the checkpoint to continue from, start servers and actor, and train one stage after the other."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
 import msgspec
 import torch
 
-from ludus.actors import preflight, start
-from ludus.actors.actor import playing_device
-from ludus.config.check import check
-from ludus.config.settings import RunConfig
+from ludus.actors import resolved, same_net, start
+from ludus.actors.resolved import ResolvedRun
 from ludus.errors import CheckpointError, ConfigError
-from ludus.games import registry, trust
-from ludus.games.registry import Game
+from ludus.games import trust
 from ludus.league.curriculum import Curriculum, CurriculumState
-from ludus.learner import compute, devices
 from ludus.metrics import names
 from ludus.metrics.core import Metrics
 from ludus.metrics.observer import RunObserver
-from ludus.policies import placement
 from ludus.policies.checkpoints import checkpoint, checksums
 from ludus.policies.checkpoints.archive import Checkpoints
-from ludus.policies.checkpoints.checkpoint import State
+from ludus.policies.checkpoints.checkpoint import SavedCheckpoint
 from ludus.policies.checkpoints.files import reading
 from ludus.processes import interrupts
 from ludus.processes.interrupts import Interrupts
@@ -37,7 +31,7 @@ log = logging.getLogger(__name__)
 
 
 def train(
-    config: RunConfig,
+    run: ResolvedRun,
     run_dir: Path,
     *,
     resume: bool = False,
@@ -45,122 +39,102 @@ def train(
     observer: RunObserver,
     lock: RunLock | None = None,
 ) -> RunResult:
-    """Train until the budget is used up or a signal comes, then evaluate.
+    """Train until the budget is used up or a signal arrives, then evaluate.
 
-    `resume` goes on from the run's latest checkpoint, `resume_from` from another one of its checkpoints: later ones are
-    moved to a folder beside them.
+    SIGINT, SIGTERM and SIGHUP save a checkpoint and end the run; a second signal ends the process at once. A signal
+    that arrives before training begins raises KeyboardInterrupt, since there is nothing to save. If the actor or the
+    fleet fails, the weights are saved before the error is raised.
 
-    SIGINT, SIGTERM and SIGHUP checkpoint and leave; a second one ends the process at once. One that comes before the
-    training begins raises KeyboardInterrupt, since there is nothing to save. When the actor or the fleet fails, the
-    weights are saved before the error is raised. Raises ConfigError if another process trains in this folder; `lock` is
-    one that the caller holds already.
+    Args:
+        run: the run, as `resolve` returns it.
+        run_dir: folder of the run.
+        resume: continue from the latest checkpoint in `run_dir`.
+        resume_from: name of the checkpoint to continue from. Later checkpoints are moved to a folder beside them.
+        observer: receives the metrics and the results of evaluations.
+        lock: the lock on `run_dir`, if the caller holds it.
+
+    Raises:
+        ConfigError: another process trains in this folder, or the folder already holds a run.
+        CheckpointError: there is no checkpoint to continue from, or it is damaged or of another game or net.
+        HostRefused, FleetError, TrainingError: hosts or actor cannot be started, or failed too often.
     """
     with ExitStack() as stack:
         held = lock or stack.enter_context(hold(run_dir))
         held.tell()
         interrupted = stack.enter_context(interrupts.handled())
-        return _train(config, run_dir, resume, resume_from, observer, interrupted)
-
-
-def _train(
-    config: RunConfig,
-    run_dir: Path,
-    resume: bool,
-    resume_from: str | None,
-    observer: RunObserver,
-    interrupted: Interrupts,
-) -> RunResult:
-    torch.set_num_threads(config.policy.threads)
-    game = registry.load(config.game)
-    stages = preflight.stages(config, game)
-    for line in (*learning(config), placement.describe(playing_device(config, game.net), config.policy)):
-        log.info("%s", line)
-    for stage in stages:
-        trust.remember(game, stage.options)
-    with interrupted.raised():
-        for options in _options(stages, game):
-            game.command(options)  # installs what is missing here, where the user sees it
-        saved = _saved(run_dir, resume) if resume_from is None else rewind.find(run_dir, resume_from)
-        state = None if saved is None else _verified(saved)
-        if saved is not None and state is not None:
-            checkpoint.check_net(state, config.policy, game.net, saved)
-        course = _course(config, state)
-        preflight.refuse_other_nets(stages, game, run_dir / "logs" / "asked")
-        if resume_from is not None and saved is not None:
-            rewind.set_aside(run_dir, saved)
-    while True:
-        chosen = stages[0 if course is None else course.index]
-        result = _train_stage(chosen, run_dir, game, observer, saved, course, interrupted)
-        if result is not None:
-            return result
-        saved = _saved(run_dir, resume=True)
-
-
-def learning(config: RunConfig) -> list[str]:
-    """On which device a run learns, what it makes use of there and why not of the rest, in lines for its start.
-
-    Raises ConfigError for what cannot be done there.
-    """
-    chosen = devices.choose(config.device)
-    remembers = config.policy.memory.kind != "none"
-    return compute.describe(compute.plan(config.learner, chosen.device, remembers=remembers), chosen)
+        torch.set_num_threads(run.config.policy.threads)
+        for line in resolved.describe(run):
+            log.info("%s", line)
+        stages = run.stages or (run,)
+        with interrupted.raised():
+            _install(stages)
+            saved = _checkpoint(run_dir, resume=resume, name=resume_from)
+            if saved is not None:
+                checkpoint.check_net(saved.state, run.config.policy, run.game.net, saved.path)
+            curriculum = _curriculum(run, saved)
+            same_net.refuse_other_nets(stages, run_dir / "logs" / "asked")
+            if resume_from is not None and saved is not None:
+                rewind.set_aside(run_dir, saved.path)
+        while True:
+            stage = stages[0 if curriculum is None else curriculum.index].continued_from(saved)
+            result = _train_stage(stage, run_dir, observer, curriculum, interrupted)
+            if result is not None:
+                return result
+            saved = _checkpoint(run_dir, resume=True)
 
 
 def _train_stage(
-    config: RunConfig,
-    run_dir: Path,
-    game: Game,
-    observer: RunObserver,
-    saved: Path | None,
-    course: Curriculum | None,
-    interrupted: Interrupts,
+    stage: ResolvedRun, run_dir: Path, observer: RunObserver, curriculum: Curriculum | None, interrupted: Interrupts
 ) -> RunResult | None:
-    """Train on hosts of its own. None: another stage is to begin, from the checkpoint that was written last."""
+    """Train one stage, on servers and hosts of its own. Returns None if another stage must begin, from the checkpoint
+    that was written last."""
     metrics = Metrics()
-    (options,) = _options((config,), game)
     with ExitStack() as servers:
         with interrupted.raised():
-            served = servers.enter_context(game.served(options, config.servers, run_dir / "servers"))
-        serving = msgspec.structs.replace(config, options=msgspec.to_builtins(served.options))
-        with ExitStack() as started:
+            served = servers.enter_context(stage.game.served(stage.options, stage.config.servers, run_dir / "servers"))
+        stage = stage.played_with(served.options)
+        with ExitStack() as actor:
             with interrupted.raised(), metrics.activity(names.START):
-                source = started.enter_context(start.open_source(serving, run_dir, game, saved, metrics))
-                run = Run(
-                    config, run_dir, game, served.options, source, metrics, observer, saved, course, served.health
-                )
-            came_to = run.train(interrupted)
-        if came_to == "changed":
+                source = actor.enter_context(start.open_source(stage, run_dir, metrics))
+                run = Run(stage, run_dir, source, metrics, observer, curriculum, served.health)
+            outcome = run.train(interrupted)
+        if outcome == "changed":
             return None
-        return run.finish(interrupted=came_to == "stopped")
+        return run.finish(interrupted=outcome == "stopped")
 
 
-def _options(configs: Sequence[RunConfig], game: Game) -> list[msgspec.Struct]:
-    return [check(config.options, game.options, "options") for config in configs]
+def _install(stages: tuple[ResolvedRun, ...]) -> None:
+    """Install what the hosts need, in this process, where the user sees it; and remember the options as trusted."""
+    for stage in stages:
+        trust.remember(stage.game, stage.config.options)
+        stage.game.command(stage.options)
 
 
-def _course(config: RunConfig, state: State | None) -> Curriculum | None:
-    if not config.curriculum:
+def _checkpoint(run_dir: Path, *, resume: bool, name: str | None = None) -> SavedCheckpoint | None:
+    """Return the checkpoint to continue from, verified, or None for a new run."""
+    path = _latest(run_dir, resume) if name is None else rewind.find(run_dir, name)
+    if path is None:
         return None
-    if state is None or state.curriculum is None:
-        return Curriculum(config.curriculum, None)
-    with reading("the curriculum of the checkpoint"):
-        kept = msgspec.convert(state.curriculum, CurriculumState)
-    return Curriculum(config.curriculum, kept)
+    with checkpoint.offering_another(path, "--resume-from"):
+        for file in (checkpoint.MODEL, checkpoint.OPTIMISER):
+            checksums.verified(path / file)
+        return SavedCheckpoint(path, checkpoint.read_state(path))
 
 
-def _verified(saved: Path) -> State:
-    """Return the state of a checkpoint whose files are whole. Raises CheckpointError, which says how to go on."""
-    with checkpoint.offering_another(saved, "--resume-from"):
-        for name in (checkpoint.MODEL, checkpoint.OPTIMISER):
-            checksums.verified(saved / name)
-        return checkpoint.read_state(saved)
-
-
-def _saved(run_dir: Path, resume: bool) -> Path | None:
-    """The checkpoint to go on from; None for a new run."""
+def _latest(run_dir: Path, resume: bool) -> Path | None:
     latest = Checkpoints(run_dir, 1).latest()
     if resume and latest is None:
         raise CheckpointError(f"{run_dir} has no checkpoint to resume from")
     if not resume and latest is not None:
         raise ConfigError(f"{run_dir} already holds a run ({latest.name}); resume it or choose another folder")
     return latest
+
+
+def _curriculum(run: ResolvedRun, saved: SavedCheckpoint | None) -> Curriculum | None:
+    if not run.config.curriculum:
+        return None
+    if saved is None or saved.state.curriculum is None:
+        return Curriculum(run.config.curriculum, None)
+    with reading("the curriculum of the checkpoint"):
+        state = msgspec.convert(saved.state.curriculum, CurriculumState)
+    return Curriculum(run.config.curriculum, state)

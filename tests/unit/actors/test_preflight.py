@@ -5,18 +5,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ludus.actors import preflight
+from ludus.actors.resolved import resolve
 from ludus.config import load
 from ludus.errors import ConfigError
-from ludus.games import catalogue, registry
+from ludus.games import catalogue
 from ludus.spec import GameSpec, ObsSpec
 
 
 @pytest.mark.parametrize("preset", ["nim-stages", "gen1-stages", "rocket", "rocket-stages"])
 def test_presets_with_stages_can_be_done(preset: str) -> None:
-    config = load.load(catalogue.presets()[preset], options_of=catalogue.options_of)
-    stages = preflight.stages(config, registry.load(config.game))
-    assert len(stages) == len(config.curriculum) > 1
+    run = resolve(load.read(catalogue.presets()[preset]))
+    assert len(run.stages) == len(run.config.curriculum) > 1
 
 
 @pytest.mark.parametrize(
@@ -30,9 +29,8 @@ def test_presets_with_stages_can_be_done(preset: str) -> None:
 def test_what_a_stage_cannot_do_is_refused_with_its_place(settings: dict[str, Any], message: str) -> None:
     rule = {"win_rate": {"opponent": "perfect", "at_least": 0.5}}
     stages = [{"name": "one", "set": settings, "promote": rule}, {"name": "two"}]
-    config = load.build({"game": "toy", "curriculum": stages}, options_of=catalogue.options_of)
     with pytest.raises(ConfigError, match=message):
-        preflight.stages(config, registry.load("toy"))
+        resolve({"game": "toy", "curriculum": stages})
 
 
 def test_a_net_understands_variants_with_other_seats_and_teams_and_nothing_else() -> None:

@@ -20,6 +20,7 @@ from tests.running import PATIENCE_S, small_run
 from ludus.actors import process, sources, supervised
 from ludus.actors.control import LENGTH, ActorFailed, ActorReady, Filled, Message, MetricsMessage, Saved
 from ludus.actors.in_flight import ActorState
+from ludus.actors.resolved import resolve
 from ludus.actors.sources import OverlappedSource
 from ludus.actors.supervised import Phase, SupervisedActor
 from ludus.config.seeds import restarted, seed_for
@@ -76,12 +77,12 @@ def fleet(**changes: object) -> FleetConfig:
 
 def actor(folder: Path, metrics: Metrics, **changes: object) -> SupervisedActor:
     config = small_run(mode="overlapped", fleet=fleet(**changes))
-    return SupervisedActor(config, folder, metrics, version=0, pool=[], state=None)
+    return SupervisedActor(resolve(config), folder, metrics, pool=[], state=None)
 
 
 def source(folder: Path, metrics: Metrics, **changes: object) -> OverlappedSource:
     config = small_run(mode="overlapped", fleet=fleet(**changes))
-    return OverlappedSource(config, folder, metrics, version=0, pool=[], state=None)
+    return OverlappedSource(resolve(config), folder, metrics, pool=[], state=None)
 
 
 def until(actor: SupervisedActor, holds: Callable[[], bool]) -> None:

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.console import Console
 from tests.faulty.game import game as faulty
+from tests.faulty.options import FaultyOptions
 from typer.testing import CliRunner
 
+from ludus.actors.resolved import resolve
 from ludus.cli import sizes
 from ludus.cli.main import app
 from ludus.config import load
@@ -15,20 +18,19 @@ from ludus.config.settings import RunConfig
 from ludus.diagnostics import machine, sizing
 from ludus.diagnostics.sizing import MachineSize, Purpose
 from ludus.errors import ConfigError
-from ludus.games import catalogue, registry
 from ludus.processes.cores import cores
 
 
 @pytest.fixture(autouse=True)
 def _a_machine_of_sixteen_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "look", lambda device: MachineSize(16, 64 * 1024, "cpu"))
+    monkeypatch.setattr(machine, "look", lambda machine: MachineSize(16, 64 * 1024, "cpu"))
 
 
 def sized(purpose: Purpose, data: dict[str, Any], *sets: str, shipped: bool = False) -> RunConfig:
     """As `ludus train` does it."""
-    first = load.build(load.override(data, sets), options_of=catalogue.options_of)
+    first = resolve(load.override(data, sets))
     chosen = sizes.choose(purpose, first, sizes.fixed_settings(data, sets, shipped=shipped))
-    return load.build(sizes.under(data, chosen, sets), options_of=catalogue.options_of)
+    return resolve(sizes.under(data, chosen, sets), first.machine).config
 
 
 def test_sizes_are_chosen_for_what_the_configuration_leaves_open() -> None:
@@ -60,8 +62,8 @@ def test_environments_in_all_keep_their_number() -> None:
 
 
 def test_every_choice_is_shown_with_its_reason() -> None:
-    config = load.build({"game": "showdown", "fleet": {"matches": 12}}, options_of=catalogue.options_of)
-    chosen = sizes.choose("quick", config, {"fleet": {"matches": 12}})
+    run = resolve({"game": "showdown", "fleet": {"matches": 12}})
+    chosen = sizes.choose("quick", run, {"fleet": {"matches": 12}})
     console = Console(width=140)
     with console.capture() as shown:
         console.print(sizes.table("quick", chosen))
@@ -98,8 +100,7 @@ def test_options_are_accepted_by_their_old_names_with_a_note() -> None:
 
 
 def test_a_host_of_which_nothing_is_known_is_measured() -> None:
-    config = RunConfig(game="toy", options={"game": "nim"})
-    needs = machine.needs(registry.load("toy"), config)
+    needs = machine.needs(resolve({"game": "toy", "options": {"game": "nim"}}))
     assert 10 < needs.host_mib < 500
     assert 0 <= needs.match_mib < 10
     assert (needs.seats, needs.row_bytes) == (2, 56 + 3 + 32)  # 13 floats in a row of multiples of 8 bytes
@@ -107,14 +108,14 @@ def test_a_host_of_which_nothing_is_known_is_measured() -> None:
 
 
 def test_a_host_that_cannot_be_measured_is_a_clear_refusal() -> None:
-    config = RunConfig(game="faulty", options={"game": "nim", "crash_after": 1})
+    run = dataclasses.replace(resolve({"game": "toy"}), game=faulty, options=FaultyOptions(game="nim", crash_after=1))
     with pytest.raises(ConfigError, match="--size: the memory of a host could not be measured"):
-        machine.needs(faulty, config)
+        machine.needs(run)
 
 
 def test_this_machine_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
-    seen = machine.look("cpu")
+    seen = machine.look(resolve({"game": "toy", "device": "cpu"}).machine)
     assert (seen.cores, seen.device) == (cores(), "cpu")
     assert seen.free_mib > 1
     assert sizing.PLANS.keys() == {"quick", "dev", "full", "overnight"}

@@ -61,7 +61,8 @@ def test_a_wrong_value_under_an_old_name_is_refused_where_it_stands(tmp_path: Pa
 def test_a_stage_may_use_an_old_name(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     stages = "curriculum: [{name: a, set: {learner.clip: 0.1}, promote: {updates: 1}}, {name: b}]"
     config = loaded(tmp_path, stages)
-    first, second = load.in_stages(config, options_of=lambda game: NoOptions)
+    run = load.checked(msgspec.to_builtins(config), options_of=lambda game: NoOptions)
+    first, second = (stage.config for stage in run.stages)
     assert (first.learner.ppo.clip, second.learner.ppo.clip) == (0.1, RunConfig().learner.ppo.clip)
     assert "learner.clip is a deprecated name; use learner.ppo.clip" in caplog.messages
 

@@ -16,7 +16,11 @@ def options_of(game: str) -> Any:
 
 
 def built(*stages: dict[str, Any], **data: Any) -> RunConfig:
-    return load.build({"game": "toy", "curriculum": list(stages), **data}, options_of=options_of)
+    return checked(*stages, **data).config
+
+
+def checked(*stages: dict[str, Any], **data: Any) -> load.CheckedConfig:
+    return load.checked({"game": "toy", "curriculum": list(stages), **data}, options_of=options_of)
 
 
 def stage(name: str = "one", **parts: Any) -> dict[str, Any]:
@@ -28,17 +32,16 @@ LAST: dict[str, Any] = {"name": "last"}
 
 def test_each_stage_has_the_settings_of_the_run_and_its_own_over_them() -> None:
     first = stage(set={"options.dealt": 4, "opponents.scripted": 0.5, "learner.lr": 0.01})
-    config = built(first, stage("two", set={"options.dealt": 8}), LAST, options={"pile": 16}, learner={"lr": 0.02})
-    one, two, last = load.in_stages(config, options_of=options_of)
+    run = checked(first, stage("two", set={"options.dealt": 8}), LAST, options={"pile": 16}, learner={"lr": 0.02})
+    one, two, last = (each.config for each in run.stages)
     assert [each.options["dealt"] for each in (one, two, last)] == [4, 8, 0]
     assert [each.options["pile"] for each in (one, two, last)] == [16, 16, 16]
     assert [each.learner.lr for each in (one, two, last)] == [0.01, 0.02, 0.02]
     assert [each.opponents.scripted for each in (one, two, last)] == [0.5, 0.1, 0.1]
 
 
-def test_a_run_without_stages_is_its_own_only_one() -> None:
-    config = load.build({"game": "toy"}, options_of=options_of)
-    assert load.in_stages(config, options_of=options_of) == (config,)
+def test_a_run_without_curriculum_has_no_stages() -> None:
+    assert checked().stages == ()
 
 
 def test_a_configuration_with_stages_is_saved_and_read_back_as_an_equal_one(tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ import pytest
 from tests.running import small_run
 
 from ludus.actors.actor import Actor
+from ludus.actors.resolved import resolve
 from ludus.config.settings import FleetConfig, LearnerConfig, RolloutConfig
 from ludus.fleet.inprocess import InProcessFleet
-from ludus.games.toy.game import game
 from ludus.games.toy.matches import new_match, spec_of
 from ludus.games.toy.options import ToyOptions
 from ludus.league.pool import Pool
@@ -31,7 +31,7 @@ def new_actor(folder: Path, options: ToyOptions = IDENTITY, algorithm: Literal["
         learner=LearnerConfig(algorithm=algorithm, decisions=MATCHES // 2 * SEGMENT, minibatch=SEGMENT),
     )
     fleet = InProcessFleet(spec, lambda: new_match(options, spec), MATCHES)
-    return Actor(fleet, config, prefers="mlp", scripted=game.scripted, pool=Pool(folder, 4))
+    return Actor(fleet, resolve(config), Pool(folder, 4))
 
 
 class Rounds:

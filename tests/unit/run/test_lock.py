@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.running import Silent, small_run
+from tests.running import Silent, small_run, train
 
 from ludus.errors import ConfigError, SetupError
-from ludus.run import hold, train
+from ludus.run import hold
 from ludus.run.lock import LOCK
 
 HOLDER = """

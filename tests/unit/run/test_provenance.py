@@ -39,23 +39,23 @@ def test_a_clone_without_a_commit_has_none(tmp_path: Path) -> None:
 
 def test_every_start_of_a_run_is_noted(tmp_path: Path) -> None:
     assert provenance.read(tmp_path) == []
-    provenance.note(tmp_path)
-    provenance.note(tmp_path)
-    assert provenance.read(tmp_path) == [provenance.here()] * 2
-    assert provenance.here().version == ludus.__version__
-    assert provenance.here().cores >= 1
+    provenance.note(tmp_path, 2)
+    provenance.note(tmp_path, 2)
+    assert provenance.read(tmp_path) == [provenance.here(2)] * 2
+    assert provenance.here(2).version == ludus.__version__
+    assert provenance.here(2).cores == 2
 
 
 @pytest.mark.parametrize("damage", [b"\xff\xfe", b"\x00" * 100, b"[" * 100_000, b'{"version": 1}', b'{"version": "0'])
 def test_damaged_starts_stop_nothing(tmp_path: Path, damage: bytes) -> None:
-    provenance.note(tmp_path)
+    provenance.note(tmp_path, 2)
     path = tmp_path / provenance.STARTS
     path.write_bytes(path.read_bytes() + damage)
-    provenance.note(tmp_path)
-    assert provenance.read(tmp_path) == [provenance.here()] * 2
+    provenance.note(tmp_path, 2)
+    assert provenance.read(tmp_path) == [provenance.here(2)] * 2
 
 
 def test_starts_that_cannot_be_written_or_read_stop_nothing(tmp_path: Path) -> None:
     (tmp_path / provenance.STARTS).mkdir()
-    provenance.note(tmp_path)
+    provenance.note(tmp_path, 2)
     assert provenance.read(tmp_path) == []

@@ -16,6 +16,7 @@ import base64
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,14 @@ class State(Struct, frozen=True):
     actor: dict[str, Any] | None = None  # Any: the actor's own state; None when it had not played yet
     scores: dict[str, float] = {}
     curriculum: dict[str, Any] | None = None  # Any: the curriculum's own state; None: the run has none
+
+
+@dataclass(frozen=True, slots=True)
+class SavedCheckpoint:
+    """The folder of a checkpoint, and its state."""
+
+    path: Path
+    state: State
 
 
 def find(path: Path) -> Path:
@@ -212,12 +221,14 @@ def load_agent(
     seed: int = 0,
     rows: int = 1,
     game_nets: Mapping[str, NetFactory] = NO_NETS,
+    state: State | None = None,
 ) -> NetPolicy:
     """The policy of a checkpoint, or of a run's latest one. It must fit the spec, where one is given. For how many rows
-    it will choose at once, about, decides on which device. `game_nets`: the nets that its game brings."""
+    it will choose at once, about, decides on which device. `game_nets`: the nets that its game brings. `state`: of the
+    checkpoint, if the caller has read it."""
     checkpoint = _locate(path)
     with offering_another(checkpoint):
-        state = read_state(checkpoint)
+        state = read_state(checkpoint) if state is None else state
         tensors = read_tensors(checkpoint / MODEL)
     if spec is None:
         spec = _spec_of(state, tensors, checkpoint)

@@ -18,6 +18,7 @@ from tests.unit.policies.checkpoints.test_checkpoint import SPEC, model, save, s
 
 from ludus.actors import in_flight
 from ludus.actors.in_flight import ActorState, InFlightHeader, Underway
+from ludus.actors.resolved import resolve
 from ludus.config.settings import FleetConfig, LearnerConfig, MemoryConfig, PolicyConfig, ReplayConfig, RunConfig
 from ludus.errors import CheckpointError
 from ludus.fleet import saved_state
@@ -36,7 +37,7 @@ from ludus.wire.frames import ArrivalsBody
 QUICK = settings(
     max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
-CONFIG = RunConfig(fleet=FleetConfig(hosts=1, matches=2))
+RUN = resolve(RunConfig(fleet=FleetConfig(hosts=1, matches=2)))
 
 
 @st.composite
@@ -124,7 +125,7 @@ def saved_matches() -> tuple[InFlightHeader, dict[str, np.ndarray[Any, Any]]]:  
     fleet_note, arrays = saved_state.pack(FleetState(1, (host,)))
     actor = ActorState("", MatchmakerState("{}", {}, CurrentOpponent(), CurrentOpponent()))
     note = InFlightHeader(
-        0, SPEC.fingerprint, CONFIG.rollout.segment, actor, {}, BankState([None], [0] * 4, []), fleet_note
+        0, SPEC.fingerprint, RUN.config.rollout.segment, actor, {}, BankState([None], [0] * 4, []), fleet_note
     )
     return note, {f"fleet.{name}": array for name, array in arrays.items()}
 
@@ -132,8 +133,8 @@ def saved_matches() -> tuple[InFlightHeader, dict[str, np.ndarray[Any, Any]]]:  
 def test_any_saved_matches_are_read_or_refused(tmp_path: Path) -> None:
     path = tmp_path / checkpoint.MATCHES
     in_flight.write(path, Underway(*saved_matches()))
-    assert in_flight.read(path, CONFIG).note.game == SPEC.fingerprint
-    try_bytes(path, path.read_bytes(), lambda: in_flight.read(path, CONFIG))
+    assert in_flight.read(path, RUN).note.game == SPEC.fingerprint
+    try_bytes(path, path.read_bytes(), lambda: in_flight.read(path, RUN))
 
 
 @pytest.mark.parametrize(
@@ -153,7 +154,7 @@ def test_arrays_that_do_not_belong_together_are_refused(tmp_path: Path, name: st
     path = tmp_path / checkpoint.MATCHES
     in_flight.write(path, Underway(note, {**arrays, f"fleet.{name}": array}))
     with pytest.raises(CheckpointError, match=r"cannot read .*matches.safetensors: "):
-        in_flight.read(path, CONFIG)
+        in_flight.read(path, RUN)
 
 
 def test_any_replay_buffer_is_read_or_refused(tmp_path: Path) -> None:

@@ -1,0 +1,155 @@
+"""A run with every choice made: game, options, devices, number of hosts, and the checkpoint that it continues from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import msgspec
+import torch
+
+from ludus.actors import preflight
+from ludus.config import load
+from ludus.config.load import CheckedConfig
+from ludus.config.seeds import seed_for
+from ludus.config.settings import RunConfig
+from ludus.games import catalogue, registry
+from ludus.games.registry import Game
+from ludus.learner import compute, devices
+from ludus.learner.devices import DeviceChoice
+from ludus.policies import placement
+from ludus.policies.checkpoints.checkpoint import SavedCheckpoint
+from ludus.policies.placement import Playing
+from ludus.processes.cores import cores
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """The facts about this machine that a run is resolved with."""
+
+    cores: int  # that this process may use
+    learner_device: DeviceChoice
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedRun:
+    """A run, or one stage of a run, with every choice made. `resolve` makes it once; all components read it."""
+
+    config: RunConfig  # as it is saved in config.yaml: 0 and "auto" still stand there
+    game: Game
+    options: msgspec.Struct  # of the game, checked; with the addresses of servers that the run has started
+    machine: Machine
+    hosts: int
+    actor_device: Playing  # of the policies that play
+    stages: tuple[ResolvedRun, ...] = ()  # of the curriculum; empty without one
+    checkpoint: SavedCheckpoint | None = None  # where the run continues from; None for a new run
+
+    @property
+    def learner_device(self) -> torch.device:
+        return self.machine.learner_device.device
+
+    @property
+    def net(self) -> str:
+        """The name of the net; `policy.net: auto` is the one that the game prefers."""
+        return self.game.net if self.config.policy.net == "auto" else self.config.policy.net
+
+    @property
+    def version(self) -> int:
+        """The policy version that the run continues from; 0 for a new run."""
+        return 0 if self.checkpoint is None else self.checkpoint.state.version
+
+    def seed(self, purpose: str, version: int = 0) -> int:
+        """Return the seed for one purpose, derived from the seed of the run (config/seeds.py)."""
+        return seed_for(self.config.seed, purpose, version)
+
+    def continued_from(self, checkpoint: SavedCheckpoint | None) -> ResolvedRun:
+        """Return this run, set to continue from a checkpoint."""
+        return replace(self, checkpoint=checkpoint)
+
+    def played_with(self, options: msgspec.Struct) -> ResolvedRun:
+        """Return this run with other options for its hosts, such as the addresses of the servers that were started."""
+        return replace(self, options=options)
+
+    def sized(self, fleet_hosts: int, matches: int) -> ResolvedRun:
+        """Return this run with another number of hosts and of matches per host."""
+        fleet = msgspec.structs.replace(self.config.fleet, hosts=fleet_hosts, matches=matches)
+        return replace(self, config=msgspec.structs.replace(self.config, fleet=fleet), hosts=fleet_hosts)
+
+
+def resolve(settings: Mapping[str, object] | RunConfig, machine: Machine | None = None) -> ResolvedRun:
+    """Check the settings of a run and make every automatic choice. Starts no process.
+
+    Args:
+        settings: plain data, as in a YAML file, or a configuration.
+        machine: the machine of a run that was resolved before with other settings; by default, it is examined here.
+
+    Raises:
+        ConfigError: a setting is unknown, out of range, or cannot be used on this machine or with this game.
+    """
+    data = msgspec.to_builtins(settings) if isinstance(settings, RunConfig) else settings
+    usable_cores = cores() if machine is None else machine.cores
+    checked = load.checked(data, options_of=catalogue.options_of, usable_cores=usable_cores)
+    game = registry.load(checked.config.game)
+    preflight.refuse_unfit_stages(checked, game)
+    if machine is None:
+        machine = Machine(usable_cores, devices.choose(checked.config.device))
+    compute_plan(checked.config, machine)
+    run = _resolved(checked, game, machine)
+    return replace(run, stages=tuple(_resolved(stage, game, machine) for stage in checked.stages))
+
+
+class PackedRun(msgspec.Struct, frozen=True):
+    """A resolved run on its way to an actor process."""
+
+    config: RunConfig  # with the options that the hosts play with
+    cores: int
+    hosts: int
+    learner_device: str
+    actor_device: str
+
+
+def pack(run: ResolvedRun) -> PackedRun:
+    """Return a run as a message for another process."""
+    config = msgspec.structs.replace(run.config, options=msgspec.to_builtins(run.options), curriculum=())
+    return PackedRun(config, run.machine.cores, run.hosts, str(run.learner_device), str(run.actor_device.device))
+
+
+def unpack(packed: PackedRun) -> ResolvedRun:
+    """Return the run that another process has resolved, without resolving anything again."""
+    game = registry.load(packed.config.game)
+    return ResolvedRun(
+        packed.config,
+        game,
+        msgspec.convert(packed.config.options, game.options),
+        Machine(packed.cores, DeviceChoice(torch.device(packed.learner_device), "")),
+        packed.hosts,
+        Playing(torch.device(packed.actor_device), ""),
+    )
+
+
+def compute_plan(config: RunConfig, machine: Machine) -> compute.ComputePlan:
+    """Return how the learner computes on its device. Raises ConfigError for settings that the device cannot do."""
+    recurrent = config.policy.memory.kind != "none"
+    return compute.plan(config.learner, machine.learner_device.device, remembers=recurrent)
+
+
+def describe(run: ResolvedRun) -> list[str]:
+    """Return lines that say on which devices a run learns and plays, and which features are on or off there and why."""
+    plan = compute_plan(run.config, run.machine)
+    return [
+        *compute.describe(plan, run.machine.learner_device),
+        placement.describe(run.actor_device, run.config.policy),
+    ]
+
+
+def _resolved(checked: CheckedConfig, game: Game, machine: Machine) -> ResolvedRun:
+    config = checked.config
+    hosts = config.fleet.hosts_on(machine.cores)
+    shares_gpu = config.mode == "overlapped" and machine.learner_device.device.type == "cuda"
+    actor_device = placement.choose(
+        config.policy,
+        game.net if config.policy.net == "auto" else config.policy.net,
+        rows=hosts * config.fleet.matches,
+        minibatch=config.learner.minibatch if shares_gpu else 0,
+    )
+    return ResolvedRun(config, game, checked.options, machine, hosts, actor_device)
