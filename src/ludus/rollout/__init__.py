@@ -1,1 +1,1 @@
-"""Playing: arrivals in, choices out, and segments of what the learner's rows did."""
+"""Plays matches: receives arrivals, sends choices and records the learner's decisions in segments."""

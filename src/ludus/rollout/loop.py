@@ -1,4 +1,4 @@
-"""The rollout loop: whatever is ready is answered at once, and what the learner did is kept."""
+"""The rollout loop: answers all rows that are ready and records the learner's decisions."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ludus.rollout.segments import Segments
 from ludus.rollout.tally import MatchMetrics
 from ludus.types import Arrivals, SegmentBatch
 
-RECV_S = 0.2  # how long a quiet fleet may keep the loop from looking at `stopped`
+RECV_S = 0.2  # longest wait for arrivals before `stopped` is checked again
 
 
 class Rollout:
-    """Plays on a fleet it does not own. `lockstep` waits for all hosts, for runs that must be repeatable."""
+    """Plays on a fleet, which the caller owns. `lockstep` waits for all hosts in each step, for deterministic runs."""
 
     def __init__(
         self, fleet: Fleet, bank: PolicyBank, segments: Segments, metrics: Metrics, *, lockstep: bool = False
@@ -37,7 +37,8 @@ class Rollout:
 
     @property
     def recent_reward(self) -> tuple[int, float]:
-        """Of how many matches of a learning seat, and their mean; may be set to go on from another's."""
+        """The number of recent matches of learning seats and their mean reward. Settable, to continue after a
+        restart."""
         return self._tally.recent
 
     @recent_reward.setter
@@ -46,11 +47,12 @@ class Rollout:
 
     @property
     def recorded(self) -> int:
-        """Decisions that are recorded and in no full batch."""
+        """Return the number of recorded decisions that are not in a full batch yet."""
         return self._segments.recorded
 
     def play(self, batch: SegmentBatch, stopped: Callable[[], bool]) -> bool:
-        """Play until the batch is full: True. False when `stopped`, asked between any two forwards, said so."""
+        """Play until the batch is full. Returns False if `stopped()`, which is checked between forward passes, is
+        True."""
         self._segments.fill(batch)
         while not self._segments.full:
             if stopped():
@@ -60,7 +62,7 @@ class Rollout:
         return True
 
     def play_on(self, stopped: Callable[[], bool]) -> None:
-        """Play without a batch to fill, until `stopped` or the next segment is complete."""
+        """Play while no batch buffer is free, until `stopped()` is True or the overflow buffer could fill up."""
         segments, waited = self._segments, self._segments.waits
         while segments.waits == waited and segments.roomy and not stopped():
             self._once()
@@ -74,13 +76,13 @@ class Rollout:
         self._metrics.set(names.UNDER_WAY, self._bank.matches)
         self._metrics.set(names.UNDER_WAY_DECISIONS, self._tally.under_way_decisions)
 
-    def state(self, handed: Sequence[SegmentBatch] = ()) -> dict[str, NDArray[Any]]:
-        """What is recorded, and in batches that were `handed` over and come back. Any: columns of several types."""
-        parts = {"segments": self._segments.state(handed), "tally": self._tally.state()}
+    def state(self, returned: Sequence[SegmentBatch] = ()) -> dict[str, NDArray[Any]]:
+        """Return the recorded decisions as plain arrays, including those of `returned` batches. Any: several dtypes."""
+        parts = {"segments": self._segments.state(returned), "tally": self._tally.state()}
         return {f"{part}.{name}": array for part, arrays in parts.items() for name, array in arrays.items()}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Go on with the `state` of another, before playing."""
+        """Restore the `state` of an earlier rollout. Call before playing."""
         self._segments.restore(_part(state, "segments."))
         self._tally.restore(_part(state, "tally."))
 
@@ -90,17 +92,17 @@ class Rollout:
         with self._recording:
             self._segments.close(arrivals, self._bank.learner.values)
             self._tally.count(arrivals, self._bank)
-            begun = self._bank.end(arrivals.endings) - self._bank.matches
+            matches = self._bank.end(arrivals.endings) - self._bank.matches
         if len(arrivals):
             self._answer(arrivals)
-        begun += self._bank.matches
-        if begun:
-            self._metrics.add(names.BEGUN, begun)
+        matches += self._bank.matches
+        if matches:
+            self._metrics.add(names.BEGUN, matches)
 
     def _answer(self, arrivals: Arrivals) -> None:
         with self._choosing:
             choices = self._bank.act(arrivals)
-        with self._sending:  # before the recording, so that the hosts are at work meanwhile
+        with self._sending:  # before recording, so that the hosts work in the meantime
             self._fleet.send(arrivals.row, choices.action)
         with self._recording:
             self._segments.open(arrivals, choices, self._bank.learning(arrivals.row))

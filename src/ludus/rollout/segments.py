@@ -1,8 +1,8 @@
-"""What the learner's rows did, in segments of T consecutive decisions per row, in preallocated arrays.
+"""Records the decisions of the learner's rows in segments of T consecutive decisions per row, in preallocated arrays.
 
-A segment may span matches. It is complete when its last decision has its reward and the value of what came next is
-known: that of the row's next decision, or nothing where the match ended. A row that somebody else plays for a match
-records nothing; its segment goes on in the row's next match. Nothing is thrown away between batches.
+A segment may span matches. It is complete when the reward of its last decision and the value of the next state are
+known (0 if the match ended). While another policy plays a row for a match, nothing is recorded, and the segment
+continues in the next match of that row. Segments that do not fit into a batch go into the next one.
 """
 
 from __future__ import annotations
@@ -20,17 +20,19 @@ from ludus.spec import GameSpec
 from ludus.types import Arrivals, Choices, Ending, SegmentBatch
 
 Rows = NDArray[np.integer[Any]]
-ValueOf = Callable[[NDArray[np.uint8], NDArray[np.int32]], NDArray[np.float32]]  # of observations, in these rows
+ValueOf = Callable[
+    [NDArray[np.uint8], NDArray[np.int32]], NDArray[np.float32]
+]  # returns the values of observations in these rows
 ALIGNMENT = 64  # bytes: every array of a batch starts on a cache line
 
 
 class SegmentLayout:
-    """Where the arrays of a batch of B segments lie in one piece of memory, shared or not."""
+    """The layout of a batch of B segments in one block of memory, which may be shared."""
 
     def __init__(
         self, spec: GameSpec, segments: int, length: int, memory: int = 0, *, interleaved: bool = False
     ) -> None:
-        """`memory`: floats of a row's hidden state. `interleaved`: see rollout/interleaved.py."""
+        """`memory` is the size of a row's hidden state. For `interleaved`, see rollout/interleaved.py."""
         self.segments, self.length = segments, length
         self.sizes = {
             "time": length,
@@ -59,23 +61,23 @@ class SegmentLayout:
 
 
 class Segments:
-    """Call `fill` with a batch, then `close` and `open` for every arrivals until `full`.
+    """Fills batches with segments. Call `fill` with a batch, then `close` and `open` for all arrivals until `full`.
 
-    In between, at most one segment a row finds no room; it waits and is the first in the next batch. While `roomy`, it
-    may also go on without a batch to fill.
+    Segments that complete while the batch is full wait in an overflow buffer and are the first of the next batch. While
+    `roomy`, recording may also continue without a batch.
     """
 
-    SPARE = 1  # segments that a row may complete at once
+    SPARE = 1  # segments that a row may complete in one step
 
     def __init__(self, spec: GameSpec, rows: int, length: int, memory: int = 0, *, interleaved: bool = False) -> None:
         self._layout = partial(SegmentLayout, spec, length=length, memory=memory, interleaved=interleaved)
         layout = self._layout(rows)
         self._length = length
         self._open = layout.allocate()
-        self._flat = self._open.flat()  # one index instead of two is cheaper
+        self._flat = self._open.flat()  # views with one index instead of two, which are faster
         self._position = np.zeros(rows, np.int64)  # decisions in the row's open segment
-        self._began = np.zeros(rows, np.int64)  # where in it the row's match began
-        self._live = np.zeros(rows, np.bool_)  # the last decision awaits its reward
+        self._began = np.zeros(rows, np.int64)  # position in it at which the row's match began
+        self._live = np.zeros(rows, np.bool_)  # the last decision still lacks its reward
         self._waiting = self._layout(2 * self.SPARE * rows).allocate()
         self._waits = 0
         self._batch: SegmentBatch | None = None
@@ -83,7 +85,7 @@ class Segments:
 
     @property
     def _columns(self) -> dict[str, Column]:
-        """The columns that have values in this run: not a hidden state of size 0, for example."""
+        """Return the columns that have values in this run; a hidden state of size 0 has none."""
         return {name: column for name, column in SegmentBatch.columns().items() if getattr(self._open, name).size}
 
     @property
@@ -92,43 +94,46 @@ class Segments:
 
     @property
     def waits(self) -> int:
-        """Complete segments that no batch had room for."""
+        """Return the number of complete segments in the overflow buffer."""
         return self._waits
 
     @property
     def roomy(self) -> bool:
-        """Whether all that may be complete after another arrivals can wait."""
+        """Return True if the overflow buffer can hold every segment that the next step might complete."""
         return self._waits <= self.SPARE * len(self._position)
 
     @property
     def recorded(self) -> int:
-        """Decisions in open segments and in complete ones that are in no full batch."""
+        """Return the number of decisions in open segments and in complete ones outside full batches."""
         filled = 0 if self._batch is None or self.full else self._filled
         return int(self._position.sum()) + (filled + self._waits) * self._length
 
     def take_forgotten(self) -> int:
-        """Decisions since the last call that no segment can learn from."""
+        """Return the number of decisions since the last call that were dropped."""
         return 0
 
     def fill(self, batch: SegmentBatch) -> None:
-        """Complete segments go into this batch from now on, first those that the last one had no room for."""
+        """Set the batch that receives complete segments. Those in the overflow buffer move into it first."""
         self._batch, self._filled = batch, 0
         moved = min(self._waits, len(batch.action))
         batch.put_from(0, self._waiting, slice(0, moved))
-        left = self._waits - moved
-        if moved and left:
+        remaining = self._waits - moved
+        if moved and remaining:
             self._waiting.put_from(0, self._waiting, np.arange(moved, self._waits))
-        self._filled, self._waits = moved, left
+        self._filled, self._waits = moved, remaining
 
-    def state(self, handed: Sequence[SegmentBatch] = ()) -> dict[str, NDArray[Any]]:
-        """What is recorded, as plain arrays: open segments as far as they go, and complete ones, first those of batches
-        that were `handed` over and come back. Any other full batch belongs to whoever asked for it. Masks are packed.
-        Any: columns of several types."""
+    def state(self, returned: Sequence[SegmentBatch] = ()) -> dict[str, NDArray[Any]]:
+        """Return the recorded decisions as plain arrays: open segments, and complete ones after those of `returned`
+        batches.
+
+        `returned` are full batches that the learner gives back; other full batches belong to the learner. Any: several
+        dtypes.
+        """
         filled = 0 if self._batch is None or self.full else self._filled
         recorded = np.arange(self._length) < self._position[:, None]  # [rows, T]
         state: dict[str, NDArray[Any]] = {"position": self._position, "began": self._began, "live": self._live}
         for name, column in self._columns.items():
-            complete = [getattr(batch, name) for batch in handed]
+            complete = [getattr(batch, name) for batch in returned]
             if self._batch is not None:
                 complete.append(getattr(self._batch, name)[:filled])
             complete.append(getattr(self._waiting, name)[: self._waits])
@@ -138,8 +143,8 @@ class Segments:
         return {name: array.copy() for name, array in state.items()}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Go on with the `state` of another; before the first `fill`. Raises ValueError or KeyError when it is none of
-        these segments'."""
+        """Restore the `state` of earlier segments. Call before the first `fill`. Raises ValueError or KeyError if it
+        does not fit."""
         rows = len(self._position)
         self._position[:], self._began[:], self._live[:] = state["position"], state["began"], state["live"]
         recorded = np.arange(self._length) < self._position[:, None]
@@ -153,7 +158,7 @@ class Segments:
                 getattr(self._open, name)[recorded if column.timed else ...] = array
 
     def close(self, arrivals: Arrivals, value_of: ValueOf) -> None:
-        """Rewards and endings complete what those rows did before; `value_of` judges where a match was truncated."""
+        """Add rewards and endings to the previous decisions of these rows. `value_of` bootstraps truncated matches."""
         for ending in arrivals.endings:
             self._end(ending, value_of)
         live = self._live[arrivals.row]
@@ -161,7 +166,7 @@ class Segments:
         self._flat.reward[row * self._length + self._position[row] - 1] = arrivals.reward[live]
 
     def open(self, arrivals: Arrivals, choices: Choices, learning: NDArray[np.bool_] | None) -> None:
-        """Record what was chosen for the rows that learn (None: all)."""
+        """Record the choices of the rows in the mask `learning` (None: all rows)."""
         row, obs, legal, opens = arrivals.row, arrivals.obs, arrivals.legal, arrivals.opens
         action, logp, value = choices.action, choices.logp, choices.value
         if learning is not None:

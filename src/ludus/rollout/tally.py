@@ -1,4 +1,4 @@
-"""What happened in the matches, as metrics. Per match in Python, per decision in arrays."""
+"""Turns the outcomes of matches into metrics."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from ludus.metrics.core import Metrics
 from ludus.policies.bank import PolicyBank
 from ludus.types import Arrivals, Ending
 
-MEMORY = 200  # learning seats whose matches the recent reward looks back on, about
+REWARD_WINDOW = 200  # approximate number of matches that the recent reward averages over
 
 
 class MatchMetrics:
-    """`recent` is of how many learning seats, and what they earned in a match: the mean of all while they are few, then
-    one that forgets."""
+    """Counts matches by outcome. `recent` is the number of matches of learning seats and their mean reward, an
+    exponential moving average after the first `REWARD_WINDOW` matches."""
 
     def __init__(self, metrics: Metrics, rows: int) -> None:
         self._metrics = metrics
-        self._earned = np.zeros(rows, np.float64)  # in the row's running match
+        self._earned = np.zeros(rows, np.float64)  # reward of each row in its current match
         self._decisions = np.zeros(rows, np.int64)
         self.recent = (0, 0.0)
 
     def count(self, arrivals: Arrivals, bank: PolicyBank) -> None:
-        """Call before the bank forgets who played the matches that ended."""
+        """Count finished matches. Call before `bank.end`, which forgets who played them."""
         for ending in arrivals.endings:
             self._end(ending, bank)
         n = len(arrivals)
@@ -56,11 +56,11 @@ class MatchMetrics:
 
     @property
     def under_way_decisions(self) -> int:
-        """Decisions made so far in the running matches."""
+        """Return the number of decisions in the running matches."""
         return int(self._decisions.sum())
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Of the running matches. Any: columns of several types."""
+        """Return the state of the running matches as plain arrays. Any: several dtypes."""
         return {"earned": self._earned.copy(), "decisions": self._decisions.copy()}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
@@ -73,13 +73,13 @@ class MatchMetrics:
         else:
             metrics.add(names.MATCHES)
             metrics.observe(names.LENGTH, float(self._decisions[rows].sum()))
-            metrics.add(names.TRUNCATED, int(ending.truncated))  # none is a number, too
+            metrics.add(names.TRUNCATED, int(ending.truncated))  # also 0, so that the metric exists
             learning = bank.learning(rows)
             earned = self._earned[rows] + ending.reward
             for reward in (earned if learning is None else earned[learning]).tolist():
                 metrics.observe(names.REWARD, reward)
                 ended, mean = self.recent[0] + 1, self.recent[1]
-                self.recent = (ended, mean + (reward - mean) / min(ended, MEMORY))
+                self.recent = (ended, mean + (reward - mean) / min(ended, REWARD_WINDOW))
             for fact, value in ending.facts.items():
                 name, seat = _of_seat(fact, len(rows))
                 if seat is None or learning is None or learning[seat]:
@@ -89,7 +89,7 @@ class MatchMetrics:
 
 
 def _of_seat(fact: str, seats: int) -> tuple[str, int | None]:
-    """`touches@1` is what seat 1 did; any other name is of the whole match."""
+    """Return the value of a fact for a seat. `touches@1` belongs to seat 1; other names belong to the whole match."""
     name, _, seat = fact.rpartition("@")
     if name and seat.isdecimal() and int(seat) < seats:
         return name, int(seat)

@@ -18,13 +18,13 @@ from ludus.sdk.serve import serve
 def make_game(options: Mapping[str, Any]) -> HostedGame:
     """Any: options as they came in CONFIGURE."""
     try:
-        chosen = msgspec.convert(dict(options), ToyOptions)
+        toy_options = msgspec.convert(dict(options), ToyOptions)
     except msgspec.ValidationError as error:
         raise ConfigError(f"toy options: {error}") from error
-    spec = spec_of(chosen)
-    if chosen.wait_s:
-        return HostedGame(spec, lambda: WaitingMatch(new_match(chosen, spec), chosen.wait_s))
-    return HostedGame(spec, lambda: new_match(chosen, spec))
+    spec = spec_of(toy_options)
+    if toy_options.wait_s:
+        return HostedGame(spec, lambda: WaitingMatch(new_match(toy_options, spec), toy_options.wait_s))
+    return HostedGame(spec, lambda: new_match(toy_options, spec))
 
 
 if __name__ == "__main__":

@@ -41,12 +41,12 @@ def spec_of(options: ToyOptions) -> GameSpec:
 def best_actions(spec: GameSpec, obs: NDArray[np.uint8]) -> NDArray[np.int32]:
     """[n] the best action for each row; in a lost nim position, where all are equal, the smallest. What is asked for at
     the end of recall cannot be seen then."""
-    shown: NDArray[np.intp] = spec.obs.leaf(obs, spec.obs.leaves[0].name).argmax(axis=1)
+    symbol: NDArray[np.intp] = spec.obs.leaf(obs, spec.obs.leaves[0].name).argmax(axis=1)
     best = {
-        "identity": shown,
-        "nim": np.maximum(shown % (NIM_TAKES + 1) - 1, 0),
-        "rps": (shown + 1) % RPS_SYMBOLS,
-        "recall": np.where(shown < spec.actions, shown, 0),
+        "identity": symbol,
+        "nim": np.maximum(symbol % (NIM_TAKES + 1) - 1, 0),
+        "rps": (symbol + 1) % RPS_SYMBOLS,
+        "recall": np.where(symbol < spec.actions, symbol, 0),
     }[str(spec.layout["game"])]
     return best.astype(np.int32)
 
@@ -81,7 +81,7 @@ class WaitingMatch:
 class _Rules(Protocol):
     def start(self, random: random.Random) -> None: ...
     def seats(self) -> tuple[int, ...]: ...
-    def shown(self) -> int: ...  # index of the 1 in the observation
+    def symbol(self) -> int: ...  # index of the 1 in the observation
     def legal(self) -> list[bool]: ...
     def play(self, actions: Mapping[int, int]) -> list[float]: ...  # rewards
     def score(self) -> tuple[float, ...] | None: ...  # None: goes on
@@ -116,12 +116,12 @@ class _ToyMatch:
         if truncated:
             score = (0.5,) * self._spec.seats
         seats = () if score is not None else self._rules.seats()
-        shown = np.zeros((self._spec.seats if truncated else len(seats), self._spec.obs.nbytes), np.uint8)
-        self._spec.obs.leaf(shown, self._spec.obs.leaves[0].name)[:, self._rules.shown()] = 1.0
+        obs = np.zeros((self._spec.seats if truncated else len(seats), self._spec.obs.nbytes), np.uint8)
+        self._spec.obs.leaf(obs, self._spec.obs.leaves[0].name)[:, self._rules.symbol()] = 1.0
         legal = np.tile(np.array(self._rules.legal(), np.bool_), (len(seats), 1))
         facts = {"turns": float(self._turns)} if score is not None else {}
         log = "\n".join(self._log) if score is not None else ""
-        return Turn(seats, shown, legal, np.array(reward, np.float32), score, truncated, facts, log)
+        return Turn(seats, obs, legal, np.array(reward, np.float32), score, truncated, facts, log)
 
 
 class _Identity:
@@ -131,13 +131,13 @@ class _Identity:
     def start(self, random: random.Random) -> None:
         self._random = random
         self._right = random.randrange(self._options.actions)
-        self._left = self._options.rounds
+        self._rounds_left = self._options.rounds
         self._points = 0
 
     def seats(self) -> tuple[int, ...]:
         return (0,)
 
-    def shown(self) -> int:
+    def symbol(self) -> int:
         return self._right
 
     def legal(self) -> list[bool]:
@@ -146,12 +146,12 @@ class _Identity:
     def play(self, actions: Mapping[int, int]) -> list[float]:
         hit = actions[0] == self._right
         self._points += hit
-        self._left -= 1
+        self._rounds_left -= 1
         self._right = self._random.randrange(self._options.actions)
         return [float(hit)]
 
     def score(self) -> tuple[float, ...] | None:
-        return (self._points / self._options.rounds,) if self._left == 0 else None
+        return (self._points / self._options.rounds,) if self._rounds_left == 0 else None
 
 
 class _Nim:
@@ -165,7 +165,7 @@ class _Nim:
     def seats(self) -> tuple[int, ...]:
         return (self._mover,)
 
-    def shown(self) -> int:
+    def symbol(self) -> int:
         return self._pile
 
     def legal(self) -> list[bool]:
@@ -191,13 +191,13 @@ class _Rps:
     def start(self, random: random.Random) -> None:
         self._random = random
         self._called = random.randrange(RPS_SYMBOLS)
-        self._left = self._rounds
+        self._rounds_left = self._rounds
         self._lead = 0
 
     def seats(self) -> tuple[int, ...]:
         return (0, 1)
 
-    def shown(self) -> int:
+    def symbol(self) -> int:
         return self._called
 
     def legal(self) -> list[bool]:
@@ -207,12 +207,12 @@ class _Rps:
         right = (self._called + 1) % RPS_SYMBOLS
         gain = (actions[0] == right) - (actions[1] == right)
         self._lead += gain
-        self._left -= 1
+        self._rounds_left -= 1
         self._called = self._random.randrange(RPS_SYMBOLS)
         return [float(gain), -float(gain)]
 
     def score(self) -> tuple[float, ...] | None:
-        if self._left:
+        if self._rounds_left:
             return None
         won = 0.5 if self._lead == 0 else float(self._lead > 0)
         return (won, 1.0 - won)
@@ -231,7 +231,7 @@ class _Recall:
     def seats(self) -> tuple[int, ...]:
         return (0,)
 
-    def shown(self) -> int:
+    def symbol(self) -> int:
         if self._round == 0:
             return self._cue
         return self._options.actions + (self._round == self._options.rounds - 1)

@@ -43,11 +43,11 @@ class PerfectPolicy:
         return Choices.scripted(best)
 
     def _recall(self, cues: dict[int, int], arrivals: Arrivals, best: NDArray[np.int32]) -> None:
-        asked = self._spec.obs.leaf(arrivals.obs, "cue").argmax(axis=1) > self._spec.actions
+        is_question = self._spec.obs.leaf(arrivals.obs, "cue").argmax(axis=1) > self._spec.actions
         for at, row in enumerate(arrivals.row.tolist()):
             if arrivals.opens[at]:
                 cues[row] = int(best[at])
-            if asked[at]:
+            if is_question[at]:
                 best[at] = cues[row]
         best[~arrivals.legal[np.arange(len(best)), best]] = 0  # a cue is only to be seen
 
