@@ -124,74 +124,75 @@ SERVERS_MIB = "servers/memory_mib"
 SERVERS_LARGEST_MIB = "servers/largest_mib"
 
 METRICS: tuple[Metric, ...] = (
-    Metric(PROGRESS, "gauge", "share", "part of the budget that is used up, 0 to 1"),
+    Metric(PROGRESS, "gauge", "share", "used part of the budget, 0 to 1"),
     Metric(PHASE, "gauge", "text", "what the run is doing: training, evaluating, saving"),
-    Metric(
-        TRAINING_S, "gauge", "s", "time spent training, evaluation not counted, earlier parts of a resumed run included"
-    ),
-    Metric(REPORT_S, "gauge", "s", "time since the report before, which means and shares are of"),
-    Metric(ETA_S, "gauge", "s", "training time left if the budget is used up at this speed"),
-    Metric(STAGE, "gauge", "stages", "which stage of the curriculum it is, the first is 1"),
-    Metric(STAGES_TOTAL, "gauge", "stages", "how many the curriculum has"),
-    Metric(STAGE_NAME, "gauge", "text", "what the stage is called"),
-    Metric(PROMOTIONS, "counter", "stages", "times that a stage was left for the next"),
-    Metric(FALLBACKS, "counter", "stages", "times that a stage was left for the one before"),
-    Metric(UNFINISHED, "counter", "matches", "matches that were under way when their stage was left; they never end"),
-    Metric(EVALUATED, "gauge", "matches", "matches of the latest evaluation that have ended"),
-    Metric(EVALUATION_MATCHES, "gauge", "matches", "matches of the latest evaluation, against all its opponents"),
-    Metric(EVALUATION_OPPONENT, "gauge", "text", "opponent in the match of it that ended last"),
+    Metric(TRAINING_S, "gauge", "s", "training time without evaluations, over all resumes"),
+    Metric(REPORT_S, "gauge", "s", "time since the previous report; means refer to it"),
+    Metric(ETA_S, "gauge", "s", "estimated training time until the budget is used up"),
+    Metric(STAGE, "gauge", "stages", "number of the current stage of the curriculum, from 1"),
+    Metric(STAGES_TOTAL, "gauge", "stages", "number of stages of the curriculum"),
+    Metric(STAGE_NAME, "gauge", "text", "name of the current stage"),
+    Metric(PROMOTIONS, "counter", "stages", "changes to the next stage"),
+    Metric(FALLBACKS, "counter", "stages", "changes to the previous stage"),
+    Metric(UNFINISHED, "counter", "matches", "matches abandoned because their stage ended"),
+    Metric(EVALUATED, "gauge", "matches", "finished matches of the latest evaluation"),
+    Metric(EVALUATION_MATCHES, "gauge", "matches", "scheduled matches of the latest evaluation, against all opponents"),
+    Metric(EVALUATION_OPPONENT, "gauge", "text", "opponent in the evaluation match that finished last"),
     Metric(EVALUATION_VOIDED, "counter", "matches", "evaluation matches lost with their host and played again"),
-    Metric(EVALUATION_MOVED, "counter", "matches", "evaluation matches taken over from a host that was given up"),
+    Metric(EVALUATION_MOVED, "counter", "matches", "evaluation matches moved from a host that was given up to another"),
     Metric(EVALUATION_FAILURES, "counter", "evaluations", "evaluations without a result; the log says why"),
-    Metric(DECISIONS, "counter", "decisions", "choices made in training matches, by whichever policy"),
-    Metric(LEARNED, "counter", "decisions", "choices that went into an update, each counted once"),
-    Metric(MATCHES, "counter", "matches", "training matches that ended, truncated ones included, voided ones not"),
-    Metric(UPDATES, "counter", "updates", "optimiser passes over a batch"),
+    Metric(DECISIONS, "counter", "decisions", "decisions made in training matches, by all policies"),
+    Metric(LEARNED, "counter", "decisions", "decisions used in an update, each counted once"),
+    Metric(MATCHES, "counter", "matches", "finished training matches, including truncated ones, without voided ones"),
+    Metric(UPDATES, "counter", "updates", "updates: passes of the algorithm over a batch"),
     Metric(DECISIONS_PER_S, "rate", "decisions/s", "growth of progress/decisions"),
     Metric(MATCHES_PER_HOUR, "rate", "matches/h", "growth of progress/matches"),
     Metric(UPDATES_PER_S, "rate", "updates/s", "growth of progress/updates"),
-    Metric(BATCH_ROWS, "mean", "rows", "rows that arrived together and were answered by one call of the policies"),
-    Metric(LAG, "mean", "versions", "versions of the weights between choosing and learning, per decision"),
+    Metric(BATCH_ROWS, "mean", "rows", "rows per inference batch: those that arrived together"),
+    Metric(LAG, "mean", "versions", "staleness: weight versions between choosing an action and learning from it"),
     Metric(LAG_MAX, "gauge", "versions", "the largest lag in the last batch"),
     Metric(QUEUE, "gauge", "batches", "batches that wait for the learner"),
-    Metric(DROPPED, "counter", "decisions", "choices that were older than learner.max_lag when they could be learned"),
-    Metric(REPLAYED, "counter", "decisions", "choices that went into an update once more (learner.replay)"),
-    Metric(REPLAY, "gauge", "decisions", "choices that are kept and may go into an update once more"),
-    Metric(LOSS_POLICY, "mean", "", "clipped surrogate loss of the policy"),
-    Metric(LOSS_VALUE, "mean", "", "squared error of the value against the returns, before its coefficient"),
-    Metric(LOSS_TOTAL, "mean", "", "what the optimiser minimises"),
+    Metric(DROPPED, "counter", "decisions", "decisions dropped because they were older than learner.max_lag"),
+    Metric(REPLAYED, "counter", "decisions", "decisions used in an update again (learner.replay)"),
+    Metric(REPLAY, "gauge", "decisions", "decisions in the replay buffer"),
+    Metric(LOSS_POLICY, "mean", "", "policy loss (for PPO, the clipped surrogate)"),
+    Metric(LOSS_VALUE, "mean", "", "squared error of the value estimate, without its coefficient"),
+    Metric(LOSS_TOTAL, "mean", "", "the loss that the optimiser minimises"),
     Metric(ENTROPY, "mean", "nats", "entropy of the policy over the legal actions"),
-    Metric(KL, "mean", "nats", "divergence between the policy that chose and the policy after the update"),
+    Metric(KL, "mean", "nats", "KL divergence between the policy that chose the actions and the updated policy"),
     Metric(CLIP_SHARE, "mean", "share", "decisions whose probability ratio was clipped"),
-    Metric(RHO, "mean", "", "by how much a decision counts with vtrace; 1: whoever chose is who learns"),
-    Metric(BURNED_IN, "mean", "share", "decisions of a batch that only refreshed a memory (policy.memory.burn_in)"),
-    Metric(REFERENCE_KL, "mean", "nats", "divergence of the policy from the one that it is held near (rnad, ppo_kl)"),
-    Metric(REFERENCE_SWAPS, "counter", "swaps", "times that the policy itself became the one it is held near"),
+    Metric(RHO, "mean", "", "clipped importance weight of V-trace; 1 for on-policy data"),
+    Metric(BURNED_IN, "mean", "share", "decisions of a batch that only refresh the hidden state (burn_in)"),
+    Metric(REFERENCE_KL, "mean", "nats", "KL divergence of the policy from the reference policy (rnad, ppo_kl)"),
+    Metric(REFERENCE_SWAPS, "counter", "swaps", "times that the current policy became the reference"),
     Metric(
         FORGOTTEN,
         "counter",
         "decisions",
-        "choices that learned nothing, since the other seat filled a segment after them (rnad)",
+        "decisions not learned from, because the other seat filled the segment after them (rnad)",
     ),
-    Metric(EXPLAINED_VARIANCE, "mean", "", "1: the value predicts the returns exactly; 0: no better than their mean"),
-    Metric(GRAD_NORM, "mean", "", "norm of the gradient before clipping"),
-    Metric(EPOCHS, "mean", "epochs", "passes over a batch before the KL limit or the configured number stopped it"),
-    Metric(LR, "gauge", "", "learning rate of the latest update"),
-    Metric(SKIPPED, "counter", "updates", "updates left out because their loss or gradient was not finite"),
     Metric(
-        NON_FINITE, "counter", "minibatches", "minibatches whose gradient was not finite: nothing is learned from them"
+        EXPLAINED_VARIANCE,
+        "mean",
+        "",
+        "1 if the value predicts the returns exactly, 0 if no better than their mean",
     ),
-    Metric(POOL, "gauge", "snapshots", "past selves kept as opponents"),
+    Metric(GRAD_NORM, "mean", "", "gradient norm before clipping"),
+    Metric(EPOCHS, "mean", "epochs", "epochs per update, limited by the configured number or the KL limit"),
+    Metric(LR, "gauge", "", "learning rate of the latest update"),
+    Metric(SKIPPED, "counter", "updates", "updates skipped because their loss or gradient was not finite"),
+    Metric(NON_FINITE, "counter", "minibatches", "minibatches skipped because their gradient was not finite"),
+    Metric(POOL, "gauge", "snapshots", "past selves in the pool of opponents"),
     Metric(CHECKPOINT_FAILURES, "counter", "checkpoints", "checkpoints and snapshots that could not be written"),
     Metric(
         TELEMETRY_FAILURES,
         "counter",
         "writes",
-        "writes to progress.csv, evaluations.jsonl, tensorboard/, run.log or the terminal that failed",
+        "failed writes to progress.csv, evaluations.jsonl, tensorboard/, run.log or the terminal",
     ),
-    Metric(REWARD, "mean", "reward", "what a learning seat earned in a whole match"),
-    Metric(LENGTH, "mean", "decisions", "decisions in a match, all seats together"),
-    Metric(TRUNCATED, "counter", "matches", "matches that were cut off at the game's limit"),
+    Metric(REWARD, "mean", "reward", "reward of a learning seat per match"),
+    Metric(LENGTH, "mean", "decisions", "decisions per match, all seats together"),
+    Metric(TRUNCATED, "counter", "matches", "matches cut short by a limit of the game"),
     Metric(
         BEGUN,
         "counter",
@@ -206,7 +207,7 @@ METRICS: tuple[Metric, ...] = (
         "matches",
         "training matches that have begun and have neither ended nor been voided, as the actor last reported",
     ),
-    Metric(UNDER_WAY_DECISIONS, "gauge", "decisions", "decisions made so far in the matches under way"),
+    Metric(UNDER_WAY_DECISIONS, "gauge", "decisions", "decisions made so far in the running matches"),
     Metric(
         VOIDED,
         "counter",
@@ -219,48 +220,46 @@ METRICS: tuple[Metric, ...] = (
         "decisions",
         "decisions made in voided matches, those that were learned from before included; not of matches voided as anew",
     ),
-    Metric(BEGUN_ANEW, "counter", "resumes", "resumes after which the matches under way began anew; the log says why"),
-    Metric(HOSTS_ALIVE, "gauge", "hosts", "hosts that play now"),
-    Metric(HOSTS_TOTAL, "gauge", "hosts", "hosts the run began with"),
-    Metric(HOSTS_RESTARTS, "counter", "restarts", "times a host was started again"),
+    Metric(BEGUN_ANEW, "counter", "resumes", "resumes that could not restore the running matches; the log says why"),
+    Metric(HOSTS_ALIVE, "gauge", "hosts", "running hosts"),
+    Metric(HOSTS_TOTAL, "gauge", "hosts", "hosts at the start of the run"),
+    Metric(HOSTS_RESTARTS, "counter", "restarts", "restarts of hosts"),
     Metric(HOSTS_GIVEN_UP, "gauge", "hosts", "hosts that failed too often (fleet.failures_in_a_row) and stay down"),
-    Metric(ACTOR_RESTARTS, "counter", "restarts", "times the actor was started again after it died or fell silent"),
+    Metric(ACTOR_RESTARTS, "counter", "restarts", "restarts of the actor after it died or was silent"),
     Metric(
         ACTOR_LOST,
         "counter",
         "decisions",
-        "recorded choices that were lost with an actor that died, by what it had last reported",
+        "recorded decisions lost with an actor that died, according to its last report",
     ),
     Metric(CORES, "gauge", "cores", "cores that the run may use"),
-    Metric(SERVERS_ALIVE, "gauge", "servers", "servers of the run (`servers.count`) that take matches now"),
-    Metric(SERVERS_TOTAL, "gauge", "servers", "servers the run began with"),
-    Metric(SERVERS_RESTARTS, "counter", "restarts", "times a server was started again after it had failed"),
-    Metric(SERVERS_RECYCLED, "counter", "restarts", "times a server was started anew past `servers.memory_mib`"),
-    Metric(SERVERS_MIB, "gauge", "MiB", "memory of all servers together, as each last answered"),
-    Metric(SERVERS_LARGEST_MIB, "gauge", "MiB", "memory of the largest of them"),
+    Metric(SERVERS_ALIVE, "gauge", "servers", "servers of the run (`servers.count`) that accept matches"),
+    Metric(SERVERS_TOTAL, "gauge", "servers", "servers at the start of the run"),
+    Metric(SERVERS_RESTARTS, "counter", "restarts", "restarts of servers after a failure"),
+    Metric(SERVERS_RECYCLED, "counter", "restarts", "restarts of servers because they exceeded `servers.memory_mib`"),
+    Metric(SERVERS_MIB, "gauge", "MiB", "memory of all servers together, as last reported"),
+    Metric(SERVERS_LARGEST_MIB, "gauge", "MiB", "memory of the largest server"),
 )
 
 WIN_RATE = Family(
-    "win_rate", "gauge", "share", "of evaluation matches won against this opponent; a tie is no win", "heuristic"
+    "win_rate", "gauge", "share", "evaluation matches won against this opponent; a tie is not a win", "heuristic"
 )
-RETURN = Family("return", "gauge", "reward", "what the agent earned in a match of the evaluation, on average", "none")
-TRAIN_WIN_RATE = Family(
-    "train_win_rate", "mean", "share", "of training matches won against this kind of opponent", "past"
-)
+RETURN = Family("return", "gauge", "reward", "mean reward of the agent per evaluation match", "none")
+TRAIN_WIN_RATE = Family("train_win_rate", "mean", "share", "training matches won against this kind of opponent", "past")
 VOIDED_BY = Family(
     "voided",
     "counter",
     "matches",
-    "voided matches by reason. Of their host: died, hung, protocol, host (it gave the match up), diverged (a resumed "
-    "match took another course); actor_died: under way in the last report of an actor that died; anew: in the "
-    "checkpoint of a run that was resumed without them",
+    "voided matches by reason. Faults of their host: died, hung, protocol, refused, host (it gave the match up), "
+    "diverged (a resumed match did not repeat its course). actor_died: running in the last report of an actor that "
+    "died. anew: in the checkpoint of a run that was resumed without them",
     "hung",
 )
-FACT = Family("fact", "mean", "", "a number the game gives for each match", "turns")
-SHARE = Family("share", "share", "share", "of its process's time, by activity", "actor/policies")
-MEAN_MS = Family("mean_ms", "duration", "ms", "mean time of a pass, by activity", "actor/policies")
-P50_MS = Family("p50_ms", "duration", "ms", "half of the passes took at most so long, by activity", "actor/policies")
-P95_MS = Family("p95_ms", "duration", "ms", "95 of 100 passes took at most so long, by activity", "actor/policies")
+FACT = Family("fact", "mean", "", "a number that the game reports for each match", "turns")
+SHARE = Family("share", "share", "share", "share of its process's time, by activity", "actor/policies")
+MEAN_MS = Family("mean_ms", "duration", "ms", "mean duration of a pass, by activity", "actor/policies")
+P50_MS = Family("p50_ms", "duration", "ms", "median duration of a pass, by activity", "actor/policies")
+P95_MS = Family("p95_ms", "duration", "ms", "95th percentile of the duration of a pass, by activity", "actor/policies")
 
 FAMILIES: tuple[Family, ...] = (WIN_RATE, RETURN, TRAIN_WIN_RATE, VOIDED_BY, FACT, SHARE, MEAN_MS, P50_MS, P95_MS)
 
@@ -307,27 +306,27 @@ LEARNER_OTHER = "learner/other"
 
 ACTIVITIES: tuple[Activity, ...] = (
     Activity(HOST_WAIT, "waiting for actions"),
-    Activity(HOST_SIMULATE, "playing, and opening matches; where servers play, waiting for them"),
-    Activity(HOST_ENCODE, "observations: following the game's log and writing rows"),
-    Activity(HOST_MASK, "which actions are legal"),
-    Activity(HOST_SEND, "putting frames together and writing them"),
-    Activity(HOST_OTHER, "all else"),
-    Activity(WAIT_HOSTS, "waiting for rows that must choose, and reading them"),
+    Activity(HOST_SIMULATE, "advancing and starting matches; for games on servers, waiting for them"),
+    Activity(HOST_ENCODE, "encoding observations"),
+    Activity(HOST_MASK, "computing action masks"),
+    Activity(HOST_SEND, "building and writing frames"),
+    Activity(HOST_OTHER, "everything else"),
+    Activity(WAIT_HOSTS, "waiting for rows, and reading them"),
     Activity(SEGMENTS, "writing decisions, rewards and endings into segments"),
-    Activity(POLICIES, "choosing: batched forwards and, in training, scripted opponents"),
-    Activity(OPPONENTS, "choosing by opponents in `ludus eval`"),
-    Activity(SEND, "sending the choices to the hosts"),
-    Activity(HAND_OVER, "handing batches to the learner, waiting for it included"),
-    Activity(LOAD_WEIGHTS, "taking over published weights"),
-    Activity(SAVE, "writing what is under way into a checkpoint"),
-    Activity(ACTOR_OTHER, "all else"),
+    Activity(POLICIES, "inference: batched forward passes and, in training, scripted opponents"),
+    Activity(OPPONENTS, "inference of the opponents in `ludus eval`"),
+    Activity(SEND, "sending actions to the hosts"),
+    Activity(HAND_OVER, "handing batches to the learner, including waiting for it"),
+    Activity(LOAD_WEIGHTS, "loading published weights"),
+    Activity(SAVE, "writing running matches into a checkpoint"),
+    Activity(ACTOR_OTHER, "everything else"),
     Activity(START, "starting hosts and actor, loading a checkpoint"),
     Activity(WAIT_BATCH, "waiting for a batch; in serial mode, the actor's time"),
-    Activity(UPDATE, "learning: returns, forward, backward and optimiser"),
+    Activity(UPDATE, "updates: returns, forward, backward and optimiser"),
     Activity(PUBLISH, "publishing weights to the actor"),
-    Activity(CHECKPOINT, "saving"),
-    Activity(EVALUATE, "evaluation matches"),
-    Activity(LEARNER_OTHER, "all else"),
+    Activity(CHECKPOINT, "writing checkpoints"),
+    Activity(EVALUATE, "playing evaluation matches"),
+    Activity(LEARNER_OTHER, "everything else"),
 )
 
 
