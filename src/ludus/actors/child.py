@@ -73,11 +73,11 @@ def main() -> int:
 def _serve(control: ControlChannel, memory_fd: int) -> None:
     begin = _expect(control, Begin)
     run, run_dir = resolved.unpack(begin.run), Path(begin.run_dir)
-    found = None if begin.matches is None else in_flight.read(Path(begin.matches), run)
+    saved = None if begin.matches is None else in_flight.read(Path(begin.matches), run)
     pool = Pool(run_dir / "pool", run.config.opponents.pool)
     past = [version for version in begin.pool if pool.path(version).exists()]  # the pool may have been thinned since
     with open_actor(
-        run, run_dir / "logs", pool, version=begin.version, past=past, state=begin.state, found=found
+        run, run_dir / "logs", pool, version=begin.version, past=past, state=begin.state, found=saved
     ) as actor:
         if begin.game and actor.spec.fingerprint != begin.game:
             raise TrainingError(
@@ -90,7 +90,7 @@ def _serve(control: ControlChannel, memory_fd: int) -> None:
         control.send(ActorReady(note_game(actor.spec), tables, actor.floats))
         attach = _expect(control, Attach)
         memory = SharedMemory(memory_fd, actor.floats, actor.layout, attach.slabs, create=False)
-        ActorLoop(actor, memory, control, attach.held).work()
+        ActorLoop(actor, memory, control, attach.learner_slabs).work()
 
 
 def _expect(control: ControlChannel, kind: type[Expected]) -> Expected:
@@ -106,12 +106,14 @@ def _expect(control: ControlChannel, kind: type[Expected]) -> Expected:
 class ActorLoop:
     """Fills slab after slab, and between any two forwards looks for messages and newer weights."""
 
-    def __init__(self, actor: Actor, memory: SharedMemory, control: ControlChannel, held: Sequence[int] = ()) -> None:
+    def __init__(
+        self, actor: Actor, memory: SharedMemory, control: ControlChannel, learner_slabs: Sequence[int] = ()
+    ) -> None:
         self._actor = actor
         self._memory = memory
         self._control = control
-        self._free = deque(slab for slab in range(len(memory.slabs)) if slab not in held)
-        self._handed = deque(held)  # slabs that the learner has, the oldest first
+        self._free = deque(slab for slab in range(len(memory.slabs)) if slab not in learner_slabs)
+        self._learner_slabs = deque(learner_slabs)  # slabs that the learner has, the oldest first
         self._stopped = False
         self._report_at = time.monotonic() + REPORT_S
 
@@ -123,7 +125,7 @@ class ActorLoop:
             if self._stopped or not self._actor.play(self._memory.slabs[self._free[0]], self._between):
                 return
             slab = self._free.popleft()
-            self._handed.append(slab)
+            self._learner_slabs.append(slab)
             self._send_report()  # whoever learns from the batch also knows of the matches it is from
             self._control.send(Filled(slab, self._actor.state(), self._actor.recorded))
 
@@ -163,7 +165,7 @@ class ActorLoop:
 
     def _take_in(self, message: AnyMessage) -> None:
         if isinstance(message, Release):
-            self._handed.remove(message.slab)
+            self._learner_slabs.remove(message.slab)
             self._free.append(message.slab)
         elif isinstance(message, Save):
             self._control.send(self._save(Path(message.path), message.number))
@@ -176,7 +178,7 @@ class ActorLoop:
         """The batches that the learner has not learned from are among what is under way."""
         with self._actor.metrics.activity(names.SAVE):
             try:
-                self._actor.save(path, [self._memory.slabs[slab] for slab in self._handed])
+                self._actor.save(path, [self._memory.slabs[slab] for slab in self._learner_slabs])
             except OSError as error:
                 return Saved(str(path), number, error.errno or 0, str(error))
         self._send_report()  # what was counted belongs to the same checkpoint

@@ -47,7 +47,9 @@ class Attach(Message, frozen=True):
     """Learner to actor: the shared memory has its size and the first weights are in it; play."""
 
     slabs: int
-    held: list[int] = []  # slabs with batches of an earlier actor that the learner has yet to release, oldest first
+    learner_slabs: list[
+        int
+    ] = []  # slabs with batches of an earlier actor that the learner has yet to release, oldest first
 
 
 class Filled(Message, frozen=True):

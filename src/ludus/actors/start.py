@@ -29,23 +29,25 @@ log = logging.getLogger(__name__)
 def open_source(run: ResolvedRun, run_dir: Path, metrics: Metrics) -> Iterator[SerialSource | OverlappedSource]:
     """Start the actor of a run, in this process or in one of its own, and yield the source of its batches."""
     pool = Pool(run_dir / "pool", run.config.opponents.pool)
-    state, in_flight_file, found = None, None, None
+    state, in_flight_file, in_flight_state = None, None, None
     if run.checkpoint is not None:
         saved = run.checkpoint.state
         in_flight_file = run.checkpoint.path / checkpoint.MATCHES
         if not begins_stage(saved) or checksums.holds(in_flight_file):
-            found = _in_flight(in_flight_file, run, metrics)
+            in_flight_state = _in_flight(in_flight_file, run, metrics)
         with reading(run.checkpoint.path / checkpoint.STATE):
             state = None if saved.actor is None else msgspec.convert(saved.actor, ActorState)
         pool.retain(saved.pool)  # removes past selves that are newer than the checkpoint
     past = pool.versions()
     if run.config.mode == "overlapped":
         with OverlappedSource(
-            run, run_dir, metrics, pool=past, state=state, matches=None if found is None else in_flight_file
+            run, run_dir, metrics, pool=past, state=state, matches=None if in_flight_state is None else in_flight_file
         ) as overlapped:
             yield overlapped
         return
-    with open_actor(run, run_dir / "logs", pool, version=run.version, past=past, state=state, found=found) as actor:
+    with open_actor(
+        run, run_dir / "logs", pool, version=run.version, past=past, state=state, found=in_flight_state
+    ) as actor:
         yield SerialSource(actor, metrics)
 
 

@@ -94,7 +94,7 @@ class SupervisedActor:
         self._process: ActorProcess | None = None
         self._memory_fd = -1
         self._memory: SharedMemory | None = None  # None until `start`
-        self._taken: int | None = None  # the slab that the learner works on
+        self._current_slab: int | None = None  # the slab that the learner works on
         self._due_s = 0.0  # RESTING: when to start; STARTING: when ActorReady is overdue
         self._recorded = 0  # decisions that the process has and no batch, when it last said so
         self._saves = 0
@@ -157,12 +157,12 @@ class SupervisedActor:
         """The oldest batch that was filled, valid until `release`."""
         assert self._memory is not None
         filled = self.filled.popleft()
-        self._taken, self.state = filled.slab, filled.state
+        self._current_slab, self.state = filled.slab, filled.state
         return self._memory.slabs[filled.slab]
 
     def release(self) -> None:
-        if self._taken is not None:
-            slab, self._taken = self._taken, None
+        if self._current_slab is not None:
+            slab, self._current_slab = self._current_slab, None
             if self._process is not None:
                 self._process.send(Release(slab))
 
@@ -237,7 +237,7 @@ class SupervisedActor:
         else:
             process.send(self._begin_again(self.spec))
             # at once: the learner may be busy for longer than a process waits for this
-            process.send(Attach(len(self._memory.slabs), self._held()))
+            process.send(Attach(len(self._memory.slabs), self._learner_slabs()))
         return True
 
     def _begin_again(self, spec: GameSpec) -> Begin:
@@ -252,9 +252,9 @@ class SupervisedActor:
             game=spec.fingerprint,
         )
 
-    def _held(self) -> list[int]:
+    def _learner_slabs(self) -> list[int]:
         """Slabs that a new process must not write to, the oldest first."""
-        return [*([] if self._taken is None else [self._taken]), *(filled.slab for filled in self.filled)]
+        return [*([] if self._current_slab is None else [self._current_slab]), *(filled.slab for filled in self.filled)]
 
     def _take_in(self, message: AnyMessage) -> None:
         if isinstance(message, Filled):
@@ -294,7 +294,7 @@ class SupervisedActor:
         """End the process and plan the next one. Raises `error`, else TrainingError, if there will be none: after too
         many failures in a row, or if `hopeless` and its hosts have never played."""
         process, self._process = self._process, None
-        lost = self._count_lost()
+        matches = self._count_lost()
         self.phase = Phase.RESTING
         if process is not None:
             detail = f"(pid {process.pid}) {detail}"
@@ -309,7 +309,7 @@ class SupervisedActor:
         log.warning(
             "the actor %s; %sstarting it again in %g s with new matches; its log is %s",
             detail,
-            lost,
+            matches,
             delay_s,
             self.log_path,
         )

@@ -50,10 +50,12 @@ class Agent:
             ValueError: A leaf does not exist or does not fit its shape, or no action is legal.
         """
         row = np.zeros((1, self.spec.obs.nbytes), np.uint8)
-        known = {leaf.name for leaf in self.spec.obs.leaves}
+        leaf_names = {leaf.name for leaf in self.spec.obs.leaves}
         for name, values in observation.items():
-            if name not in known:
-                raise ValueError(f"{self.spec.name} has no observation {name!r}; it has {', '.join(sorted(known))}")
+            if name not in leaf_names:
+                raise ValueError(
+                    f"{self.spec.name} has no observation {name!r}; it has {', '.join(sorted(leaf_names))}"
+                )
             self.spec.obs.write(row, name, values)
         return int(self.act(self._arrivals(row, legal, first)).action[0])
 

@@ -190,10 +190,10 @@ def scripted_opponents(names: Sequence[str], game: Game) -> tuple[str, ...]:
     return tuple(names) or tuple(game.scripted)
 
 
-def nets_for(chosen: Path, spec_name: str) -> dict[str, NetFactory]:
+def nets_for(checkpoint_path: Path, spec_name: str) -> dict[str, NetFactory]:
     """The nets that the game of a checkpoint brings; none if that game is not installed."""
     try:
-        return registry.nets_of(game_of(chosen, spec_name))
+        return registry.nets_of(game_of(checkpoint_path, spec_name))
     except ConfigError:
         return {}
 

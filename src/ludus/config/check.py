@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import inspect
 
-from ludus.config.document import shown
+from ludus.config.document import excerpt
 from ludus.errors import ConfigError
 from ludus.suggestions import closest, did_you_mean
 
@@ -33,7 +33,7 @@ def check(data: object, struct: type[S], path: str = "") -> S:
 
 def _check_struct(data: object, info: inspect.StructType, root: inspect.StructType, path: str) -> None:
     if not isinstance(data, Mapping):
-        raise ConfigError(f"{path or 'the configuration'}: must be a section with keys, but is {_seen(data)}")
+        raise ConfigError(f"{path or 'the configuration'}: must be a section with keys, but is {_quoted(data)}")
     fields = {field.encode_name: field for field in info.fields}
     for key in data:
         if key not in fields:
@@ -71,13 +71,13 @@ def _check_value(value: Any, owner: type, field: inspect.Field, path: str) -> No
         if isinstance(number, float) and not math.isfinite(number):
             raise ConfigError(f"{path}{inner}: must be a finite number, but is {number}")
         if isinstance(number, int) and number not in INT64:
-            raise ConfigError(f"{path}{inner}: must be a number of at most 64 bits, but is {_seen(number)}")
+            raise ConfigError(f"{path}{inner}: must be a number of at most 64 bits, but is {_quoted(number)}")
     python_type = next(f.type for f in msgspec.structs.fields(owner) if f.encode_name == field.encode_name)
     try:
         msgspec.convert(value, python_type)
     except msgspec.ValidationError as error:
         raise ConfigError(
-            f"{path}: must be {describe(field.type)}, but is {_seen(value)}{_nearest(value, field)}"
+            f"{path}: must be {describe(field.type)}, but is {_quoted(value)}{_nearest(value, field)}"
         ) from error
 
 
@@ -89,7 +89,7 @@ def _numbers(value: object, inner: str = "") -> Iterator[tuple[str, int | float]
             yield from _numbers(item, f"{inner}[{index}]")
     elif isinstance(value, Mapping):
         for key, item in value.items():
-            yield from _numbers(item, f"{inner}.{shown(str(key))}")
+            yield from _numbers(item, f"{inner}.{excerpt(str(key))}")
 
 
 def describe(kind: inspect.Type) -> str:
@@ -140,12 +140,12 @@ def _bound(value: float) -> str:
 
 
 def _unknown(key: str, siblings: list[str], root: inspect.StructType, path: str) -> str:
-    place = f"{path}.{shown(key)}" if path else shown(key)
+    place = f"{path}.{excerpt(key)}" if path else excerpt(key)
     prefix = f"{path}." if path else ""
-    elsewhere = [known for known in _paths(root) if known.rpartition(".")[2] == key]  # the right key, a wrong section
+    elsewhere = [paths for paths in _paths(root) if paths.rpartition(".")[2] == key]  # the right key, a wrong section
     near = closest(key, siblings)
-    known = elsewhere if near is None else [prefix + near]
-    hint = f"did you mean {known[0]}?" if known else f"known here are {', '.join(siblings)}"
+    paths = elsewhere if near is None else [prefix + near]
+    hint = f"did you mean {paths[0]}?" if paths else f"known here are {', '.join(siblings)}"
     return f"{place}: unknown key; {hint}"
 
 
@@ -159,13 +159,15 @@ def _paths(info: inspect.StructType, path: str = "") -> Iterator[str]:
 
 def _nearest(value: object, field: inspect.Field) -> str:
     if isinstance(value, str) and isinstance(field.type, inspect.LiteralType):
-        hint = did_you_mean(value, (str(known) for known in field.type.values), otherwise="")
+        hint = did_you_mean(value, (str(choice) for choice in field.type.values), otherwise="")
         return f"; {hint}" if hint else ""
     return ""
 
 
-def _seen(value: object) -> str:
-    return shown(json.dumps(value) if value is None or isinstance(value, bool) else repr(value))  # as YAML writes them
+def _quoted(value: object) -> str:
+    return excerpt(
+        json.dumps(value) if value is None or isinstance(value, bool) else repr(value)
+    )  # as YAML writes them
 
 
 def _plain(error: msgspec.ValidationError) -> str:

@@ -59,15 +59,15 @@ def section(data: dict[str, Any], keys: Sequence[str], where: str) -> dict[str, 
     who asks for it."""
     if len(keys) > bounds.MAX_DEPTH:
         raise ConfigError(f"{where}: has {len(keys):,} keys, one in the other; at most {bounds.MAX_DEPTH} are allowed")
-    found = data
+    values = data
     for depth, key in enumerate(keys, 1):
-        found = found.setdefault(key, {})
-        if not isinstance(found, dict):
-            raise ConfigError(f"{where}: {'.'.join(keys[:depth])} is {shown(repr(found))}, not a section with keys")
-    return found
+        values = values.setdefault(key, {})
+        if not isinstance(values, dict):
+            raise ConfigError(f"{where}: {'.'.join(keys[:depth])} is {excerpt(repr(values))}, not a section with keys")
+    return values
 
 
-def shown(text: str) -> str:
+def excerpt(text: str) -> str:
     """A text as an error quotes it: cut to 100 characters, control characters and line ends escaped."""
     cut = text if len(text) <= 100 else text[:97] + "..."
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in cut)
@@ -115,13 +115,13 @@ class _Builder(yaml.composer.Composer, yaml.constructor.SafeConstructor, yaml.re
         return self._events.popleft()
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen = set()
+        keys = set()
         for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode):
                 raise yaml.MarkedYAMLError(None, None, "a key is a list or a section, not a text", key.start_mark)
-            if key.value in seen:
+            if key.value in keys:
                 raise yaml.MarkedYAMLError(None, None, f"{key.value!r} is given twice", key.start_mark)
-            seen.add(key.value)
+            keys.add(key.value)
         return super().construct_mapping(node, deep)
 
     def construct_integer(self, node: yaml.ScalarNode) -> int:

@@ -17,15 +17,15 @@ def put(text: str, section: str, values: Mapping[str, int], where: str) -> str:
     (an anchor, `fleet: null`) is done by writing the whole anew, without its comments.
     """
     data = document.parse(text, where) or {}
-    wanted = {**data, section: {**(data.get(section) or {}), **values}}
+    target = {**data, section: {**(data.get(section) or {}), **values}}
     changed = text
     try:
         for key, value in values.items():
             changed = _put_one(changed, section, key, value)
-        right = document.parse(changed, where) == wanted
+        right = document.parse(changed, where) == target
     except (yaml.YAMLError, ConfigError):
         right = False
-    return changed if right else document.render(wanted)
+    return changed if right else document.render(target)
 
 
 def _put_one(text: str, section: str, key: str, value: int) -> str:
@@ -46,8 +46,8 @@ def _put_one(text: str, section: str, key: str, value: int) -> str:
 
 
 def _child(node: yaml.MappingNode, name: str) -> yaml.Node | None:
-    found: yaml.Node | None = next((value for key, value in node.value if key.value == name), None)
-    return found
+    child: yaml.Node | None = next((value for key, value in node.value if key.value == name), None)
+    return child
 
 
 def _ended(text: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from ludus.config.document import shown
+from ludus.config.document import excerpt
 from ludus.config.settings import FleetConfig, RunConfig
 from ludus.errors import ConfigError
 
@@ -20,18 +20,18 @@ MAX_ENVIRONMENTS = 65_536
 
 
 def parted(game: str) -> tuple[str, str | None]:
-    """The game, and what its first option is to be."""
+    """Split `game:option` into the game and the value of its main option, which may be None."""
     name, colon, main = game.partition(":")
     return name, main if colon else None
 
 
-def named(
+def with_main_option(
     options: Mapping[str, Any],  # Any: the game's own
     main: str | None,
     struct: type[msgspec.Struct],
     game: str,
 ) -> dict[str, Any]:
-    """The options with the first of them as the name of the game says."""
+    """Return the options with the main option (the first of the struct) from `game:option`."""
     if main is None:
         return dict(options)
     first = msgspec.structs.fields(struct)[0].encode_name
@@ -43,12 +43,12 @@ def named(
 
 
 def title(config: RunConfig) -> str:
-    """The game and its first option, for people to read."""
+    """Return the game and its main option, for people."""
     return " ".join((config.game, *(str(value) for value in list(config.options.values())[:1])))
 
 
-def taken(data: Mapping[str, Any]) -> tuple[dict[str, Any], int | None]:  # Any: not yet checked
-    """The data without n_envs, and n_envs. Refused beside fleet.matches: they are two words for one thing."""
+def without_n_envs(data: Mapping[str, Any]) -> tuple[dict[str, Any], int | None]:  # Any: not yet checked
+    """Split n_envs off a configuration. Raises ConfigError if fleet.matches is set as well."""
     rest = {key: value for key, value in data.items() if key != N_ENVS}
     if N_ENVS not in data:
         return rest, None
@@ -56,7 +56,7 @@ def taken(data: Mapping[str, Any]) -> tuple[dict[str, Any], int | None]:  # Any:
     whole = isinstance(environments, int) and not isinstance(environments, bool)
     if not whole or not 1 <= environments <= MAX_ENVIRONMENTS:
         raise ConfigError(
-            f"{N_ENVS}: must be a whole number, from 1 to {MAX_ENVIRONMENTS}, but is {shown(repr(environments))}"
+            f"{N_ENVS}: must be a whole number, from 1 to {MAX_ENVIRONMENTS}, but is {excerpt(repr(environments))}"
         )
     if isinstance(fleet, Mapping) and "matches" in fleet:
         raise ConfigError(
@@ -67,9 +67,9 @@ def taken(data: Mapping[str, Any]) -> tuple[dict[str, Any], int | None]:  # Any:
 
 
 def shared_out(environments: int, fleet: FleetConfig, cores: int) -> FleetConfig:
-    """That many matches in all: on as many hosts as divide them evenly, at most fleet.hosts or one a core."""
-    wanted = min(fleet.hosts or cores, environments)
-    if fleet.hosts and environments % wanted:
+    """Distribute `environments` matches over hosts: the largest number of hosts that divides them evenly."""
+    most_hosts = min(fleet.hosts or cores, environments)
+    if fleet.hosts and environments % most_hosts:
         raise ConfigError(f"{N_ENVS}: {environments} cannot be shared out evenly to fleet.hosts: {fleet.hosts}")
-    hosts = max(hosts for hosts in range(1, wanted + 1) if environments % hosts == 0)
+    hosts = max(hosts for hosts in range(1, most_hosts + 1) if environments % hosts == 0)
     return msgspec.structs.replace(fleet, hosts=hosts, matches=environments // hosts)

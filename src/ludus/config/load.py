@@ -57,7 +57,7 @@ def assembled(
         culprit = _culprit(str(error), data, sets, build)
         if culprit is not None:
             path = renamed.current(culprit.partition("=")[0].strip())
-            raise ConfigError(f"--set {document.shown(culprit)}: {str(error).removeprefix(f'{path}: ')}") from error
+            raise ConfigError(f"--set {document.excerpt(culprit)}: {str(error).removeprefix(f'{path}: ')}") from error
         if origin is not None:
             raise ConfigError(f"{origin}: {error}") from error
         raise
@@ -74,11 +74,11 @@ def checked(data: Mapping[str, object], *, options_of: OptionsOf, usable_cores: 
     The other names that settings may have, such as `n_envs`, are in familiar.py. `usable_cores` is the number of hosts
     that `n_envs` is divided by; by default the cores are counted.
     """
-    data, environments = familiar.taken(renamed.moved(data))
+    data, environments = familiar.without_n_envs(renamed.moved(data))
     config = check(data, RunConfig)
     game, main = familiar.parted(config.game)
     struct = options_of(game)
-    options = check(familiar.named(config.options, main, struct, config.game), struct, "options")
+    options = check(familiar.with_main_option(config.options, main, struct, config.game), struct, "options")
     fleet = config.fleet
     if environments is not None:
         fleet = familiar.shared_out(environments, fleet, usable_cores or cores())
@@ -102,18 +102,18 @@ def find(source: str, presets: Mapping[str, Path]) -> Path:
         return path
     if path.suffix in {".yaml", ".yml"} or path.name != source:
         raise ConfigError(f"{source}: no such file; name one that exists, or a preset (`ludus games` lists them)")
-    known = f"known are {', '.join(presets) or 'none'}; a path to a YAML file works too"
-    raise ConfigError(f"{source}: no such preset; {did_you_mean(source, presets, known)}")
+    otherwise = f"known are {', '.join(presets) or 'none'}; a path to a YAML file works too"
+    raise ConfigError(f"{source}: no such preset; {did_you_mean(source, presets, otherwise)}")
 
 
 def presets_in(folders: Mapping[str, Path]) -> dict[str, Path]:
     """Preset name to file, for folders of presets by game. A name that two games use is also known as game/name."""
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     for game, folder in folders.items():
         for path in preset_files(folder):
-            found.setdefault(path.stem, path)
-            found[f"{game}/{path.stem}"] = path
-    return found
+            paths.setdefault(path.stem, path)
+            paths[f"{game}/{path.stem}"] = path
+    return paths
 
 
 def preset_files(folder: Path) -> list[Path]:
@@ -132,7 +132,7 @@ def read(path: Path) -> dict[str, Any]:
     if data is None:
         return {}
     if not isinstance(data, dict):
-        raise ConfigError(f"{path}: must be a section with keys, but is {document.shown(repr(data))}")
+        raise ConfigError(f"{path}: must be a section with keys, but is {document.excerpt(repr(data))}")
     return data
 
 
@@ -140,7 +140,7 @@ def override(data: Mapping[str, Any], sets: Sequence[str]) -> dict[str, Any]:
     """`data` with each "a.b=value" put in its place, later ones over earlier ones. Values are read as YAML."""
     changed = renamed.moved(_copy(data))
     for text in sets:
-        where = f"--set {document.shown(text)}"
+        where = f"--set {document.excerpt(text)}"
         path, equals, value = text.partition("=")
         keys = renamed.current(".".join(key.strip() for key in path.split("."))).split(".")
         if not equals or not all(keys):

@@ -41,12 +41,12 @@ def built(config: RunConfig, build: Build[Built]) -> tuple[Built, ...]:
 
 def refuse_bad_rules(stages: tuple[StageConfig, ...]) -> None:
     """Rules that could never hold, or would have nothing to lead to."""
-    seen: set[str] = set()
+    names: set[str] = set()
     for index, stage in enumerate(stages):
         place = f"curriculum[{index}]"
-        if not stage.name or stage.name in seen:
+        if not stage.name or stage.name in names:
             raise ConfigError(f"{place}.name: {stage.name!r} must be a name that no stage before it has")
-        seen.add(stage.name)
+        names.add(stage.name)
         last = index == len(stages) - 1
         if last and stage.promote != PromoteConfig():
             raise ConfigError(f"{place}.promote: {stage.name} is the last stage, none follows; leave it out")

@@ -48,19 +48,19 @@ def collected(hosts: Sequence[Host], span: int, nothing: Arrivals) -> Arrivals:
 def gathered(
     row: Sequence[NDArray[np.int32]],
     match: Sequence[NDArray[np.int64]],
-    came: Sequence[ArrivalsBody],
+    bodies: Sequence[ArrivalsBody],
     endings: Sequence[Ending],
     actions: int,
 ) -> Arrivals:
     """At least one body, with the fleet's own numbers for its rows and matches."""
-    if len(came) == 1:  # nearly always, where every core has a host
-        ((_, _, reward, opens, legal, obs, _),) = came
+    if len(bodies) == 1:  # nearly always, where every core has a host
+        ((_, _, reward, opens, legal, obs, _),) = bodies
         return Arrivals(row[0], match[0], obs, _flags(legal, actions), reward, opens.view(np.bool_), tuple(endings))
-    _, _, rewards, opened, legals, seen, _ = zip(*came, strict=True)
+    _, _, rewards, opened, legals, observations, _ = zip(*bodies, strict=True)
     return Arrivals(
         np.concatenate(row),
         np.concatenate(match),
-        np.concatenate(seen),
+        np.concatenate(observations),
         _flags(np.concatenate(legals), actions),
         np.concatenate(rewards),
         np.concatenate(opened).view(np.bool_),

@@ -20,13 +20,13 @@ class FastForward:
         self.saved = saved
         self._end = np.cumsum(saved.count, dtype=np.int64)
         self._next = self._end - saved.count
-        self._came: list[ArrivalsBody] = []
+        self._bodies: list[ArrivalsBody] = []
         self._waiting: list[ArrivalsBody] = []  # rows without further choices
         self._diverged: set[int] = set()
 
-    def take(self, came: ArrivalsBody) -> None:
-        if len(came.row):
-            self._came.append(came)
+    def take(self, body: ArrivalsBody) -> None:
+        if len(body.row):
+            self._bodies.append(body)
 
     def lose(self, slot: int) -> None:
         """Its match is over, or could not be opened."""
@@ -35,14 +35,14 @@ class FastForward:
 
     def answers(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """(row, action) for what came since the last call."""
-        if not self._came:
+        if not self._bodies:
             return np.empty(0, np.int32), np.empty(0, np.int32)
-        came, self._came = ArrivalsBody.concatenate(self._came), []
-        has_choice = self._next[came.row] < self._end[came.row]
-        self._waiting.append(came.take(~has_choice))
-        row = came.row[has_choice]
+        body, self._bodies = ArrivalsBody.concatenate(self._bodies), []
+        has_choice = self._next[body.row] < self._end[body.row]
+        self._waiting.append(body.take(~has_choice))
+        row = body.row[has_choice]
         action = self.saved.choice[self._next[row]]
-        mask = came.legal[has_choice]
+        mask = body.legal[has_choice]
         legal = action // 8 < mask.shape[1]
         legal &= (mask[np.arange(len(row)), np.minimum(action // 8, mask.shape[1] - 1)] >> (action % 8)) & 1 == 1
         self._diverged.update((row[~legal] // self.saved.seats).tolist())
@@ -52,7 +52,7 @@ class FastForward:
 
     def diverged(self) -> set[int]:
         """Slots that do not stand where they stood, when there are no more answers."""
-        saved, expected = self.saved, _by_row(self.saved.came)
+        saved, expected = self.saved, _by_row(self.saved.waiting)
         stands = _by_row(ArrivalsBody.concatenate(self._waiting)) if self._waiting else {}
         slots = set(self._diverged)
         slots.update((np.flatnonzero(self._next < self._end) // saved.seats).tolist())
@@ -66,17 +66,17 @@ class FastForward:
         """Rows that wait, in the order in which they had come; then those of matches that begin anew."""
         waiting = ArrivalsBody.concatenate(self._waiting)
         anew = self.saved.number[waiting.row // self.saved.seats] == NONE
-        return ArrivalsBody.concatenate([self.saved.came, waiting.take(anew)])
+        return ArrivalsBody.concatenate([self.saved.waiting, waiting.take(anew)])
 
 
-def _by_row(came: ArrivalsBody) -> dict[int, tuple[int, int, bytes, bytes, bytes]]:
+def _by_row(body: ArrivalsBody) -> dict[int, tuple[int, int, bytes, bytes, bytes]]:
     return {
         row: (
-            int(came.match[at]),
-            int(came.opens[at]),
-            came.reward[at].tobytes(),
-            came.legal[at].tobytes(),
-            came.obs[at].tobytes(),
+            int(body.match[at]),
+            int(body.opens[at]),
+            body.reward[at].tobytes(),
+            body.legal[at].tobytes(),
+            body.obs[at].tobytes(),
         )
-        for at, row in enumerate(came.row.tolist())
+        for at, row in enumerate(body.row.tolist())
     }

@@ -52,8 +52,10 @@ class HostLog:
 
     def _rotate(self) -> None:
         if self.dropped == 0 and self._older.exists():
-            kept = 2 * self._file_bytes >> 20
-            _LOG.warning("a host writes more to stderr than its log keeps, the last %d MiB (log: %s)", kept, self.path)
+            kept_mib = 2 * self._file_bytes >> 20
+            _LOG.warning(
+                "a host writes more to stderr than its log keeps, the last %d MiB (log: %s)", kept_mib, self.path
+            )
         with suppress(OSError):
             self.dropped += self._older.stat().st_size
         self.close()

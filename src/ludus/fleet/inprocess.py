@@ -22,8 +22,8 @@ class _Slot:
     match: Match
     number: int
     turn: Turn
-    asked: set[int]  # seats that must choose
-    owed: NDArray[np.float32]  # [S] earned since each seat's last decision
+    waiting_seats: set[int]  # seats that must choose
+    reward: NDArray[np.float32]  # [S] earned since each seat's last decision
     fresh: set[int]  # seats that have not chosen yet in this match
     actions: dict[int, int] = field(default_factory=dict)
 
@@ -40,7 +40,7 @@ class InProcessFleet:
         self._voided = VoidedMatches()
         self._seed = seed
         self._at_once = at_once
-        self._begun = 0
+        self._matches_begun = 0
         self._waiting: list[tuple[int, int]] = []  # (slot, seat) that must choose and have not been returned
         self._endings: list[Ending] = []
         self._slots = [self._begin(slot, new_match()) for slot in range(matches)]
@@ -55,30 +55,30 @@ class InProcessFleet:
 
     def recv(self, timeout_s: float, *, wait_all: bool = False) -> Arrivals:
         count = self._at_once or len(self._waiting)
-        chosen, self._waiting = self._waiting[:count], self._waiting[count:]
+        ready, self._waiting = self._waiting[:count], self._waiting[count:]
         endings, self._endings = tuple(self._endings), []
         self._voided.count_endings(endings)
-        n, spec = len(chosen), self.spec
+        n, spec = len(ready), self.spec
         obs, legal = np.zeros((n, spec.obs.nbytes), np.uint8), np.zeros((n, spec.actions), np.bool_)
         row, match = np.zeros(n, np.int32), np.zeros(n, np.int64)
         reward, opens = np.zeros(n, np.float32), np.zeros(n, np.bool_)
-        for at, (index, seat) in enumerate(chosen):
+        for at, (index, seat) in enumerate(ready):
             slot = self._slots[index]
             place = slot.turn.seats.index(seat)
             obs[at], legal[at] = slot.turn.obs[place], slot.turn.legal[place]
             row[at], match[at] = index * spec.seats + seat, slot.number
-            reward[at], slot.owed[seat] = slot.owed[seat], 0
+            reward[at], slot.reward[seat] = slot.reward[seat], 0
             opens[at] = seat in slot.fresh
             slot.fresh.discard(seat)
         return Arrivals(row, match, obs, legal, reward, opens, endings)
 
     def send(self, row: NDArray[np.int32], action: NDArray[np.int32]) -> None:
-        for one, chosen in zip(row.tolist(), action.tolist(), strict=True):
+        for one, choice in zip(row.tolist(), action.tolist(), strict=True):
             index, seat = divmod(one, self.spec.seats)
             slot = self._slots[index]
-            slot.asked.remove(seat)
-            slot.actions[seat] = chosen
-            if not slot.asked:
+            slot.waiting_seats.remove(seat)
+            slot.actions[seat] = choice
+            if not slot.waiting_seats:
                 self._advance(index)
 
     def void(self, index: int, reason: str) -> None:
@@ -95,11 +95,11 @@ class InProcessFleet:
         slot = self._slots[index]
         actions, slot.actions = slot.actions, {}
         slot.turn = slot.match.advance(actions)
-        slot.owed += slot.turn.reward
+        slot.reward += slot.turn.reward
         if slot.turn.over:
             self._end(index, void="")
         else:
-            slot.asked = set(slot.turn.seats)
+            slot.waiting_seats = set(slot.turn.seats)
             self._waiting += [(index, seat) for seat in slot.turn.seats]
 
     def _end(self, index: int, void: str) -> None:
@@ -110,7 +110,7 @@ class InProcessFleet:
                 match=slot.number,
                 rows=np.arange(index * S, index * S + S, dtype=np.int32),
                 score=np.array(slot.turn.score or (0.0,) * S, np.float32),
-                reward=slot.owed,
+                reward=slot.reward,
                 truncated=slot.turn.truncated and not void,
                 seed=self._seed + slot.number,
                 facts=slot.turn.facts,
@@ -122,8 +122,8 @@ class InProcessFleet:
         self._slots[index] = self._begin(index, slot.match)
 
     def _begin(self, index: int, match: Match) -> _Slot:
-        number = self._begun
-        self._begun += 1
+        number = self._matches_begun
+        self._matches_begun += 1
         turn = match.start(self._seed + number)
         self._waiting += [(index, seat) for seat in turn.seats]
         seats = self.spec.seats

@@ -80,8 +80,8 @@ class HostProcess:
         Stops after about `max_bytes`, so that a host that floods cannot keep the others waiting. Raises ProtocolError
         on bytes that are no frame.
         """
-        came = 0
-        while came < max_bytes:
+        total = 0
+        while total < max_bytes:
             space = self._reader.space()
             try:
                 count = os.readv(self.read_fd, (space,))
@@ -89,7 +89,7 @@ class HostProcess:
                 break
             if count == 0:
                 return self._reader, True
-            came += count
+            total += count
             self._reader.filled(count)
             if count < len(space):
                 break  # the pipe is empty
@@ -120,22 +120,22 @@ class HostProcess:
             self._unsent += data
             return
         try:
-            sent = os.write(self.write_fd, data)
+            count = os.write(self.write_fd, data)
         except BlockingIOError:
-            sent = 0
+            count = 0
         except BrokenPipeError:
             return
-        if sent < len(data):
-            self._unsent += data[sent:]
+        if count < len(data):
+            self._unsent += data[count:]
 
     def flush(self) -> None:
         try:
-            sent = os.write(self.write_fd, self._unsent)
+            count = os.write(self.write_fd, self._unsent)
         except BlockingIOError:
             return
         except BrokenPipeError:
-            sent = len(self._unsent)
-        del self._unsent[:sent]
+            count = len(self._unsent)
+        del self._unsent[:count]
 
     def close_stdin(self) -> None:
         self._stdin.close()

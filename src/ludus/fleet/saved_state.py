@@ -42,7 +42,7 @@ class HostState:
     number: NDArray[np.int64]  # [K] match that runs in each slot; NONE: another one may begin there
     count: NDArray[np.int32]  # [K * S] choices that each row has made in its match
     choice: NDArray[np.int32]  # [sum of count] row after row
-    came: ArrivalsBody  # rows that must choose, of which the fleet's caller does not know yet
+    waiting: ArrivalsBody  # rows that must choose, of which the fleet's caller does not know yet
     endings: tuple[Ending, ...] = ()  # of which it does not know either
 
     @property
@@ -64,14 +64,14 @@ class HostState:
 
     def without(self, slots: Collection[int]) -> HostState:
         """The same, but in these slots other matches begin."""
-        gone = np.isin(np.arange(len(self.number)), list(slots))
-        rows = np.repeat(gone, self.seats)
+        is_dropped = np.isin(np.arange(len(self.number)), list(slots))
+        rows = np.repeat(is_dropped, self.seats)
         return replace(
             self,
-            number=np.where(gone, NONE, self.number),
+            number=np.where(is_dropped, NONE, self.number),
             count=np.where(rows, 0, self.count).astype(np.int32),
             choice=self.choice[~np.repeat(rows, self.count)],
-            came=self.came.take(~rows[self.came.row]),
+            waiting=self.waiting.take(~rows[self.waiting.row]),
         )
 
 
@@ -123,15 +123,15 @@ def pack(standing: FleetState) -> tuple[FleetNote, Arrays]:
         len(hosts[0].number),
         [HostNote(host.incarnation, host.following, [_note(ending) for ending in host.endings]) for host in hosts],
     )
-    came = ArrivalsBody.concatenate([host.came for host in hosts])
+    waiting = ArrivalsBody.concatenate([host.waiting for host in hosts])
     final = [ending.final_obs for host in hosts for ending in host.endings if ending.final_obs is not None]
     return note, {
         "number": np.stack([host.number for host in hosts]),
         "count": np.stack([host.count for host in hosts]),
         "choice": np.concatenate([host.choice for host in hosts]),
-        "came": np.array([len(host.came.row) for host in hosts], np.int64),
-        **came.columns(),
-        "match": came.match.astype(np.int64),
+        "came": np.array([len(host.waiting.row) for host in hosts], np.int64),
+        **waiting.columns(),
+        "match": waiting.match.astype(np.int64),
         "final_obs": np.stack(final) if final else np.zeros((0, 0, 0), np.uint8),
     }
 
@@ -146,7 +146,7 @@ def unpack(note: FleetNote, arrays: Mapping[str, NDArray[Any]]) -> FleetState:
     for at, host in enumerate(note.hosts):
         part = slice(rows[at], rows[at + 1])
         columns = {name: arrays[name][part].astype(kind, copy=False) for name, kind in frames.COLUMNS.items()}
-        came = ArrivalsBody(**columns, done=True)
+        waiting = ArrivalsBody(**columns, done=True)
         hosts.append(
             HostState(
                 host.incarnation,
@@ -154,7 +154,7 @@ def unpack(note: FleetNote, arrays: Mapping[str, NDArray[Any]]) -> FleetState:
                 arrays["number"][at],
                 arrays["count"][at],
                 arrays["choice"][choices[at] : choices[at + 1]],
-                came,
+                waiting,
                 tuple(_ending(ending, next(final) if ending.truncated else None) for ending in host.endings),
             )
         )
@@ -168,15 +168,15 @@ def _check(note: FleetNote, arrays: Mapping[str, NDArray[Any]]) -> None:
         if array.dtype.kind not in kinds or array.ndim != axes:
             raise ValueError(f"fleet.{name} is {array.dtype} with {array.ndim} axes, expected {axes}")
     hosts, matches = len(note.hosts), note.matches
-    number, count, came, row = (arrays[name] for name in ("number", "count", "came", "row"))
+    number, count, counts, row = (arrays[name] for name in ("number", "count", "came", "row"))
     seats = count.shape[1] // max(matches, 1)
     if number.shape != (hosts, matches) or min(hosts, matches, seats) < 1 or count.shape != (hosts, matches * seats):
         raise ValueError(f"matches {number.shape} and choices {count.shape} are not of {hosts} hosts x {matches}")
     if (count < 0).any() or len(arrays["choice"]) != count.sum():
         raise ValueError(f"{len(arrays['choice'])} choices were made, the rows count {count.sum()}")
     columns = {len(arrays[name]) for name in frames.COLUMNS}
-    if len(came) != hosts or (came < 0).any() or columns != {int(came.sum())}:
-        raise ValueError(f"waiting rows have columns of {sorted(columns)}, the hosts count {came.tolist()[:8]}")
+    if len(counts) != hosts or (counts < 0).any() or columns != {int(counts.sum())}:
+        raise ValueError(f"waiting rows have columns of {sorted(columns)}, the hosts count {counts.tolist()[:8]}")
     if ((row < 0) | (row >= matches * seats)).any():
         raise ValueError(f"a waiting row is none of 0 to {matches * seats - 1}")
 

@@ -34,7 +34,7 @@ class RowMemory:
         self._rooms: list[NDArray[np.uint8]] = []
         self._untouched = 0  # references to a room that nobody looks at
         self._lent = deque([NO_ROOM])  # one for each answer that the host owes; the opening has none
-        self._kept = 0  # rows in the room of the answer under way
+        self._row_count = 0  # rows in the room of the answer under way
         self._nbytes = 0
 
     @classmethod
@@ -76,15 +76,17 @@ class RowMemory:
         room = self._lent[0] if self._lent else NO_ROOM
         if room == NO_ROOM:
             raise ProtocolError("ARRIVALS has its rows in memory that was not lent for this answer")
-        first, self._kept = self._kept, self._kept + count
-        if self._kept * self._nbytes > len(self._rooms[room - 1]):
-            raise ProtocolError(f"{self._kept} rows lie in memory for {len(self._rooms[room - 1]) // self._nbytes}")
+        first, self._row_count = self._row_count, self._row_count + count
+        if self._row_count * self._nbytes > len(self._rooms[room - 1]):
+            raise ProtocolError(
+                f"{self._row_count} rows lie in memory for {len(self._rooms[room - 1]) // self._nbytes}"
+            )
         return np.ndarray((count, self._nbytes), np.uint8, self._rooms[room - 1], first * self._nbytes)
 
     def settle(self) -> None:
         """An answer is complete."""
         self._lent.popleft()
-        self._kept = 0
+        self._row_count = 0
 
     def close(self) -> None:
         """Rows stay readable for whoever holds on to them."""

@@ -13,17 +13,17 @@ def dealt(schedule: Sequence[Scheduled], hosts: int) -> list[list[Scheduled]]:
 
 
 def handed_on(
-    left: Sequence[Scheduled], idle: Sequence[int], *, playing: int, at_once: int
+    matches: Sequence[Scheduled], idle: Sequence[int], *, playing: int, at_once: int
 ) -> list[tuple[int, list[Scheduled]]]:
     """What each idle host takes of the matches that hosts which were given up have left.
 
     `playing` other hosts will be idle, too, so something stays for them; but nobody takes fewer than it plays
     `at_once`, as a host has to start anew for it.
     """
-    taken, rest = [], list(left)
+    assignments, rest = [], list(matches)
     for place, host in enumerate(idle):
         count = max(at_once, -(-len(rest) // (len(idle) - place + playing)))
         share, rest = rest[:count], rest[count:]
         if share:
-            taken.append((host, share))
-    return taken
+            assignments.append((host, share))
+    return assignments

@@ -34,11 +34,11 @@ class VoidedMatches:
         self.unseen += 1
 
 
-def reason_of(message: str, known: Collection[str]) -> str:
+def reason_of(message: str, reasons: Collection[str]) -> str:
     """Return the first line of a host's error message, shortened.
 
-    Returns `OTHER_REASONS` for a new reason if the host has as many `known` reasons as it may have.
+    Returns `OTHER_REASONS` for a new reason if the host has as many `reasons` reasons as it may have.
     """
     first_line = message.strip().partition("\n")[0] or "no reason given"
     reason = limits.clipped(f"host: {first_line}")
-    return reason if reason in known or len(known) < limits.REASONS else OTHER_REASONS
+    return reason if reason in reasons or len(reasons) < limits.REASONS else OTHER_REASONS

@@ -68,12 +68,12 @@ def plan(config: LearnerConfig, device: torch.device, *, remembers: bool = False
     )
 
 
-def describe(plan: ComputePlan, chosen: DeviceChoice) -> list[str]:
+def describe(plan: ComputePlan, device_choice: DeviceChoice) -> list[str]:
     """For the start of a run: the device, what is on, what is off and why."""
     used = ", ".join(f"{feature.name} ({feature.why})" for feature in plan.features if feature.on)
     idle = "; ".join(f"{feature.name}: {feature.why}" for feature in plan.features if not feature.on)
     return [
-        f"learner on {chosen.device}" + (f" ({chosen.why})" if chosen.why else ""),
+        f"learner on {device_choice.device}" + (f" ({device_choice.why})" if device_choice.why else ""),
         f"  on:  {used or 'none'}",
         f"  off: {idle or 'none'}",
     ]
@@ -102,20 +102,20 @@ def _features(config: LearnerConfig, kind: str, precision: str, remembers: bool)
 
 
 def _compile(config: LearnerConfig, remembers: bool) -> Feature:
-    asked = config.compute.compile
-    if asked and remembers:
+    compile = config.compute.compile
+    if compile and remembers:
         return Feature(COMPILE, False, "what goes through a memory has another shape in every minibatch")
-    return Feature(COMPILE, asked, f"learner.compute.compile is {_word(asked)}")
+    return Feature(COMPILE, compile, f"learner.compute.compile is {_word(compile)}")
 
 
 def _graphs(config: LearnerConfig, kind: str, compiled: bool) -> Feature:
-    asked = config.compute.graphs
-    why = f"learner.compute.graphs is {_word(asked)}"
-    if asked and not compiled:
+    graphs = config.compute.graphs
+    why = f"learner.compute.graphs is {_word(graphs)}"
+    if graphs and not compiled:
         why = f"they need {COMPILE}"
-    elif asked and kind != "cuda":
+    elif graphs and kind != "cuda":
         why = f"{kind} has none"
-    return Feature(GRAPHS, asked and compiled and kind == "cuda", why)
+    return Feature(GRAPHS, graphs and compiled and kind == "cuda", why)
 
 
 def _word(value: bool) -> str:
@@ -127,5 +127,5 @@ def _divisors(number: int) -> list[int]:
 
 
 def _listed(numbers: list[int]) -> str:
-    shown = numbers if len(numbers) <= 8 else numbers[:8]
-    return ", ".join(map(str, shown)) + (" ..." if shown is not numbers else "")
+    first = numbers if len(numbers) <= 8 else numbers[:8]
+    return ", ".join(map(str, first)) + (" ..." if first is not numbers else "")

@@ -121,12 +121,12 @@ class Feed:
     def _young(self, batch: SegmentBatch, oldest: int) -> SegmentBatch | None:
         """The segments without a decision that is too old; None when there is none."""
         self._segments = len(batch.action)
-        kept = batch.version.min(axis=1) >= oldest
-        if kept.all():
+        is_young = batch.version.min(axis=1) >= oldest
+        if is_young.all():
             return batch
-        self._metrics.add(names.DROPPED, int((~kept).sum()) * batch.action.shape[1])
-        if kept.any():
-            return batch.take(kept)
+        self._metrics.add(names.DROPPED, int((~is_young).sum()) * batch.action.shape[1])
+        if is_young.any():
+            return batch.take(is_young)
         if not self._warned:
             self._warned = True
             log.warning(

@@ -29,7 +29,7 @@ class Targets(NamedTuple):
 class Walk(NamedTuple):
     """What each seat knows of what follows, walking backward [B, S]."""
 
-    known: Tensor  # bool: its next decision is in this segment
+    is_known: Tensor  # bool: its next decision is in this segment
     value: Tensor  # V' of that decision
     target: Tensor  # v' of it
     ratio: Tensor  # W
@@ -57,27 +57,27 @@ def two_player_vtrace(
     assert seat.shape == opens.shape == ends.shape == reward.shape == final_value.shape == value.shape
     assert value.shape == ratio.shape == regularisation.shape
     targets, gains = torch.empty_like(value), torch.empty_like(value)
-    walk = begun = _beginning(value, seats)
+    walk = initial = _beginning(value, seats)
     for t in reversed(range(value.shape[1])):
         if t + 1 < value.shape[1]:  # nothing is known of a match from the one after it
-            walk = Walk(*(torch.where(opens[:, t + 1, None], old, new) for old, new in zip(begun, walk, strict=True)))
+            walk = Walk(*(torch.where(opens[:, t + 1, None], old, new) for old, new in zip(initial, walk, strict=True)))
         mine = seat[:, t, None] == torch.arange(seats, device=seat.device)  # [B, S]
         now = [column[:, t, None] for column in (ends, final_value, value, ratio, regularisation, reward)]
         over, final, here, w, g, earned = now
-        known = walk.known | over
+        is_known = walk.is_known | over
         next_value = torch.where(over, final, walk.value)
         next_target = torch.where(over, final, walk.target)
         both = w * walk.ratio
         error = earned + walk.plain - g + gamma * next_value - here
         target = here + both.clamp(max=rho_bar) * error
         target = target + trace_lambda * both.clamp(max=c_bar) * gamma * (next_target - next_value)
-        target = torch.where(known, target, here)
+        target = torch.where(is_known, target, here)
         gain = walk.ratio * (earned + gamma * next_target) + walk.weighted - here
-        gain = torch.where(known, gain, 0.0)
+        gain = torch.where(is_known, gain, 0.0)
         targets[:, t] = target.gather(1, seat[:, t, None].long())[:, 0]
         gains[:, t] = gain.gather(1, seat[:, t, None].long())[:, 0]
         walk = Walk(
-            known=walk.known | mine,
+            is_known=walk.is_known | mine,
             value=torch.where(mine, here, walk.value),
             target=torch.where(mine, target, walk.target),
             ratio=torch.where(mine, 1.0, both),

@@ -18,14 +18,14 @@ from ludus.run.lock import LOCK
 def as_found_when_refused(folder: Path) -> Iterator[None]:
     """A run that is refused before its first checkpoint leaves no folder, unless the error names a log in it; one that
     was to be resumed keeps the configuration it had. The error's traceback is in ludus.log all the same."""
-    found = folder.is_dir() and any(path.name != LOCK for path in folder.iterdir())
+    existed = folder.is_dir() and any(path.name != LOCK for path in folder.iterdir())
     config = (folder / CONFIG).read_bytes() if (folder / CONFIG).is_file() else None
     checkpoint = latest(folder)
     try:
         yield
     except (CheckpointError, ConfigError, HostRefused, SetupError) as error:
         if latest(folder) == checkpoint:
-            if not found and str(folder / "logs") not in str(error):
+            if not existed and str(folder / "logs") not in str(error):
                 shutil.rmtree(folder, ignore_errors=True)
             elif config is not None:
                 with suppress(OSError):

@@ -69,7 +69,7 @@ def hold(run_dir: Path) -> Iterator[RunLock]:
     Raises ConfigError, naming the holder, if another process holds it, and SetupError if the file cannot be made. On a
     file system without locks it warns and goes on.
     """
-    made = not run_dir.exists()
+    is_new = not run_dir.exists()
     path = run_dir / LOCK
     try:
         run_dir.mkdir(parents=True, exist_ok=True)
@@ -84,7 +84,7 @@ def hold(run_dir: Path) -> Iterator[RunLock]:
         with suppress(OSError):
             path.unlink()  # before the lock is dropped: whoever takes it looks whether the file is still there
         os.close(descriptor)
-        if made:
+        if is_new:
             with suppress(OSError):
                 run_dir.rmdir()  # of a run that was refused; one that began is not empty
 

@@ -162,8 +162,8 @@ class Run:
 
 def _replay(run: ResolvedRun, spec: GameSpec) -> ReplayBuffer | None:
     """Return an empty replay buffer, or None if `learner.replay` is off. Raises ConfigError if memory is too small."""
-    kept, layout = run.config.learner.replay, layout_of(run.config, spec)
-    if not kept.decisions:
+    replay, layout = run.config.learner.replay, layout_of(run.config, spec)
+    if not replay.decisions:
         return None
-    refuse_what_does_not_fit(kept.decisions, layout.nbytes / (layout.segments * layout.length), free_bytes())
-    return ReplayBuffer(kept.decisions // layout.length, reuse=kept.reuse, seed=run.seed("replay", run.version))
+    refuse_what_does_not_fit(replay.decisions, layout.nbytes / (layout.segments * layout.length), free_bytes())
+    return ReplayBuffer(replay.decisions // layout.length, reuse=replay.reuse, seed=run.seed("replay", run.version))

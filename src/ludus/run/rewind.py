@@ -23,17 +23,17 @@ def find(run_dir: Path, name: str) -> Path:
     for candidate in (folder / name, run_dir / name, Path(name)):
         if candidate.name in names and candidate.resolve() == (folder / candidate.name).resolve():
             return folder / candidate.name
-    known = ", ".join(names) or "none"
-    raise CheckpointError(f"--resume-from {name}: {run_dir} has no such checkpoint; there are {known}")
+    choices = ", ".join(names) or "none"
+    raise CheckpointError(f"--resume-from {name}: {run_dir} has no such checkpoint; there are {choices}")
 
 
-def set_aside(run_dir: Path, chosen: Path) -> Path | None:
+def set_aside(run_dir: Path, checkpoint_path: Path) -> Path | None:
     """Move checkpoints and past selves that are newer than the chosen checkpoint into a folder beside them.
 
     Returns that folder, or None if there was nothing to move. Raises CheckpointError.
     """
     names = checkpoint.names_in(run_dir / CHECKPOINTS)
-    version = int(chosen.name[1:])
+    version = int(checkpoint_path.name[1:])
     pool = Pool(run_dir / POOL, 1)
     later = [run_dir / CHECKPOINTS / name for name in names if int(name[1:]) > version]
     past = [pool.path(each) for each in pool.versions() if each > version]
@@ -47,10 +47,10 @@ def set_aside(run_dir: Path, chosen: Path) -> Path | None:
             path.rename(target)
         Checkpoints(run_dir, 1).forget_best(aside)
     except OSError as error:
-        raise CheckpointError(f"cannot set aside what is newer than {chosen}: {error}") from error
+        raise CheckpointError(f"cannot set aside what is newer than {checkpoint_path}: {error}") from error
     log.warning(
         "the run goes on from %s; %d later checkpoints and %d later past selves were moved to %s",
-        chosen.name,
+        checkpoint_path.name,
         len(later),
         len(past),
         aside,

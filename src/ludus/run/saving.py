@@ -82,12 +82,12 @@ class Saver:
         version, latest = self._parts.learner.version, self.latest()
         if self._checkpoints.holds(version):
             return ""
-        lost = (
+        consequence = (
             "there is no checkpoint, so everything it learned is lost"
             if latest is None
             else f"{latest.name} stays the latest checkpoint, and what was learned after it is lost"
         )
-        return f"update {version} could not be saved ({self._trouble}); {lost}"
+        return f"update {version} could not be saved ({self._trouble}); {consequence}"
 
     def save_evaluated(self) -> None:
         """A checkpoint, marked as the best if its scores are."""
@@ -113,8 +113,8 @@ class Saver:
         with reading(path / checkpoint.STATE):
             checkpoint.restore_generator(parts.algorithm.generator, state.generators["minibatches"])
         anew = parts.metrics.counter(names.BEGUN_ANEW)  # counted when the source was opened
-        kept = times.read(parts.run_dir)
-        parts.metrics.restore(state.counters, None if kept is None else kept.times)
+        run_times = times.read(parts.run_dir)
+        parts.metrics.restore(state.counters, None if run_times is None else run_times.times)
         if anew:
             accounts.void_under_way(parts.metrics, accounts.ANEW)
         parts.metrics.set(names.UNDER_WAY, accounts.under_way(parts.metrics.counters()))
@@ -174,8 +174,8 @@ class Saver:
         return path if self._parts.learner.feed.save(path) else None
 
     def _write_times(self) -> None:
-        kept = RunTimes(self._parts.metrics.times(), self._parts.run.hosts, self._parts.run.machine.cores)
-        times.write(self._parts.run_dir, kept)
+        run_times = RunTimes(self._parts.metrics.times(), self._parts.run.hosts, self._parts.run.machine.cores)
+        times.write(self._parts.run_dir, run_times)
 
     def _snapshot(self) -> None:
         parts = self._parts

@@ -59,8 +59,8 @@ def train(
         HostRefused, FleetError, TrainingError: hosts or actor cannot be started, or failed too often.
     """
     with ExitStack() as stack:
-        held = lock or stack.enter_context(hold(run_dir))
-        held.tell()
+        run_lock = lock or stack.enter_context(hold(run_dir))
+        run_lock.tell()
         interrupted = stack.enter_context(interrupts.handled())
         torch.set_num_threads(run.config.policy.threads)
         for line in resolved.describe(run):

@@ -53,7 +53,7 @@ def test_where_a_replayed_fleet_stands_is_where_the_first_stood(tmp_path: Path) 
         assert one.resumption() == other.resumption()
         np.testing.assert_array_equal(one.count, other.count)
         np.testing.assert_array_equal(one.choice, other.choice)
-        np.testing.assert_array_equal(one.came.row, other.came.row)
+        np.testing.assert_array_equal(one.waiting.row, other.waiting.row)
 
 
 def test_only_a_match_that_diverges_is_voided_and_another_begins_there(tmp_path: Path) -> None:
@@ -61,10 +61,10 @@ def test_only_a_match_that_diverges_is_voided_and_another_begins_there(tmp_path:
     with toy_fleet(tmp_path / "first", options=options) as fleet:
         standing = stood(fleet, 3)
     host = standing.hosts[0]
-    changed = host.came.obs.copy()
-    at = host.came.row.tolist().index(2)  # of the second match
+    changed = host.waiting.obs.copy()
+    at = host.waiting.row.tolist().index(2)  # of the second match
     changed[at] ^= 255
-    other = with_host(standing, replace(host, came=host.came._replace(obs=changed)))
+    other = with_host(standing, replace(host, waiting=host.waiting._replace(obs=changed)))
     with toy_fleet(tmp_path / "second", options=options, saved_state=other) as fleet:
         arrivals = fleet.recv(60.0, wait_all=True)
         while len(arrivals) < fleet.rows:  # the host is started again meanwhile

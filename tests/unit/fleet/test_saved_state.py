@@ -49,7 +49,7 @@ def test_choices_of_running_matches_and_the_rows_that_wait_are_kept(tmp_path: Pa
             assert host.following == 8
             assert host.count.tolist() == [2] * 8
             assert host.choice.tolist() == [0] * 16
-            assert sorted(host.came.row.tolist()) == list(range(8))
+            assert sorted(host.waiting.row.tolist()) == list(range(8))
         next_one = fleet.recv(60.0, wait_all=True)
         assert len(next_one) == 16
 
@@ -64,7 +64,7 @@ def test_what_is_packed_comes_back(tmp_path: Path) -> None:
         for column in ("number", "count", "choice"):
             np.testing.assert_array_equal(getattr(one, column), getattr(other, column))
         for column in ("row", "match", "reward", "opens", "legal", "obs"):
-            np.testing.assert_array_equal(getattr(one.came, column), getattr(other.came, column))
+            np.testing.assert_array_equal(getattr(one.waiting, column), getattr(other.waiting, column))
         assert len(one.endings) == 4
         for ending, back in zip(one.endings, other.endings, strict=True):
             assert (ending.match, ending.seed, ending.facts) == (back.match, back.seed, back.facts)
@@ -78,5 +78,5 @@ def test_a_slot_that_is_left_out_loses_its_choices_and_its_rows(tmp_path: Path) 
     assert host.number.tolist() == [0, NONE, 2, NONE]
     assert host.count.tolist() == [2, 2, 0, 0, 2, 2, 0, 0]
     assert len(host.choice) == 8
-    assert sorted(host.came.row.tolist()) == [0, 1, 4, 5]
+    assert sorted(host.waiting.row.tolist()) == [0, 1, 4, 5]
     assert host.resumption().open == [0, None, 2, None]
