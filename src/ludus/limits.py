@@ -26,6 +26,7 @@ HELLO_BYTES: Final = 32 << 20
 ENDING_BYTES: Final = 32 << 20
 ERROR_BYTES: Final = 1 << 20
 TIMES_BYTES: Final = 1 << 18
+EVENT_BYTES: Final = 1 << 16
 FRAMES_UNREAD: Final = 1 << 16  # complete frames that wait to be read
 
 # play
@@ -39,6 +40,7 @@ FACT_CHARS: Final = 64
 TIMES_FRAMES: Final = 64  # TIMES frames in one answer
 TIMES_NS: Final = 1e15  # longest period of a TIMES frame: 11 days
 UNREAD_BYTES: Final = 64 << 20  # frames that a host has not read from its stdin
+EVENTS_UNTAKEN: Final = 1000  # events of one host that wait to be taken; further ones are left out
 
 # texts of a host that are stored
 MESSAGE_CHARS: Final = 2000  # of an ERROR

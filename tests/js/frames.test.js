@@ -83,7 +83,7 @@ test('a wrong configuration is refused with its field', () => {
 	const decode = change => frames.decodeConfigure(Buffer.from(JSON.stringify({ ...good, ...change })));
 	assert.deepEqual(decode({}), {
 		matches: 2, options: {}, seed: 5, schedule: [[0, 3]], resume: null, timesS: null, parts: 1, memory: null,
-		keepLog: true,
+		keepLog: true, events: false,
 	});
 	assert.equal(decode({ times_s: 0.5 }).timesS, 0.5);
 	assert.equal(decode({ parts: 2 }).parts, 2);

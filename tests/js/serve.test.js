@@ -49,6 +49,7 @@ function decoded({ kind, body }) {
 		return { rows: Array.from({ length: n }, (_, i) => body.readInt32LE(8 + 4 * i)), done: body[4] === 1 };
 	}
 	if (kind === KIND.ENDING) return { ending: JSON.parse(body.subarray(8, 8 + body.readUInt32LE(0))) };
+	if (kind === KIND.EVENT) return { event: JSON.parse(body) };
 	return kind === KIND.ERROR ? { error: JSON.parse(body) } : { hello: JSON.parse(body) };
 }
 
@@ -199,4 +200,34 @@ test('matches that were under way are opened again, with their seeds', async () 
 	const { host, take } = await hosting([[], []], { resume: { open: [4, null], following: 6 } });
 	take();
 	assert.deepEqual(host.slots.map(({ number, seed }) => [number, seed]), [[4, matchSeed(3, 4)], [6, matchSeed(3, 6)]]);
+});
+
+test('a drained host ends its matches, begins no others and completes its answers', async () => {
+	const { host, take } = await hosting([[GOOD, OVER], [GOOD, GOOD, OVER]]);
+	const [{ hello }] = take();
+	assert.equal(hello.drains, true);
+	host.drain();
+	await settled();
+	assert.deepEqual(take(), []);
+	host.act(actions({ 0: 0, 1: 0, 2: 0, 3: 0 }));
+	const [first, asked] = take();
+	assert.deepEqual([first.ending.number, asked], [0, { rows: [2, 3], done: true }]);
+	host.act(actions({ 2: 0, 3: 0 }));
+	const [second, last] = take();
+	assert.deepEqual([second.ending.number, last], [1, { rows: [], done: true }]);
+	assert.throws(() => new TurnHost({}, () => {}, () => {}).drain(), /DRAIN came before CONFIGURE/);
+});
+
+test('events are sent if the fleet asked for them, and are not too large', async () => {
+	const silent = await hosting([[GOOD]]);
+	silent.take();
+	silent.host.event({ event: 'back' });
+	await settled();
+	assert.deepEqual(silent.take(), []);
+	const { host, take } = await hosting([[GOOD]], { events: true });
+	take();
+	host.event({ event: 'back', after: 2 });
+	await settled();
+	assert.deepEqual(take(), [{ event: { event: 'back', after: 2 } }]);
+	assert.throws(() => host.event({ text: 'x'.repeat(1 << 16) }), RangeError);
 });

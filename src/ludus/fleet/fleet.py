@@ -16,7 +16,7 @@ from ludus.fleet import shares
 from ludus.fleet.arrivals import collected, nothing
 from ludus.fleet.host import Host
 from ludus.fleet.hosts import Hosts
-from ludus.fleet.interface import FleetHealth
+from ludus.fleet.interface import FleetHealth, HostEvent
 from ludus.fleet.saved_state import FleetState
 from ludus.fleet.setup import Setup
 from ludus.fleet.supervisor import HostFailed
@@ -45,6 +45,8 @@ class HostFleet:
     With `saved_state`, which must be of as many hosts and matches, the matches continue where they were: the first
     `recv` returns what the other fleet would have returned next. Hosts replay their matches; one that does not reach
     its saved state is voided with the reason `diverged`, and its host is restarted without it.
+
+    With `events`, hosts may send events, which `take_events` returns.
     """
 
     def __init__(
@@ -63,6 +65,7 @@ class HostFleet:
         times_s: float | None = TIMES_S,
         final_refusals: bool = False,
         usable_cores: int | None = None,
+        events: bool = False,
     ) -> None:
         usable_cores = cores() if usable_cores is None else usable_cores
         count = hosts or config.hosts_on(usable_cores)
@@ -76,7 +79,7 @@ class HostFleet:
         parts = config.parts_on(usable_cores, count)
         host_options = options if command.options is None else command.options
         self._setup = Setup(
-            command, host_options, seed, count, self.matches, self._scheduled, keep_log, log_dir, times_s, parts
+            command, host_options, seed, count, self.matches, self._scheduled, keep_log, log_dir, times_s, parts, events
         )
         schedules = [None] * count if schedule is None else shares.dealt(schedule, count)
         states = [None] * count if saved_state is None else saved_state.hosts
@@ -141,6 +144,18 @@ class HostFleet:
         """Ask hosts that owe an answer for a sign of life: if its matches wait for people, a host may owe it for
         days."""
         self._hosts.nudge()
+
+    def drain(self) -> None:
+        """Let the hosts finish their matches and begin no more; `health.exhausted` is True when all are over.
+
+        Go on with `recv` and `send` meanwhile. A host that fails is not restarted. Hosts whose HELLO does not declare
+        that they understand DRAIN go on as before; the log names them.
+        """
+        self._hosts.drain()
+
+    def take_events(self) -> list[HostEvent]:
+        """Return the events of all hosts since the last call. `recv` reads them from the hosts."""
+        return [event for host in self._hosts.all for event in host.inbox.take_events()]
 
     def saved_state(self, within_s: float | None = None) -> FleetState:
         """Wait until the hosts have answered all they were sent, and return the state of all matches.
@@ -219,4 +234,6 @@ class HostFleet:
         return ready
 
     def _exhausted(self) -> bool:
+        if self._hosts.is_draining:
+            return self._hosts.supervisor.idle
         return self._scheduled and not any(host.unplayed for host in self._hosts.all)

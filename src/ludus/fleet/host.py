@@ -62,6 +62,7 @@ class Host:
         self.owing = Owing(index)
         self.last_line = ""  # on stderr of its last process
         self._setup = setup
+        self.drains = False  # from HELLO: whether it understands DRAIN
         self.launch: Launch | None = None  # of the last process
         self._schedule = None if schedule is None else list(schedule)
         self._reasons: set[str] = set()  # that it gave for lost matches
@@ -142,6 +143,7 @@ class Host:
             setup.times_s,
             setup.parts,
             descriptor,
+            setup.events,
         )
         process.write(encode_configure(configure))
         return process
@@ -218,7 +220,7 @@ class Host:
         self.session = Session(replace(launch, shared_rows=shared_rows), spec, self._setup, self.inbox)
         if shared_rows is not None:
             shared_rows.divide(self._setup.matches * spec.seats, spec.obs.nbytes)
-        self.spec, self.facts = spec, hello.facts
+        self.spec, self.facts, self.drains = spec, hello.facts, hello.drains
         return [Greeted(self.index)]
 
     def _error(self, error: ErrorBody) -> list[Event]:

@@ -20,7 +20,9 @@ from ludus.fleet.process import HostProcess
 from ludus.fleet.supervisor import (
     REFUSED,
     Assigned,
+    Draining,
     Event,
+    Finished,
     HostFailed,
     Instruction,
     Phase,
@@ -46,6 +48,7 @@ class Hosts:
         self.all = tuple(hosts)
         self.supervisor = Supervisor(config, len(hosts))
         self.moved: set[int] = set()  # numbers of scheduled matches that another host took over
+        self.is_draining = False
         self._scheduled = scheduled
         self._final_refusals = final_refusals
         self._unstarted: set[int] = set()  # hosts that failed before their first HELLO
@@ -98,6 +101,21 @@ class Hosts:
             if host.nudge():
                 self._after_write(host)
 
+    def drain(self) -> None:
+        """Send DRAIN to the hosts that play. Hosts that are not started yet stay down."""
+        if self.is_draining:
+            return
+        self.is_draining = True
+        self.tell(Draining())
+        for host in self.all:
+            if host.session is None:
+                continue
+            if not host.drains:
+                _LOG.warning("host %d does not understand DRAIN: it goes on with further matches", host.index)
+            elif host.session.drain():
+                self.tell(Finished(host.index))
+            self._after_write(host)
+
     def tell(self, event: Event) -> None:
         """Report an event to the supervisor, and carry out its instructions."""
         if instructions := self.supervisor.on(event, time.monotonic()):
@@ -112,7 +130,7 @@ class Hosts:
     def move_matches(self) -> None:
         """Give the unplayed matches of hosts that were given up to hosts that have finished their own."""
         lost = [host for host in self._given_up() if host.unplayed] if self._scheduled else []
-        if not lost:
+        if not lost or self.is_draining:
             return
         phases = [self.supervisor.phase(host.index) for host in self.all]
         idle = [index for index, phase in enumerate(phases) if phase is Phase.FINISHED]

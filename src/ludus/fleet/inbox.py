@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ludus import limits
+from ludus.fleet.interface import HostEvent
 from ludus.fleet.voided import VoidedMatches
 from ludus.metrics.times import Times
 from ludus.types import Ending
 from ludus.wire.frames import ArrivalsBody
+
+_LOG = logging.getLogger("ludus.fleet")
 
 
 class Inbox:
@@ -24,8 +29,10 @@ class Inbox:
         self.host = host
         self.arrivals: list[ArrivalsBody] = []  # rows are local to the host
         self.endings = list(endings)  # rows are those of the fleet
+        self.events: list[HostEvent] = []
         self.times = Times()  # how the host spent its time
         self._voided = voided
+        self._has_warned = False
         self._lapsed: set[int] = set()
 
     def take(self) -> tuple[list[ArrivalsBody], list[Ending]]:
@@ -37,6 +44,19 @@ class Inbox:
         if endings:
             self._voided.count_endings(endings)
         return arrivals, endings
+
+    def add_event(self, event: HostEvent) -> None:
+        """Keep an event until it is taken; leave it out if `limits.EVENTS_UNTAKEN` wait already."""
+        if len(self.events) < limits.EVENTS_UNTAKEN:
+            self.events.append(event)
+        elif not self._has_warned:
+            self._has_warned = True
+            _LOG.warning("host %d sends events faster than they are taken; some are left out", self.host)
+
+    def take_events(self) -> list[HostEvent]:
+        """Return the events since the last call."""
+        events, self.events = self.events, []
+        return events
 
     def lapse(self, rows: Iterable[int]) -> None:
         """These rows need no answer any more. Remove those that were not delivered."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,8 @@ from ludus.fleet.saved_state import FleetState
 from ludus.metrics.times import Times
 from ludus.spec import GameSpec
 from ludus.types import Arrivals
+
+HostEvent = Mapping[str, Any]  # the JSON object of an EVENT frame. Any: each game has its own
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,15 @@ from ludus.fleet.transcript import Transcript
 from ludus.metrics.times import HOSTS, Times
 from ludus.spec import GameSpec
 from ludus.types import Ending
-from ludus.wire.frames import ArrivalsBody, ErrorBody, FrameKind, decode_times, encode_actions
+from ludus.wire.frames import (
+    ArrivalsBody,
+    ErrorBody,
+    FrameKind,
+    decode_event,
+    decode_times,
+    encode_actions,
+    encode_drain,
+)
 from ludus.wire.ledger import Ledger
 from ludus.wire.seeds import match_seed
 
@@ -68,6 +76,7 @@ class Session:
         # made once, since they are returned for most frames
         self._heard, self._answered = Heard(self._index), Answered(self._index)
         self._settled: list[Event] = [Settled(self._index)]
+        self._is_draining = False
         self._lost_in_a_row = 0
         self._times_frames = 0  # in the answer under way
         self._has_played = False  # a match to its end
@@ -90,6 +99,8 @@ class Session:
             return self._ending(body)
         if kind is FrameKind.TIMES:
             return self._times(body)
+        if kind is FrameKind.EVENT:
+            return self._event(body)
         if kind is FrameKind.HELLO:
             raise ProtocolError("HELLO came twice")
         raise ProtocolError(f"received {kind.name}, which only the fleet sends")
@@ -113,6 +124,12 @@ class Session:
         nobody = np.empty(0, np.int32)
         self._write(nobody.astype(np.intp), nobody, nobody)
         return True
+
+    def drain(self) -> bool:
+        """Ask the host to begin no more matches. Returns True if it runs none now."""
+        self._launch.write(encode_drain())
+        self._is_draining = True
+        return not self._ledger.owed and not self._ledger.running()
 
     def delivered(self) -> None:
         """The caller has taken all arrivals: it knows every match that has begun."""
@@ -180,7 +197,7 @@ class Session:
             self._inbox.arrivals.append(arrivals)
         if ledger.owed:
             return []
-        if self._launch.schedule is not None and not ledger.unplayed:
+        if (self._launch.schedule is not None and not ledger.unplayed) or (self._is_draining and not ledger.running()):
             return [*self._settled, Finished(self._index)]
         return self._settled
 
@@ -246,6 +263,12 @@ class Session:
         times = decode_times(body)
         activities = {f"{HOSTS}/{name}": durations for name, durations in times.activities.items()}
         self._inbox.times.add(Times({HOSTS: times.wall_ns}, activities))
+        return []
+
+    def _event(self, body: memoryview) -> list[Event]:
+        if not self._setup.events:
+            raise ProtocolError("EVENT came although nobody asked for events")
+        self._inbox.add_event(decode_event(body))
         return []
 
     def _end_match(self, slot: int, lapsed: list[int]) -> None:

@@ -28,6 +28,7 @@ class Setup:
     log_dir: Path
     times_s: float | None = None  # how often hosts report how they spent their time
     parts: int = 1  # of an answer
+    events: bool = False  # whether hosts may send EVENT frames
     facts: FactNames = field(default_factory=FactNames)
     voided: VoidedMatches = field(default_factory=VoidedMatches)
 

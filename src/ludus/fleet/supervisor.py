@@ -104,6 +104,11 @@ class Returned:
 
 
 @dataclass(frozen=True, slots=True)
+class Draining:
+    """No match is to begin any more: hosts that do not play are finished, and a host that fails is not restarted."""
+
+
+@dataclass(frozen=True, slots=True)
 class Tick:
     """Time has passed."""
 
@@ -120,6 +125,7 @@ Event = (
     | Finished
     | Assigned
     | Returned
+    | Draining
     | Tick
 )
 
@@ -165,6 +171,7 @@ class Supervisor:
 
     def __init__(self, config: FleetConfig, hosts: int) -> None:
         self._config = config
+        self._is_draining = False
         self._states = [_State(Restarts(config, "never started")) for _ in range(hosts)]
 
     def on(self, event: Event, now_s: float) -> list[Instruction]:
@@ -174,6 +181,8 @@ class Supervisor:
         if isinstance(event, Returned):
             self._excuse(now_s)
             return []
+        if isinstance(event, Draining):
+            return self._drain()
         state = self._states[event.host]
         if state.phase is not Phase.PLAYING and state.phase is not Phase.STARTING:
             if isinstance(event, Assigned) and state.phase is Phase.FINISHED:
@@ -233,6 +242,11 @@ class Supervisor:
         return sum(max(state.restarts.starts - 1, 0) for state in self._states)
 
     @property
+    def idle(self) -> bool:
+        """Whether no host plays or will play again."""
+        return all(state.phase in (Phase.FINISHED, Phase.GIVEN_UP) for state in self._states)
+
+    @property
     def given_up(self) -> int:
         return sum(state.phase is Phase.GIVEN_UP for state in self._states)
 
@@ -252,6 +266,16 @@ class Supervisor:
             silence = f"completed no answer for {ANSWER_DEADLINES * reply_s:g} s"
         return [self._fail(host, "hung", silence, now_s)]
 
+    def _drain(self) -> list[Instruction]:
+        self._is_draining = True
+        instructions: list[Instruction] = []
+        for host, state in enumerate(self._states):
+            if state.phase is Phase.STARTING:
+                instructions.append(StopHost(host, "drained", "was starting when the fleet was drained", None))
+            if state.phase in (Phase.RESTING, Phase.STARTING):
+                state.phase, state.due_s = Phase.FINISHED, None
+        return instructions
+
     def _expect(self, state: _State, now_s: float) -> None:
         """An answer begins to be waited for."""
         reply_s = self._config.reply_deadline_s
@@ -269,8 +293,10 @@ class Supervisor:
 
     def _fail(self, host: int, reason: str, detail: str, now_s: float) -> StopHost:
         state = self._states[host]
-        pause_s = state.restarts.failed(detail)
-        if pause_s is None:
+        pause_s = None if self._is_draining else state.restarts.failed(detail)
+        if self._is_draining:
+            state.phase, state.due_s = Phase.FINISHED, None
+        elif pause_s is None:
             state.phase, state.due_s = Phase.GIVEN_UP, None
         else:
             state.phase, state.due_s = Phase.RESTING, now_s + pause_s

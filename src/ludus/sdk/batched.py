@@ -47,8 +47,11 @@ class MatchesTogether:
         self._answer(list(range(len(table.slots))), begin=True)
         while (frame := channel.receive()) is not None and frame[0] != FrameKind.STOP:
             table.clock.lap("wait")
+            if frame[0] == FrameKind.DRAIN:
+                table.drain()
+                continue
             if frame[0] != FrameKind.ACTIONS:
-                raise ProtocolError(f"received {frame[0].name}, expected ACTIONS or STOP")
+                raise ProtocolError(f"received {frame[0].name}, expected ACTIONS, DRAIN or STOP")
             self._answer(self._complete(*decode_actions(frame[1])), begin=False)
 
     def close(self, grace_s: float) -> None:

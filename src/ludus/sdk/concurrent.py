@@ -93,8 +93,11 @@ class WaitingMatches:
         return max(0.0, min(due) - time.monotonic()) if due else None
 
     def _act(self, kind: FrameKind, body: memoryview) -> None:
+        if kind is FrameKind.DRAIN:
+            self._table.drain()
+            return
         if kind is not FrameKind.ACTIONS:
-            raise ProtocolError(f"received {kind.name}, expected ACTIONS or STOP")
+            raise ProtocolError(f"received {kind.name}, expected ACTIONS, DRAIN or STOP")
         self._answers_owed += 1
         rows, actions = decode_actions(body)
         for row, choice in zip(rows.tolist(), actions.tolist(), strict=True):

@@ -94,6 +94,10 @@ class MatchGroup(Protocol):
         ...
 
 
+# Sends a JSON object to whoever started the fleet, from any thread; does nothing unless they asked for events.
+SendEvent = Callable[[Mapping[str, Any]], None]  # Any: anything JSON holds
+
+
 @dataclass(frozen=True, slots=True)
 class HostedGame:
     """A game whose options were read. Raise ConfigError while making one to refuse the configuration."""
@@ -105,6 +109,7 @@ class HostedGame:
     deadline_s: float = 20.0  # for one start or advance of matches that wait; less than fleet.reply_deadline_s
     gather_s: float = 0.001  # for which a ready row waits for more, while other matches are at work
     group: Callable[[int], MatchGroup] | None = None  # in place of `match`: slots -> all matches of the host in one
+    events: Callable[[SendEvent], None] | None = None  # called once, with a function that sends an event to the fleet
 
 
 MakeGame = Callable[[Mapping[str, Any]], HostedGame]  # Any: options as they came in CONFIGURE

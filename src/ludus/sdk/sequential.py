@@ -32,8 +32,11 @@ class MatchesInTurn:
         self._flush(done=True)
         while (frame := channel.receive()) is not None and frame[0] != FrameKind.STOP:
             clock.lap("wait")
+            if frame[0] == FrameKind.DRAIN:
+                table.drain()
+                continue
             if frame[0] != FrameKind.ACTIONS:
-                raise ProtocolError(f"received {frame[0].name}, expected ACTIONS or STOP")
+                raise ProtocolError(f"received {frame[0].name}, expected ACTIONS, DRAIN or STOP")
             self._act(*decode_actions(frame[1]))
 
     def close(self, grace_s: float) -> None:

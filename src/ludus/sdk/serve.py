@@ -14,12 +14,20 @@ from ludus import limits
 from ludus.errors import ConfigError, ProtocolError
 from ludus.sdk.batched import MatchesTogether
 from ludus.sdk.concurrent import WaitingMatches
-from ludus.sdk.match import AsyncMatch, HostedGame, MakeGame, Match
+from ludus.sdk.match import AsyncMatch, HostedGame, MakeGame, Match, SendEvent
 from ludus.sdk.sequential import MatchesInTurn
 from ludus.sdk.slots import SlotTable, rows_at_most
 from ludus.sdk.threads import ThreadRunner
 from ludus.wire.channel import Channel, PipeChannel
-from ludus.wire.frames import Configure, ErrorBody, FrameKind, decode_configure, encode_error, encode_hello
+from ludus.wire.frames import (
+    Configure,
+    ErrorBody,
+    FrameKind,
+    decode_configure,
+    encode_error,
+    encode_event,
+    encode_hello,
+)
 
 CLOSE_S = 0.7  # for matches that wait to be cancelled and closed
 LEAVE_S = 1.5  # for matches to close and threads of the game to end: a fleet kills who takes longer than 2 s
@@ -63,7 +71,9 @@ def _converse(make: MakeGame, channel: Channel, departure: _Departure) -> int:
         channel.send(encode_error(ErrorBody(str(error)[: limits.MESSAGE_CHARS], "configuration")))
         departure.status = 2
         return 2
-    channel.send(encode_hello(game.spec, game.facts))
+    channel.send(encode_hello(game.spec, game.facts, drains=True))
+    if game.events is not None:
+        game.events(_sender(channel, configure))
     playing = _playing(game, configure)
     try:
         playing.run(SlotTable(game, configure, channel), channel)
@@ -71,6 +81,11 @@ def _converse(make: MakeGame, channel: Channel, departure: _Departure) -> int:
         departure.begin()
         playing.close(CLOSE_S)
     return 0
+
+
+def _sender(channel: Channel, configure: Configure) -> SendEvent:
+    """Return a function that sends events, or does nothing if the fleet did not ask for any."""
+    return (lambda event: channel.send(encode_event(event))) if configure.events else (lambda event: None)
 
 
 def _playing(game: HostedGame, configure: Configure) -> MatchesInTurn | MatchesTogether | WaitingMatches:

@@ -83,6 +83,11 @@ class SlotTable:
         slot.opened.clear()
         return True
 
+    def drain(self) -> None:
+        """Begin no more matches: slots stay empty when theirs is over."""
+        self._plan = iter(())
+        self._resumed.clear()
+
     def choose(self, row: int, choice: int) -> tuple[Slot, Mapping[int, int]] | None:
         """Note what a row has chosen; the slot and the actions its match goes on with, if this was the last of them."""
         index, seat = divmod(row, self._spec.seats)

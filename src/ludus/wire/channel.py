@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import queue
 import sys
+import threading
 from typing import Protocol
 
 from ludus.errors import ProtocolError
@@ -19,7 +20,9 @@ class Channel(Protocol):
         """The next frame; waits for it. None: the other side is gone, which means stop."""
         ...
 
-    def send(self, frame: bytes) -> None: ...
+    def send(self, frame: bytes) -> None:
+        """Send a whole frame; may be called from any thread."""
+        ...
 
 
 class PipeChannel:
@@ -28,6 +31,7 @@ class PipeChannel:
     def __init__(self, read_fd: int, write_fd: int) -> None:
         self._read_fd = read_fd
         self._write_fd = write_fd
+        self._sending = threading.Lock()
         self._reader = FrameReader()
 
     @classmethod
@@ -54,8 +58,9 @@ class PipeChannel:
 
     def send(self, frame: bytes) -> None:
         rest = memoryview(frame)
-        while rest:
-            rest = rest[os.write(self._write_fd, rest) :]
+        with self._sending:
+            while rest:
+                rest = rest[os.write(self._write_fd, rest) :]
 
 
 class MemoryChannel:

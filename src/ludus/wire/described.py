@@ -69,7 +69,7 @@ def check_depth(what: str, value: object) -> None:
         level = [item for outer in level for item in _items(outer)]
         if not level:
             return
-    raise ProtocolError(f"{what} of HELLO is nested more than {limits.LAYOUT_DEPTH} levels deep")
+    raise ProtocolError(f"{what} is nested more than {limits.LAYOUT_DEPTH} levels deep")
 
 
 def check_size(spec: GameSpec, matches: int) -> None:

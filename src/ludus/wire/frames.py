@@ -51,6 +51,8 @@ class FrameKind(IntEnum):
     ERROR = 6
     STOP = 7
     TIMES = 8
+    DRAIN = 9
+    EVENT = 10
 
 
 MAX_BODIES = dict.fromkeys(FrameKind, MAX_BODY) | {
@@ -58,6 +60,7 @@ MAX_BODIES = dict.fromkeys(FrameKind, MAX_BODY) | {
     FrameKind.ENDING: limits.ENDING_BYTES,
     FrameKind.ERROR: limits.ERROR_BYTES,
     FrameKind.TIMES: limits.TIMES_BYTES,
+    FrameKind.EVENT: limits.EVENT_BYTES,
 }
 
 
@@ -80,6 +83,7 @@ class Configure(msgspec.Struct, frozen=True):
     times_s: float | None = None  # say so often where the time went; None: never
     parts: int = 1  # in which to answer ACTIONS, if the host can; 1: all at once
     memory: int | None = None  # descriptor of a file in which the host may leave rows, once ACTIONS lends it a room
+    events: bool = False  # whether the host may send EVENT frames
     protocol: int = VERSION
 
 
@@ -101,6 +105,7 @@ class Hello(msgspec.Struct, frozen=True):
     tables: dict[str, TableBody] = {}
     facts: dict[str, Any] = {}  # Any: for the log (versions, path of the simulator)
     memory: bool = False  # it leaves rows where CONFIGURE's `memory` is
+    drains: bool = False  # it understands DRAIN
 
     def spec(self) -> GameSpec:
         """Return the game this describes. Raises ProtocolError where it makes no game, or one beyond `limits`."""
@@ -108,8 +113,8 @@ class Hello(msgspec.Struct, frozen=True):
             raise ProtocolError(f"host speaks protocol {limits.clipped(self.protocol)}, this fleet speaks {VERSION}")
         described.check_numbers(self.seats, self.actions, self.schema)
         described.check_name("its game", self.name)
-        described.check_depth("layout", self.layout)
-        described.check_depth("facts", self.facts)
+        described.check_depth("layout of HELLO", self.layout)
+        described.check_depth("facts of HELLO", self.facts)
         if len(self.tables) > limits.TABLES:
             raise ProtocolError(f"HELLO has {len(self.tables):,} tables, allowed are {limits.TABLES}")
         obs = described.packed(self.obs)
@@ -171,6 +176,9 @@ class EndingHead(msgspec.Struct, frozen=True):
 _ENDINGS = msgspec.json.Decoder(EndingHead)  # they come often enough to be made ready for
 
 
+_EVENTS = msgspec.json.Decoder(dict[str, Any])  # Any: as the host likes
+
+
 class ErrorBody(msgspec.Struct, frozen=True):
     message: str
     kind: Literal["configuration", "match", "internal"]
@@ -203,15 +211,15 @@ def decode_configure(body: Bytes) -> Configure:
     return configure
 
 
-def encode_hello(spec: GameSpec, facts: Mapping[str, Any] | None = None) -> bytes:
+def encode_hello(spec: GameSpec, facts: Mapping[str, Any] | None = None, *, drains: bool = False) -> bytes:
     obs = [(leaf.name, leaf.dtype, list(leaf.shape)) for leaf in spec.obs.leaves]
     tables = {
         name: TableBody(list(table.shape), np.ascontiguousarray(table, np.float32).tobytes())
         for name, table in spec.tables.items()
     }
-    hello = Hello(
-        VERSION, spec.name, spec.seats, spec.actions, spec.schema, obs, dict(spec.layout), tables, dict(facts or {})
-    )
+    layout, facts = dict(spec.layout), dict(facts or {})
+    sizes = spec.seats, spec.actions, spec.schema
+    hello = Hello(VERSION, spec.name, *sizes, obs, layout, tables, facts, drains=drains)
     return _frame(FrameKind.HELLO, msgspec.json.encode(hello))
 
 
@@ -352,6 +360,22 @@ def decode_times(body: Bytes) -> TimesBody:
     if not 0 < times.wall_ns <= limits.TIMES_NS:
         raise ProtocolError(f"TIMES is of {times.wall_ns:g} ns, expected more than none, at most {limits.TIMES_NS:g}")
     return times
+
+
+def encode_event(event: Mapping[str, Any]) -> bytes:  # Any: anything JSON holds
+    """Return an EVENT frame. Raises ProtocolError for an event beyond `limits.EVENT_BYTES`."""
+    return _frame(FrameKind.EVENT, msgspec.json.encode(event))
+
+
+def decode_event(body: Bytes) -> dict[str, Any]:
+    """Return the JSON object of an EVENT frame. Any: it is the host's own."""
+    event = _json(body, _EVENTS, "EVENT")
+    described.check_depth("EVENT", event)
+    return event
+
+
+def encode_drain() -> bytes:
+    return _frame(FrameKind.DRAIN)
 
 
 def encode_stop() -> bytes:

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 from tests import hosted
 from tests.hosted import Fleet
@@ -91,6 +92,28 @@ def received(fleet: Fleet) -> tuple[FrameKind, memoryview]:
     frame = fleet.channel.receive()
     assert frame is not None
     return frame
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_a_drained_host_ends_its_matches_and_begins_no_others(together: bool) -> None:
+    with served(together=together) as fleet:
+        fleet.configure(matches=3)
+        fleet.next(FrameKind.HELLO)
+        opening = fleet.arrivals()
+        fleet.channel.send(frames.encode_drain())
+        ended, rows = [], opening.row.tolist()
+        while rows:
+            fleet.act(rows, [1] * len(rows))
+            rows, done = [], False
+            while not done:
+                kind, body = received(fleet)
+                if kind is FrameKind.ENDING:
+                    ended.append(frames.decode_ending(body, SPEC.seats, SPEC.obs.nbytes)[0].number)
+                    continue
+                arrivals = frames.decode_arrivals(body, SPEC.actions, SPEC.obs.nbytes)
+                rows += arrivals.row.tolist()
+                done = arrivals.done
+        assert sorted(ended) == sorted(set(opening.match.tolist()))
 
 
 def heard(*, together: bool, matches: int, rounds: int) -> dict[int, list[Any]]:  # Any: what was said of a match

@@ -115,6 +115,17 @@ def opened(fleet: Fleet, seeds: list[int], then: int = QUICK) -> None:
     assert sorted(rows) == list(range(len(seeds)))
 
 
+def test_a_drained_host_begins_no_more_matches_and_completes_its_answers(waiting: Waiting) -> None:
+    with waiting.served() as fleet:
+        opened(fleet, [QUICK, QUICK])
+        fleet.channel.send(frames.encode_drain())
+        for row in (0, 1):
+            fleet.act([row], [1])
+            assert fleet.ending().slot == row
+            last = fleet.arrivals()
+            assert (len(last.row), last.done) == (0, True)
+
+
 def test_rows_come_while_other_matches_are_at_work(waiting: Waiting) -> None:
     with waiting.served() as fleet:
         opened(fleet, [NEVER, QUICK, QUICK])

@@ -113,6 +113,34 @@ def test_a_resumed_host_opens_the_given_matches_and_numbers_go_on() -> None:
         assert fleet.arrivals().match.tolist() == [7, 7]
 
 
+def test_a_drained_host_ends_its_matches_and_begins_no_others() -> None:
+    with served() as fleet:
+        fleet.configure(matches=2)
+        assert frames.decode_hello(fleet.next(FrameKind.HELLO)).drains
+        assert fleet.arrivals().row.tolist() == [0, 1, 2, 3]
+        fleet.channel.send(frames.encode_drain())
+        fleet.act([0, 1, 2, 3], [0, 0, 0, 0])
+        assert fleet.arrivals().row.tolist() == [0, 1, 2, 3]
+        fleet.act([0, 1], [0, 0])
+        assert fleet.ending().number == 0
+        assert (fleet.arrivals().row.tolist()) == []
+        fleet.act([2, 3], [0, 0])
+        assert fleet.ending().number == 1
+        last = fleet.arrivals()
+        assert (len(last.row), last.done) == (0, True)
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_events_are_sent_after_hello_if_the_fleet_asked_for_them(asked: bool) -> None:
+    game = HostedGame(SPEC, Race, events=lambda send: send({"event": "ready"}))
+    with hosted.served(lambda _: game, SPEC) as fleet:
+        fleet.configure(events=asked)
+        fleet.next(FrameKind.HELLO)
+        if asked:
+            assert frames.decode_event(fleet.next(FrameKind.EVENT)) == {"event": "ready"}
+        assert fleet.arrivals().done
+
+
 def test_half_of_a_decision_is_answered_with_an_empty_frame() -> None:
     with served() as fleet:
         fleet.configure(schedule=[(0, 1)])

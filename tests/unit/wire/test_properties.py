@@ -34,7 +34,7 @@ SPEC = GameSpec(
     {"teams": [0, 1]},
     {"t": np.eye(2, dtype=np.float32)},
 )
-SETUP = Setup(HostCommand(("true",)), {}, 1, 1, 2, False, False, Path("nowhere"), times_s=0.5)
+SETUP = Setup(HostCommand(("true",)), {}, 1, 1, 2, False, False, Path("nowhere"), times_s=0.5, events=True)
 QUICK = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
@@ -61,6 +61,8 @@ VALID = (
     frames.encode_error(ErrorBody("broken", "internal")),
     frames.encode_error(ErrorBody("no", "configuration")),
     frames.encode_times(TimesBody(1500.0, {"simulate": Durations.of([1000, 200])})),
+    frames.encode_event({"event": "popup", "why": ["é", None, 1.5]}),
+    frames.encode_drain(),
     frames.encode_stop(),
 )
 
@@ -197,6 +199,7 @@ ODD = st.one_of(
     ENDINGS.map(lambda fields: encoded(FrameKind.ENDING, fields)),
     ERRORS.map(lambda fields: encoded(FrameKind.ERROR, fields)),
     TIMES.map(lambda fields: encoded(FrameKind.TIMES, fields)),
+    st.one_of(TIMES, HELLOS, ERRORS).map(lambda fields: encoded(FrameKind.EVENT, fields)),
 )
 
 

@@ -14,6 +14,7 @@ function answerFrames(host) {
 		for (let frame = reader.next(); frame; frame = reader.next()) {
 			if (frame.kind === KIND.STOP) return;
 			if (frame.kind === KIND.ACTIONS) host.act(frame.body);
+			else if (frame.kind === KIND.DRAIN) host.drain();
 			else if (frame.kind === KIND.CONFIGURE && !host.slots) host.configure(frame.body);
 			else throw new ProtocolError(`a frame of kind ${frame.kind} came at the wrong time`);
 		}

@@ -5,7 +5,11 @@ const MAGIC = 0x554c; // "LU"
 const VERSION = 2;
 const HEADER_BYTES = 8;
 const MAX_BODY = 64 * 1024 * 1024;
-const KIND = Object.freeze({ CONFIGURE: 1, HELLO: 2, ARRIVALS: 3, ACTIONS: 4, ENDING: 5, ERROR: 6, STOP: 7, TIMES: 8 });
+const MAX_EVENT = 64 * 1024;
+const KIND = Object.freeze({
+	CONFIGURE: 1, HELLO: 2, ARRIVALS: 3, ACTIONS: 4, ENDING: 5, ERROR: 6, STOP: 7, TIMES: 8, DRAIN: 9, EVENT: 10,
+});
+const LAST_KIND = Math.max(...Object.values(KIND));
 
 class ProtocolError extends Error {}
 
@@ -58,7 +62,7 @@ class FrameReader {
 		const version = this.buffer[at + 2];
 		if (version !== VERSION) throw new ProtocolError(`frame has version ${version}, this host speaks ${VERSION}`);
 		const kind = this.buffer[at + 3];
-		if (kind < KIND.CONFIGURE || kind > KIND.STOP) throw new ProtocolError(`frame has kind ${kind}, known are 1 to 7`);
+		if (kind < 1 || kind > LAST_KIND) throw new ProtocolError(`frame has kind ${kind}, known are 1 to ${LAST_KIND}`);
 		const bytes = this.buffer.readUInt32LE(at + 4);
 		if (bytes > MAX_BODY) throw new ProtocolError(`frame says ${bytes} bytes, at most ${MAX_BODY} are allowed`);
 		if (held < HEADER_BYTES + bytes) return null;
@@ -125,6 +129,13 @@ class FrameWriter {
 		const text = Buffer.from(JSON.stringify(value));
 		const body = this.open(kind, text.length); // may replace the buffer
 		text.copy(this.buffer, body);
+	}
+
+	/** Throws RangeError for an event that is too large. */
+	event(event) {
+		const { length } = Buffer.from(JSON.stringify(event));
+		if (length > MAX_EVENT) throw new RangeError(`an event has ${length} bytes, at most ${MAX_EVENT} are allowed`);
+		this.json(KIND.EVENT, event);
 	}
 
 	/** `finalObs` [S * nbytes] goes with truncated endings only. */
@@ -276,7 +287,8 @@ function decodeConfigure(body) {
 	expect(memory === null || isCount(memory), 'memory must be null or a descriptor');
 	const { matches, options, seed, parts = 1 } = message;
 	expect(isCount(parts) && parts >= 1, 'parts must be at least 1');
-	return { matches, options, seed, schedule, resume, timesS, parts, memory, keepLog: !!message.keep_log };
+	const flags = { keepLog: !!message.keep_log, events: !!message.events };
+	return { matches, options, seed, schedule, resume, timesS, parts, memory, ...flags };
 }
 
 function aligned(offset) {

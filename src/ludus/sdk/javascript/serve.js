@@ -13,7 +13,8 @@ const DEADLINE_S = 20; // for one turn of a match that waits; less than fleet.re
 /**
  * Run the game until the fleet says stop. `options`: {name: {fallback, valid(value), expected}}. `setUp(options)` gives
  * {name, seats, actions, schema, obs: [[leaf, dtype, shape], ...], newMatch()}, and may give {layout, tables, facts,
- * deadlineS}; throw `refuse(words)` for options that do not fit each other.
+ * deadlineS}; throw `refuse(words)` for options that do not fit each other. Its second argument, `sendEvent(object)`,
+ * sends a JSON object to whoever started the fleet once HELLO is sent; it does nothing unless they asked for events.
  *
  * A match has `start(seed)` and `advance(actions)`, actions by seat; both give a turn, or a promise of one: then all
  * matches wait at the same time, and a row goes out when it is ready. It may have `close()`. A turn that goes on is
@@ -42,7 +43,8 @@ class TurnHost extends WaitingHost {
 	async configure(body) {
 		const message = decodeConfigure(body);
 		const { matches, resume, parts, keepLog } = message;
-		const spec = this.game.setUp(checkedOptions(message.options, this.game.options));
+		const send = event => this.event(event);
+		const spec = this.game.setUp(checkedOptions(message.options, this.game.options), send);
 		const { name, seats, actions, schema, obs, newMatch, deadlineS = DEADLINE_S } = spec;
 		Object.assign(this, { seats, newMatch, deadlineS, keepLog, layout: new Layout(obs) });
 		const { layout = {}, facts = {} } = spec;

@@ -18,12 +18,14 @@ class SlotHost {
 		this.clock = SILENT;
 		this.timedOf = 1; // answers: one of so many is timed activity by activity
 		this.slots = null;
+		this.wantsEvents = false;
+		this.isDraining = false; // begins no more matches
 		this.faultsAllowed = FAULTS_IN_A_ROW;
 		this.lost = new Map(); // scheduled matches that were lost to something that passes: number -> times
 	}
 
 	/** Take a CONFIGURE message in and say HELLO; the game is {seats, actions, maskBytes, obsBytes, hello}. */
-	prepareSlots({ matches, seed, schedule, resume, timesS = null }, { seats, actions, maskBytes, obsBytes, hello }) {
+	prepareSlots({ matches, seed, schedule, resume, timesS = null, events = false }, { seats, actions, maskBytes, obsBytes, hello }) {
 		this.actions = actions;
 		this.seed = seed;
 		this.schedule = schedule;
@@ -32,7 +34,8 @@ class SlotHost {
 		this.advanced = 0;
 		this.slots = Array(matches).fill(null);
 		this.stage = new ArrivalStage(matches * seats, maskBytes, obsBytes);
-		this.writer.json(KIND.HELLO, hello);
+		this.writer.json(KIND.HELLO, { ...hello, drains: true });
+		this.wantsEvents = events;
 		this.flushWriter();
 		if (timesS !== null) this.clock = new ActivityClock(timesS, this.timedOf);
 	}
@@ -53,8 +56,9 @@ class SlotHost {
 		return match;
 	}
 
-	/** Number and seed of the next match, or of the one that is `resumed`; null when the schedule is played. */
+	/** Number and seed of the next match, or of the one that is `resumed`; null when there is none. */
 	nextMatch(resumed = null) {
+		if (this.isDraining) return null;
 		if (resumed !== null) return { number: resumed, seed: matchSeed(this.seed, resumed) };
 		if (!this.schedule) {
 			const number = this.begun++;
@@ -63,6 +67,17 @@ class SlotHost {
 		if (this.begun >= this.schedule.length) return null;
 		const [number, seed] = this.schedule[this.begun++];
 		return { number, seed };
+	}
+
+	/** Begin no more matches: slots stay empty when theirs is over. */
+	drain() {
+		if (!this.slots) throw new ProtocolError('DRAIN came before CONFIGURE');
+		this.isDraining = true;
+	}
+
+	/** Send a JSON object to whoever started the fleet, with the next frames; nothing, unless they asked for events. */
+	event(event) {
+		if (this.wantsEvents) this.writer.event(event);
 	}
 
 	reportEnding(match) {

@@ -59,6 +59,17 @@ class WaitingHost extends SlotHost {
 		}
 	}
 
+	/** Matches that are open go on. */
+	drain() {
+		super.drain();
+		this.settleSoon();
+	}
+
+	event(event) {
+		super.event(event);
+		this.settleSoon();
+	}
+
 	/** Let go of everything outside. */
 	stop() {}
 }
@@ -87,6 +98,8 @@ function answerEvents(host, lingerMs = 0) {
 function take(host, { kind, body }) {
 	if (kind === KIND.ACTIONS) {
 		host.act(body);
+	} else if (kind === KIND.DRAIN) {
+		host.drain();
 	} else if (kind === KIND.CONFIGURE && !host.isConfigured) {
 		host.isConfigured = true;
 		host.configure(body).catch(error => host.guard(() => { throw error; }));

@@ -6,14 +6,11 @@ result.wins, result.interval
 
 from __future__ import annotations
 
-import os
 import re
-import signal
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import closing, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -21,15 +18,14 @@ import msgspec
 from ludus.config.settings import FleetConfig
 from ludus.errors import ConfigError, FleetError, HostRefused
 from ludus.fleet.fleet import HostFleet
+from ludus.fleet.interface import HostEvent
 from ludus.games.showdown.page import page
-from ludus.games.showdown.play import journal
-from ludus.games.showdown.play.journal import Event as Event
-from ludus.games.showdown.play.journal import Journal
 from ludus.games.showdown.play_game import PlayOptions, command
 from ludus.metrics.intervals import wilson
 from ludus.spec import GameSpec
 from ludus.types import Ending, Policy
 
+Event = HostEvent
 OWN = 0  # the agent's seat in every match
 POLL_S = 1.0
 NUDGE_S = 20.0  # a host that waits for people says so when it is asked
@@ -115,10 +111,9 @@ def play(
     until_s = None if deadline_s is None else time.monotonic() + deadline_s
     if save_replays is not None:
         _make(save_replays)
-    token, host = journal.new_token(), command(options)
     try:
         with HostFleet(
-            replace(host, env={**host.env, journal.VARIABLE: token}),
+            command(options),
             FLEET,
             options=msgspec.to_builtins(options),
             seed=seed,
@@ -127,10 +122,10 @@ def play(
             schedule=schedule,
             keep_log=True,
             final_refusals=True,
+            events=True,
         ) as fleet:
             table = _Table(fleet, agent(fleet.spec), options.name, save_replays)
-            with closing(Journal(log_dir / "host-0.log", token)) as events:
-                return _play(table, events, stop or StopRequest(), until_s, show, tell)
+            return _play(table, stop or StopRequest(), matches, until_s, show, tell)
     except HostRefused as refusal:
         raise HostRefused(_reason(refusal)) from None
 
@@ -144,8 +139,8 @@ def _make(folder: Path) -> None:
 
 def _play(
     table: _Table,
-    events: Journal,
     stop: StopRequest,
+    matches: int | None,
     until_s: float | None,
     show: Callable[[PlayResult], None] | None,
     tell: Callable[[Event], None] | None,
@@ -153,7 +148,7 @@ def _play(
     result, fleet = table.result, table.fleet
     draining = False
     shown_s = nudged_s = time.monotonic()
-    _report(table, events, show, tell)
+    _report(table, show, tell)
     while not fleet.health.exhausted:
         now_s = time.monotonic()
         if until_s is not None and now_s >= until_s:
@@ -161,10 +156,8 @@ def _play(
             break
         if stop.asked and not draining:
             draining = True
-            for pid in fleet.pids:
-                with suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGTERM)  # a host that plays begins no more battles then
-        if stop.asked > 1 or (draining and not result.running):
+            fleet.drain()
+        if stop.asked > 1:
             result.stopped = "interrupted"
             break
         if now_s - nudged_s >= NUDGE_S:
@@ -179,19 +172,19 @@ def _play(
             break
         if now_s - shown_s >= POLL_S or result.stopped:
             shown_s = now_s
-            _report(table, events, show, tell)
-    _report(table, events, show, tell)
+            _report(table, show, tell)
+    if draining and (matches is None or table.ended < matches):
+        result.stopped = result.stopped or "interrupted"
+    _report(table, show, tell)
     return result
 
 
 def _report(
     table: _Table,
-    events: Journal,
     show: Callable[[PlayResult], None] | None,
     tell: Callable[[Event], None] | None,
 ) -> None:
-    table.fleet.write_logs()
-    for event in events.read():
+    for event in table.fleet.take_events():
         table.note(event)
         if tell is not None:
             tell(event)
@@ -219,6 +212,7 @@ class _Table:
         self._policy = policy
         self._id = user_id(name)
         self._save_replays = save_replays
+        self.ended = 0  # matches, voided ones included
         self._running: set[int] = set()
         self._began_s = time.monotonic()
 
@@ -250,6 +244,7 @@ class _Table:
 
     def _end(self, ending: Ending) -> None:
         self._running.discard(ending.match)
+        self.ended += 1
         if ending.void:
             return
         result = self.result

@@ -8,7 +8,7 @@ const { ServerHost } = require('../server/host.js');
 const { createHost } = require('../starting.js');
 const { Account } = require('./account.js');
 const { Guest } = require('./guest.js');
-const { Journal, takeToken } = require('./journal.js');
+const { EventLimit } = require('./events.js');
 const { readPassword } = require('./login.js');
 const { GuestMatch } = require('./match.js');
 
@@ -47,7 +47,8 @@ const OPTIONS = {
 class PlayHost extends ServerHost {
 	constructor(simRoot, send, log) {
 		super(simRoot, send, log);
-		this.journal = new Journal(takeToken(), log);
+		this.limit = new EventLimit();
+		this.early = []; // events before HELLO
 	}
 
 	/** Log in, then answer CONFIGURE with HELLO; arrivals follow when somebody plays. */
@@ -58,13 +59,13 @@ class PlayHost extends ServerHost {
 		this.guest = this.createGuest(setup);
 		this.pairs = [this.guest];
 		await this.guest.connect();
-		this.tell({ event: 'connected', name: this.guest.account.name });
 		this.prepare(message, setup);
+		for (const event of this.early.splice(0)) this.event(event);
+		this.tell({ event: 'connected', name: this.guest.account.name });
 		this.faultsAllowed = Infinity; // strangers may do as they like; the fleet counts what is lost
 		for (let slot = 0; slot < message.matches; slot++) this.openNext(slot);
 		this.guest.takeUp();
 		this.watch = setInterval(() => this.guard(() => this.lookAtClock()), WATCH_MS);
-		process.on('SIGTERM', () => this.guard(() => this.guest.drain()));
 		this.settleSoon();
 	}
 
@@ -98,7 +99,7 @@ class PlayHost extends ServerHost {
 
 	openNext(slot) {
 		this.slots[slot] = null;
-		const next = this.again.shift() ?? this.nextMatch();
+		const next = this.isDraining ? null : this.again.shift() ?? this.nextMatch();
 		if (!next) return;
 		const match = new GuestMatch(this.setup, slot, next.number, next.seed, Date.now());
 		this.slots[slot] = match;
@@ -130,9 +131,23 @@ class PlayHost extends ServerHost {
 		}
 	}
 
-	/** To whoever started this host. */
+	/** Finish the battles that run, and give up waiting for others. */
+	drain() {
+		super.drain();
+		this.guest.drain();
+		for (const match of this.slots) {
+			if (match === null || match.room !== null) continue;
+			this.guest.leave(match);
+			this.slots[match.slot] = null;
+		}
+	}
+
+	/** Send an event, if there are not too many of its kind. */
 	tell(event) {
-		this.journal.tell(event);
+		const limited = this.limit.admit(event);
+		if (limited === null) return;
+		if (this.slots === null) this.early.push(limited);
+		else this.event(limited);
 	}
 
 	stop() {
