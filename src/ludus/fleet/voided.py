@@ -37,7 +37,7 @@ class VoidedMatches:
 def reason_of(message: str, reasons: Collection[str]) -> str:
     """Return the first line of a host's error message, shortened.
 
-    Returns `OTHER_REASONS` for a new reason if the host has as many `reasons` reasons as it may have.
+    Returns `OTHER_REASONS` for a new reason if the host has already as many `reasons` as it may have.
     """
     first_line = message.strip().partition("\n")[0] or "no reason given"
     reason = limits.clipped(f"host: {first_line}")
