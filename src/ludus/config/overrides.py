@@ -26,8 +26,8 @@ def given_options(sets: Sequence[str]) -> dict[str, Any]:  # Any: options of a g
 
 
 def whole_options(sets: Sequence[str]) -> frozenset[str]:
-    """The options that are set as a whole among any settings. `options.kwargs.size=3` does not vouch for the rest of
-    kwargs, so it is not among them."""
+    """Return the names of the options that these settings replace as a whole. `options.kwargs.size=3` does not vouch
+    for the rest of kwargs, so it is not among them."""
     paths = ([key.strip() for key in text.partition("=")[0].split(".")] for text in sets)
     return frozenset(path[1] for path in paths if len(path) == 2 and path[0] == OPTIONS)
 

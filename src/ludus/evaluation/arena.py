@@ -309,7 +309,7 @@ class ScheduleTally:
         self._score[opponent] += score
 
     def move(self, matches: Sequence[int]) -> None:
-        """These were played by another host than they were scheduled for."""
+        """Count matches that moved to another host than they were scheduled for."""
         for match in matches:
             self._counts[self._schedule.place(match)[0]]["moved"] += 1
 

@@ -13,7 +13,7 @@ _LOG = logging.getLogger("ludus.fleet")
 
 
 class HostLog:
-    """Goes on with the file of an earlier process. A full disk costs lines of the log, never the fleet."""
+    """Appends to the file of an earlier process. A full disk costs lines of the log, never the fleet."""
 
     def __init__(self, path: Path, file_bytes: int = FILE_BYTES) -> None:
         self.path = path

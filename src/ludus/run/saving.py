@@ -90,7 +90,7 @@ class Saver:
         return f"update {version} could not be saved ({self._trouble}); {consequence}"
 
     def save_evaluated(self) -> None:
-        """A checkpoint, marked as the best if its scores are."""
+        """Write a checkpoint, and mark it as the best if its scores are."""
         latest, scores, course = self.save(), self._parts.scores, self._parts.course
         if latest is not None:
             mean = sum(scores.values()) / len(scores)

@@ -77,7 +77,7 @@ class LoopRunner:
         self._tell(Outcome(job.slot, job.ticket, turn))
 
     def _retire(self, slot: int) -> None:
-        """Cancel what a slot does and close its match, whenever that is done."""
+        """Cancel the task of a slot, then close its match."""
         match, self._matches[slot] = self._matches[slot], None
         task = self._tasks.pop(slot, None)
         if task is not None:

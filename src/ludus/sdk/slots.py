@@ -104,8 +104,8 @@ class SlotTable:
         return slot, actions
 
     def take(self, slot: Slot, became: Turn | BaseException) -> bool:
-        """What a match has come to. True: it goes on, its rows are sent with the next `flush`; False: it has ended or
-        is lost, which was sent, and the next one may begin in its slot."""
+        """Handle the new state of a match. True: it goes on, its rows are sent with the next `flush`; False: it has
+        ended or is lost, which was sent, and the next one may begin in its slot."""
         if not isinstance(became, Turn):
             wrong = BadTurn(f"a match gave {type(became).__name__}, expected a Turn")
             self._lose(slot, became if isinstance(became, BaseException) else wrong)

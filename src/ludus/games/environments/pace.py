@@ -57,7 +57,7 @@ def in_threads(stepping: Stepping, pace: Pace) -> bool:
 
 
 def described(stepping: Stepping, pace: Pace) -> str:
-    """For the log and the screen."""
+    """Return a description for the log and the screen."""
     threads = in_threads(stepping, pace)
     how = "each environment in a thread of its own, first ready" if threads else "environments one after the other"
     why = "as asked" if stepping != "auto" else str(pace)

@@ -109,7 +109,7 @@ class RocketMatches:
     def _read(
         self, slots: Sequence[int], failures: dict[int, BaseException], passed_s: float
     ) -> tuple[list[int], Scene]:
-        """The places that are not lost, and what is seen there. Those that cannot be read are lost, too."""
+        """Return the places of the running matches, and their scene. Those that cannot be read are lost, too."""
         try:
             return self._scene(slots, failures, passed_s)
         except Exception:  # of which of them is asked one by one

@@ -160,7 +160,7 @@ def _flag(at: scene.SceneColumns, car: int, name: str) -> int:
 
 
 def _scales(at: scene.SceneColumns) -> Floats:
-    """[width] by what each number of a scene is multiplied; 1 where it is not shown."""
+    """Return the factor [width] of each number of a scene; 1 for numbers that are not observed."""
     scales = np.ones(at.width, np.float32)
     scales[at.cooldown] = 0.1
     ball, cars = scales[at.ball].reshape(-1, 2), scales[at.bodies].reshape(at.cars, -1, 2)

@@ -42,7 +42,7 @@ def command(options: PlayOptions) -> HostCommand:
 
 
 def address(server: str) -> str:
-    """The WebSocket of a server that is called by its URL, or only by host and port."""
+    """Return the WebSocket address of a server that is given by its URL or by host and port."""
     text = server if "://" in server else f"ws://{server}"
     scheme, _, rest = text.partition("://")
     scheme = {"http": "ws", "https": "wss"}.get(scheme, scheme)
