@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ludus import limits
-from ludus.errors import ProtocolError
+from ludus.errors import HostFault, ProtocolError
 
 DTYPES = ("uint8", "int8", "uint16", "int16", "int32", "fixed8", "fixed16", "float32")
 # units of the fixed-point types: fixed8 covers -2 to below 2, fixed16 covers -8 to below 8
@@ -62,7 +62,9 @@ class ObsSpec:
         packed, offset = [], 0
         for name, (dtype, shape) in leaves.items():
             if dtype not in DTYPES:
-                raise ProtocolError(f"leaf {name!r} has dtype {dtype!r}; known are {', '.join(DTYPES)}")
+                raise ProtocolError(
+                    f"leaf {name!r} has dtype {dtype!r}; known are {', '.join(DTYPES)}", HostFault.BAD_HELLO
+                )
             item = _storage_dtype(dtype).itemsize
             offset = _aligned(offset, item)
             packed.append(Leaf(name, dtype, tuple(shape), offset))
@@ -154,7 +156,9 @@ def teams_in(layout: Mapping[str, object], seats: int) -> tuple[int, ...]:
     is_whole = len(teams) == seats and all(type(team) is int for team in teams)
     if not is_whole or sorted(set(teams)) != [*range(len(set(teams)))]:
         text = limits.clipped(entry)
-        raise ProtocolError(f"layout.teams is {text}, expected a team for each of {seats} seats, counted from 0")
+        raise ProtocolError(
+            f"layout.teams is {text}, expected a team for each of {seats} seats, counted from 0", HostFault.BAD_HELLO
+        )
     return teams
 
 

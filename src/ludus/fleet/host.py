@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludus import limits
-from ludus.errors import HostRefused, ProtocolError
+from ludus.errors import HostFault, HostRefused, ProtocolError
 from ludus.fleet.hostlog import HostLog
 from ludus.fleet.inbox import Inbox
 from ludus.fleet.process import HostProcess
@@ -159,7 +159,7 @@ class Host:
             return self.session.take(kind, body)
         if kind is FrameKind.HELLO and self.launch is not None:
             return self._hello(self.launch, body)
-        raise ProtocolError(f"first frame is {kind.name}, expected HELLO")
+        raise ProtocolError(f"first frame is {kind.name}, expected HELLO", HostFault.BAD_HELLO)
 
     def send(self, row: NDArray[np.int32], action: NDArray[np.int32]) -> bool:
         """Send actions. Those of matches that are over are dropped; returns False if nothing is left to send."""
@@ -210,7 +210,8 @@ class Host:
         spec = hello.spec()
         if self.spec is not None and self.spec.fingerprint != spec.fingerprint:
             raise ProtocolError(
-                f"HELLO describes another game ({spec.name}) than before the restart ({self.spec.name})"
+                f"HELLO describes another game ({spec.name}) than before the restart ({self.spec.name})",
+                HostFault.BAD_HELLO,
             )
         shared_rows = launch.shared_rows
         if shared_rows is not None and not hello.memory:
@@ -233,7 +234,7 @@ class Host:
         if error.kind == "internal":
             return [HostFailed(self.index, reason, f"reported {message!r}")]
         if self.session is None:
-            raise ProtocolError("ERROR of kind match before HELLO")
+            raise ProtocolError("ERROR of kind match before HELLO", HostFault.BAD_HELLO)
         events = self.session.lose(error, reason)
         if not is_known:
             _LOG.warning("host %d lost a match, %s (log: %s)", self.index, reason, self.log.path)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ludus import limits
 from ludus.config.settings import FleetConfig
-from ludus.errors import FleetError, HostRefused, ProtocolError
+from ludus.errors import FleetError, HostFault, HostRefused, ProtocolError
 from ludus.fleet import messages, shares
 from ludus.fleet.host import Host
 from ludus.fleet.pipes import Pipes
@@ -231,14 +231,17 @@ class Hosts:
             return host.take(kind, body)
         except UNREADABLE as error:
             _LOG.exception("a %s frame of %s could not be read", kind.name, messages.described(host))
-            raise ProtocolError(f"{kind.name} could not be read ({type(error).__name__}: {error})") from error
+            raise ProtocolError(
+                f"{kind.name} could not be read ({type(error).__name__}: {error})", HostFault.UNREADABLE
+            ) from error
 
     def _refuse(self, host: Host, refusal: HostRefused) -> None:
         """Raise HostRefused if no host has played this configuration yet, or if refusals are final. Otherwise the host
         has failed like any other: a server may be away for a moment."""
         has_begun = any(each.spec is not None for each in self.all)
         if not has_begun or (self._final_refusals and host.session is not None):
-            raise HostRefused(f"{messages.described(host)} refused its configuration: {refusal}") from None
+            message = f"{messages.described(host)} refused its configuration: {refusal}"
+            raise HostRefused(message, refusal.reason) from None
         self.tell(HostFailed(host.index, REFUSED, f"refused its configuration: {refusal}"))
 
     def _after_write(self, host: Host) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludus import limits
-from ludus.errors import ProtocolError
+from ludus.errors import HostFault, ProtocolError
 from ludus.fleet.fast_forward import FastForward
 from ludus.fleet.inbox import Inbox
 from ludus.fleet.saved_state import NONE, HostState
@@ -102,7 +102,7 @@ class Session:
         if kind is FrameKind.EVENT:
             return self._event(body)
         if kind is FrameKind.HELLO:
-            raise ProtocolError("HELLO came twice")
+            raise ProtocolError("HELLO came twice", HostFault.BAD_HELLO)
         raise ProtocolError(f"received {kind.name}, which only the fleet sends")
 
     def send(self, row: NDArray[np.int32], action: NDArray[np.int32]) -> bool:
@@ -256,7 +256,9 @@ class Session:
 
     def _times(self, body: memoryview) -> list[Event]:
         if self._setup.times_s is None or not self._ledger.owed:
-            raise ProtocolError("TIMES came although nobody asked for it, or all ACTIONS were answered")
+            raise ProtocolError(
+                "TIMES came although nobody asked for it, or all ACTIONS were answered", HostFault.BAD_TIMES
+            )
         self._times_frames += 1
         if self._times_frames > limits.TIMES_FRAMES:
             raise ProtocolError(f"more than {limits.TIMES_FRAMES} TIMES frames came in one answer")

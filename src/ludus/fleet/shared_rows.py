@@ -16,7 +16,7 @@ from collections import deque
 import numpy as np
 from numpy.typing import NDArray
 
-from ludus.errors import ProtocolError
+from ludus.errors import HostFault, ProtocolError
 from ludus.wire.frames import room_bytes
 
 ROOMS = 6  # an answer or two on their way, one or two in the caller's hands, and some to spare
@@ -75,11 +75,14 @@ class RowMemory:
         """The next rows of the answer under way [count, nbytes]. Raises ProtocolError where it has none."""
         room = self._lent[0] if self._lent else NO_ROOM
         if room == NO_ROOM:
-            raise ProtocolError("ARRIVALS has its rows in memory that was not lent for this answer")
+            raise ProtocolError(
+                "ARRIVALS has its rows in memory that was not lent for this answer", HostFault.BAD_ARRIVALS
+            )
         first, self._row_count = self._row_count, self._row_count + count
         if self._row_count * self._nbytes > len(self._rooms[room - 1]):
             raise ProtocolError(
-                f"{self._row_count} rows lie in memory for {len(self._rooms[room - 1]) // self._nbytes}"
+                f"{self._row_count} rows lie in memory for {len(self._rooms[room - 1]) // self._nbytes}",
+                HostFault.BAD_ARRIVALS,
             )
         return np.ndarray((count, self._nbytes), np.uint8, self._rooms[room - 1], first * self._nbytes)
 

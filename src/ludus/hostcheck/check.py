@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ludus.errors import HostError, HostRefused, ProtocolError
-from ludus.hostcheck.advice import Advice, advice_for
+from ludus.errors import HostError, HostFault, HostRefused, ProtocolError
+from ludus.hostcheck.advice import ADVICE, Advice
 from ludus.hostcheck.talk import Talk
 from ludus.processes.command import HostCommand
 from ludus.wire.frames import (
@@ -139,12 +139,8 @@ def _found(rule: str, attempt: Callable[[], str]) -> Finding:
     try:
         return Finding(rule, Mark.OK, attempt())
     except HostError as error:
-        words = f"it refused its options: {error}" if isinstance(error, HostRefused) else str(error)
-        return Finding(rule, Mark.FAILED, words, advice_for(words))
-
-
-def _wrong(words: str) -> ProtocolError:
-    return ProtocolError(words)
+        seen = f"it refused its options: {error}" if isinstance(error, HostRefused) else str(error)
+        return Finding(rule, Mark.FAILED, seen, ADVICE.get(error.fault))
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,10 +187,11 @@ class Trial:
             other = [head for head in talk.endings if head.seed != match_seed(self.seed, head.number)]
             if other:
                 expected = match_seed(self.seed, other[0].number)
-                raise _wrong(f"ENDING of match {other[0].number} has seed {other[0].seed}, expected {expected}")
+                seen = f"ENDING of match {other[0].number} has seed {other[0].seed}, expected {expected}"
+                raise ProtocolError(seen, HostFault.BAD_ENDING)
             while not talk.endings:
                 if talk.decisions >= 50 * self.decisions:
-                    raise _wrong(f"no match ended within {talk.decisions:,} decisions")
+                    raise ProtocolError(f"no match ended within {talk.decisions:,} decisions", HostFault.NO_ENDING)
                 talk.play(talk.decisions + self.decisions)
             lost = f", {len(talk.lost)} lost by the host" if talk.lost else ""
             return f"{talk.decisions:,} decisions, {len(talk.endings):,} matches ended{lost}"
@@ -218,9 +215,10 @@ class Trial:
                 together.append(self._answered(talk, talk.waiting()))
             whole_s, one_s = statistics.median(together), statistics.median(alone)
             if whole_s > max(SLOW_S, PARALLEL * one_s) and not talk.early_rows and self.matches > 1:
-                raise _wrong(
+                raise ProtocolError(
                     f"an answer for {self.matches} matches took {1e3 * whole_s:.0f} ms, one for a single match "
-                    f"{1e3 * one_s:.0f} ms, and no row ever came before the end of an answer"
+                    f"{1e3 * one_s:.0f} ms, and no row ever came before the end of an answer",
+                    HostFault.ROWS_HELD_BACK,
                 )
             return f"one match {_ms(one_s)}, all {self.matches} {_ms(whole_s)}, {talk.early_rows:,} rows came early"
 
@@ -230,7 +228,7 @@ class Trial:
                 talk.play(decisions, within_s=self.deadline_s)
                 came = talk.silent(QUIET_S)
                 if came:
-                    raise _wrong(f"{came} came although all ACTIONS were answered")
+                    raise ProtocolError(f"{came} came although all ACTIONS were answered", HostFault.NOT_OWED)
         return ""
 
     def repeats(self) -> str:
@@ -243,7 +241,7 @@ class Trial:
         for number in shared:
             shorter = min(len(record[number]) for record in records)
             if records[0][number][:shorter] != records[1][number][:shorter]:
-                raise _wrong(f"match {number} went another way the second time")
+                raise ProtocolError(f"match {number} went another way the second time", HostFault.NOT_REPEATED)
         return f"{len(shared)} matches played twice"
 
     def keeps_its_schedule(self) -> str:
@@ -253,7 +251,9 @@ class Trial:
             played = [(head.number, head.seed) for head in talk.endings] + [(number, 0) for number in talk.lost]
             missing = {number for number, _ in schedule} - {number for number, _ in played}
             if missing:
-                raise _wrong(f"matches {sorted(missing)} of the schedule were not played")
+                raise ProtocolError(
+                    f"matches {sorted(missing)} of the schedule were not played", HostFault.OFF_SCHEDULE
+                )
         return ""
 
     def resumes(self) -> str:
@@ -266,7 +266,7 @@ class Trial:
             before, after = first.record[number or 0], second.record[number or 0]
             shorter = min(len(before), len(after))
             if not shorter or before[:shorter] != after[:shorter]:
-                raise _wrong(f"match {number} went another way in the second process")
+                raise ProtocolError(f"match {number} went another way in the second process", HostFault.NOT_REPEATED)
         return ""
 
     def tells_times(self) -> str:
@@ -280,25 +280,30 @@ class Trial:
         for times in told:
             total_ns = sum(found.total_ns for found in times.activities.values())
             if abs(total_ns - times.wall_ns) > SUM_WITHIN * times.wall_ns:
-                raise _wrong(f"its activities sum to {total_ns / 1e6:.2f} ms of {times.wall_ns / 1e6:.2f} ms")
+                seen = f"its activities sum to {total_ns / 1e6:.2f} ms of {times.wall_ns / 1e6:.2f} ms"
+                raise ProtocolError(seen, HostFault.BAD_TIMES)
             for activity, found in times.activities.items():
                 counted = sum(found.buckets.values())
                 if counted != found.passes:
-                    raise _wrong(f"{activity} has {found.passes:g} passes and {counted:g} in its buckets")
+                    raise ProtocolError(
+                        f"{activity} has {found.passes:g} passes and {counted:g} in its buckets", HostFault.BAD_TIMES
+                    )
         if sum(times.wall_ns for times in told) / 1e9 > alive_s:
-            raise _wrong("it told of more time than has passed")
+            raise ProtocolError("it told of more time than has passed", HostFault.BAD_TIMES)
         often = spent_s / TIMES_S + 1
         if len(told) > often:
-            raise _wrong(f"it told {len(told)} times, asked for were {often:.0f} at most")
+            raise ProtocolError(f"it told {len(told)} times, asked for were {often:.0f} at most", HostFault.BAD_TIMES)
         return "" if told else "it tells none, which is its right"
 
     def refuses_unknown_options(self) -> str:
         try:
             with self._talk({**self.options, UNKNOWN_OPTION: 1}):
-                raise _wrong("it took an unknown option")
+                raise ProtocolError("it took an unknown option", HostFault.UNKNOWN_OPTION)
         except HostRefused as refusal:
             if UNKNOWN_OPTION not in str(refusal):
-                raise _wrong(f"its words do not name the unknown option: {refusal}") from None
+                raise ProtocolError(
+                    f"its words do not name the unknown option: {refusal}", HostFault.UNKNOWN_OPTION
+                ) from None
         return ""
 
     def refuses_garbage(self) -> str:
@@ -380,13 +385,14 @@ def _left(talk: Talk) -> str:
     began_s = time.monotonic()
     status = talk.leave()
     if status:
-        raise _wrong(f"it exited with status {status}, expected 0")
+        raise ProtocolError(f"it exited with status {status}, expected 0", HostFault.DID_NOT_STOP)
     return f"after {_ms(time.monotonic() - began_s)}"
 
 
 def _failed(status: int) -> str:
     if status <= 0:
-        raise _wrong(f"it exited with status {status}, expected a failure it reports itself")
+        seen = f"it exited with status {status}, expected a failure it reports itself"
+        raise ProtocolError(seen, HostFault.DID_NOT_FAIL)
     return ""
 
 

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludus import limits
-from ludus.errors import HostRefused, ProtocolError
+from ludus.errors import HostFault, HostRefused, ProtocolError
 from ludus.limits import clipped
 from ludus.processes.command import HostCommand
-from ludus.processes.launch import tied
+from ludus.processes.launch import CANNOT_START, tied
 from ludus.processes.stderr import StderrPipe
 from ludus.spec import GameSpec
 from ludus.wire.facts import FactNames
@@ -135,13 +135,13 @@ class Talk:
         rest, end_s = memoryview(data), time.monotonic() + self._deadline_s
         while rest:
             if not self._ready(end_s, self._stdin):
-                raise ProtocolError(f"it read nothing from its stdin for {self._deadline_s:g} s")
+                raise ProtocolError(f"it read nothing from its stdin for {self._deadline_s:g} s", HostFault.SILENT)
             try:
                 rest = rest[os.write(self._stdin.fileno(), rest) :]
             except BlockingIOError:
                 continue
             except BrokenPipeError:
-                raise ProtocolError(self._departed()) from None
+                raise self._departed() from None
 
     def close_stdin(self) -> None:
         self._stdin.close()
@@ -155,7 +155,7 @@ class Talk:
                 return status
             if self._ready(time.monotonic() + 0.01) and not os.read(self._stdout.fileno(), READ_BYTES):
                 return self._wait(end_s)
-        raise ProtocolError(f"it was still there after {self._deadline_s:g} s")
+        raise ProtocolError(f"it was still there after {self._deadline_s:g} s", HostFault.DID_NOT_STOP)
 
     def close(self) -> None:
         with suppress(ProcessLookupError, PermissionError):
@@ -179,7 +179,7 @@ class Talk:
         if kind is FrameKind.ERROR:
             self._refused(decode_error(body))
         if kind is not FrameKind.HELLO:
-            raise ProtocolError(f"its first frame is {kind.name}, expected HELLO")
+            raise ProtocolError(f"its first frame is {kind.name}, expected HELLO", HostFault.BAD_HELLO)
         with _readable(kind):
             return decode_hello(body).spec()
 
@@ -187,7 +187,7 @@ class Talk:
         message = clipped(error.message, limits.MESSAGE_CHARS)
         if error.kind == "configuration":
             raise HostRefused(message)
-        raise ProtocolError(f"it reported an error: {message}")
+        raise ProtocolError(f"it reported an error: {message}", HostFault.HOST_ENDED)
 
     def _take(self, kind: FrameKind, body: memoryview) -> None:
         with _readable(kind):
@@ -214,12 +214,13 @@ class Talk:
             self._lost_in_a_row += 1
             if self._lost_in_a_row > LOST_IN_A_ROW * self._configure.matches:
                 raise ProtocolError(
-                    f"it lost {self._lost_in_a_row} matches in a row, the last: {clipped(error.message)}"
+                    f"it lost {self._lost_in_a_row} matches in a row, the last: {clipped(error.message)}",
+                    HostFault.MATCHES_LOST,
                 )
         elif kind is FrameKind.ERROR:
             self._refused(decode_error(body))
         else:
-            raise ProtocolError(f"it sent {kind.name}, expected ARRIVALS, ENDING or ERROR")
+            raise ProtocolError(f"it sent {kind.name}, expected ARRIVALS, ENDING or ERROR", HostFault.WRONG_FRAME)
 
     def _forget(self, rows: list[int]) -> None:
         for row in rows:
@@ -254,28 +255,31 @@ class Talk:
         now_s = time.monotonic()
         end_s = min(now_s + self._deadline_s, self._until_s)
         if now_s >= self._until_s:
-            raise ProtocolError(f"it did not complete its answers within {4 * self._deadline_s:g} s")
+            raise ProtocolError(f"it did not complete its answers within {4 * self._deadline_s:g} s", HostFault.SILENT)
         while True:
             for frame in self._reader:
                 return frame
             if self._broken is not None:
                 raise self._broken
             if not self._ready(end_s):
-                half = " more, within a frame," if self._reader.partial else ""
-                raise ProtocolError(f"it sent nothing{half} for {self._deadline_s:g} s")
+                if self._reader.partial:
+                    seen = f"it sent nothing more, within a frame, for {self._deadline_s:g} s"
+                    raise ProtocolError(seen, HostFault.FRAME_CUT)
+                raise ProtocolError(f"it sent nothing for {self._deadline_s:g} s", HostFault.SILENT)
             data = os.read(self._stdout.fileno(), READ_BYTES)
             if not data:
                 self._reader.close()
-                raise ProtocolError(self._departed())
+                raise self._departed()
             try:
                 self._reader.feed(data)
             except ProtocolError as error:  # frames before it are whole
                 self._broken = error
 
-    def _departed(self) -> str:
+    def _departed(self) -> ProtocolError:
         status = self.leave()
         fate = f"ended with status {status}" if status >= 0 else f"was ended by {signal.Signals(-status).name}"
-        return f"it {fate}; its last words: {self._last_words()}"
+        fault = HostFault.CANNOT_START if status == CANNOT_START else HostFault.HOST_ENDED
+        return ProtocolError(f"it {fate}; its last words: {self._last_words()}", fault)
 
     def _last_words(self) -> str:
         self._stderr.read()
@@ -298,7 +302,7 @@ class Talk:
             self._stderr.read()
             with suppress(subprocess.TimeoutExpired):
                 return self._process.wait(min(STDERR_S, max(0.0, end_s - time.monotonic())))
-        raise ProtocolError(f"it was still there after {self._deadline_s:g} s")
+        raise ProtocolError(f"it was still there after {self._deadline_s:g} s", HostFault.DID_NOT_STOP)
 
 
 @contextmanager
@@ -307,7 +311,9 @@ def _readable(kind: FrameKind) -> Iterator[None]:
     try:
         yield
     except UNREADABLE as error:
-        raise ProtocolError(f"{kind.name} could not be read ({type(error).__name__}: {clipped(error)})") from error
+        raise ProtocolError(
+            f"{kind.name} could not be read ({type(error).__name__}: {clipped(error)})", HostFault.UNREADABLE
+        ) from error
 
 
 def _start(command: HostCommand, stderr: int) -> subprocess.Popen[bytes]:

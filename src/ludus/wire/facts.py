@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from ludus import limits
-from ludus.errors import ProtocolError
+from ludus.errors import HostFault, ProtocolError
 
 _LOG = logging.getLogger("ludus.fleet")
 
@@ -37,14 +37,19 @@ class FactNames:
     def _enter(self, host: int, name: str, seats: int) -> None:
         if not 0 < len(name) <= limits.FACT_CHARS or not name.isprintable():
             expected = f"1 to {limits.FACT_CHARS} printable characters"
-            raise ProtocolError(f"ENDING has a fact named {limits.clipped(name)!r}, expected {expected}")
+            raise ProtocolError(
+                f"ENDING has a fact named {limits.clipped(name)!r}, expected {expected}", HostFault.BAD_ENDING
+            )
         whole = _without_seat(name, seats)
         if whole in self._names:
             self._known.add(name)
             return
         self._brought[host].add(whole)
         if len(self._brought[host]) > limits.FACTS:
-            raise ProtocolError(f"ENDING has the fact {name!r}, one more than the {limits.FACTS} names a host may use")
+            raise ProtocolError(
+                f"ENDING has the fact {name!r}, one more than the {limits.FACTS} names a host may use",
+                HostFault.BAD_ENDING,
+            )
         if len(self._names) < limits.FACTS_OF_FLEET:
             self._names.add(whole)
             self._known.add(name)

@@ -17,7 +17,7 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from ludus import limits
-from ludus.errors import ProtocolError
+from ludus.errors import HostFault, ProtocolError
 from ludus.spec import GameSpec
 from ludus.wire import described
 from ludus.wire.durations import BUCKETS, Durations
@@ -110,13 +110,16 @@ class Hello(msgspec.Struct, frozen=True):
     def spec(self) -> GameSpec:
         """Return the game this describes. Raises ProtocolError where it makes no game, or one beyond `limits`."""
         if self.protocol != VERSION:
-            raise ProtocolError(f"host speaks protocol {limits.clipped(self.protocol)}, this fleet speaks {VERSION}")
+            seen = f"host speaks protocol {limits.clipped(self.protocol)}, this fleet speaks {VERSION}"
+            raise ProtocolError(seen, HostFault.BAD_HELLO)
         described.check_numbers(self.seats, self.actions, self.schema)
         described.check_name("its game", self.name)
         described.check_depth("layout of HELLO", self.layout)
         described.check_depth("facts of HELLO", self.facts)
         if len(self.tables) > limits.TABLES:
-            raise ProtocolError(f"HELLO has {len(self.tables):,} tables, allowed are {limits.TABLES}")
+            raise ProtocolError(
+                f"HELLO has {len(self.tables):,} tables, allowed are {limits.TABLES}", HostFault.BAD_HELLO
+            )
         obs = described.packed(self.obs)
         tables = {name: described.table(name, table.shape, table.data) for name, table in self.tables.items()}
         spec = GameSpec(self.name, self.seats, self.actions, obs, self.schema, self.layout, tables)
@@ -254,7 +257,7 @@ def decode_arrivals(
     """Views into the body, which the caller must not write to again. Observations that are not in it are asked for, by
     their number [n, nbytes]; where nobody was lent memory for them, this is a ProtocolError."""
     if len(body) < 8:
-        raise ProtocolError(f"ARRIVALS body has {len(body)} bytes, expected at least 8")
+        raise ProtocolError(f"ARRIVALS body has {len(body)} bytes, expected at least 8", HostFault.BAD_ARRIVALS)
     n, done, elsewhere = _ARRIVALS_HEAD.unpack_from(body)
     mask = (actions + 7) // 8
     four = (4 * n + 7) & ~7
@@ -263,11 +266,13 @@ def decode_arrivals(
     size = obs_at if elsewhere else obs_at + n * nbytes
     if len(body) != size:
         expected = f"{size} for {n} rows of {nbytes} bytes{' in memory' * elsewhere} and {actions} actions"
-        raise ProtocolError(f"ARRIVALS body has {len(body)} bytes, expected {expected}")
+        raise ProtocolError(f"ARRIVALS body has {len(body)} bytes, expected {expected}", HostFault.BAD_ARRIVALS)
     if done > 1 or elsewhere > 1:
-        raise ProtocolError(f"ARRIVALS has done={done} and elsewhere={elsewhere}, expected 0 or 1")
+        raise ProtocolError(
+            f"ARRIVALS has done={done} and elsewhere={elsewhere}, expected 0 or 1", HostFault.BAD_ARRIVALS
+        )
     if elsewhere and next_rows is None:
-        raise ProtocolError("ARRIVALS has its rows in memory, and none was lent")
+        raise ProtocolError("ARRIVALS has its rows in memory, and none was lent", HostFault.BAD_ARRIVALS)
     return ArrivalsBody(
         np.ndarray((n,), _I4, body, 8),
         np.ndarray((n,), _U4, body, 8 + four),
@@ -315,19 +320,20 @@ def encode_ending(head: EndingHead, final_obs: NDArray[np.uint8] | None = None) 
 
 def decode_ending(body: Bytes, seats: int, nbytes: int) -> tuple[EndingHead, NDArray[np.uint8] | None]:
     if len(body) < 8:
-        raise ProtocolError(f"ENDING body has {len(body)} bytes, expected at least 8")
+        raise ProtocolError(f"ENDING body has {len(body)} bytes, expected at least 8", HostFault.BAD_ENDING)
     size, _ = _COUNT.unpack_from(body)
     obs_at = 8 + _aligned(size)
     if len(body) < obs_at:
-        raise ProtocolError(f"ENDING body has {len(body)} bytes, expected at least {obs_at}")
+        raise ProtocolError(f"ENDING body has {len(body)} bytes, expected at least {obs_at}", HostFault.BAD_ENDING)
     head = _json(memoryview(body)[8 : 8 + size], _ENDINGS, "ENDING")
     if len(head.score) != seats or len(head.reward) != seats:
-        raise ProtocolError(
-            f"ENDING has {len(head.score)} scores and {len(head.reward)} rewards, expected {seats} each"
-        )
+        seen = f"ENDING has {len(head.score)} scores and {len(head.reward)} rewards, expected {seats} each"
+        raise ProtocolError(seen, HostFault.BAD_ENDING)
     expected = obs_at + (seats * nbytes if head.truncated else 0)
     if len(body) != expected:
-        raise ProtocolError(f"ENDING body has {len(body)} bytes, expected {expected} (truncated={head.truncated})")
+        raise ProtocolError(
+            f"ENDING body has {len(body)} bytes, expected {expected} (truncated={head.truncated})", HostFault.BAD_ENDING
+        )
     final_obs = np.frombuffer(body, np.uint8, seats * nbytes, obs_at) if head.truncated else None
     return head, None if final_obs is None else final_obs.reshape(seats, nbytes)
 
@@ -348,17 +354,19 @@ def decode_times(body: Bytes) -> TimesBody:
     times = _json(body, TimesBody, "TIMES")
     if not times.activities.keys() <= HOST_ACTIVITIES:
         unknown = limits.clipped(min(times.activities.keys() - HOST_ACTIVITIES))
-        raise ProtocolError(f"TIMES names the activity {unknown!r}, known are {', '.join(sorted(HOST_ACTIVITIES))}")
+        raise ProtocolError(
+            f"TIMES names the activity {unknown!r}, known are {', '.join(sorted(HOST_ACTIVITIES))}", HostFault.BAD_TIMES
+        )
     for name, found in times.activities.items():
         if not all(0 <= bucket < BUCKETS for bucket in found.buckets):
-            raise ProtocolError(f"TIMES: {name} has a bucket out of 0 to {BUCKETS - 1}")
+            raise ProtocolError(f"TIMES: {name} has a bucket out of 0 to {BUCKETS - 1}", HostFault.BAD_TIMES)
         numbers = (found.total_ns, found.passes, *found.buckets.values())
         if not all(0 <= number <= limits.TIMES_NS for number in numbers):
-            raise ProtocolError(
-                f"TIMES: {name} has a number that is negative or not finite, or above {limits.TIMES_NS:g}"
-            )
+            seen = f"TIMES: {name} has a number that is negative or not finite, or above {limits.TIMES_NS:g}"
+            raise ProtocolError(seen, HostFault.BAD_TIMES)
     if not 0 < times.wall_ns <= limits.TIMES_NS:
-        raise ProtocolError(f"TIMES is of {times.wall_ns:g} ns, expected more than none, at most {limits.TIMES_NS:g}")
+        seen = f"TIMES is of {times.wall_ns:g} ns, expected more than none, at most {limits.TIMES_NS:g}"
+        raise ProtocolError(seen, HostFault.BAD_TIMES)
     return times
 
 
@@ -390,7 +398,7 @@ def _json(body: Bytes, kind: type[T] | msgspec.json.Decoder[T], name: str) -> T:
         return kind.decode(body) if isinstance(kind, msgspec.json.Decoder) else msgspec.json.decode(body, type=kind)
     except (msgspec.MsgspecError, *UNREADABLE) as error:
         why = "it is nested too deep" if isinstance(error, RecursionError) else limits.clipped(error)
-        raise ProtocolError(f"{name} is not what it should be: {why}") from error
+        raise ProtocolError(f"{name} is not what it should be: {why}", HostFault.UNREADABLE) from error
 
 
 def _frame(kind: FrameKind, *parts: bytes) -> bytes:

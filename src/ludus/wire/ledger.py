@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludus import limits
-from ludus.errors import ProtocolError
+from ludus.errors import HostFault, ProtocolError
 from ludus.limits import clipped
 from ludus.spec import GameSpec, ObsSpec
 from ludus.wire.described import check_size
@@ -88,7 +88,7 @@ class Ledger:
             self._note(came)
             self._check_contents(came)
         elif not came.done:
-            raise ProtocolError("ARRIVALS without rows that is not the last of its answer")
+            raise ProtocolError("ARRIVALS without rows that is not the last of its answer", HostFault.EMPTY_ARRIVALS)
         self.owed -= came.done
         return came
 
@@ -113,27 +113,40 @@ class Ledger:
         self._must_owe("ENDING")
         head, final_obs = decode_ending(body, self._seats, self._spec.obs.nbytes)
         if not 0 <= head.slot < len(self._number):
-            raise ProtocolError(f"ENDING in slot {head.slot}, expected 0 to {len(self._number) - 1}")
+            raise ProtocolError(
+                f"ENDING in slot {head.slot}, expected 0 to {len(self._number) - 1}", HostFault.BAD_ENDING
+            )
         if self._number[head.slot] != head.number:
             runs = "no match runs" if self._number[head.slot] == _NONE else f"match {self._number[head.slot]} runs"
-            raise ProtocolError(f"ENDING of match {head.number} in slot {head.slot}, where {runs}")
+            raise ProtocolError(
+                f"ENDING of match {head.number} in slot {head.slot}, where {runs}", HostFault.BAD_ENDING
+            )
         for score in head.score:
             if not 0.0 <= score <= 1.0:
-                raise ProtocolError(f"ENDING of match {head.number} has scores {clipped(head.score)}, expected 0 to 1")
+                raise ProtocolError(
+                    f"ENDING of match {head.number} has scores {clipped(head.score)}, expected 0 to 1",
+                    HostFault.BAD_ENDING,
+                )
         for reward in head.reward:
             if not abs(reward) <= limits.REWARD:
-                raise ProtocolError(f"ENDING of match {head.number} has a reward of {reward:g}, {_REWARDS}")
+                raise ProtocolError(
+                    f"ENDING of match {head.number} has a reward of {reward:g}, {_REWARDS}", HostFault.NOT_FINITE
+                )
         if len(head.out) > self._seats:
-            raise ProtocolError(f"ENDING of match {head.number} has {len(head.out)} seats out of {self._seats}")
+            raise ProtocolError(
+                f"ENDING of match {head.number} has {len(head.out)} seats out of {self._seats}", HostFault.BAD_ENDING
+            )
         for seat in head.out:
             if not 0 <= seat < self._seats:
                 seats = f"seats {clipped(head.out)} out, expected 0 to {self._seats - 1}"
-                raise ProtocolError(f"ENDING of match {head.number} has {seats}")
+                raise ProtocolError(f"ENDING of match {head.number} has {seats}", HostFault.BAD_ENDING)
         if final_obs is not None:
             self._check_floats(final_obs, "the final observation")
         if self._running.get(head.number, head.seed) != head.seed:
             expected = self._running[head.number]
-            raise ProtocolError(f"ENDING of match {head.number} has seed {head.seed}, scheduled was {expected}")
+            raise ProtocolError(
+                f"ENDING of match {head.number} has seed {head.seed}, scheduled was {expected}", HostFault.BAD_ENDING
+            )
         return head, final_obs, self._free(head.slot)
 
     def lost(self, error: ErrorBody) -> tuple[int, int | None, list[int]]:
@@ -143,7 +156,9 @@ class Ledger:
         A scheduled match is not played again, as with the same seed it would be lost again, unless the host says so.
         """
         if error.slot is None or not 0 <= error.slot < len(self._number):
-            raise ProtocolError(f"ERROR of kind match in slot {error.slot}, expected 0 to {len(self._number) - 1}")
+            raise ProtocolError(
+                f"ERROR of kind match in slot {error.slot}, expected 0 to {len(self._number) - 1}", HostFault.BAD_ENDING
+            )
         self._must_owe("ERROR of kind match")
         number = self._number[error.slot]
         if number != _NONE:
@@ -161,7 +176,7 @@ class Ledger:
 
     def _must_owe(self, what: str) -> None:
         if self.owed == 0:
-            raise ProtocolError(f"{what} although all ACTIONS were answered")
+            raise ProtocolError(f"{what} although all ACTIONS were answered", HostFault.NOT_OWED)
 
     def _note(self, came: ArrivalsBody) -> None:
         # unsigned: negative rows are out of range, too; intp: what numpy would convert to each time it indexes
@@ -170,19 +185,26 @@ class Ledger:
             first = self._seen[row] != match
         except IndexError:
             worst = came.row[row.argmax()]
-            raise ProtocolError(f"ARRIVALS has row {worst}, expected 0 to {len(self._asked) - 1}") from None
+            raise ProtocolError(
+                f"ARRIVALS has row {worst}, expected 0 to {len(self._asked) - 1}", HostFault.BAD_ARRIVALS
+            ) from None
         self._asked[row] = True
         waiting = self._asked.tobytes().count(1)
         if waiting - self.waiting != len(row):
-            raise ProtocolError("a row is twice in one ARRIVALS frame, or arrived again before it was answered")
+            raise ProtocolError(
+                "a row is twice in one ARRIVALS frame, or arrived again before it was answered", HostFault.ASKED_TWICE
+            )
         self.waiting = waiting
         opens = came.opens.tobytes()
         if 255 in match.tobytes()[3::4] and (match == _NO_MATCH).any():
-            raise ProtocolError(f"ARRIVALS has match {_NO_MATCH}, expected 0 to {limits.MATCH_NUMBER}")
+            raise ProtocolError(
+                f"ARRIVALS has match {_NO_MATCH}, expected 0 to {limits.MATCH_NUMBER}", HostFault.BAD_ARRIVALS
+            )
         if first.tobytes() != opens:
             wrong = first != came.opens
             raise ProtocolError(
-                f"row {row[wrong][0]} has the wrong `opens`: it marks a row's first decision in a match"
+                f"row {row[wrong][0]} has the wrong `opens`: it marks a row's first decision in a match",
+                HostFault.WRONG_OPENS,
             )
         at = opens.find(1)
         while at >= 0:
@@ -196,18 +218,23 @@ class Ledger:
     def _open(self, slot: int, number: int) -> None:
         if self._number[slot] != _NONE:
             raise ProtocolError(
-                f"arrivals of match {number} in slot {slot} before match {self._number[slot]} ended there"
+                f"arrivals of match {number} in slot {slot} before match {self._number[slot]} ended there",
+                HostFault.BAD_ENDING,
             )
         if self._to_open is None:
             resumed = self._resumed.pop(slot, None)
             if resumed is not None and resumed != number:
-                raise ProtocolError(f"slot {slot} opened with match {number}, expected match {resumed}")
+                raise ProtocolError(
+                    f"slot {slot} opened with match {number}, expected match {resumed}", HostFault.BAD_ENDING
+                )
             if resumed is None and (number < self._all_below or number in self._used):
-                raise ProtocolError(f"match number {number} came twice")
+                raise ProtocolError(f"match number {number} came twice", HostFault.BAD_ENDING)
             self._use(number)
         else:
             if number not in self._to_open:
-                raise ProtocolError(f"match {number} is not in the schedule, or was played before")
+                raise ProtocolError(
+                    f"match {number} is not in the schedule, or was played before", HostFault.OFF_SCHEDULE
+                )
             self._running[number] = self._to_open.pop(number)
         self._number[slot] = number
         self.opened.add(number)
@@ -237,7 +264,7 @@ class Ledger:
         if choosable.shape[1] > 1:
             choosable = np.bitwise_or.reduce(choosable, axis=1)
         if 0 in choosable.astype(np.bool_).tobytes():
-            raise ProtocolError(f"row {came.row[choosable.ravel() == 0][0]} has an empty mask")
+            raise ProtocolError(f"row {came.row[choosable.ravel() == 0][0]} has an empty mask", HostFault.EMPTY_MASK)
         if came.reward.tobytes()[3::4].translate(None, _SMALL):
             self._check_rewards(came)
         if self._floats:
@@ -247,14 +274,18 @@ class Ledger:
         is_wrong = ~(np.abs(came.reward) <= limits.REWARD)
         if is_wrong.any():
             at = int(is_wrong.argmax())
-            raise ProtocolError(f"row {came.row[at]} has a reward of {came.reward[at]:g}, {_REWARDS}")
+            raise ProtocolError(
+                f"row {came.row[at]} has a reward of {came.reward[at]:g}, {_REWARDS}", HostFault.NOT_FINITE
+            )
 
     def _check_floats(self, obs: NDArray[np.uint8], what: str) -> None:
         for start, stop in self._floats:
             values = obs[:, start:stop].view(np.float32)
             # a sum is quicker than a look at each, and not finite where one of them is not, or where it grew too large
             if not math.isfinite(np.einsum("ij->", values)) and not np.isfinite(values).all():
-                raise ProtocolError(f"{what} has a value that is not finite in leaf {self._bad_leaf(obs)!r}")
+                raise ProtocolError(
+                    f"{what} has a value that is not finite in leaf {self._bad_leaf(obs)!r}", HostFault.NOT_FINITE
+                )
 
     def _bad_leaf(self, obs: NDArray[np.uint8]) -> str:
         for leaf in self._spec.obs.leaves:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ludus import limits
-from ludus.errors import ProtocolError
+from ludus.errors import HostFault, ProtocolError
 from ludus.wire.frames import HEADER, HEADER_BYTES, MAGIC, MAX_BODIES, VERSION, Bytes, FrameKind
 
 CHUNK_BYTES, CHUNK_BYTES_MOST = 1 << 16, 2 << 20  # taken from a stream at once: twice its largest frame, within these
@@ -80,10 +80,12 @@ class FrameReader:
         have = self._end - self._start
         if self._kind is not None:
             seen = f"{have - HEADER_BYTES} of {self._size - HEADER_BYTES} bytes of a {self._kind.name} body"
-            raise ProtocolError(f"stream ended within a frame, after {seen}")
+            raise ProtocolError(f"stream ended within a frame, after {seen}", HostFault.FRAME_CUT)
         if have:
-            hint = _text_hint(bytes(self._chunk[self._start : self._end]))
-            raise ProtocolError(f"stream ended within a frame, after {have} of {HEADER_BYTES} header bytes{hint}")
+            begun = bytes(self._chunk[self._start : self._end])
+            fault = HostFault.TEXT_ON_STDOUT if _is_text(begun) else HostFault.FRAME_CUT
+            message = f"stream ended within a frame, after {have} of {HEADER_BYTES} header bytes{_text_hint(begun)}"
+            raise ProtocolError(message, fault)
 
     def _begin_chunk(self) -> None:
         """Leave the chunk to the bodies that were cut from it, and take what has come of the current frame along."""
@@ -97,21 +99,28 @@ class FrameReader:
         magic, version, kind, size = HEADER.unpack_from(self._chunk, self._start)
         if magic != MAGIC:
             seen = bytes(self._chunk[self._start : self._start + HEADER_BYTES])
-            raise ProtocolError(
-                f"frame begins with {seen!r}, expected {MAGIC.to_bytes(2, 'little')!r}{_text_hint(seen)}"
-            )
+            fault = HostFault.TEXT_ON_STDOUT if _is_text(seen) else HostFault.FRAME_START
+            expected = f"expected {MAGIC.to_bytes(2, 'little')!r}{_text_hint(seen)}"
+            raise ProtocolError(f"frame begins with {seen!r}, {expected}", fault)
         if version != VERSION:
-            raise ProtocolError(f"frame has version {version}, expected {VERSION}")
+            raise ProtocolError(f"frame has version {version}, expected {VERSION}", HostFault.FRAME_HEADER)
         if kind not in _NAMES:
-            raise ProtocolError(f"frame has unknown kind {kind}")
+            raise ProtocolError(f"frame has unknown kind {kind}", HostFault.FRAME_HEADER)
         if size > _ALLOWED[kind]:
-            raise ProtocolError(f"{_NAMES[kind].name} frame announces {size} bytes, allowed are {_ALLOWED[kind]}")
+            raise ProtocolError(
+                f"{_NAMES[kind].name} frame announces {size} bytes, allowed are {_ALLOWED[kind]}",
+                HostFault.FRAME_LENGTH,
+            )
         if len(self._frames) >= limits.FRAMES_UNREAD:
-            raise ProtocolError(f"more than {limits.FRAMES_UNREAD:,} frames came at once")
+            raise ProtocolError(f"more than {limits.FRAMES_UNREAD:,} frames came at once", HostFault.FRAME_FLOOD)
         self._kind, self._size = _NAMES[kind], HEADER_BYTES + size
         if 2 * size > self._usual:
             self._usual = min(2 * size, CHUNK_BYTES_MOST)
 
 
 def _text_hint(seen: bytes) -> str:
-    return f"; {seen!r} is text, and belongs on stderr" if all(byte in _TEXT for byte in seen) else ""
+    return f"; {seen!r} is text, and belongs on stderr" if _is_text(seen) else ""
+
+
+def _is_text(seen: bytes) -> bool:
+    return all(byte in _TEXT for byte in seen)

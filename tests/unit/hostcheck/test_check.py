@@ -9,9 +9,10 @@ import pytest
 from tests.faulty import game as faulty
 from tests.playing import SPOILER
 
+from ludus.errors import HostFault
 from ludus.games.toy.game import command
 from ludus.games.toy.options import ToyOptions
-from ludus.hostcheck.advice import advice_for
+from ludus.hostcheck.advice import ADVICE
 from ludus.hostcheck.check import CheckReport, Finding, Mark, Trial, _found, check, findings
 from ludus.processes.command import HostCommand
 
@@ -179,7 +180,7 @@ def test_each_rule_is_seen_to_be_broken(broken: str, rule: str, seen: str) -> No
     found = _found(rule, getattr(trial, rule))
     assert seen in found.seen, found.seen
     assert found.kept == (not seen)
-    assert found.kept or advice_for(found.seen) is not None
+    assert found.kept or found.advice is not None
 
 
 @pytest.mark.parametrize(
@@ -200,3 +201,7 @@ def test_program_that_is_no_host_is_told_so_and_nothing_else_is_tried(
     assert found.advice is not None
     assert found.advice.place == place
     assert [finding.mark for finding in report.findings[1:]] == [Mark.UNTRIED] * (len(report.findings) - 1)
+
+
+def test_every_fault_has_advice() -> None:
+    assert set(HostFault) - ADVICE.keys() == {HostFault.OTHER}

@@ -50,10 +50,10 @@ def test_the_offsets_on_the_page_are_those_of_a_packed_row() -> None:
 
 
 def test_advice_names_places_that_are_on_the_page() -> None:
-    from ludus.hostcheck.advice import _BY_PATTERN
+    from ludus.hostcheck.advice import ADVICE
 
     rules = {f"Rule {number}" for number in re.findall(r"^(\d+)\. ", PAGE, flags=re.MULTILINE)}
     places = set(re.findall(r"^##+ (.+)$", PAGE, flags=re.MULTILINE)) | set(
         re.findall(r"^\*\*(\w+)", PAGE, flags=re.MULTILINE)
     )
-    assert {advice.place for _, advice in _BY_PATTERN} <= rules | places
+    assert {advice.place for advice in ADVICE.values()} <= rules | places

@@ -194,8 +194,7 @@ def _report(
 
 
 def _reason(error: Exception) -> str:
-    text = str(error)
-    return printable(text.partition("refused its configuration: ")[2] or text)
+    return printable(error.reason if isinstance(error, HostRefused) else str(error))
 
 
 def printable(words: str) -> str:
