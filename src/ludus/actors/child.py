@@ -1,6 +1,6 @@
 """The actor's process: `python -m ludus.actors.child CONTROL_FD MEMORY_FD PARENT_PID`, started by actors/process.py.
 
-It ends with its parent: by a StopActor, by the end of the control channel, and on Linux by the kernel's hand.
+It ends with its parent: on a StopActor message, when the control channel closes, and on Linux killed by the kernel.
 """
 
 from __future__ import annotations
@@ -130,8 +130,8 @@ class ActorLoop:
             self._control.send(Filled(slab, self._actor.state(), self._actor.recorded))
 
     def _wait_for_slab(self) -> None:
-        """Segments of rows that are in step fill several batches at once and then none for long: so it plays on for as
-        long as none is complete. What is complete already and finds no slab must not grow."""
+        """Wait until the learner releases a batch buffer. Play on until the next segment is complete: when matches
+        run in lockstep, their segments finish together, so several batches fill at once and then none for a while."""
         if not self._free:
             self._actor.play_on(lambda: self._between() or bool(self._free))
         while not self._free and not self._stopped:

@@ -1,4 +1,4 @@
-"""Stages of a curriculum in a run: where the rules ask for another one, it is saved and the loop is left."""
+"""Change the stage of a run with a curriculum: save a checkpoint, then leave the training loop."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ log = logging.getLogger(__name__)
 
 
 class ChangedError(Exception):
-    """Leaves the learner's loop when another stage is to begin."""
+    """Ends the learner's loop, so that another stage can begin."""
 
 
 class Stages:
-    """Of a run with a curriculum; without one it does nothing."""
+    """Changes the stage of a run by the rules of its curriculum. Does nothing in a run without one."""
 
     def __init__(self, parts: RunContext, saver: Saver) -> None:
         self._parts = parts
@@ -31,7 +31,7 @@ class Stages:
             parts.metrics.set(names.STAGE_NAME, parts.course.state.stage)
 
     def change_where_due(self) -> None:
-        """Raises ChangedError where the rules ask for it. A change that cannot be saved is put off."""
+        """Raise ChangedError if the rules demand another stage. If the change cannot be saved, try again later."""
         course = self._parts.course
         if course is not None and time.monotonic() >= self._not_before_s:
             self._change(course)
