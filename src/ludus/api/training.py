@@ -84,11 +84,7 @@ def train(
         CheckpointError: A checkpoint could not be read or written.
     """
     folder = None if run_dir is None else Path(run_dir)
-    if resume:
-        refuse_beside_resume(config, game)
-        source = run_settings.of_file(_folder_to_resume(folder) / CONFIG)
-    else:
-        source = run_settings.of(config) if game is None else run_settings.of_game(game)
+    source = _source(config, game, folder, resume=resume)
     sets = [*_budget(minutes, updates), *texts_of(settings or {})]
     resolved = run_settings.resolved(source, sets)
     if resume:
@@ -106,6 +102,14 @@ def train(
     return Run(
         folder, result.version, result.training_s, result.checkpoint, result.interrupted, result.evaluation, page
     )
+
+
+def _source(config: Config | None, game: str | None, folder: Path | None, *, resume: bool) -> run_settings.Source:
+    """Read the settings that were asked for: those of the run to resume, of a preset or file, or of a game."""
+    if resume:
+        refuse_beside_resume(config, game)
+        return run_settings.of_file(_folder_to_resume(folder) / CONFIG)
+    return run_settings.of(config) if game is None else run_settings.of_game(game)
 
 
 def run_in(

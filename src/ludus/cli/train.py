@@ -28,68 +28,77 @@ if TYPE_CHECKING:
 DEFAULT = "gen1"
 INTERRUPTED = 130  # exit code, as shells have it for Ctrl-C
 
+ConfigArgument = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="CONFIG",
+        help=f"A preset (see `ludus games`) or a YAML file. Default: {DEFAULT}.",
+        show_default=False,
+    ),
+]
+GameOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="GAME",
+        help="Instead of CONFIG: all defaults, for this game. What follows a colon is its main option: "
+        "gymnasium:CartPole-v1, gymnasium:my_module:MyEnv, pettingzoo:connect_four_v3, showdown:gen9randombattle, "
+        "'command:node my_host.js'.",
+        show_default=False,
+    ),
+]
+EnvironmentsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--n-envs",
+        metavar="N",
+        help="Matches (environments) on all hosts together; the same as --set n_envs=N. fleet.matches is per host.",
+        show_default=False,
+    ),
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="A.B=VALUE", help="Change one setting; may be given several times.", show_default=False
+    ),
+]
+RunDirOption = Annotated[
+    Path | None,
+    typer.Option(metavar="D", help="Folder of the run. Default: runs/<preset>-<date>-<n>.", show_default=False),
+]
+SizeOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="quick|dev|full|overnight",
+        help="Choose hosts, matches, batches and minutes by this machine's cores, free memory and device. "
+        "Values in CONFIG and --set win, except the minutes of a preset that comes with a game.",
+        show_default=False,
+    ),
+]
+ResumeOption = Annotated[
+    bool,
+    typer.Option("--resume", help="Go on with the run in --run-dir, or with the latest one.", show_default=False),
+]
+ResumeFromOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Like --resume, but from this checkpoint of the run (u00000120, or its path). Later ones are moved to "
+        "a folder set-aside-N of the run.",
+        show_default=False,
+    ),
+]
+
 
 def train(
-    config: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="CONFIG",
-            help=f"A preset (see `ludus games`) or a YAML file. Default: {DEFAULT}.",
-            show_default=False,
-        ),
-    ] = None,
-    game: Annotated[
-        str | None,
-        typer.Option(
-            metavar="GAME",
-            help="Instead of CONFIG: all defaults, for this game. What follows a colon is its main option: "
-            "gymnasium:CartPole-v1, gymnasium:my_module:MyEnv, pettingzoo:connect_four_v3, showdown:gen9randombattle, "
-            "'command:node my_host.js'.",
-            show_default=False,
-        ),
-    ] = None,
-    environments: Annotated[
-        int | None,
-        typer.Option(
-            "--n-envs",
-            metavar="N",
-            help="Matches (environments) on all hosts together; the same as --set n_envs=N. fleet.matches is per host.",
-            show_default=False,
-        ),
-    ] = None,
-    sets: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="A.B=VALUE", help="Change one setting; may be given several times.", show_default=False
-        ),
-    ] = None,
-    run_dir: Annotated[
-        Path | None,
-        typer.Option(metavar="D", help="Folder of the run. Default: runs/<preset>-<date>-<n>.", show_default=False),
-    ] = None,
-    size: Annotated[
-        str | None,
-        typer.Option(
-            metavar="quick|dev|full|overnight",
-            help="Choose hosts, matches, batches and minutes by this machine's cores, free memory and device. "
-            "Values in CONFIG and --set win, except the minutes of a preset that comes with a game.",
-            show_default=False,
-        ),
-    ] = None,
+    config: ConfigArgument = None,
+    game: GameOption = None,
+    environments: EnvironmentsOption = None,
+    sets: SetOption = None,
+    run_dir: RunDirOption = None,
+    size: SizeOption = None,
     preset: Annotated[str | None, typer.Option("--preset", hidden=True)] = None,  # the old name of --size
-    resume: Annotated[
-        bool,
-        typer.Option("--resume", help="Go on with the run in --run-dir, or with the latest one.", show_default=False),
-    ] = False,
-    resume_from: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Like --resume, but from this checkpoint of the run (u00000120, or its path). Later ones are moved to "
-            "a folder set-aside-N of the run.",
-            show_default=False,
-        ),
-    ] = None,
+    resume: ResumeOption = False,
+    resume_from: ResumeFromOption = None,
 ) -> None:
     """Train an agent by self-play, then evaluate it.
 
