@@ -21,10 +21,12 @@ from ludus.config.settings import MemoryConfig, PolicyConfig
 from ludus.games.registry import load, nets_of
 from ludus.policies.cpu.drawing import draw
 from ludus.policies.distributions import Distribution
-from ludus.policies.gpu.graphs import Engine, Judge
-from ludus.policies.gpu.streams import CudaLane, Run, Stream
+from ludus.policies.gpu.graphs import Engine, Forward
+from ludus.policies.gpu.streams import CudaStream, Run, Stream
 from ludus.policies.hidden_states import RowStates
-from ludus.policies.nets import ask, build, core_of, evaluate
+from ludus.policies.inference import GraphPath
+from ludus.policies.nets import build
+from ludus.policies.nets.net import Net, forward_fused
 from ludus.policies.nets.recurrence import Recall
 from ludus.policies.network import NetPolicy
 from ludus.policies.weights import FlatWeights
@@ -43,7 +45,7 @@ class Case:
     spec: GameSpec
     config: PolicyConfig
 
-    def net(self) -> nn.Module:
+    def net(self) -> Net:
         return build(self.spec, self.config, "mlp", seed=1, game_nets=nets_of(load("showdown")))
 
     def arrivals(self, size: int) -> Arrivals:
@@ -93,13 +95,13 @@ CASES = {
 }
 
 
-class ApartLane(CudaLane):
+class ApartStream(CudaStream):
     """Captures the operations as they are."""
 
-    joins = False
+    fuses = False
 
 
-class EagerLane(ApartLane):
+class EagerStream(ApartStream):
     """Launches operation by operation."""
 
     def capture(self, run: Run) -> Run:
@@ -108,17 +110,17 @@ class EagerLane(ApartLane):
 
 def cuda_ways(case: Case, device: torch.device, skip: Sequence[str]) -> Ways:
     ways = {
-        "eager": _programs(case, EagerLane(device), _plain),
-        "autocast": _programs(case, EagerLane(device), _autocast),
-        "graph": _programs(case, CudaLane(device), _plain),
+        "eager": _programs(case, EagerStream(device), _plain),
+        "autocast": _programs(case, EagerStream(device), _autocast),
+        "graph": _programs(case, CudaStream(device), _plain),
     }
     if "compiled" not in skip:
-        ways["compiled"] = _programs(case, EagerLane(device), _compiled)
-    for name, lane in (("graph_bf16", CudaLane(device)), ("apart_bf16", ApartLane(device))):
-        rounding = NetPolicy(case.net(), case.spec, lane=lane, bf16=True)
-        assert rounding.engine is not None
-        ways[name] = partial(_again, rounding.engine, lane)
-    ways["act"] = _acting(NetPolicy(case.net(), case.spec, lane=CudaLane(device)))
+        ways["compiled"] = _programs(case, EagerStream(device), _compiled)
+    for name, stream in (("graph_bf16", CudaStream(device)), ("apart_bf16", ApartStream(device))):
+        path = NetPolicy(case.net(), case.spec, stream=stream, bf16=True).path
+        assert isinstance(path, GraphPath)
+        ways[name] = partial(_again, path.engine, stream)
+    ways["act"] = _acting(NetPolicy(case.net(), case.spec, stream=CudaStream(device)))
     ways["cpu"] = _acting(NetPolicy(case.net(), case.spec))
     return ways
 
@@ -131,8 +133,8 @@ def cpu_ways(case: Case, skip: Sequence[str]) -> Ways:
     }
     if "compiled" not in skip and shutil.which("g++") is not None:
         net = case.net()
-        net.judge = torch.compile(net.judge, dynamic=True)  # type: ignore[assignment,arg-type]  # a method of a module
-        net.chooser = None  # type: ignore[assignment]  # which plays without it
+        net.outputs = torch.compile(net.outputs, dynamic=True)  # type: ignore[method-assign]  # in place
+        net.chooser = lambda spec: None  # type: ignore[method-assign]  # PyTorch runs the net
         ways["compiled"] = _acting(NetPolicy(net, case.spec))
     if "onnx" not in skip and importlib.util.find_spec("onnxruntime") and case is CASES["mlp"]:
         ways |= _onnx(case)
@@ -152,15 +154,15 @@ def _acting(policy: NetPolicy, within: AbstractContextManager[object] | None = N
     return ready
 
 
-def _programs(case: Case, lane: CudaLane, judging: Callable[[nn.Module], Judge]) -> Callable[[Arrivals], Batch]:
-    net = case.net().to(lane.device).eval()
+def _programs(case: Case, stream: CudaStream, forward: Callable[[Net], Forward]) -> Callable[[Arrivals], Batch]:
+    net = case.net().to(stream.device).eval()
     FlatWeights(net)
-    core = core_of(net)
-    states = None if core is None else RowStates(core)
-    return partial(_again, Engine(judging(net), case.spec, lane, states=states, joined=partial(ask, net)), lane)
+    states = None if net.core is None else RowStates(net.core)
+    engine = Engine(forward(net), case.spec, stream, states=states, fused=partial(forward_fused, net))
+    return partial(_again, engine, stream)
 
 
-def _again(engine: Engine, lane: Stream, arrivals: Arrivals) -> Batch:
+def _again(engine: Engine, stream: Stream, arrivals: Arrivals) -> Batch:
     """Return a batch that goes from rows in page-locked memory to actions in page-locked memory."""
     size = len(arrivals)
     engine.launch(arrivals, np.random.default_rng(0).random((engine.draws, size), dtype=np.float32))
@@ -168,27 +170,27 @@ def _again(engine: Engine, lane: Stream, arrivals: Arrivals) -> Batch:
     program = engine.program(size)
 
     def batch() -> object:
-        lane.start(program.run)
-        lane.wait()
-        return program.chosen(size)
+        stream.start(program.run)
+        stream.wait()
+        return program.sampled(size)
 
     return batch
 
 
-def _plain(net: nn.Module) -> Judge:
-    return lambda obs, legal, recall: evaluate(net, obs, legal, recall)
+def _plain(net: Net) -> Forward:
+    return net.forward
 
 
-def _autocast(net: nn.Module) -> Judge:
-    def judge(obs: dict[str, Tensor], legal: Tensor, recall: Recall | None) -> tuple[Distribution, Tensor]:
+def _autocast(net: Net) -> Forward:
+    def forward(obs: dict[str, Tensor], legal: Tensor, recall: Recall | None) -> tuple[Distribution, Tensor]:
         with torch.autocast("cuda", torch.bfloat16):
-            return evaluate(net, obs, legal, recall)
+            return net(obs, legal, recall)
 
-    return judge
+    return forward
 
 
-def _compiled(net: nn.Module) -> Judge:
-    return cast(Judge, torch.compile(_plain(net), dynamic=True))
+def _compiled(net: Net) -> Forward:
+    return cast(Forward, torch.compile(_plain(net), dynamic=True))
 
 
 def _onnx(case: Case) -> Ways:

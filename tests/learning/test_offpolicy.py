@@ -69,13 +69,13 @@ def chances(config: LearnerConfig, *, corrected: bool) -> tuple[float, float]:
         if not corrected:  # as if the policy that learns had chosen itself
             flat = batch.obs.reshape(batch.decisions, -1), batch.legal.reshape(batch.decisions, -1)
             with torch.no_grad():
-                said, _ = nets.evaluate(algorithm.net, *_tensors(*flat))
+                said, _ = algorithm.net(*_tensors(*flat))
                 batch.logp[:] = said.log_prob(torch.from_numpy(batch.action).flatten().long()).view(SEGMENTS, LENGTH)
         assert names.SKIPPED not in algorithm.update(batch, 1e-2)
     place = torch.eye(2)
     legal = torch.tensor([[True, True, False, False], [True] * 4])
     with torch.no_grad():
-        said, _ = nets.evaluate(algorithm.net, {"place": place}, legal)
+        said, _ = algorithm.net({"place": place}, legal)
         took = said.log_prob(torch.tensor([RISKY, RIGHT])).exp()
     return float(took[0]), float(took[1])
 

@@ -62,7 +62,7 @@ def test_segments_of_matches_that_end_are_truncated_or_lost_say_what_was_said_in
         assert 0 < np.count_nonzero(batch.opens[:, 0]) < len(batch.opens)
         (part,) = data.take(batch).in_order(batch.decisions)
         with torch.no_grad():
-            said, value = part.judged(net)
+            said, value = part.outputs(net)
             logp = said.log_prob(part.action)
         np.testing.assert_allclose(value.numpy(), batch.value.reshape(-1), rtol=1e-4, atol=1e-5)
         np.testing.assert_allclose(logp.numpy(), batch.logp.reshape(-1), rtol=1e-4, atol=1e-5)

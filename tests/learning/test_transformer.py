@@ -48,7 +48,7 @@ def test_it_learns_to_choose_the_largest() -> None:
         batch.ends[:] = True
         algorithm.update(batch, 5e-3)
     player.adopt(algorithm.weights.numpy(), 60)
-    player.greedy = True
+    player.sampler.greedy = True
     obs, there, largest = seen(random, 500)
     assert (player.act(_arrivals(obs, there)).action == largest).mean() > 0.9
 

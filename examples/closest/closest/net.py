@@ -8,10 +8,12 @@ from torch import Tensor, nn
 
 from ludus.config.settings import PolicyConfig
 from ludus.policies.distributions import Categorical
+from ludus.policies.nets.net import Net
+from ludus.policies.nets.recurrence import Recall
 from ludus.spec import GameSpec
 
 
-class TableNet(nn.Module):
+class TableNet(Net):
     """Looks logits and value up by the number that the player sees."""
 
     def __init__(self, spec: GameSpec, config: PolicyConfig) -> None:
@@ -21,6 +23,8 @@ class TableNet(nn.Module):
         for table in (self.policy, self.value):
             nn.init.zeros_(table.weight)
 
-    def forward(self, obs: Mapping[str, Tensor], legal: Tensor) -> tuple[Categorical, Tensor]:
-        number = obs["number"].long()
+    def outputs(
+        self, inputs: Mapping[str, Tensor], legal: Tensor, recall: Recall | None = None
+    ) -> tuple[Categorical, Tensor]:
+        number = inputs["number"].long()
         return Categorical(self.policy(number), legal), self.value(number).squeeze(1)

@@ -11,7 +11,6 @@ import msgspec
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import nn
 
 from ludus.actors import in_flight
 from ludus.actors.in_flight import ActorState, InFlightHeader, Underway
@@ -33,6 +32,7 @@ from ludus.policies.bank import LEARNER, PolicyBank
 from ludus.policies.checkpoints.checkpoint import MATCHES, encode_generator, load_net, restore_generator
 from ludus.policies.checkpoints.files import BAD_BYTES, reading, reason
 from ludus.policies.gpu.streams import open_stream
+from ludus.policies.nets.net import Net
 from ludus.policies.nets.recurrence import state_size
 from ludus.policies.network import NetPolicy
 from ludus.policies.weights import read_tensors
@@ -244,17 +244,17 @@ class Actor:
         load_net(net, read_tensors(path), path)
         return self._policy(net, version)
 
-    def _new_net(self) -> nn.Module:
+    def _new_net(self) -> Net:
         game = self._run.game
         return nets.build(self.spec, self._config.policy, game.net, game_nets=nets_of(game))
 
-    def _policy(self, net: nn.Module, version: int) -> NetPolicy:
+    def _policy(self, net: Net, version: int) -> NetPolicy:
         return NetPolicy(
             net,
             self.spec,
             version=version,
             generator=self._generator,
-            lane=open_stream(self._run.actor_device.device),
+            stream=open_stream(self._run.actor_device.device),
             bf16=self._config.policy.precision == "bf16",
         )
 

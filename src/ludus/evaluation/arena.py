@@ -29,6 +29,7 @@ from ludus.metrics.core import ActivityTimer, Metrics
 from ludus.metrics.intervals import normal, wilson
 from ludus.metrics.times import ACTOR
 from ludus.policies import launching
+from ludus.policies.launching import LaunchingPolicy, Wait
 from ludus.spec import GameSpec
 from ludus.types import Arrivals, Choices, Ending, Policy
 
@@ -243,22 +244,24 @@ def choose(arrivals: Arrivals, schedule: Schedule, policies: Mapping[str, Policy
     return action
 
 
-class _Timed:
+class _Timed(LaunchingPolicy):
     """A policy, with its time counted as an activity."""
 
     def __init__(self, policy: Policy, timer: ActivityTimer) -> None:
         self._policy, self._timer = policy, timer
-        self._begin = launching.launch(policy)
-        self.launch = None if self._begin is None else self._launch
+
+    @property
+    def launches(self) -> bool:
+        return isinstance(self._policy, LaunchingPolicy) and self._policy.launches
 
     def act(self, arrivals: Arrivals) -> Choices:
         with self._timer:
             return self._policy.act(arrivals)
 
-    def _launch(self, arrivals: Arrivals) -> launching.Wait:
-        assert self._begin is not None
+    def launch(self, arrivals: Arrivals) -> Wait:
+        assert isinstance(self._policy, LaunchingPolicy)
         with self._timer:
-            wait = self._begin(arrivals)
+            wait = self._policy.launch(arrivals)
 
         def waited() -> Choices:
             with self._timer:

@@ -20,10 +20,9 @@ from ludus.suggestions import did_you_mean
 from ludus.types import Policy
 
 if TYPE_CHECKING:
-    from torch import nn
-
     from ludus.config.settings import PolicyConfig
     from ludus.policies.nets import NetFactory
+    from ludus.policies.nets.net import Net
 
 GROUP = "ludus.games"
 
@@ -128,7 +127,7 @@ def nets_of(game: Game) -> dict[str, NetFactory]:
 
 
 def _lazy(game: Game, name: str, reference: str) -> NetFactory:
-    def build(spec: GameSpec, config: PolicyConfig) -> nn.Module:
+    def build(spec: GameSpec, config: PolicyConfig) -> Net:
         try:
             factory: NetFactory = attribute_of(game, reference, f"its net {name!r}")
         except ConfigError as error:

@@ -75,7 +75,7 @@ class ActorCritic(Algorithm[SegmentTensors]):
     def loss(self, part: Minibatch, targets: SegmentTensors, moments: Tensor | None = None) -> Measured:
         """`moments`: mean and standard deviation of the advantages of the whole minibatch, if this is a micro-batch."""
         config = self.config
-        dist, value = part.judged(self.net)
+        dist, value = part.outputs(self.net)
         logp = dist.log_prob(part.action)
         log_ratio = (logp - part.logp).detach()
         trained = targets.trained_on(part)
@@ -104,7 +104,7 @@ class ActorCritic(Algorithm[SegmentTensors]):
         advantages, trained = [], []
         with torch.no_grad():
             for part in minibatch.split(self.optimiser.plan.accumulate):
-                dist, value = part.judged(self.net)
+                dist, value = part.outputs(self.net)
                 trained.append(targets.trained_on(part))
                 log_ratio = torch.where(trained[-1], dist.log_prob(part.action) - part.logp, -torch.inf)
                 advantages.append(self._traces(part, targets, log_ratio, value)[1])

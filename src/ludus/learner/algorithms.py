@@ -6,11 +6,11 @@ from importlib import import_module
 from typing import Any
 
 import torch
-from torch import nn
 
 from ludus.config.settings import LearnerConfig, RolloutConfig
 from ludus.errors import ConfigError
 from ludus.learner.skeleton import Algorithm
+from ludus.policies.nets.net import Net
 from ludus.spec import GameSpec
 from ludus.suggestions import did_you_mean
 
@@ -58,7 +58,7 @@ def refuse_unfit(config: LearnerConfig, rollout: RolloutConfig) -> None:
 
 
 def build(
-    config: LearnerConfig, net: nn.Module, spec: GameSpec, generator: torch.Generator, device: torch.device
+    config: LearnerConfig, net: Net, spec: GameSpec, generator: torch.Generator, device: torch.device
 ) -> AnyAlgorithm:
     """Returns the algorithm that the configuration names. It takes over the net, and the generator, which draws the
     order of minibatches."""

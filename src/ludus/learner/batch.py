@@ -12,14 +12,14 @@ from functools import partial
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from ludus.learner.pinned import PinnedStaging
 from ludus.policies.distributions import Distribution
-from ludus.policies.nets import core_of, judge, prepare
+from ludus.policies.nets.net import Net
 from ludus.policies.nets.recurrence import Core
 from ludus.policies.nets.unrolling import Unrolling, burned_in
-from ludus.policies.network import Staging
+from ludus.policies.staging import Staging
 from ludus.spec import GameSpec
 from ludus.types import SegmentBatch
 
@@ -71,11 +71,11 @@ class Minibatch:
             for index, (at, legal, action, logp) in enumerate(zip(*columns, strict=True))
         ]
 
-    def judged(self, net: nn.Module) -> tuple[Distribution, Tensor]:
-        """What a net says of these decisions, and the values it sees [n], in float32 whatever it computes in."""
-        core, unrolling = core_of(net), self.unrolling
+    def outputs(self, net: Net) -> tuple[Distribution, Tensor]:
+        """Return the net's distribution over the actions of these decisions, and their values [n] in float32."""
+        core, unrolling = net.core, self.unrolling
         recall = None if core is None or unrolling is None else partial(unrolling.recall, core)
-        said, value = judge(net, self.inputs, self.legal, recall)
+        said, value = net.outputs(self.inputs, self.legal, recall)
         return said, value.float()
 
 
@@ -127,7 +127,7 @@ class FlatBatch:
             yield self.take_segments(part) if whole_segments else self.take(part)
 
     def in_order(self, decisions: int) -> Iterator[Minibatch]:
-        """All of it once, as whole segments, first to last: to judge it anew without learning."""
+        """All of it once, as whole segments, first to last: for forward passes without learning."""
         order = torch.arange(self.segments, device=self.device)
         for segments in torch.split(order, max(1, decisions // self.length)):
             yield self.take_segments(segments)
@@ -162,7 +162,7 @@ class Intake:
 
     def __init__(
         self,
-        net: nn.Module,
+        net: Net,
         spec: GameSpec,
         device: torch.device,
         rows: int,
@@ -187,8 +187,8 @@ class Intake:
             leaves, all_legal[part] = self._staging.put(obs[part], legal[part])
             lower = torch.autocast(self._device.type, self._autocast, enabled=self._autocast is not None)
             with torch.no_grad(), lower:
-                for name, leaf in prepare(self._net, leaves, all_legal[part]).items():
+                for name, leaf in self._net.prepare(leaves, all_legal[part]).items():
                     if name not in inputs:
                         inputs[name] = leaf.new_empty(N, *leaf.shape[1:])
                     inputs[name][part] = leaf
-        return FlatBatch(batch, inputs, all_legal, core_of(self._net))
+        return FlatBatch(batch, inputs, all_legal, self._net.core)

@@ -18,7 +18,7 @@ from ludus.config.settings import LearnerConfig
 from ludus.errors import CheckpointError
 from ludus.learner.compiling import Compiler, reason
 from ludus.learner.compute import plan
-from ludus.policies.nets import core_of
+from ludus.policies.nets.net import Net
 from ludus.policies.weights import FlatWeights
 
 BETAS = (0.9, 0.999)  # of Adam
@@ -68,11 +68,11 @@ class Scaling(NamedTuple):
 class Optimiser:
     """Owns the net that learns; the net's parameters become views of `weights`."""
 
-    def __init__(self, net: nn.Module, config: LearnerConfig, device: torch.device) -> None:
+    def __init__(self, net: Net, config: LearnerConfig, device: torch.device) -> None:
         self.net = net.to(device).train()
         self.device = device
         self.weights = FlatWeights(net, gradients=True)
-        self.plan = plan(config, device, remembers=core_of(net) is not None)
+        self.plan = plan(config, device, remembers=net.core is not None)
         self._config = config
         self._compiler = Compiler(graphs=self.plan.graphs) if self.plan.compiled else None
         self._norms: list[Tensor] = []  # since `remember`

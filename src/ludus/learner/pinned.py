@@ -14,7 +14,7 @@ BLOCKS = 2  # one is written while the other goes over
 
 
 class PinnedStaging:
-    """As policies.network.Staging, for at most `rows` at a time. One copy a call; what it returns are views there.
+    """As policies.staging.Staging, for at most `rows` at a time. One copy a call; what it returns are views there.
 
     They are overwritten by a later call, but only after what was queued on them before.
     """

@@ -58,7 +58,7 @@ class Ppo(Algorithm[PpoTargets]):
         return PpoTargets(data.tensor(normalised), data.tensor(returns))
 
     def loss(self, part: Minibatch, targets: PpoTargets) -> Measured:
-        return self.clipped_loss(part, targets, *part.judged(self.net))
+        return self.clipped_loss(part, targets, *part.outputs(self.net))
 
     def clipped_loss(self, part: Minibatch, targets: PpoTargets, dist: Distribution, value: Tensor) -> Measured:
         """Returns PPO's loss for these outputs of the net, and the numbers to report."""

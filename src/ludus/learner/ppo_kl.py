@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from ludus.config.settings import LearnerConfig
 from ludus.errors import CheckpointError
@@ -20,6 +20,7 @@ from ludus.learner.optimiser import Measured
 from ludus.learner.ppo import Ppo, PpoTargets
 from ludus.learner.reference import Reference
 from ludus.metrics import names
+from ludus.policies.nets.net import Net
 from ludus.spec import GameSpec
 from ludus.types import SegmentBatch
 
@@ -32,7 +33,7 @@ class PpoKl(Ppo):
     reported = (*Ppo.reported, names.REFERENCE_KL)
 
     def __init__(
-        self, net: nn.Module, spec: GameSpec, config: LearnerConfig, generator: torch.Generator, device: torch.device
+        self, net: Net, spec: GameSpec, config: LearnerConfig, generator: torch.Generator, device: torch.device
     ) -> None:
         super().__init__(net, spec, config, generator, device)
         self.portfolio = [Reference("reference.0", self.optimiser)]  # the oldest first
@@ -47,10 +48,10 @@ class PpoKl(Ppo):
         return super().targets(batch, data)
 
     def loss(self, part: Minibatch, targets: PpoTargets) -> Measured:
-        dist, value = part.judged(self.net)
+        dist, value = part.outputs(self.net)
         ppo_loss, numbers = self.clipped_loss(part, targets, dist, value)
         with torch.no_grad():
-            reference_dist, _ = part.judged(self._closest.net)
+            reference_dist, _ = part.outputs(self._closest.net)
         kl = part.mean(dist.kl(reference_dist, part.action))
         loss = ppo_loss + self.config.ppo_kl.coef * kl
         return Measured(loss, torch.cat((loss.detach()[None], numbers[1:], kl.detach()[None])))
@@ -95,9 +96,9 @@ class PpoKl(Ppo):
         with torch.no_grad():
             divergence = torch.zeros(len(self.portfolio), device=data.device)
             for part in data.in_order(self.config.minibatch):
-                dist, _ = part.judged(self.net)
+                dist, _ = part.outputs(self.net)
                 for index, reference in enumerate(self.portfolio):
-                    divergence[index] += dist.kl(part.judged(reference.net)[0], part.action).sum()
+                    divergence[index] += dist.kl(part.outputs(reference.net)[0], part.action).sum()
         return self.portfolio[int(divergence.argmin())]
 
     def _add_reference(self) -> None:

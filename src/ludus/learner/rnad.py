@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from ludus.config.settings import LearnerConfig
 from ludus.errors import CheckpointError, ConfigError
@@ -27,9 +27,9 @@ from ludus.learner.skeleton import Algorithm
 from ludus.learner.twoplayer import two_player_vtrace
 from ludus.metrics import names
 from ludus.policies.distributions import Categorical, Distribution
-from ludus.policies.nets import evaluate
-from ludus.policies.network import Staging
+from ludus.policies.nets.net import Net
 from ludus.policies.post_processing import post_process
+from ludus.policies.staging import Staging
 from ludus.spec import GameSpec
 from ludus.types import SegmentBatch
 
@@ -69,7 +69,7 @@ class Rnad(Algorithm[InterleavedTensors]):
     min_segment = 4
 
     def __init__(
-        self, net: nn.Module, spec: GameSpec, config: LearnerConfig, generator: torch.Generator, device: torch.device
+        self, net: Net, spec: GameSpec, config: LearnerConfig, generator: torch.Generator, device: torch.device
     ) -> None:
         refuse_unfit(net, spec)
         super().__init__(net, spec, config, generator, device)
@@ -104,7 +104,7 @@ class Rnad(Algorithm[InterleavedTensors]):
 
     def loss(self, part: Minibatch, targets: InterleavedTensors) -> Measured:
         config = self.config
-        dist, value = part.judged(self.net)
+        dist, value = part.outputs(self.net)
         log_probs = _log_probs(dist)
         with torch.no_grad():
             pi = torch.where(part.legal, log_probs.exp(), 0.0)
@@ -158,7 +158,7 @@ class Rnad(Algorithm[InterleavedTensors]):
             for part in data.in_order(self.config.minibatch):
                 for reference, weight in weighted:
                     if weight:
-                        log_probs[part.at] += weight * _log_probs(part.judged(reference.net)[0])
+                        log_probs[part.at] += weight * _log_probs(part.outputs(reference.net)[0])
         return log_probs
 
     def _traces(
@@ -176,7 +176,7 @@ class Rnad(Algorithm[InterleavedTensors]):
             targets.ends[at],
             targets.reward[at],
             targets.final_value[at],
-            part.judged(self.target.net)[1].view(shape),
+            part.outputs(self.target.net)[1].view(shape),
             (action_prob * (-part.logp).exp()).view(shape),
             (settings.eta * (pi * log_ratio).sum(1)).view(shape),
             seats=self._seats,
@@ -195,13 +195,13 @@ def _log_probs(dist: Distribution) -> Tensor:
     return dist.log_probs
 
 
-def refuse_unfit(net: nn.Module, spec: GameSpec) -> None:
+def refuse_unfit(net: Net, spec: GameSpec) -> None:
     """Raises ConfigError for games and nets that R-NaD is not defined for."""
     if spec.seats > SEATS:
         raise ConfigError(f"learner.algorithm: rnad is for two seats, but {spec.name} has {spec.seats}; use ppo")
     obs, legal = np.zeros((1, spec.obs.nbytes), np.uint8), np.ones((1, spec.actions), np.bool_)
     with torch.no_grad():
-        dist, _ = evaluate(net, *Staging(spec).put(obs, legal))
+        dist, _ = net(*Staging(spec).put(obs, legal))
     if not isinstance(dist, Categorical):
         raise ConfigError(
             f"learner.algorithm: rnad needs the probability of every action, but in {spec.name} the net chooses joint "

@@ -10,13 +10,14 @@ from collections.abc import Mapping
 from typing import ClassVar, Generic, TypeVar
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from ludus.config.settings import LearnerConfig
 from ludus.learner.batch import FlatBatch, Intake, Minibatch
 from ludus.learner.optimiser import Measured, Optimiser
 from ludus.learner.reference import Reference
 from ludus.metrics import names
+from ludus.policies.nets.net import Net
 from ludus.spec import GameSpec
 from ludus.types import SegmentBatch
 
@@ -49,7 +50,7 @@ class Algorithm(ABC, Generic[Targets]):
     """The shortest `rollout.segment` that it can train on."""
 
     def __init__(
-        self, net: nn.Module, spec: GameSpec, config: LearnerConfig, generator: torch.Generator, device: torch.device
+        self, net: Net, spec: GameSpec, config: LearnerConfig, generator: torch.Generator, device: torch.device
     ) -> None:
         """Takes over the net, and the generator, which draws the order of minibatches."""
         self.config = config

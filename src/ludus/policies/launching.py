@@ -1,23 +1,38 @@
-"""Several policies for one batch of arrivals: devices are at work for all of them before anybody is waited for."""
+"""Several policies for one batch of arrivals: all CUDA devices are at work before the first result is waited for."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import cast
 
 from ludus.types import Arrivals, Choices, Policy
 
 Wait = Callable[[], Choices]
-Launch = Callable[[Arrivals], Wait]
 
 
-def launch(policy: Policy) -> Launch | None:
-    """How to let a policy begin to choose, where it can; its choices must be waited for before its next launch."""
-    return cast(Launch | None, getattr(policy, "launch", None))
+class LaunchingPolicy(ABC):
+    """A policy that can choose actions in the background. Implements `types.Policy`."""
+
+    @property
+    @abstractmethod
+    def launches(self) -> bool:
+        """Whether `launch` returns before the actions are chosen. If not, it has no advantage over `act`."""
+
+    @abstractmethod
+    def launch(self, arrivals: Arrivals) -> Wait:
+        """Start to choose actions; the function that is returned waits for them. Call it before the next launch."""
+
+    @abstractmethod
+    def act(self, arrivals: Arrivals) -> Choices:
+        """Choose actions, one per row."""
 
 
 def act(parts: Sequence[tuple[Policy, Arrivals]]) -> list[Choices]:
-    """What each policy chooses for its own rows. Those that choose in this process do so while devices are at work."""
-    waits = [begin(rows) if (begin := launch(policy)) is not None else None for policy, rows in parts]
-    acted = [policy.act(rows) if wait is None else None for wait, (policy, rows) in zip(waits, parts, strict=True)]
-    return [wait() if wait is not None else cast(Choices, done) for wait, done in zip(waits, acted, strict=True)]
+    """Return the choices of each policy for its own rows. Other policies act while launched ones compute."""
+    launched = {
+        index: policy.launch(rows)
+        for index, (policy, rows) in enumerate(parts)
+        if isinstance(policy, LaunchingPolicy) and policy.launches
+    }
+    choices = {index: policy.act(rows) for index, (policy, rows) in enumerate(parts) if index not in launched}
+    return [launched[index]() if index in launched else choices[index] for index in range(len(parts))]

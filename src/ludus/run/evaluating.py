@@ -105,8 +105,8 @@ class Evaluator:
         parts, config = self._parts, self._parts.config
         net = nets.build(parts.spec, config.policy, parts.run.game.net, game_nets=nets_of(parts.run.game))
         net.load_state_dict(parts.algorithm.result.state_dict())
-        lane = open_stream(parts.run.actor_device.device)
+        stream = open_stream(parts.run.actor_device.device)
         rounds = config.policy.precision == "bf16"
-        agent = NetPolicy(net, parts.spec, version=parts.learner.version, greedy=True, lane=lane, bf16=rounds)
+        agent = NetPolicy(net, parts.spec, version=parts.learner.version, greedy=True, stream=stream, bf16=rounds)
         seed = config.evaluation.seed
         return {AGENT: agent, **{name: make(spec, seed) for name, make in parts.run.game.scripted.items()}}

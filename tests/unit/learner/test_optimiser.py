@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pytest
@@ -10,6 +11,9 @@ from torch._inductor import config as inductor
 
 from ludus.config.settings import ComputeConfig, LearnerConfig
 from ludus.learner.optimiser import Measured, Optimiser
+from ludus.policies.distributions import Categorical
+from ludus.policies.nets.net import Net
+from ludus.policies.nets.recurrence import Recall
 
 CPU = torch.device("cpu")
 LR = 1e-2
@@ -34,16 +38,32 @@ def rows(seed: int, n: int = ROWS) -> Rows:
     return Rows(torch.randn(n, WIDTH, generator=generator), torch.randn(n, generator=generator))
 
 
+class Regression(Net):
+    """Predicts y as the value of a row; its one action has probability 1."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(WIDTH, 8), nn.Tanh(), nn.Linear(8, 1))
+
+    def outputs(
+        self, inputs: Mapping[str, Tensor], legal: Tensor, recall: Recall | None = None
+    ) -> tuple[Categorical, Tensor]:
+        value = self.layers(inputs["x"])
+        return Categorical(torch.zeros_like(value), legal), value.squeeze(1)
+
+
 class Fit:
     """Learns y from x with squared error times a factor; a whole algorithm as far as the optimiser is concerned."""
 
     def __init__(self, config: LearnerConfig, device: torch.device = CPU) -> None:
         torch.manual_seed(1)
-        self.optimiser = Optimiser(nn.Sequential(nn.Linear(WIDTH, 8), nn.Tanh(), nn.Linear(8, 1)), config, device)
+        self.optimiser = Optimiser(Regression(), config, device)
         self.optimiser.set_lr(LR)
 
     def loss(self, part: Rows, factor: Tensor) -> Measured:
-        error = self.optimiser.net(part.x).float().squeeze(1) - part.y
+        legal = torch.ones(len(part.x), 1, dtype=torch.bool, device=part.x.device)
+        _, value = self.optimiser.net.outputs({"x": part.x}, legal)
+        error = value.float() - part.y
         loss = factor * error.square().mean()
         return Measured(loss, torch.stack((loss, error.abs().mean())).detach())
 
@@ -82,7 +102,7 @@ def test_step_is_that_of_adam_on_a_clipped_gradient() -> None:
         adam.step()
         assert numbers[-1] == pytest.approx(float(norm), rel=1e-5)
     learned = fit.optimiser.net.state_dict()
-    assert all(torch.allclose(learned[name], value, atol=1e-6) for name, value in twin.state_dict().items())
+    assert all(torch.allclose(learned[f"layers.{name}"], value, atol=1e-6) for name, value in twin.state_dict().items())
 
 
 def test_gradients_that_are_not_finite_are_counted_in_each_update() -> None:

@@ -11,6 +11,7 @@ from ludus.errors import CheckpointError
 from ludus.learner.ppo import Ppo
 from ludus.learner.ppo_kl import PpoKl
 from ludus.metrics import names
+from ludus.policies.distributions import Categorical
 from ludus.policies.nets import build
 
 
@@ -36,9 +37,9 @@ def ppo_kl(**settings: float) -> PpoKl:
 
 
 def probabilities(algorithm: Ppo) -> Tensor:
-    said, _ = algorithm.net({"x": torch.eye(3)}, torch.ones(3, 3, dtype=torch.bool))
-    found: Tensor = said.log_probs.detach().exp()
-    return found
+    dist, _ = algorithm.net({"x": torch.eye(3)}, torch.ones(3, 3, dtype=torch.bool))
+    assert isinstance(dist, Categorical)
+    return dist.log_probs.detach().exp()
 
 
 def test_without_a_coefficient_it_is_ppo() -> None:
@@ -71,6 +72,7 @@ def test_reported_divergence_is_that_of_the_definition() -> None:
     now = probabilities(algorithm).double()
     with torch.no_grad():
         near, _ = algorithm.portfolio[0].net({"x": torch.eye(3)}, torch.ones(3, 3, dtype=torch.bool))
+    assert isinstance(near, Categorical)
     by_state = (now * (now.log() - near.log_probs.double())).sum(1)
     shown = SPEC.obs.leaf(lessons.obs, "x").argmax(-1)
     assert numbers[names.REFERENCE_KL] == pytest.approx(float(by_state[shown].mean()), rel=1e-4)

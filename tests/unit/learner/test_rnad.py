@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pytest
 import torch
@@ -13,6 +15,8 @@ from ludus.learner.rnad import Rnad
 from ludus.metrics import names
 from ludus.policies.distributions import Pairs
 from ludus.policies.nets import build
+from ludus.policies.nets.net import Net
+from ludus.policies.nets.recurrence import Recall
 from ludus.rollout.segments import SegmentLayout
 from ludus.spec import GameSpec, ObsSpec
 from ludus.types import SegmentBatch
@@ -163,15 +167,17 @@ def test_what_it_is_not_defined_for_is_refused() -> None:
     algorithms.refuse_unfit(CONFIG, RolloutConfig(segment=4))
 
 
-class Joint(torch.nn.Module):
+class Joint(Net):
     """Chooses slot by slot."""
 
     def __init__(self) -> None:
         super().__init__()
         self.scores = torch.nn.Linear(3, 2)
 
-    def forward(self, obs: dict[str, torch.Tensor], legal: torch.Tensor) -> tuple[Pairs, torch.Tensor]:
-        said = self.scores(obs["x"])
+    def outputs(
+        self, inputs: Mapping[str, torch.Tensor], legal: torch.Tensor, recall: Recall | None = None
+    ) -> tuple[Pairs, torch.Tensor]:
+        said = self.scores(inputs["x"])
         return Pairs(said, lambda first, may: said, legal, Pairs.first_choices(legal, 2)), said[:, 0]
 
 
@@ -186,6 +192,6 @@ def test_a_reference_that_gives_no_probabilities_is_an_error_and_not_taken_for_n
 ) -> None:
     zeros = torch.zeros(1, 2)
     pairs = Pairs(zeros, lambda first, may: zeros, torch.ones(1, 4, dtype=torch.bool), zeros == 0)
-    monkeypatch.setattr(Minibatch, "judged", lambda part, net: (pairs, zeros[:, 0]))
+    monkeypatch.setattr(Minibatch, "outputs", lambda part, net: (pairs, zeros[:, 0]))
     with pytest.raises(TypeError, match="needs the probability of every action, but the net returned Pairs"):
         rnad().update(batch(), 1e-3)

@@ -12,7 +12,7 @@ from tests.unit.games.showdown.net.test_pointer import SHOWDOWN_NETS, showdown_s
 
 from ludus.config.settings import MemoryConfig, PolicyConfig
 from ludus.policies.bank import PolicyBank
-from ludus.policies.nets import build, core_of, evaluate
+from ludus.policies.nets import build
 from ludus.policies.network import NetPolicy
 from ludus.spec import GameSpec, ObsSpec
 from ludus.types import Arrivals, Ending, Pairing
@@ -42,7 +42,7 @@ class History:
         if opens:
             seen.clear()
         seen.append((obs, legal))
-        core = core_of(self._player.net)
+        core = self._player.net.core
         assert core is not None
         state = torch.zeros(1, core.size)
         with torch.no_grad():
@@ -55,7 +55,7 @@ class History:
                     context, state = core.step(context, before)
                     return context
 
-                _, value = evaluate(self._player.net, leaves, torch.from_numpy(may[None]), step)
+                _, value = self._player.net(leaves, torch.from_numpy(may[None]), step)
         return float(value[0])
 
 

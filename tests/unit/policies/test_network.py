@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -8,7 +10,8 @@ from ludus.config.settings import PolicyConfig
 from ludus.errors import ConfigError
 from ludus.policies.nets import build
 from ludus.policies.nets.mlp import MlpNet
-from ludus.policies.network import NetPolicy, Staging
+from ludus.policies.network import NetPolicy
+from ludus.policies.staging import Staging
 from ludus.spec import GameSpec, ObsSpec
 from ludus.types import Arrivals
 
@@ -99,3 +102,11 @@ def test_net_that_a_game_brings_is_built_by_its_name() -> None:
     assert isinstance(own, MlpNet)
     with pytest.raises(ConfigError, match=r"unknown net 'onw'; did you mean 'own'\?"):
         build(SPEC, PolicyConfig(net="onw"), "own", game_nets={"own": MlpNet})
+
+
+def test_module_that_is_no_net_is_refused() -> None:
+    def linear(spec: GameSpec, config: PolicyConfig) -> Any:  # Any: a module that is no Net
+        return torch.nn.Linear(1, 1)
+
+    with pytest.raises(ConfigError, match=r"'own' is a Linear, not a subclass of ludus\.policies\.nets\.net\.Net"):
+        build(SPEC, PolicyConfig(), "own", game_nets={"own": linear})

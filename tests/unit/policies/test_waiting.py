@@ -14,7 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from ludus.games.showdown.net import ways
 from ludus.policies.gpu.graphs import Engine
-from ludus.policies.gpu.streams import DirectLane, Run
+from ludus.policies.gpu.streams import DirectStream, Run
 
 WAITING = ("nonzero", "_local_scalar_dense", "masked_select", "_unique", "is_nonzero", "equal", "bincount")
 
@@ -37,7 +37,7 @@ class NoWaiting(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch le
         return func(*args, **(kwargs or {}))
 
 
-class WatchedLane(DirectLane):
+class WatchedStream(DirectStream):
     def capture(self, run: Run) -> Run:
         with NoWaiting():  # type: ignore[no-untyped-call]  # torch leaves it untyped
             run()
@@ -56,7 +56,7 @@ def test_no_net_waits_for_the_device_while_it_chooses(
 ) -> None:
     monkeypatch.setattr(ways, "to_score", every)
     spec, config = CASES[case]
-    policy = player(spec, config, WatchedLane(), bf16=bf16)
+    policy = player(spec, config, WatchedStream(), bf16=bf16)
     policy.act(arrivals(spec, 5, seed=1))
     assert caplog.text == ""  # else it would say why it was not captured
 
@@ -66,7 +66,7 @@ def test_choices_are_the_same_whether_all_or_only_the_wanted_are_scored(
     case: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spec, config = CASES[case]
-    wanted, all_of_them = (player(spec, config, DirectLane()) for _ in range(2))
+    wanted, all_of_them = (player(spec, config, DirectStream()) for _ in range(2))
     for seed in range(3):
         came = arrivals(spec, 20, seed=seed)
         theirs = wanted.act(came)
@@ -88,13 +88,13 @@ def test_what_waits_is_seen(looks: Callable[[Tensor], Tensor]) -> None:
 
 def test_an_engine_says_why_a_net_that_waits_is_not_captured(caplog: pytest.LogCaptureFixture) -> None:
     spec, config = CASES["mlp"]
-    policy = player(spec, config, DirectLane())
+    policy = player(spec, config, DirectStream())
 
     def judge(obs: dict[str, Tensor], legal: Tensor, recall: object) -> Any:  # Any: a distribution and values
         assert legal.any()
         return policy.net(obs, legal)
 
-    engine = Engine(judge, spec, WatchedLane(), greedy=True)
+    engine = Engine(judge, spec, WatchedStream(), greedy=True)
     engine.launch(arrivals(spec, 5, seed=1), None)
     engine.collect()
     assert "is_nonzero waits for the device" in caplog.text or "_local_scalar_dense waits" in caplog.text

@@ -35,6 +35,7 @@ from ludus.policies.checkpoints.checksums import CHECKSUMS
 from ludus.policies.checkpoints.files import reading, reason
 from ludus.policies.gpu.streams import open_stream
 from ludus.policies.nets import NO_NETS, NetFactory
+from ludus.policies.nets.net import Net
 from ludus.policies.network import NetPolicy
 from ludus.policies.weights import read_tensors
 from ludus.spec import GameSpec, ObsSpec, teams_in
@@ -240,12 +241,12 @@ def load_agent(
     device = placement.choose(
         PolicyConfig(), state.net, rows=rows
     ).device  # not where it was trained, which may be elsewhere
-    return NetPolicy(net, spec, version=state.version, generator=generator, greedy=greedy, lane=open_stream(device))
+    return NetPolicy(net, spec, version=state.version, generator=generator, greedy=greedy, stream=open_stream(device))
 
 
 def _build_net(
     state: State, spec: GameSpec, tensors: Mapping[str, Tensor], path: Path, game_nets: Mapping[str, NetFactory]
-) -> nn.Module:
+) -> Net:
     """Return the net that the state of a checkpoint describes, which may be a stranger's. Raises CheckpointError."""
     if state.policy.layers > max(len(tensors), 1):
         raise CheckpointError(f"{path} has {len(tensors)} tensors, too few for policy.layers: {state.policy.layers:,}")

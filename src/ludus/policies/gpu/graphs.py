@@ -1,8 +1,8 @@
-"""A net at play on a device: for each padded number of rows one captured graph, so that a batch is one launch.
+"""Inference on a CUDA device: one captured CUDA graph per padded batch size, so that a batch costs one launch.
 
-Small nets are bound by launches there: copying in, the forward, the draw and copying out are some 40 operations, which
-take ten times as long to launch one by one as to compute (benchmarks/bench_inference.py). Numbers are drawn here and
-copied in with the rows, so choices are those of any other path for the same numbers.
+Without graphs, the launch overhead of about 40 small kernels (copies, forward pass, sampling) exceeds their run time by
+far (benchmarks/bench_inference.py). Random numbers are drawn on the CPU and copied in with the rows, so a graph chooses
+the same actions as the other inference paths.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -23,95 +22,94 @@ from ludus.policies.gpu.transfer import TransferBuffer, leaves
 from ludus.policies.hidden_states import RowStates
 from ludus.policies.nets.heads import Heads
 from ludus.policies.nets.recurrence import Recall
+from ludus.policies.sampling import SampledBatch
 from ludus.spec import GameSpec
 from ludus.types import Arrivals
 
-MOST_ROWS = 8192  # of one graph; what is more is chosen for in parts, one after the other
+MAX_ROWS = 8192  # per graph; larger batches are split and run one part after the other
 
-Judge = Callable[[dict[str, Tensor], Tensor, Recall | None], tuple[Distribution, Tensor]]  # of leaves, legal, memory
-Joined = Callable[[dict[str, Tensor], Tensor, Recall | None], Heads | tuple[Distribution, Tensor]]  # by few kernels
-Within = Callable[
-    [], AbstractContextManager[object]
-]  # what a net is to judge in, and its distribution to be drawn from
+Forward = Callable[[dict[str, Tensor], Tensor, Recall | None], tuple[Distribution, Tensor]]
+"""Maps observation leaves, legal actions and hidden states to a distribution and values, as `Net.forward` does."""
+FusedForward = Callable[[dict[str, Tensor], Tensor, Recall | None], Heads | tuple[Distribution, Tensor]]
+"""The same with fused kernels, as `net.forward_fused` does."""
+Precision = Callable[[], AbstractContextManager[object]]
+"""Returns the context (autocast or none) for the forward pass and for sampling."""
 
 log = logging.getLogger(__name__)
 
 
 def padded(rows: int) -> int:
-    """How many rows a graph is captured for, where so many come: the next power of two."""
+    """Return the batch size of the graph that serves `rows` rows: the next power of two."""
     return 1 << max(rows - 1, 0).bit_length()
 
 
-class SampledBatch(NamedTuple):
-    action: NDArray[np.int32]  # [n]
-    logp: NDArray[np.float32]  # [n]
-    value: NDArray[np.float32]  # [n]
-    memory: NDArray[np.float32] | None  # [n, size] what the rows remembered before; None without memory
-
-
 class Engine:
-    """Chooses for any number of rows on a lane's device. One batch at a time: the next one lies in the same memory.
+    """Samples actions for any number of rows on a stream's device, one batch at a time.
 
-    Weights are the judge's matter. They may change whenever nothing is under way, as long as they lie where they lay.
-    The states of rows stay on the device, where a graph takes and leaves them by the rows' numbers.
+    Graphs read the weights and the hidden states by address: update the weights in place, and only between `collect`
+    and the next `launch`.
     """
 
     def __init__(
         self,
-        judge: Judge,
+        forward: Forward,
         spec: GameSpec,
-        lane: Stream,
+        stream: Stream,
         *,
         greedy: bool = False,
         states: RowStates | None = None,
-        within: Within = nullcontext,
-        joined: Joined | None = None,
+        precision: Precision = nullcontext,
+        fused: FusedForward | None = None,
     ) -> None:
-        self._judge, self._within, self._spec, self._lane = judge, within, spec, lane
-        self._joined = joined if lane.joins else None
+        self._forward, self._precision, self._spec, self._stream = forward, precision, spec, stream
+        self._fused = fused if stream.fuses else None
         self._greedy, self._states = greedy, states
-        self._table = None if states is None else states.table
+        self._state_table = None if states is None else states.table
         self._programs: dict[int, Program] = {}
         self._captures = True
-        self._under_way: tuple[Program, int] | None = None
-        self._before: list[SampledBatch] = []
+        self._running: tuple[Program, int] | None = None
+        self._finished_parts: list[SampledBatch] = []
         self.draws = self._count_draws()
 
     def launch(self, arrivals: Arrivals, uniform: NDArray[np.float32] | None) -> None:
-        """Begin to choose for these rows, as `uniform` [draws, n] decides; None: the best."""
-        if self._under_way is not None:
-            raise RuntimeError("launched while choices are under way: collect those first")
+        """Start to sample actions for these rows.
+
+        uniform: random numbers [draws, n] as for `Distribution.draw`; None takes the most probable actions. Raises
+        RuntimeError if the previous batch was not collected.
+        """
+        if self._running is not None:
+            raise RuntimeError("launched while a batch is running: collect that batch first")
         if self._states is not None:
-            self._make_room(self._states, int(arrivals.row.max(initial=0)) + 1)
-        self._before = []
-        for first in range(0, max(len(arrivals), 1), MOST_ROWS):
-            if self._under_way is not None:
-                self._before.append(self._fetch())
-            part = slice(first, first + MOST_ROWS)
+            self._reserve_states(self._states, int(arrivals.row.max(initial=0)) + 1)
+        self._finished_parts = []
+        for first in range(0, max(len(arrivals), 1), MAX_ROWS):
+            if self._running is not None:
+                self._finished_parts.append(self._wait())
+            part = slice(first, first + MAX_ROWS)
             rows = len(arrivals.row[part])
             program = self.program(padded(rows))
             program.fill(arrivals, part, None if uniform is None else uniform[:, part])
-            self._lane.start(program.run)
-            self._under_way = program, rows
+            self._stream.start(program.run)
+            self._running = program, rows
 
     def collect(self) -> SampledBatch:
-        """Wait for what was launched."""
-        parts = [*self._before, self._fetch()]
-        return parts[0] if len(parts) == 1 else _together(parts)
+        """Wait for the batch that was launched and return its actions."""
+        parts = [*self._finished_parts, self._wait()]
+        return parts[0] if len(parts) == 1 else _concatenate(parts)
 
-    def _fetch(self) -> SampledBatch:
-        assert self._under_way is not None, "nothing was launched"
-        program, rows = self._under_way
-        self._under_way = None
-        self._lane.wait()
-        return program.chosen(rows)
+    def _wait(self) -> SampledBatch:
+        assert self._running is not None, "nothing was launched"
+        program, rows = self._running
+        self._running = None
+        self._stream.wait()
+        return program.sampled(rows)
 
     def program(self, size: int) -> Program:
-        """What is done for batches of this padded size; captured when it is first asked for."""
+        """Return the program for batches of this padded size. The first call for a size captures its graph."""
         program = self._programs.get(size)
         if program is None:
             program = self._programs[size] = self._new_program(size)
-            self._lane.follow()  # its memory is being cleared by the caller's stream
+            self._stream.follow()  # the caller's stream still clears the program's buffers
             if self._captures:
                 self._capture(program)
         return program
@@ -119,70 +117,84 @@ class Engine:
     def _new_program(self, size: int) -> Program:
         draws = 0 if self._greedy else self.draws
         return Program(
-            self._judge, self._joined, self._within, self._spec, self._lane.device, size, draws, self._states
+            self._forward, self._fused, self._precision, self._spec, self._stream.device, size, draws, self._states
         )
 
-    def _make_room(self, states: RowStates, rows: int) -> None:
-        """For states of so many rows. Graphs know where the states lay, so they go with those."""
+    def _reserve_states(self, states: RowStates, rows: int) -> None:
+        """Grow the hidden-state table to `rows`. Captured graphs hold its address, so reallocating it discards them."""
         states.reserve(rows)
-        if states.table is not self._table:
+        if states.table is not self._state_table:
             self._programs.clear()
-            self._table = states.table
-        self._lane.follow()  # others, too, write there: matches that ended are forgotten
+            self._state_table = states.table
+        self._stream.follow()  # the caller's stream resets the states of matches that ended
 
     def _capture(self, program: Program) -> None:
-        apart: Exception | None = None
-        if self._joined is not None:
+        """Replace `program.run` by a graph: of the fused kernels, else of the PyTorch operations, else by none."""
+        fused_error: Exception | None = None
+        if self._fused is not None:
             try:
-                program.run = self._lane.capture(program.choose_by_kernels)
-            except Exception as error:  # whatever their compiler stumbles over, the operations may be sound
-                self._joined, apart = None, error
+                program.run = self._stream.capture(program.sample_fused)
+            except Exception as error:  # the kernels' compiler raises many types; the plain operations may still work
+                self._fused, fused_error = None, error
             else:
                 return
         try:
-            program.run = self._lane.capture(program.run)
-            if apart is not None:
-                log.warning("graphs are captured without joined kernels and take up to twice as long: %s", _line(apart))
+            program.run = self._stream.capture(program.run)
+            if fused_error is not None:
+                log.warning(
+                    "CUDA graphs are captured without fused kernels, so inference takes up to twice as long: %s",
+                    _first_line(fused_error),
+                )
         except RuntimeError as error:
             self._captures = False
             log.warning(
-                "no graph of this net can be captured on %s, so each batch is launched operation by operation, which "
+                "this net cannot be captured as a CUDA graph on %s, so its kernels are launched one by one, which "
                 "takes several times as long: %s",
-                self._lane.device,
-                _line(error),
+                self._stream.device,
+                _first_line(error),
             )
 
     def _count_draws(self) -> int:
-        """By asking once about one row."""
+        """Return the distribution's random numbers per row, found with a forward pass of one row."""
         draws: list[int] = []
 
         def run() -> None:
-            with torch.inference_mode(), self._within():
-                legal = torch.ones(1, self._spec.actions, dtype=torch.bool, device=self._lane.device)
-                rows = torch.zeros(1, self._spec.obs.nbytes, dtype=torch.uint8, device=self._lane.device)
-                draws.append(self._judge(leaves(self._spec.obs, rows), legal, None)[0].draws)
+            with torch.inference_mode(), self._precision():
+                legal = torch.ones(1, self._spec.actions, dtype=torch.bool, device=self._stream.device)
+                rows = torch.zeros(1, self._spec.obs.nbytes, dtype=torch.uint8, device=self._stream.device)
+                dist, _ = self._forward(leaves(self._spec.obs, rows), legal, None)
+                draws.append(dist.draws)
 
-        self._lane.start(run)
-        self._lane.wait()
+        self._stream.start(run)
+        self._stream.wait()
         return draws[0]
 
 
 class Program:
-    """What is done for a batch of one padded size, on memory of its own. Rows past those filled in are what they were:
-    nobody reads what is chosen for them, and what they remember is kept in the spare row of the states."""
+    """The work for one batch of a padded size, with buffers of its own.
+
+    Padding rows keep whatever the buffers held before. Their outputs are ignored, and their hidden states are written
+    to the spare row of the hidden-state table.
+    """
 
     def __init__(
         self,
-        judge: Judge,
-        joined: Joined | None,
-        within: Within,
+        forward: Forward,
+        fused: FusedForward | None,
+        precision: Precision,
         spec: GameSpec,
         device: torch.device,
         size: int,
         draws: int,
         states: RowStates | None,
     ) -> None:
-        self._judge, self._joined, self._within, self._draws, self._states = judge, joined, within, draws, states
+        self._forward, self._fused, self._precision, self._draws, self._states = (
+            forward,
+            fused,
+            precision,
+            draws,
+            states,
+        )
         inputs: dict[str, tuple[str, tuple[int, ...]]] = {
             "obs": ("uint8", (size, spec.obs.nbytes)),
             "legal": ("bool", (size, spec.actions)),
@@ -195,15 +207,16 @@ class Program:
         }
         if states is not None:
             inputs |= {"row": ("int64", (size,)), "opens": ("bool", (size,))}
-            outputs["memory"] = ("float32", (size, states.size))
+            outputs["hidden_state"] = ("float32", (size, states.size))
         self._inputs, self._outputs = TransferBuffer(inputs, device), TransferBuffer(outputs, device)
         self._leaves = leaves(spec.obs, self._inputs.tensors["obs"])
-        self._padding = 0 if states is None else len(states.table) - 1
+        self._spare_row = 0 if states is None else len(states.table) - 1
         if states is not None:
-            self._inputs.arrays["row"][:] = self._padding  # a capture runs before the first rows are filled in
-        self.run: Run = self._choose
+            self._inputs.arrays["row"][:] = self._spare_row  # a capture runs before the first `fill`
+        self.run: Run = self._sample
 
     def fill(self, arrivals: Arrivals, part: slice, uniform: NDArray[np.float32] | None) -> None:
+        """Copy a part of the arrivals into the input buffers."""
         obs = arrivals.obs[part]
         inputs, rows = self._inputs.arrays, len(obs)
         inputs["obs"][:rows] = obs
@@ -211,57 +224,59 @@ class Program:
         if uniform is not None:
             inputs["uniform"][:, :rows] = uniform
         if self._states is not None:
-            inputs["row"][:rows], inputs["row"][rows:] = arrivals.row[part], self._padding
+            inputs["row"][:rows], inputs["row"][rows:] = arrivals.row[part], self._spare_row
             inputs["opens"][:rows] = arrivals.opens[part]
 
-    def chosen(self, rows: int) -> SampledBatch:
-        """Copies: the memory is written again by the next run."""
+    def sampled(self, rows: int) -> SampledBatch:
+        """Return copies of the outputs of the first `rows` rows."""
         outputs = {name: array[:rows].copy() for name, array in self._outputs.arrays.items()}
-        return SampledBatch(outputs["action"], outputs["logp"], outputs["value"], outputs.get("memory"))
+        return SampledBatch(outputs["action"], outputs["logp"], outputs["value"], outputs.get("hidden_state"))
 
-    def _choose(self) -> None:
+    def _sample(self) -> None:
         inputs, outputs, states = self._inputs.tensors, self._outputs.tensors, self._states
-        with torch.inference_mode(), self._within():
+        with torch.inference_mode(), self._precision():
             self._inputs.send()
             recall = None if states is None else states.recall_at(inputs["row"], inputs["opens"])
-            self._draw(*self._judge(self._leaves, inputs["legal"], recall))
+            self._draw(*self._forward(self._leaves, inputs["legal"], recall))
             if states is not None and recall is not None:
                 states.keep(recall)
-                outputs["memory"].copy_(recall.before)
+                outputs["hidden_state"].copy_(recall.before)
             self._outputs.fetch()
 
-    def choose_by_kernels(self) -> None:
-        """The same choices. Kernels read and write page-locked memory themselves, where they do so once."""
-        from ludus.policies.gpu.kernels import deciding  # which needs triton
+    def sample_fused(self) -> None:
+        """Choose the same actions with fused kernels, which read and write page-locked host memory directly."""
+        from ludus.policies.gpu.kernels import deciding  # imports triton
 
-        assert self._joined is not None
+        assert self._fused is not None
         inputs, outputs, states = self._inputs.tensors, self._outputs.seen, self._states
-        with torch.inference_mode(), self._within():
+        with torch.inference_mode(), self._precision():
             self._inputs.pull()
             recall = None if states is None else states.recall_at(inputs["row"], inputs["opens"])
-            found = self._joined(self._leaves, inputs["legal"], recall)
-            asked = deciding.DrawInputs(inputs["legal"], inputs["uniform"] if self._draws else None)
-            decided = deciding.DrawOutputs(outputs["action"], outputs["logp"], outputs["value"])
-            if not deciding.decide(found, asked, decided):
-                self._draw(*(found.judged(asked.legal) if isinstance(found, Heads) else found))
+            net_outputs = self._fused(self._leaves, inputs["legal"], recall)
+            draw_inputs = deciding.DrawInputs(inputs["legal"], inputs["uniform"] if self._draws else None)
+            draw_outputs = deciding.DrawOutputs(outputs["action"], outputs["logp"], outputs["value"])
+            if not deciding.decide(net_outputs, draw_inputs, draw_outputs):
+                if isinstance(net_outputs, Heads):
+                    net_outputs = net_outputs.outputs(draw_inputs.legal)
+                self._draw(*net_outputs)
                 self._outputs.push()
             if states is not None and recall is not None:
                 states.keep(recall)
-                torch.add(recall.before, 0, out=outputs["memory"])
+                torch.add(recall.before, 0, out=outputs["hidden_state"])
 
-    def _draw(self, said: Distribution, value: Tensor) -> None:
+    def _draw(self, dist: Distribution, value: Tensor) -> None:
         inputs, outputs = self._inputs.tensors, self._outputs.tensors
-        action = said.draw(inputs["uniform"]) if self._draws else said.best()
+        action = dist.draw(inputs["uniform"]) if self._draws else dist.best()
         outputs["action"].copy_(action)
-        outputs["logp"].copy_(said.log_prob(action))
+        outputs["logp"].copy_(dist.log_prob(action))
         outputs["value"].copy_(value)
 
 
-def _line(error: Exception) -> str:
+def _first_line(error: Exception) -> str:
     return str(error).strip().partition("\n")[0] or type(error).__name__
 
 
-def _together(parts: list[SampledBatch]) -> SampledBatch:
+def _concatenate(parts: list[SampledBatch]) -> SampledBatch:
     action, logp, value = (np.concatenate([part[at] for part in parts]) for at in range(3))
-    memories = [part.memory for part in parts if part.memory is not None]
-    return SampledBatch(action, logp, value, np.concatenate(memories) if memories else None)
+    states = [part.hidden_state for part in parts if part.hidden_state is not None]
+    return SampledBatch(action, logp, value, np.concatenate(states) if states else None)

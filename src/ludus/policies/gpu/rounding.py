@@ -7,6 +7,7 @@ from copy import deepcopy
 import torch
 from torch import nn
 
+from ludus.policies.nets.net import Net
 from ludus.policies.nets.recurrence import Core
 from ludus.policies.weights import FlatWeights
 
@@ -14,7 +15,7 @@ from ludus.policies.weights import FlatWeights
 class Rounded:
     """The twin of a net whose weights are flat. `refresh` when those have changed; the twin's stay where they lie."""
 
-    def __init__(self, net: nn.Module, weights: FlatWeights) -> None:
+    def __init__(self, net: Net, weights: FlatWeights) -> None:
         self.net = deepcopy(net)
         self._weights = weights
         self._vector = weights.vector.to(torch.bfloat16)
@@ -27,10 +28,10 @@ class Rounded:
         self._vector.copy_(self._weights.vector)
 
 
-def _linear_parameters(net: nn.Module) -> set[str]:
+def _linear_parameters(net: Net) -> set[str]:
     """By name. Those of a memory's core stay exact, which would carry what it rounds through the match, and those that
     the net names."""
-    exact = [name for name, module in net.named_modules() if isinstance(module, Core)] + list(getattr(net, "exact", ()))
+    exact = [name for name, module in net.named_modules() if isinstance(module, Core)] + list(net.exact)
     kept = tuple(f"{name}." for name in exact)
     return {
         f"{name}.{own}"

@@ -1,4 +1,4 @@
-"""Where the work of one policy is queued: a stream of a CUDA device, or the caller's own thread."""
+"""Where the work of one policy is queued: a CUDA stream, or the caller's own thread."""
 
 from __future__ import annotations
 
@@ -7,43 +7,44 @@ from typing import Protocol
 
 import torch
 
-WARM_UP = 2  # runs before a capture, in which libraries make their handles and choose their kernels
+WARM_UP = 2  # runs before a capture, in which libraries create their handles and select kernels
 
 Run = Callable[[], None]
 
 
 class Stream(Protocol):
-    """Runs one thing after another. Lanes of one device work side by side."""
+    """Runs functions one after another. Streams of one device run concurrently."""
 
     device: torch.device
-    joins: bool  # what it captures may be joined kernels; else it is to be the operations that do the same
+    fuses: bool  # whether captures may use the fused kernels of `gpu/kernels`
 
     def capture(self, run: Run) -> Run:
-        """`run` as one launch that does the same again on the same memory. Raises RuntimeError where that cannot be."""
+        """Return a function that repeats `run` on the same tensors as one launch. Raises RuntimeError if `run` cannot
+        be captured."""
         ...
 
     def follow(self) -> None:
-        """What is started from now on begins after all that the caller has queued on the device so far."""
+        """Let work that is started from now on wait for everything that the caller's stream has queued so far."""
         ...
 
     def start(self, run: Run) -> None:
-        """Begin it, and do not wait for its end."""
+        """Start `run` without waiting for its end."""
         ...
 
     def wait(self) -> None:
-        """Until all that was started has ended."""
+        """Wait until everything that was started has ended."""
         ...
 
 
 def open_stream(device: torch.device) -> Stream | None:
-    """None on the CPU, where a policy has better ways."""
-    return CudaLane(device) if device.type == "cuda" else None
+    """Return a stream for a policy on this device; None for the CPU, where policies use other inference paths."""
+    return CudaStream(device) if device.type == "cuda" else None
 
 
-class DirectLane:
-    """Work is done when it is started: for devices without captured graphs, and to test what uses a lane."""
+class DirectStream:
+    """Runs functions at once in the caller's thread: for devices without CUDA graphs, and for tests."""
 
-    joins = False
+    fuses = False
 
     def __init__(self, device: torch.device | None = None) -> None:
         self.device = device or torch.device("cpu")
@@ -61,16 +62,16 @@ class DirectLane:
         pass
 
 
-class CudaLane:
-    """A stream of its own, and one pool of memory for all graphs, which never run at the same time."""
+class CudaStream:
+    """A CUDA stream, with one memory pool for all its graphs. They can share it because they never run concurrently."""
 
-    joins = True
+    fuses = True
 
     def __init__(self, device: torch.device) -> None:
         self.device = device
         self._stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]  # torch leaves it untyped
         self._pool = torch.cuda.graph_pool_handle()
-        # a stream may be entered by itself from torch 2.7 on, in a tenth of the time
+        # from torch 2.7 on, a stream is a context manager, which is ten times cheaper to enter
         self._entered = self._stream if hasattr(self._stream, "__enter__") else torch.cuda.stream(self._stream)
 
     def capture(self, run: Run) -> Run:
@@ -81,11 +82,11 @@ class CudaLane:
         self._stream.synchronize()
         graph = torch.cuda.CUDAGraph()
         try:
-            # other threads of the process may use the device meanwhile
+            # thread_local: other threads of the process may use the device during the capture
             with torch.cuda.graph(graph, self._pool, self._stream, capture_error_mode="thread_local"):
                 run()
         except Exception:
-            self._pool = torch.cuda.graph_pool_handle()  # torch takes nothing more into that of a broken capture
+            self._pool = torch.cuda.graph_pool_handle()  # torch refuses further captures into a failed capture's pool
             raise
         return graph.replay
 

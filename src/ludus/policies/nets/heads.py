@@ -1,4 +1,4 @@
-"""The last layers of a net, left to whoever chooses: on a device they are best done together with the draw."""
+"""The last layers of a net before they are computed, so that a fused kernel can compute them together with sampling."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from ludus.policies.distributions import Categorical
 
 
 class Heads(NamedTuple):
-    """The policy's reads all of `hidden` [n, K], the value's as many of its first columns as it has inputs."""
+    """The input of both heads and their layers. The policy head reads all of `hidden` [n, K], the value head the first
+    `value.in_features` columns."""
 
     hidden: Tensor
     policy: nn.Linear
     value: nn.Linear
 
-    def judged(self, legal: Tensor) -> tuple[Categorical, Tensor]:
-        """What a net says that does not stop here."""
-        valued = self.value(self.hidden[:, : self.value.in_features])
-        return Categorical(self.policy(self.hidden), legal), valued.squeeze(1)
+    def outputs(self, legal: Tensor) -> tuple[Categorical, Tensor]:
+        """Compute both heads with PyTorch and return what `Net.outputs` returns."""
+        value = self.value(self.hidden[:, : self.value.in_features])
+        return Categorical(self.policy(self.hidden), legal), value.squeeze(1)

@@ -5,21 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import pairwise
 from math import prod
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
 from ludus.config.settings import PolicyConfig
-from ludus.policies.cpu.mlp import MlpChooser
 from ludus.policies.distributions import Categorical
 from ludus.policies.nets.heads import Heads
 from ludus.policies.nets.layers import linear
+from ludus.policies.nets.net import Net
 from ludus.policies.nets.reals import reals
 from ludus.policies.nets.recurrence import Recall, build_core, recalled
 from ludus.spec import GameSpec
 
+if TYPE_CHECKING:
+    from ludus.policies.cpu.chooser import Chooser
 
-class MlpNet(nn.Module):
+
+class MlpNet(Net):
     """Integer leaves enter as sign(x) log(1 + |x|): flags stay near one, ids and counts of thousands stay near ten."""
 
     def __init__(self, spec: GameSpec, config: PolicyConfig) -> None:
@@ -34,9 +38,6 @@ class MlpNet(nn.Module):
         self.value = linear(hidden, 1, gain=0.1)
         self.core = build_core(config.memory, hidden)
 
-    def forward(self, obs: Mapping[str, Tensor], legal: Tensor) -> tuple[Categorical, Tensor]:
-        return self.judge(self.prepare(obs, legal), legal)
-
     def prepare(self, obs: Mapping[str, Tensor], legal: Tensor) -> dict[str, Tensor]:
         leaves = [reals(obs[name]).flatten(1) for name in self.floats]
         if self.integers:
@@ -44,13 +45,13 @@ class MlpNet(nn.Module):
             leaves.append(whole.abs().log1p() * whole.sign())
         return {"leaves": leaves[0] if len(leaves) == 1 else torch.cat(leaves, dim=1)}
 
-    def judge(
+    def outputs(
         self, inputs: Mapping[str, Tensor], legal: Tensor, recall: Recall | None = None
     ) -> tuple[Categorical, Tensor]:
         hidden = recalled(self.core, self.body(inputs["leaves"]), recall)
         return Categorical(self.policy(hidden), legal), self.value(hidden).squeeze(1)
 
-    def before_heads(self, inputs: Mapping[str, Tensor], recall: Recall | None = None) -> Heads:
+    def forward_to_heads(self, inputs: Mapping[str, Tensor], recall: Recall | None = None) -> Heads:
         hidden = inputs["leaves"]
         for layer in self.body:
             if isinstance(layer, nn.Linear):  # with the bias and the ReLU in the kernel of the product
@@ -58,5 +59,7 @@ class MlpNet(nn.Module):
                 hidden = torch._addmm_activation(layer.bias, hidden.to(weight.dtype), weight.t())
         return Heads(recalled(self.core, hidden, recall), self.policy, self.value)
 
-    def chooser(self, spec: GameSpec) -> MlpChooser:
+    def chooser(self, spec: GameSpec) -> Chooser:
+        from ludus.policies.cpu.mlp import MlpChooser  # imports this package
+
         return MlpChooser(self, spec)

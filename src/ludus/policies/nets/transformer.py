@@ -23,6 +23,7 @@ from ludus.errors import ConfigError
 from ludus.policies.distributions import Categorical
 from ludus.policies.nets.heads import Heads
 from ludus.policies.nets.layers import linear
+from ludus.policies.nets.net import Net
 from ludus.policies.nets.reals import reals
 from ludus.policies.nets.recurrence import Recall, build_core, recalled
 from ludus.spec import GameSpec, Leaf
@@ -37,7 +38,7 @@ def refuse_unfit(config: PolicyConfig) -> None:
         raise ConfigError(f"policy.heads: {config.heads} must divide policy.width, which is {config.width}")
 
 
-class TransformerNet(nn.Module):
+class TransformerNet(Net):
     """What to do and what to expect: `policy.layers` blocks over all tokens, then their mean beside the state's own."""
 
     def __init__(self, spec: GameSpec, config: PolicyConfig) -> None:
@@ -58,9 +59,6 @@ class TransformerNet(nn.Module):
         self.value = linear(C, 1, gain=0.1)
         self.core = build_core(config.memory, C)
 
-    def forward(self, obs: Mapping[str, Tensor], legal: Tensor) -> tuple[Categorical, Tensor]:
-        return self.judge(self.prepare(obs, legal), legal)
-
     def prepare(self, obs: Mapping[str, Tensor], legal: Tensor) -> dict[str, Tensor]:
         """Of each group its numbers [B, N, ...] and ids, of the state its numbers; the `known` tokens [B, T]."""
         state = [scaled(obs[name], real).flatten(1) for name, real in self.state.items()]
@@ -74,7 +72,7 @@ class TransformerNet(nn.Module):
         inputs["known"] = torch.cat(known, dim=1)
         return inputs
 
-    def judge(
+    def outputs(
         self, inputs: Mapping[str, Tensor], legal: Tensor, recall: Recall | None = None
     ) -> tuple[Categorical, Tensor]:
         known, said = inputs["known"], self._tokens(inputs)
@@ -86,7 +84,7 @@ class TransformerNet(nn.Module):
         context, about = self._summary(self.norm(said), known, recall)
         return Categorical(self.policy(torch.cat((context, about), dim=1)), legal), self.value(context).squeeze(1)
 
-    def before_heads(self, inputs: Mapping[str, Tensor], recall: Recall | None = None) -> Heads | None:
+    def forward_to_heads(self, inputs: Mapping[str, Tensor], recall: Recall | None = None) -> Heads | None:
         from ludus.policies.gpu.kernels import tokens as kernels  # which needs triton
 
         known = inputs["known"]

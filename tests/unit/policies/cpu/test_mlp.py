@@ -11,7 +11,7 @@ from ludus.config.settings import PolicyConfig
 from ludus.policies.cpu import mlp
 from ludus.policies.cpu.mlp import MlpChooser
 from ludus.policies.nets.mlp import MlpNet
-from ludus.policies.network import Staging
+from ludus.policies.staging import Staging
 from ludus.spec import GameSpec, ObsSpec
 
 LEAVES: dict[str, dict[str, tuple[str, tuple[int, ...]]]] = {

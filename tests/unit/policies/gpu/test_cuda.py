@@ -13,12 +13,15 @@ import torch
 from tests.unit.games.showdown.net.test_chooser import rows_of
 from tests.unit.games.showdown.net.test_pointer import SHOWDOWN_NETS, showdown_spec
 from tests.unit.policies.nets.test_transformer import SPEC as CARDS
-from torch import Tensor, nn
+from torch import Tensor
 
 from ludus.config.settings import MemoryConfig, PolicyConfig
 from ludus.policies import launching
-from ludus.policies.gpu.streams import CudaLane, Run, Stream
+from ludus.policies.distributions import Categorical
+from ludus.policies.gpu.streams import CudaStream, Run, Stream
 from ludus.policies.nets import build
+from ludus.policies.nets.net import Net
+from ludus.policies.nets.recurrence import Recall
 from ludus.policies.network import NetPolicy
 from ludus.spec import GameSpec, ObsSpec
 from ludus.types import Arrivals, Choices
@@ -40,16 +43,16 @@ CASES = {
 }
 
 
-class EagerLane(CudaLane):
+class EagerStream(CudaStream):
     """Launches operation by operation."""
 
-    joins = False
+    fuses = False
 
     def capture(self, run: Run) -> Run:
         return run
 
 
-class CountingLane(CudaLane):
+class CountingStream(CudaStream):
     captures = 0
 
     def capture(self, run: Run) -> Run:
@@ -61,13 +64,13 @@ def device() -> torch.device:
     return torch.device("cuda", torch.cuda.current_device())
 
 
-def player(spec: GameSpec, config: PolicyConfig, lane: Stream | None, *, bf16: bool = False) -> NetPolicy:
+def player(spec: GameSpec, config: PolicyConfig, stream: Stream | None, *, bf16: bool = False) -> NetPolicy:
     """With weights far from those it is born with, so that its choices differ."""
     policy = NetPolicy(
         build(spec, config, "mlp", seed=3, game_nets=SHOWDOWN_NETS),
         spec,
         generator=torch.Generator().manual_seed(5),
-        lane=lane,
+        stream=stream,
         bf16=bf16,
     )
     vector = policy.weights.numpy()
@@ -110,7 +113,7 @@ def test_a_graph_chooses_what_its_operations_choose_one_by_one(
     case: str, bf16: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     spec, config = CASES[case]
-    by_graph, one_by_one = (player(spec, config, lane(device()), bf16=bf16) for lane in (CudaLane, EagerLane))
+    by_graph, one_by_one = (player(spec, config, stream(device()), bf16=bf16) for stream in (CudaStream, EagerStream))
     for at, n in enumerate((64, 5, 33, 64, 1, 7)):
         came = arrivals(spec, n, seed=at)
         ours, theirs = by_graph.act(came), one_by_one.act(came)
@@ -122,7 +125,7 @@ def test_a_graph_chooses_what_its_operations_choose_one_by_one(
 @pytest.mark.parametrize("case", list(CASES))
 def test_a_graph_chooses_what_the_cpu_chooses_for_the_same_numbers(case: str) -> None:
     spec, config = CASES[case]
-    by_graph, on_cpu = player(spec, config, CudaLane(device())), player(spec, config, None)
+    by_graph, on_cpu = player(spec, config, CudaStream(device())), player(spec, config, None)
     for at, n in enumerate((200, 17)):
         came = arrivals(spec, n, seed=at)
         ours, theirs = by_graph.act(came), on_cpu.act(came)
@@ -136,8 +139,8 @@ def test_a_graph_chooses_what_the_cpu_chooses_for_the_same_numbers(case: str) ->
 @pytest.mark.parametrize("case", ["mlp", "lstm", "singles", "transformer"])
 def test_other_weights_are_played_with_without_a_capture(case: str, bf16: bool) -> None:
     spec, config = CASES[case]
-    lane = CountingLane(device())
-    by_graph, other = player(spec, config, lane, bf16=bf16), player(spec, config, EagerLane(device()), bf16=bf16)
+    stream = CountingStream(device())
+    by_graph, other = player(spec, config, stream, bf16=bf16), player(spec, config, EagerStream(device()), bf16=bf16)
     came = msgspec.structs.replace(arrivals(spec, 30, seed=1), opens=np.ones(30, np.bool_))
     before = by_graph.act(came)
     vector = other.weights.numpy() * 0.7
@@ -145,7 +148,7 @@ def test_other_weights_are_played_with_without_a_capture(case: str, bf16: bool) 
         policy.generator.manual_seed(9)
         policy.adopt(vector, 2)
     after, wanted = by_graph.act(came), other.act(came)
-    assert lane.captures == 1
+    assert stream.captures == 1
     assert after.version == 2
     assert not np.allclose(before.value, after.value, atol=1e-4)
     assert_same(after, wanted, bf16=bf16)
@@ -153,7 +156,7 @@ def test_other_weights_are_played_with_without_a_capture(case: str, bf16: bool) 
 
 def test_policies_launched_together_choose_what_they_choose_alone() -> None:
     spec, config = CASES["lstm"]
-    together, alone = ([player(spec, config, CudaLane(device())) for _ in range(4)] for _ in range(2))
+    together, alone = ([player(spec, config, CudaStream(device())) for _ in range(4)] for _ in range(2))
     for policies in (together, alone):
         for at, policy in enumerate(policies):
             policy.adopt(policy.weights.numpy() * (1 + at / 4), at)
@@ -171,8 +174,10 @@ def test_policies_launched_together_choose_what_they_choose_alone() -> None:
 def test_heads_and_draw_are_those_of_the_operations_for_any_number_of_actions(actions: int, greedy: bool) -> None:
     spec = GameSpec("fake", 2, actions, SPEC.obs, 1)
     by_graph, one_by_one = (
-        NetPolicy(build(spec, PolicyConfig(width=9, layers=1), "mlp", seed=3), spec, greedy=greedy, lane=lane(device()))
-        for lane in (CudaLane, EagerLane)
+        NetPolicy(
+            build(spec, PolicyConfig(width=9, layers=1), "mlp", seed=3), spec, greedy=greedy, stream=stream(device())
+        )
+        for stream in (CudaStream, EagerStream)
     )
     for policy in (by_graph, one_by_one):
         policy.adopt(policy.weights.numpy() * 3, 1)
@@ -189,7 +194,7 @@ def test_attention_is_that_of_the_operations_for_any_number_of_tokens(
 ) -> None:
     spec = GameSpec("fake", 2, 5, ObsSpec.pack({"each": ("float32", (tokens, 3)), "all": ("float32", (2,))}), 1)
     config = PolicyConfig(net="transformer", width=24, heads=2)
-    by_graph, one_by_one = (player(spec, config, lane(device())) for lane in (CudaLane, EagerLane))
+    by_graph, one_by_one = (player(spec, config, stream(device())) for stream in (CudaStream, EagerStream))
     came = arrivals(spec, 9, seed=1)
     spec.obs.leaf(came.obs, "each")[:, tokens // 2 :] = 0  # of which nothing is known
     assert_same(by_graph.act(came), one_by_one.act(came))
@@ -202,42 +207,45 @@ def test_graphs_are_captured_without_kernels_that_cannot_be_made_and_it_is_said_
     monkeypatch.setitem(sys.modules, "triton", None)
     monkeypatch.delitem(sys.modules, "ludus.policies.gpu.kernels.deciding", raising=False)
     monkeypatch.delattr("ludus.policies.gpu.kernels.deciding", raising=False)
-    lane = CountingLane(device())
-    without, one_by_one = player(SPEC, PolicyConfig(), lane), player(SPEC, PolicyConfig(), EagerLane(device()))
+    stream = CountingStream(device())
+    without, one_by_one = player(SPEC, PolicyConfig(), stream), player(SPEC, PolicyConfig(), EagerStream(device()))
     for n in (4, 30, 4):
         came = arrivals(SPEC, n, seed=n)
         assert_same(without.act(came), one_by_one.act(came))
-    assert lane.captures == 3  # the first without success
+    assert stream.captures == 3  # the first without success
     (record,) = caplog.records
-    assert "captured without joined kernels" in record.getMessage()
+    assert "captured without fused kernels" in record.getMessage()
     assert "triton" in record.getMessage()
 
 
-class Asking(nn.Module):
+class Asking(Net):
     """A net that looks at a number while it computes, which no graph can."""
 
     def __init__(self) -> None:
         super().__init__()
         self.inner = build(SPEC, PolicyConfig(), "mlp", seed=1)
 
-    def forward(self, obs: Mapping[str, Tensor], legal: Tensor) -> tuple[Tensor, Tensor]:
-        said, value = self.inner(obs, legal)
+    def outputs(
+        self, inputs: Mapping[str, Tensor], legal: Tensor, recall: Recall | None = None
+    ) -> tuple[Categorical, Tensor]:
+        dist, value = self.inner(inputs, legal)
+        assert isinstance(dist, Categorical)
         scale = 2.0 if float(value.sum()) > 0 else 1.0
-        return said.log_probs * scale, value
+        return Categorical(dist.log_probs * scale, legal), value
 
 
 def test_a_net_that_cannot_be_captured_plays_all_the_same_and_it_is_said_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    asking = NetPolicy(Asking(), SPEC, lane=CudaLane(device()), greedy=True)
+    asking = NetPolicy(Asking(), SPEC, stream=CudaStream(device()), greedy=True)
     plain = NetPolicy(build(SPEC, PolicyConfig(), "mlp", seed=1), SPEC, greedy=True)
     with caplog.at_level(logging.WARNING):
         for n in (4, 9, 30):
             came = arrivals(SPEC, n, seed=n)
             np.testing.assert_array_equal(asking.act(came).action, plain.act(came).action)
     assert len(caplog.records) == 1
-    assert "no graph of this net can be captured on cuda" in caplog.text
-    after = player(SPEC, PolicyConfig(), CudaLane(device()))  # what failed there does no harm here
-    one_by_one = player(SPEC, PolicyConfig(), EagerLane(device()))
+    assert "this net cannot be captured as a CUDA graph on cuda" in caplog.text
+    after = player(SPEC, PolicyConfig(), CudaStream(device()))  # what failed there does no harm here
+    one_by_one = player(SPEC, PolicyConfig(), EagerStream(device()))
     came = arrivals(SPEC, 20, seed=1)
     np.testing.assert_array_equal(after.act(came).action, one_by_one.act(came).action)

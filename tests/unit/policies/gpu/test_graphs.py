@@ -1,4 +1,4 @@
-"""What is done around a captured graph, on a lane that runs the function itself: padding, parts, fallback, weights."""
+"""The work around captured graphs: padding, parts, fallback, weights. The stream runs the function itself."""
 
 from __future__ import annotations
 
@@ -19,13 +19,15 @@ from ludus.config.settings import MemoryConfig, PolicyConfig
 from ludus.policies import launching
 from ludus.policies.distributions import Categorical, Distribution
 from ludus.policies.gpu import graphs
-from ludus.policies.gpu.graphs import Engine, SampledBatch, padded
-from ludus.policies.gpu.streams import DirectLane, Run
+from ludus.policies.gpu.graphs import Engine, padded
+from ludus.policies.gpu.streams import DirectStream, Run
 from ludus.policies.gpu.transfer import TransferBuffer, leaves
-from ludus.policies.nets import ask, build, evaluate
+from ludus.policies.nets import build
 from ludus.policies.nets.heads import Heads
+from ludus.policies.nets.net import forward_fused
 from ludus.policies.nets.recurrence import Recall
 from ludus.policies.network import NetPolicy
+from ludus.policies.sampling import SampledBatch
 from ludus.spec import GameSpec, ObsSpec
 from ludus.types import Arrivals, Choices
 
@@ -33,7 +35,7 @@ LEAVES = {"id": ("uint16", (3,)), "flag": ("uint8", (2, 2)), "delta": ("int8", (
 SPEC = GameSpec("fake", 2, 6, ObsSpec.pack({name: (dtype, shape) for name, (dtype, shape) in LEAVES.items()}), 1)
 
 
-class CountingLane(DirectLane):
+class CountingStream(DirectStream):
     """Notes what was captured, and refuses to capture where it is told why."""
 
     def __init__(self, trouble: str = "") -> None:
@@ -68,8 +70,7 @@ class Judging:
         self, obs: dict[str, Tensor], legal: Tensor, recall: Recall | None = None
     ) -> tuple[Distribution, Tensor]:
         self.rows.append(len(legal))
-        said: tuple[Distribution, Tensor] = self.net(obs, legal)
-        return said
+        return self.net(obs, legal)
 
 
 def arrivals(n: int, seed: int = 0) -> Arrivals:
@@ -115,26 +116,26 @@ def test_rows_are_padded_to_the_next_power_of_two(rows: int, size: int) -> None:
 @pytest.mark.parametrize("greedy", [False, True])
 def test_choices_are_those_of_the_net_for_the_same_numbers_whatever_lay_in_the_buffers_before(greedy: bool) -> None:
     judging = Judging()
-    engine = Engine(judging, SPEC, CountingLane(), greedy=greedy)
+    engine = Engine(judging, SPEC, CountingStream(), greedy=greedy)
     for n in (5, 1, 130, 64, 65, 3, 7, 0):
         came, uniform = arrivals(n, seed=n), None if greedy else numbers(n, seed=n)
         check(chosen(engine, came, uniform), expected(judging, came, uniform))
 
 
 def test_each_padded_size_is_captured_once_and_only_when_it_is_needed() -> None:
-    lane, judging = CountingLane(), Judging()
-    engine = Engine(judging, SPEC, lane)
+    stream, judging = CountingStream(), Judging()
+    engine = Engine(judging, SPEC, stream)
     judging.rows.clear()
     for n in (3, 4, 3, 9, 16, 4):
         chosen(engine, arrivals(n), numbers(n))
-    assert lane.captures == 2
+    assert stream.captures == 2
     assert judging.rows == [4, 4, 4, 4, 16, 16, 16, 4]  # a capture runs once by itself
 
 
 def test_more_rows_than_a_graph_takes_are_chosen_for_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(graphs, "MOST_ROWS", 16)
-    lane, judging = CountingLane(), Judging()
-    engine = Engine(judging, SPEC, lane)
+    monkeypatch.setattr(graphs, "MAX_ROWS", 16)
+    stream, judging = CountingStream(), Judging()
+    engine = Engine(judging, SPEC, stream)
     for n in (16, 17, 32, 45):
         came, uniform = arrivals(n), numbers(n)
         check(chosen(engine, came, uniform), expected(judging, came, uniform))
@@ -142,8 +143,8 @@ def test_more_rows_than_a_graph_takes_are_chosen_for_in_parts(monkeypatch: pytes
 
 
 def test_other_weights_are_played_with_without_a_capture() -> None:
-    lane, judging, other = CountingLane(), Judging(), Judging(seed=8)
-    engine = Engine(judging, SPEC, lane)
+    stream, judging, other = CountingStream(), Judging(), Judging(seed=8)
+    engine = Engine(judging, SPEC, stream)
     came, uniform = arrivals(20), numbers(20)
     before = chosen(engine, came, uniform)
     with torch.no_grad():
@@ -152,43 +153,45 @@ def test_other_weights_are_played_with_without_a_capture() -> None:
     after = chosen(engine, came, uniform)
     assert not np.allclose(before.value, after.value)
     check(after, expected(other, came, uniform))
-    assert lane.captures == 1
+    assert stream.captures == 1
 
 
 def test_where_nothing_can_be_captured_it_is_said_once_and_choices_are_the_same(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    judging, lane = Judging(), CountingLane(trouble="operation not permitted when stream is capturing\nmore")
-    engine = Engine(judging, SPEC, lane)
+    judging, stream = Judging(), CountingStream(trouble="operation not permitted when stream is capturing\nmore")
+    engine = Engine(judging, SPEC, stream)
     with caplog.at_level(logging.WARNING):
         for n in (3, 9, 30):
             came, uniform = arrivals(n), numbers(n)
             check(chosen(engine, came, uniform), expected(judging, came, uniform))
-    assert lane.captures == 1
+    assert stream.captures == 1
     assert [record.message.rpartition(": ")[2] for record in caplog.records] == [
         "operation not permitted when stream is capturing"
     ]
 
 
-class JoiningLane(CountingLane):
-    joins = True
+class FusingStream(CountingStream):
+    fuses = True
 
 
 def test_graphs_are_of_the_operations_where_kernels_cannot_be_made_and_it_is_said_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    def joined(obs: dict[str, Tensor], legal: Tensor, recall: Recall | None) -> Heads:
+    def fused(obs: dict[str, Tensor], legal: Tensor, recall: Recall | None) -> Heads:
         raise OSError("there is no compiler here\nmore")
 
-    judging, lane = Judging(), JoiningLane()
-    engine = Engine(judging, SPEC, lane, joined=joined)
+    judging, stream = Judging(), FusingStream()
+    engine = Engine(judging, SPEC, stream, fused=fused)
     with caplog.at_level(logging.WARNING):
         for n in (3, 9, 30, 3):
             came, uniform = arrivals(n), numbers(n)
             check(chosen(engine, came, uniform), expected(judging, came, uniform))
-    assert lane.captures == 4  # the first in vain
+    assert stream.captures == 4  # the first in vain
     (record,) = caplog.records
-    assert record.getMessage().startswith("graphs are captured without joined kernels and take up to twice as long: ")
+    assert record.getMessage().startswith(
+        "CUDA graphs are captured without fused kernels, so inference takes up to twice as long: "
+    )
     assert "more" not in record.getMessage()
 
 
@@ -199,9 +202,9 @@ def test_a_plain_net_that_stops_before_its_heads_says_what_it_would_have_said(ki
     obs = {name: torch.from_numpy(leaf.copy()) for name, leaf in SPEC.obs.view(came.obs).items()}
     legal = torch.from_numpy(came.legal)
     with torch.inference_mode():
-        stopped, (said, value) = ask(net, obs, legal), evaluate(net, obs, legal)
+        stopped, (said, value) = forward_fused(net, obs, legal), net(obs, legal)
         assert isinstance(stopped, Heads)
-        later, later_value = stopped.judged(legal)
+        later, later_value = stopped.outputs(legal)
     assert isinstance(said, Categorical)
     torch.testing.assert_close(later.log_probs, said.log_probs)
     torch.testing.assert_close(later_value, value)
@@ -210,7 +213,7 @@ def test_a_plain_net_that_stops_before_its_heads_says_what_it_would_have_said(ki
 def test_nothing_is_done_on_memory_before_it_was_cleared() -> None:
     told: list[str] = []
 
-    class TellingLane(CountingLane):
+    class TellingStream(CountingStream):
         def follow(self) -> None:
             told.append("follow")
 
@@ -218,7 +221,7 @@ def test_nothing_is_done_on_memory_before_it_was_cleared() -> None:
             told.append("start")
             super().start(run)
 
-    engine = Engine(Judging(), SPEC, TellingLane(trouble="no"))
+    engine = Engine(Judging(), SPEC, TellingStream(trouble="no"))
     told.clear()
     for n in (3, 4, 9):
         chosen(engine, arrivals(n), numbers(n))
@@ -226,7 +229,7 @@ def test_nothing_is_done_on_memory_before_it_was_cleared() -> None:
 
 
 def test_what_was_chosen_stays_when_other_rows_are_chosen_for() -> None:
-    engine = Engine(Judging(), SPEC, DirectLane())
+    engine = Engine(Judging(), SPEC, DirectStream())
     first = chosen(engine, arrivals(8, seed=1), numbers(8))
     kept = [array.copy() for array in first[:3]]
     chosen(engine, arrivals(8, seed=2), numbers(8, seed=2))
@@ -235,9 +238,9 @@ def test_what_was_chosen_stays_when_other_rows_are_chosen_for() -> None:
 
 
 def test_a_second_launch_before_the_first_is_collected_is_refused() -> None:
-    engine = Engine(Judging(), SPEC, DirectLane())
+    engine = Engine(Judging(), SPEC, DirectStream())
     engine.launch(arrivals(2), numbers(2))
-    with pytest.raises(RuntimeError, match="collect those first"):
+    with pytest.raises(RuntimeError, match="collect that batch first"):
         engine.launch(arrivals(2), numbers(2))
 
 
@@ -276,18 +279,20 @@ def test_leaves_of_rows_on_a_device_are_those_of_the_spec() -> None:
         np.testing.assert_array_equal(leaf.numpy(), SPEC.obs.leaf(came.obs, name))
 
 
-def pair(config: PolicyConfig, prefers: str, lane: DirectLane, spec: GameSpec = SPEC) -> tuple[NetPolicy, NetPolicy]:
-    """The same net on a lane and without one, with the same numbers to draw by."""
+def pair(
+    config: PolicyConfig, prefers: str, stream: DirectStream, spec: GameSpec = SPEC
+) -> tuple[NetPolicy, NetPolicy]:
+    """The same net on a stream and without one, with the same numbers to draw by."""
 
-    def player(lane: DirectLane | None) -> NetPolicy:
+    def player(stream: DirectStream | None) -> NetPolicy:
         return NetPolicy(
             build(spec, config, prefers, seed=3, game_nets=SHOWDOWN_NETS),
             spec,
             generator=torch.Generator().manual_seed(5),
-            lane=lane,
+            stream=stream,
         )
 
-    return player(lane), player(None)
+    return player(stream), player(None)
 
 
 def assert_same(ours: Choices, theirs: Choices) -> None:
@@ -297,10 +302,10 @@ def assert_same(ours: Choices, theirs: Choices) -> None:
 
 
 @pytest.mark.parametrize("kind", ["lstm", "gru"])
-def test_rows_remember_on_a_lane_what_they_remember_without_one(kind: str) -> None:
+def test_rows_remember_on_a_stream_what_they_remember_without_one(kind: str) -> None:
     memory = MemoryConfig(kind=kind, width=8)  # type: ignore[arg-type]  # one of the words it takes
-    lane = CountingLane()
-    ours, theirs = pair(PolicyConfig(memory=memory), "mlp", lane)
+    stream = CountingStream()
+    ours, theirs = pair(PolicyConfig(memory=memory), "mlp", stream)
     random = np.random.default_rng(1)
     for at in range(12):
         rows = np.sort(random.permutation(40 if at > 6 else 20)[: random.integers(1, 20)]).astype(np.int32)
@@ -321,7 +326,7 @@ def test_rows_remember_on_a_lane_what_they_remember_without_one(kind: str) -> No
 
 
 def test_padding_changes_what_no_row_remembers() -> None:
-    ours, _ = pair(PolicyConfig(memory=MemoryConfig(kind="gru", width=8)), "mlp", CountingLane())
+    ours, _ = pair(PolicyConfig(memory=MemoryConfig(kind="gru", width=8)), "mlp", CountingStream())
     assert ours.states is not None
     rows = np.arange(16, dtype=np.int32)
     for kept in (rows, np.arange(40, dtype=np.int32)):  # as a resumed run does
@@ -336,19 +341,19 @@ def test_padding_changes_what_no_row_remembers() -> None:
 
 
 def test_rows_past_the_room_for_states_make_more_and_graphs_are_captured_anew() -> None:
-    lane = CountingLane()
-    ours, theirs = pair(PolicyConfig(memory=MemoryConfig(kind="lstm", width=8)), "mlp", lane)
+    stream = CountingStream()
+    ours, theirs = pair(PolicyConfig(memory=MemoryConfig(kind="lstm", width=8)), "mlp", stream)
     for first in (0, 0, 100, 100):
         came = arrivals(4)
         came = msgspec.structs.replace(came, row=came.row + np.int32(first))
         assert_same(ours.act(came), theirs.act(came))
-    assert lane.captures == 2
+    assert stream.captures == 2
 
 
 @pytest.mark.parametrize("slots", [1, 2])
-def test_a_pointer_net_plays_on_a_lane_as_it_does_without_one_also_with_other_weights(slots: int) -> None:
-    spec, lane = showdown_spec(slots, 2), CountingLane()
-    ours, theirs = pair(PolicyConfig(width=16, context=16), "pointer", lane, spec)
+def test_a_pointer_net_plays_on_a_stream_as_it_does_without_one_also_with_other_weights(slots: int) -> None:
+    spec, stream = showdown_spec(slots, 2), CountingStream()
+    ours, theirs = pair(PolicyConfig(width=16, context=16), "pointer", stream, spec)
     for seed in (1, 2):
         came = showdown_arrivals(spec, 11, seed)
         assert_same(ours.act(came), theirs.act(came))
@@ -357,7 +362,7 @@ def test_a_pointer_net_plays_on_a_lane_as_it_does_without_one_also_with_other_we
             player.adopt(other.numpy(), seed)
     came = showdown_arrivals(spec, 11, 3)
     assert_same(ours.act(came), theirs.act(came))
-    assert lane.captures == 1
+    assert stream.captures == 1
 
 
 def showdown_arrivals(spec: GameSpec, n: int, seed: int) -> Arrivals:
@@ -389,14 +394,14 @@ def test_a_net_that_rounds_says_nearly_what_the_exact_one_says_and_follows_its_w
     legal = np.ones((30, spec.actions), np.bool_)
     zeros = np.zeros(30, np.int64)
     came = Arrivals(row, zeros, obs, legal, zeros.astype(np.float32), zeros.astype(np.bool_))
-    on_lane = NetPolicy(
-        build(spec, config, "mlp", seed=3, game_nets=SHOWDOWN_NETS), spec, greedy=True, bf16=True, lane=DirectLane()
+    on_stream = NetPolicy(
+        build(spec, config, "mlp", seed=3, game_nets=SHOWDOWN_NETS), spec, greedy=True, bf16=True, stream=DirectStream()
     )
-    on_lane.adopt(exact.weights.numpy(), 1)
-    np.testing.assert_array_equal(on_lane.act(came).action, rounding.act(came).action)
+    on_stream.adopt(exact.weights.numpy(), 1)
+    np.testing.assert_array_equal(on_stream.act(came).action, rounding.act(came).action)
 
 
-class SlowLane(DirectLane):
+class SlowStream(DirectStream):
     """Notes when work began and when somebody waited."""
 
     def __init__(self, name: str, told: list[str]) -> None:
@@ -424,7 +429,7 @@ class Scripted:
 def test_all_policies_are_at_work_before_any_is_waited_for() -> None:
     told: list[str] = []
     players = [
-        NetPolicy(build(SPEC, PolicyConfig(), "mlp"), SPEC, greedy=True, lane=SlowLane(name, told)) for name in "ab"
+        NetPolicy(build(SPEC, PolicyConfig(), "mlp"), SPEC, greedy=True, stream=SlowStream(name, told)) for name in "ab"
     ]
     alone = [player.act(arrivals(6)).action for player in players]
     told.clear()

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from ludus.config.settings import PolicyConfig
 from ludus.errors import ConfigError
+from ludus.policies.distributions import Categorical
 from ludus.policies.nets import build
 from ludus.policies.nets.transformer import TransformerNet, grouped
 from ludus.spec import GameSpec, ObsSpec
@@ -54,6 +55,7 @@ def observed(spec: GameSpec, rows: int = 6, seed: int = 0) -> dict[str, Tensor]:
 def said(net: TransformerNet, obs: dict[str, Tensor], actions: int) -> tuple[Tensor, Tensor]:
     with torch.no_grad():
         distribution, value = net(obs, torch.ones(len(next(iter(obs.values()))), actions, dtype=torch.bool))
+    assert isinstance(distribution, Categorical)
     return distribution.log_probs, value
 
 
@@ -103,7 +105,8 @@ def test_rows_in_which_nothing_at_all_is_known_have_finite_answers() -> None:
 def test_gradients_reach_every_parameter() -> None:
     net = net_of(SPEC)
     distribution, value = net(observed(SPEC), torch.ones(6, 5, dtype=torch.bool))
-    (distribution.log_probs[:, 0].sum() + value.sum()).backward()
+    assert isinstance(distribution, Categorical)
+    torch.autograd.backward(distribution.log_probs[:, 0].sum() + value.sum())
     assert [name for name, own in net.named_parameters() if own.grad is None or not own.grad.any()] == []
 
 

@@ -24,6 +24,7 @@ from ludus.games.showdown.net.encoding import encode, precision_on
 from ludus.games.showdown.net.ways import Ways
 from ludus.policies.distributions import Categorical, Distribution, Pairs
 from ludus.policies.nets.layers import linear, stacked
+from ludus.policies.nets.net import Net
 from ludus.policies.nets.reals import reals
 from ludus.policies.nets.recurrence import Recall, build_core, recalled
 from ludus.spec import GameSpec
@@ -45,7 +46,7 @@ LEAVES = (
 MEASURES = ("pokemon", "move_state", "field", "matchup", "threat", "duel")
 
 
-class PointerNet(nn.Module):
+class PointerNet(Net):
     """What to do and what to expect, given the leaves of Showdown observations."""
 
     # read where autocast is off
@@ -105,9 +106,6 @@ class PointerNet(nn.Module):
             self.preview_out = linear(D, 2, gain=0.01)  # as one of the leads, as one of the rest
         self.core = build_core(config.memory, C)
 
-    def forward(self, obs: Mapping[str, Tensor], legal: Tensor) -> tuple[Distribution, Tensor]:
-        return self.judge(self.prepare(obs, legal), legal)
-
     def prepare(self, obs: Mapping[str, Tensor], legal: Tensor) -> dict[str, Tensor]:
         """What the net reads, none of which depends on weights. The first axis of all is the rows'."""
         features = {**self.columns(obs), "field": reals(obs["field"])}
@@ -122,7 +120,7 @@ class PointerNet(nn.Module):
             inputs["hit"] = functional.pad(struck, (0, 0, 0, 1))  # and one that strikes nobody
         return inputs
 
-    def judge(
+    def outputs(
         self, inputs: Mapping[str, Tensor], legal: Tensor, recall: Recall | None = None
     ) -> tuple[Distribution, Tensor]:
         S, D, H = self.slots, self.width, self.hidden

@@ -15,7 +15,8 @@ from ludus.games.showdown.net.chooser import PointerChooser
 from ludus.games.showdown.net.pointer import PointerNet
 from ludus.policies.cpu.drawing import draw
 from ludus.policies.distributions import Categorical
-from ludus.policies.network import NetPolicy, Staging
+from ludus.policies.network import NetPolicy
+from ludus.policies.staging import Staging
 from ludus.spec import GameSpec
 from ludus.types import Arrivals
 

@@ -94,7 +94,8 @@ def test_gradients_in_lower_precision_are_near_those_in_full(slots: int, variant
         with torch.autocast("cpu", torch.bfloat16, enabled=lower):
             said, value = net(obs, legal)
         action = torch.arange(ROWS)
-        (said.log_prob(action) + said.entropy(action) + value.float()).sum().backward()
+        total = (said.log_prob(action) + said.entropy(action) + value.float()).sum()
+        torch.autograd.backward(total)
         found.append(torch.cat([part.grad.flatten() for part in net.parameters() if part.grad is not None]))
     exact, rounded = found
     assert rounded.dtype == torch.float32
@@ -116,7 +117,7 @@ def test_what_was_prepared_in_lower_precision_is_judged_in_full_by_a_net_that_do
         "field",
     }
     action = torch.arange(ROWS)
-    exact, near = (net.judge(inputs, legal)[0].log_prob(action) for inputs in (net.prepare(obs, legal), rounded))
+    exact, near = (net.outputs(inputs, legal)[0].log_prob(action) for inputs in (net.prepare(obs, legal), rounded))
     assert near.dtype == torch.float32
     torch.testing.assert_close(near, exact, atol=0.02, rtol=0)
 
@@ -195,7 +196,7 @@ def test_gradients_reach_every_weight() -> None:
     said, value = net(observations(spec), torch.ones(ROWS, spec.actions, dtype=torch.bool))
     action = torch.tensor([0, 100, 500, 2208, 2210])
     total = (said.log_prob(action) + said.entropy(action) + value).sum()
-    total.backward()
+    torch.autograd.backward(total)
     assert [name for name, weight in net.named_parameters() if weight.grad is None] == []
 
 

@@ -1,0 +1,84 @@
+"""The base class of all nets."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+from torch import Tensor, nn
+
+from ludus.policies.distributions import Distribution
+from ludus.policies.nets.heads import Heads
+from ludus.policies.nets.recurrence import Core, Recall
+from ludus.spec import GameSpec
+
+if TYPE_CHECKING:
+    from ludus.policies.cpu.chooser import Chooser
+
+
+class Net(nn.Module, ABC):
+    """Maps observations and a mask of legal actions to a distribution over the actions and a value.
+
+    A subclass is built as `Class(spec, config)` and must implement `outputs`. The other methods have defaults; override
+    them to make learning or playing faster.
+    """
+
+    exact: ClassVar[tuple[str, ...]] = ()
+    """Names of linear layers that keep float32 weights when the net plays in bfloat16."""
+
+    core: Core | None
+    """The recurrent core; None for a net without hidden state. Set it in the constructor, with `build_core`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.core = None
+
+    @abstractmethod
+    def outputs(
+        self, inputs: Mapping[str, Tensor], legal: Tensor, recall: Recall | None = None
+    ) -> tuple[Distribution, Tensor]:
+        """Return the distribution over the actions of n rows, and their values [n].
+
+        inputs: what `prepare` returned. legal: bool [n, A]. recall: adds the hidden states to the rows' contexts; pass
+        it to `recurrence.recalled`. None if the rows are the first decisions of their matches.
+        """
+
+    def forward(
+        self, obs: Mapping[str, Tensor], legal: Tensor, recall: Recall | None = None
+    ) -> tuple[Distribution, Tensor]:
+        """Return `outputs` of observations: one tensor [n, *shape] per leaf, in the dtypes of the game's spec."""
+        return self.outputs(self.prepare(obs, legal), legal, recall)
+
+    if TYPE_CHECKING:  # nn.Module leaves the types of a call open
+
+        def __call__(
+            self, obs: Mapping[str, Tensor], legal: Tensor, recall: Recall | None = None
+        ) -> tuple[Distribution, Tensor]: ...
+
+    def prepare(self, obs: Mapping[str, Tensor], legal: Tensor) -> Mapping[str, Tensor]:
+        """Return the inputs of `outputs`; the first axis of each is the rows'. Must not depend on the weights: the
+        learner calls it once per update, not once per minibatch. Default: the observations themselves."""
+        return obs
+
+    def forward_to_heads(self, inputs: Mapping[str, Tensor], recall: Recall | None = None) -> Heads | None:
+        """Compute `outputs` up to the last layers, in as few CUDA kernels as possible and without gradients. The caller
+        computes the heads and samples in one fused kernel. Default: None, there is no such implementation."""
+        return None
+
+    def freeze_tables(self) -> None:
+        """Precompute whatever depends only on the weights. Called after every change of the weights of a net that
+        plays without a chooser. Default: nothing."""
+
+    def chooser(self, spec: GameSpec) -> Chooser | None:
+        """Return an implementation for small batches on the CPU. Default: None, PyTorch runs `forward`."""
+        return None
+
+
+def forward_fused(
+    net: Net, obs: Mapping[str, Tensor], legal: Tensor, recall: Recall | None = None
+) -> Heads | tuple[Distribution, Tensor]:
+    """Return the net's heads before they are computed, if it implements `forward_to_heads`, or else its outputs."""
+    inputs = net.prepare(obs, legal)
+    heads = net.forward_to_heads(inputs, recall)
+    return net.outputs(inputs, legal, recall) if heads is None else heads

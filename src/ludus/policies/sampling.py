@@ -1,0 +1,40 @@
+"""How a policy turns a net's distribution into actions, and the arrays that result."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ludus.policies.distributions import Distribution
+
+
+class SampledBatch(NamedTuple):
+    """What an inference path returns for n rows."""
+
+    action: NDArray[np.int32]  # [n]
+    logp: NDArray[np.float32]  # [n]
+    value: NDArray[np.float32]  # [n]
+    hidden_state: NDArray[np.float32] | None = None  # [n, size] before the decision; None for a net without one
+
+
+class Sampler:
+    """Draws actions with a generator, or takes the most probable ones if `greedy`."""
+
+    def __init__(self, generator: torch.Generator, *, greedy: bool = False) -> None:
+        self.generator = generator
+        self.greedy = greedy
+
+    def action(self, dist: Distribution) -> Tensor:
+        """Return one action per row [n]."""
+        return dist.best() if self.greedy else dist.sample(self.generator)
+
+    def uniform(self, draws: int, rows: int) -> NDArray[np.float32] | None:
+        """Return uniform random numbers [draws, rows] for `Distribution.draw`; None if greedy."""
+        if self.greedy:
+            return None
+        numbers: NDArray[np.float32] = torch.rand(draws, rows, generator=self.generator).numpy()
+        return numbers
