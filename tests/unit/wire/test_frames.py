@@ -224,7 +224,7 @@ def test_one_space_takes_several_frames() -> None:
     [
         (b"Hello, w", r"begins with b'Hello, w', expected b'LU'"),
         (b"LU\x01\x03\x00\x00\x00\x00", "version 1, expected 2"),
-        (b"LU\x02\x09\x00\x00\x00\x00", "unknown kind 9"),
+        (b"LU\x02\x0b\x00\x00\x00\x00", "unknown kind 11"),
         (b"LU\x02\x03\xff\xff\xff\xff", f"ARRIVALS frame announces 4294967295 bytes, allowed are {MAX_BODY}"),
     ],
 )

@@ -25,7 +25,8 @@ class SlotHost {
 	}
 
 	/** Take a CONFIGURE message in and say HELLO; the game is {seats, actions, maskBytes, obsBytes, hello}. */
-	prepareSlots({ matches, seed, schedule, resume, timesS = null, events = false }, { seats, actions, maskBytes, obsBytes, hello }) {
+	prepareSlots(configure, { seats, actions, maskBytes, obsBytes, hello }) {
+		const { matches, seed, schedule, resume, timesS = null, events = false } = configure;
 		this.actions = actions;
 		this.seed = seed;
 		this.schedule = schedule;
