@@ -25,7 +25,8 @@ from ludus.processes.command import HostCommand
 
 ROOT = Path(__file__).parents[2]
 HOSTS = ROOT / "examples" / "hosts"
-JAVA = ROOT / "src" / "ludus" / "sdk" / "java" / "Host.java"
+JAVA = sorted((ROOT / "src" / "ludus" / "sdk" / "java").glob("*.java"))
+HOST_IN_JAVA = ROOT / "src" / "ludus" / "sdk" / "java" / "Host.java"
 JAVASCRIPT = ROOT / "src" / "ludus" / "sdk" / "javascript"
 SPOILER = ROOT / "tests" / "spoiler.py"
 LINES = 120
@@ -70,7 +71,7 @@ def _speed_is_measured_coarsely(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("classes")
-    compiling = ["javac", "-Xlint:all", "-Werror", "-d", str(folder), str(JAVA), str(HOSTS / "TicTacToe.java")]
+    compiling = ["javac", "-Xlint:all", "-Werror", "-d", str(folder), *map(str, JAVA), str(HOSTS / "TicTacToe.java")]
     subprocess.run(compiling, check=True, timeout=100)
     return folder
 
@@ -93,7 +94,8 @@ def test_an_example_keeps_the_protocol(language: str, request: pytest.FixtureReq
 @needs_java
 def test_measures_of_few_bytes_come_from_java_as_they_were_given(tmp_path: Path) -> None:
     (tmp_path / "Measures.java").write_text(MEASURES_IN_JAVA)
-    subprocess.run(["javac", "-d", str(tmp_path), str(JAVA), str(tmp_path / "Measures.java")], check=True, timeout=100)
+    sources = [*map(str, JAVA), str(tmp_path / "Measures.java")]
+    subprocess.run(["javac", "-d", str(tmp_path), *sources], check=True, timeout=100)
     command = HostCommand((*JVM, "-cp", str(tmp_path), "Host", "Measures"))
     with HostFleet(command, FleetConfig(), options={}, seed=1, log_dir=tmp_path, hosts=1, matches=1) as fleet:
         came = fleet.recv(20.0)
@@ -138,12 +140,12 @@ def test_configurations_of_examples_fit(path: Path) -> None:
 
 @needs_java
 def test_java_runs_a_game_from_its_source_and_says_where_it_does_not_compile(tmp_path: Path) -> None:
-    command = HostCommand((*JVM, str(JAVA), str(HOSTS / "TicTacToe.java")))
+    command = HostCommand((*JVM, str(HOST_IN_JAVA), str(HOSTS / "TicTacToe.java")))
     report = CheckReport(tuple(islice(findings(command), 1)))
     assert report.ok, str(report)
     broken = tmp_path / "Broken.java"
     broken.write_text("public class Broken implements Host.Setup { oops }")
-    (failed, *_) = findings(HostCommand((*JVM, str(JAVA), str(broken))))
+    (failed, *_) = findings(HostCommand((*JVM, str(HOST_IN_JAVA), str(broken))))
     assert failed.mark is Mark.FAILED
     assert "status 1" in failed.seen
 
@@ -332,4 +334,4 @@ def test_the_command_line_shows_a_good_host_and_a_bad_one(tmp_path: Path) -> Non
 
 def test_the_files_for_other_languages_are_where_the_command_says(tmp_path: Path) -> None:
     said = ludus(tmp_path, "hosts", "files")
-    assert {Path(line) for line in said.stdout.split()} == {JAVASCRIPT, JAVA}
+    assert {Path(line) for line in said.stdout.split()} == {JAVASCRIPT, *JAVA}

@@ -87,12 +87,12 @@ def check(
 def files() -> None:
     """Say where the files are that make a host of a game in another language.
 
-    Example: [bold]cp $(ludus hosts files | grep Host.java) .[/bold]
+    Example: [bold]cp $(ludus hosts files | grep java$) .[/bold]
     """
     import ludus.sdk
 
     folder = Path(str(ludus.sdk.__file__)).parent
-    for path in (folder / "javascript", folder / "java" / "Host.java"):
+    for path in (folder / "javascript", *sorted((folder / "java").glob("*.java"))):
         typer.echo(path)
 
 
