@@ -13,6 +13,9 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
+from ludus import limits
+from ludus.errors import HostFault, ProtocolError
+
 BUCKETS = 160  # the last one holds everything from 16 minutes up
 
 
@@ -49,6 +52,15 @@ class Durations(msgspec.Struct):
         """False where a number is negative or not finite, or a bucket does not exist; a file may say anything."""
         numbers = (self.total_ns, self.passes, *self.buckets.values())
         return all(0 <= number < math.inf for number in numbers) and all(0 <= each < BUCKETS for each in self.buckets)
+
+    def check(self, activity: str) -> None:
+        """Raise ProtocolError if a host cannot have measured this."""
+        if not all(0 <= bucket < BUCKETS for bucket in self.buckets):
+            raise ProtocolError(f"TIMES: {activity} has a bucket out of 0 to {BUCKETS - 1}", HostFault.BAD_TIMES)
+        numbers = (self.total_ns, self.passes, *self.buckets.values())
+        if not all(0 <= number <= limits.TIMES_NS for number in numbers):
+            words = f"a number that is negative or not finite, or above {limits.TIMES_NS:g}"
+            raise ProtocolError(f"TIMES: {activity} has {words}", HostFault.BAD_TIMES)
 
     @property
     def mean_ns(self) -> float:

@@ -20,7 +20,7 @@ from ludus import limits
 from ludus.errors import HostFault, ProtocolError
 from ludus.spec import GameSpec
 from ludus.wire import described
-from ludus.wire.durations import BUCKETS, Durations
+from ludus.wire.durations import Durations
 
 MAGIC = 0x554C  # "LU"
 VERSION = 2
@@ -357,13 +357,8 @@ def decode_times(body: Bytes) -> TimesBody:
         raise ProtocolError(
             f"TIMES names the activity {unknown!r}, known are {', '.join(sorted(HOST_ACTIVITIES))}", HostFault.BAD_TIMES
         )
-    for name, found in times.activities.items():
-        if not all(0 <= bucket < BUCKETS for bucket in found.buckets):
-            raise ProtocolError(f"TIMES: {name} has a bucket out of 0 to {BUCKETS - 1}", HostFault.BAD_TIMES)
-        numbers = (found.total_ns, found.passes, *found.buckets.values())
-        if not all(0 <= number <= limits.TIMES_NS for number in numbers):
-            seen = f"TIMES: {name} has a number that is negative or not finite, or above {limits.TIMES_NS:g}"
-            raise ProtocolError(seen, HostFault.BAD_TIMES)
+    for name, durations in times.activities.items():
+        durations.check(name)
     if not 0 < times.wall_ns <= limits.TIMES_NS:
         seen = f"TIMES is of {times.wall_ns:g} ns, expected more than none, at most {limits.TIMES_NS:g}"
         raise ProtocolError(seen, HostFault.BAD_TIMES)
