@@ -1,4 +1,4 @@
-"""What is learned from next: batches from the source, less what is too old, and between them some once more."""
+"""Supplies the learner with batches: fresh ones without stale segments, interleaved with replayed ones."""
 
 from __future__ import annotations
 
@@ -26,14 +26,15 @@ log = logging.getLogger(__name__)
 
 
 class BatchSource(Protocol):
-    """Where batches come from and new weights go: this process in serial mode, an actor's in overlapped mode."""
+    """Provides batches and receives new weights: this process in serial mode, an actor process in overlapped mode."""
 
     def next(self, stopped: Callable[[], bool]) -> SegmentBatch | None:
-        """The next batch, valid until `release`. None when `stopped`, asked at least a few times a second, said so."""
+        """Returns the next batch, valid until `release`. Returns None as soon as `stopped()` returns True; it is called
+        at least a few times per second."""
         ...
 
     def ready(self) -> bool:
-        """Whether `next` has a batch at once."""
+        """Returns True if `next` would not wait."""
         ...
 
     def release(self) -> None: ...
@@ -44,12 +45,12 @@ class BatchSource(Protocol):
 @dataclass(frozen=True, slots=True)
 class TrainingBatch:
     batch: SegmentBatch  # valid until the source's `release`
-    fresh: bool  # for the first time
+    fresh: bool  # False if it comes from the replay buffer
 
 
 class Feed:
-    """Counts what it drops. With a `replay`, every fresh batch lets up to `reuse - 1` others follow, for as long as the
-    next fresh one is not there."""
+    """Supplies batches, and counts dropped segments. With a replay buffer, each fresh batch is followed by up to
+    `reuse - 1` replayed ones while the next fresh batch is not ready."""
 
     def __init__(
         self, source: BatchSource, metrics: Metrics, config: LearnerConfig, replay: ReplayBuffer | None = None
@@ -60,48 +61,49 @@ class Feed:
         self._replay = replay
         self._reuse = config.replay.reuse
         self._due = 0  # replayed batches before the next fresh one
-        self._segments = 0  # in the last batch that came, with those that were too old
+        self._segments = 0  # in the last fresh batch, stale ones included
         self._warned = False
 
     def next(self, stopped: Callable[[], bool], version: int) -> TrainingBatch | None:
-        """For the update after `version`. None when `stopped`, asked at least a few times a second, said so."""
+        """Returns the batch for the update after `version`. Returns None as soon as `stopped()`, which is called at
+        least a few times per second, returns True."""
         oldest = version - self._max_lag if self._max_lag else 0
         if self._due and not self._source.ready():
             if stopped():
                 return None
-            batch = self._again(oldest)
+            batch = self._replayed(oldest)
             if batch is not None:
                 return TrainingBatch(batch, fresh=False)
         while (batch := self._source.next(stopped)) is not None:
-            young = self._young(batch, oldest)
-            if young is not None:
-                return TrainingBatch(young, fresh=True)
+            recent = self._recent(batch, oldest)
+            if recent is not None:
+                return TrainingBatch(recent, fresh=True)
             self._source.release()
         return None
 
-    def learned(self, lesson: TrainingBatch) -> None:
-        """Call after an update by it and before `release`; what cannot be learned from would do harm again."""
-        if self._replay is not None and lesson.fresh:
-            self._replay.add(lesson.batch)
+    def learned(self, trained: TrainingBatch) -> None:
+        """Adds a fresh batch to the replay buffer. Call after a successful update and before `release`. Do not call it
+        after a skipped update, or the bad batch enters the replay buffer."""
+        if self._replay is not None and trained.fresh:
+            self._replay.add(trained.batch)
             self._due = self._reuse - 1
             self._metrics.set(names.REPLAY, self._replay.decisions)
 
     def save(self, path: Path) -> bool:
-        """Write what may come again into a file that is on the disk when this returns; False: nothing may. Raises
-        OSError."""
+        """Saves the replay buffer to `path` (fsynced). Returns False if replay is disabled. Raises OSError."""
         if self._replay is None:
             return False
         arrays = {**self._replay.state(), "due": np.array([self._due, self._segments])}
         try:
             save_file(arrays, path)
-        except SafetensorError as error:  # a full disk, in its words
+        except SafetensorError as error:  # how safetensors reports a full disk
             raise OSError(str(error)) from error
         with path.open("rb") as file:
             os.fsync(file.fileno())
         return True
 
     def restore(self, path: Path) -> None:
-        """Go on with what `save` wrote. Raises CheckpointError where that does not fit this run."""
+        """Restores the replay buffer that `save` wrote. Raises CheckpointError if it does not fit this run."""
         if self._replay is None:
             return
         with reading(path, "cannot go on with"):
@@ -111,27 +113,27 @@ class Feed:
         self._due, self._segments = due, segments
         self._metrics.set(names.REPLAY, self._replay.decisions)
 
-    def _again(self, oldest: int) -> SegmentBatch | None:
+    def _replayed(self, oldest: int) -> SegmentBatch | None:
         assert self._replay is not None
         batch = self._replay.draw(self._segments, oldest=oldest)
         self._due = 0 if batch is None else self._due - 1
         self._metrics.set(names.REPLAY, self._replay.decisions)
         return batch
 
-    def _young(self, batch: SegmentBatch, oldest: int) -> SegmentBatch | None:
-        """The segments without a decision that is too old; None when there is none."""
+    def _recent(self, batch: SegmentBatch, oldest: int) -> SegmentBatch | None:
+        """Returns the segments without a decision of a version before `oldest`, or None if there are none."""
         self._segments = len(batch.action)
-        is_young = batch.version.min(axis=1) >= oldest
-        if is_young.all():
+        recent = batch.version.min(axis=1) >= oldest
+        if recent.all():
             return batch
-        self._metrics.add(names.DROPPED, int((~is_young).sum()) * batch.action.shape[1])
-        if is_young.any():
-            return batch.take(is_young)
+        self._metrics.add(names.DROPPED, int((~recent).sum()) * batch.action.shape[1])
+        if recent.any():
+            return batch.take(recent)
         if not self._warned:
             self._warned = True
             log.warning(
-                "a whole batch was older than learner.max_lag: %d versions (its youngest segment %d) and was dropped; "
-                "%s counts what is lost like this",
+                "a whole batch was dropped: its segments were older than learner.max_lag: %d versions (the youngest was "
+                "%d versions old); %s counts dropped decisions",
                 self._max_lag,
                 oldest + self._max_lag - int(np.max(batch.version.min(axis=1))),
                 names.DROPPED,

@@ -1,4 +1,4 @@
-"""The learner's loop: a batch in, an update, new weights out, until the budget is used up."""
+"""The learner's loop: take a batch, update, publish the new weights, until the budget is used up."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from ludus.types import SegmentBatch
 
 
 class Updater(Protocol):
-    """All that the loop needs of an algorithm."""
+    """The part of an algorithm that the loop uses."""
 
     weights: FlatWeights
 
     def update(self, batch: SegmentBatch, lr: float) -> Mapping[str, float]:
-        """A batch of segments in, numbers by their names in metrics.names out: counters grow by them.
+        """Makes one update and returns numbers by their names in metrics.names; counters grow by them.
 
-        {names.SKIPPED: 1}: the batch was unusable. Without names.LEARNED all of it was learned.
+        Returns {names.SKIPPED: 1} if the batch was unusable. Without names.LEARNED, the whole batch counts as learned.
         """
         ...
 
 
 class Learner:
-    """`version` counts updates, `training_s` the time in this loop; both go on from where a checkpoint left them."""
+    """Runs the updates. `version` counts them, `training_s` the time spent; both continue from a checkpoint."""
 
     def __init__(
         self,
@@ -59,28 +59,30 @@ class Learner:
 
     @property
     def used(self) -> float:
-        """The share of the budget that is used up, by whichever limit is nearest; 0 without any."""
+        """The share of the budget that is used up, by the limit that is closest to its end; 0 without limits."""
         return used(
             self._budget, training_s=self.training_s, learned=self._metrics.counter(names.LEARNED), updates=self.version
         )
 
     def run(self, stopped: Callable[[], bool], after_update: Callable[[], None]) -> bool:
-        """Update until the budget is used up: True. False when `stopped`. Time in `after_update` does not count. If the
-        time is used up while it waits for a batch, it does not wait for the rest of that batch."""
+        """Updates until the budget is used up and returns True, or returns False if `stopped()` returns True.
+
+        Time in `after_update` does not count. If the time is used up during the wait for a batch, the wait ends.
+        """
         while self.used < 1:
             began_s = self._clock_s()
             with self._metrics.activity(names.WAIT_BATCH):
-                lesson = self._wait(stopped, began_s)
-            updated = lesson is not None and self._update(lesson)
+                training_batch = self._wait(stopped, began_s)
+            updated = training_batch is not None and self._update(training_batch)
             self.training_s += self._clock_s() - began_s
-            if lesson is None:
+            if training_batch is None:
                 return self.used >= 1
             if updated:
                 after_update()
         return True
 
     def _wait(self, stopped: Callable[[], bool], began_s: float) -> TrainingBatch | None:
-        """The next batch; None if `stopped`, or if the minutes of the budget, counting from `began_s`, are used up."""
+        """Returns the next batch, or None if `stopped()` returns True or the minutes of the budget are used up."""
         limit_s = self._budget.minutes * 60
 
         def late() -> bool:
@@ -88,13 +90,13 @@ class Learner:
 
         return self.feed.next(lambda: stopped() or (limit_s > 0 and late()), self.version)
 
-    def _update(self, lesson: TrainingBatch) -> bool:
-        metrics, batch = self._metrics, lesson.batch
+    def _update(self, training_batch: TrainingBatch) -> bool:
+        metrics, batch = self._metrics, training_batch.batch
         lag = self.version - batch.version
         with metrics.activity(names.UPDATE):
             numbers = self._algorithm.update(batch, learning_rate(self._config, self.used))
         if names.SKIPPED not in numbers:
-            self.feed.learned(lesson)
+            self.feed.learned(training_batch)
         self._source.release()
         if names.SKIPPED in numbers:
             metrics.add(names.NON_FINITE, numbers.get(names.NON_FINITE, 0.0))
@@ -107,7 +109,7 @@ class Learner:
         metrics.add(names.UPDATES)
         metrics.observe(names.LAG, float(lag.mean()))
         metrics.set(names.LAG_MAX, float(lag.max()))
-        learned = names.LEARNED if lesson.fresh else names.REPLAYED
+        learned = names.LEARNED if training_batch.fresh else names.REPLAYED
         for name, value in {learned: batch.decisions, **numbers}.items():
             self._count(name, value)
         return True
@@ -132,7 +134,7 @@ class Learner:
 
 
 def used(budget: BudgetConfig, *, training_s: float, learned: float, updates: int) -> float:
-    """The share of the budget that is used up, by whichever limit is nearest its end; 0 without any."""
+    """Returns the used share of the budget, by the limit that is closest to its end; 0 without limits."""
     limits = (
         (training_s / 60, budget.minutes),
         (learned, float(budget.decisions)),
@@ -142,9 +144,9 @@ def used(budget: BudgetConfig, *, training_s: float, learned: float, updates: in
 
 
 def learning_rate(config: LearnerConfig, used: float) -> float:
-    """From lr to lr_end as the budget is used up."""
+    """Returns the learning rate: from lr to lr_end as the budget is used up."""
     used = min(max(used, 0.0), 1.0)
     if config.lr_schedule == "constant":
         return config.lr
-    falls = 1 - used if config.lr_schedule == "linear" else (1 + math.cos(math.pi * used)) / 2
-    return config.lr_end + (config.lr - config.lr_end) * falls
+    share = 1 - used if config.lr_schedule == "linear" else (1 + math.cos(math.pi * used)) / 2
+    return config.lr_end + (config.lr - config.lr_end) * share

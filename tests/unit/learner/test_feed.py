@@ -80,8 +80,8 @@ def test_a_batch_that_is_too_old_as_a_whole_goes_back_and_the_next_one_is_taken(
     assert source.released == 2
     assert metrics.counter(names.DROPPED) == 4 * LENGTH
     assert [record.getMessage() for record in caplog.records] == [
-        "a whole batch was older than learner.max_lag: 2 versions (its youngest segment 8) and was dropped; "
-        "lag/dropped counts what is lost like this"
+        "a whole batch was dropped: its segments were older than learner.max_lag: 2 versions (the youngest was 8 "
+        "versions old); lag/dropped counts dropped decisions"
     ]
 
 
