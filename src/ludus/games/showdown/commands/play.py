@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 FAILED = 2
 RULES = (
-    "Before an agent plays on a public ladder: read the server's rules on bots, ask its staff where they do not allow "
-    "them by themselves, say in the name or the profile that it is one, and stay at the machine."
+    "Before an agent plays on a public ladder: read the server's rules on bots, ask its staff unless they allow bots, "
+    "say in the account's name or profile that it is a bot, and stay at the machine."
 )
-CARRIED = ("format", "feature_set", "teams", "node")  # from the run's options to those of playing
+CARRIED = ("format", "feature_set", "teams", "node")  # options of the run that `ludus play` uses, too
 Mode = Literal["accept", "challenge", "ladder"]
 
 
@@ -34,47 +34,47 @@ def play(
         typer.Argument(metavar="CHECKPOINT", help="A run's folder (its latest checkpoint), or one checkpoint."),
     ],
     server: Annotated[
-        str, typer.Option(metavar="ws://...", help="The server, by its WebSocket or by host and port.")
+        str, typer.Option(metavar="ws://...", help="Address of the server: a WebSocket URL, or host and port.")
     ] = "ws://127.0.0.1:8000",
     game_format: Annotated[
-        str, typer.Option("--format", help="Default: the one it was trained in.", show_default=False)
+        str, typer.Option("--format", help="Battle format. Default: the format of training.", show_default=False)
     ] = "",
-    name: Annotated[str, typer.Option(help="Of the account, exactly.")] = "ludus",
+    name: Annotated[str, typer.Option(help="Name of the account, exactly.")] = "ludus",
     password_file: Annotated[
         Path | None,
         typer.Option(
-            metavar="P", help="Its first line is the account's password; for registered names.", show_default=False
+            metavar="P", help="File whose first line is the password of a registered account.", show_default=False
         ),
     ] = None,
     login_server: Annotated[
         str,
         typer.Option(
             metavar="https://...",
-            help="Where the password goes, and nowhere else. Default: that of play.pokemonshowdown.com.",
+            help="The only place the password is sent to. Default: the login server of play.pokemonshowdown.com.",
             show_default=False,
         ),
     ] = "https://play.pokemonshowdown.com/action.php",
     team_folder: Annotated[
         Path | None,
-        typer.Option(metavar="T", help="Teams, for formats that do not make their own.", show_default=False),
+        typer.Option(metavar="T", help="Folder of teams, for formats without random teams.", show_default=False),
     ] = None,
-    accept: Annotated[bool, typer.Option("--accept", help="Accept challenges in that format.")] = False,
-    challenge: Annotated[str, typer.Option(metavar="USER", help="Challenge that user.", show_default=False)] = "",
+    accept: Annotated[bool, typer.Option("--accept", help="Accept challenges in this format.")] = False,
+    challenge: Annotated[str, typer.Option(metavar="USER", help="Challenge this user.", show_default=False)] = "",
     ladder: Annotated[bool, typer.Option("--ladder", help="Search for opponents on the server's ladder.")] = False,
-    matches: Annotated[int, typer.Option(min=0, help="Battles to play; 0: until Ctrl-C.", show_default=True)] = 0,
-    concurrency: Annotated[int, typer.Option(min=1, max=256, help="Battles at once.")] = 1,
+    matches: Annotated[int, typer.Option(min=0, help="Number of battles; 0: until Ctrl-C.", show_default=True)] = 0,
+    concurrency: Annotated[int, typer.Option(min=1, max=256, help="Battles at the same time.")] = 1,
     save_replays: Annotated[
-        Path | None, typer.Option(metavar="D", help="Write every battle there as a page.", show_default=False)
+        Path | None, typer.Option(metavar="D", help="Folder for an HTML page of every battle.", show_default=False)
     ] = None,
     read_the_rules: Annotated[
-        bool, typer.Option("--i-read-the-rules", help="Needed for the ladder of a server that is not on this machine.")
+        bool, typer.Option("--i-read-the-rules", help="Required for the ladder of a server on another machine.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     sets: command_parts.Sets = None,
 ) -> None:
-    """Play on a Showdown server, over WebSockets, against people and other programs.
+    """Play on a Showdown server against people and other programs.
 
-    Ctrl-C begins no more battles and finishes those that run; a second Ctrl-C forfeits them.
+    After Ctrl-C no battle begins and running ones are finished; a second Ctrl-C forfeits them.
 
     Example: [bold]ludus play runs/gen1-20250101-1 --accept --name mybot[/bold]
     Example: [bold]ludus play runs/gen1-20250101-1 --challenge ash --matches 10 --concurrency 4 --save-replays D[/bold]
@@ -86,7 +86,7 @@ def play(
 
     mode = _mode(accept, challenge, ladder)
     checkpoint_path = checkpoint.find(path)
-    settings: dict[str, object] = {
+    arguments: dict[str, object] = {
         "server": address(server),
         "name": name,
         "mode": mode,
@@ -94,14 +94,14 @@ def play(
         "password_file": None if password_file is None else str(password_file.absolute()),
         "login_server": login_server,
     }
-    trained = _accepted(
+    run_options = _accepted(
         checkpoint_path,
         checkpoint.read_state(checkpoint_path).options,
         given_options(sets or ()),
         game_format,
         team_folder,
     )
-    options = _options(trained, game_format, team_folder, settings)
+    options = _options(run_options, game_format, team_folder, arguments)
     _play(checkpoint_path, options, matches or None, concurrency, save_replays, read_the_rules, as_json)
 
 
@@ -117,7 +117,7 @@ def _play(
     from rich.console import Console
 
     from ludus.games import registry
-    from ludus.games.showdown.commands.play_view import View
+    from ludus.games.showdown.commands.play_view import PlayView
     from ludus.games.showdown.play import outsiders
     from ludus.policies.checkpoints import checkpoint
     from ludus.processes import log_folder
@@ -127,7 +127,7 @@ def _play(
     game = registry.load("showdown")
     command_parts.install(game, {"node": options.node}, console)
     stop = outsiders.StopRequest()
-    view = View(console, options, matches)
+    view = PlayView(console, options, matches)
     with log_folder.temporary_log_folder("ludus-play-") as folder, _signals(stop, view.interrupt), view:
         result = outsiders.play(
             lambda spec: checkpoint.load_agent(checkpoint_path, spec, game_nets=registry.nets_of(game)),
@@ -153,61 +153,63 @@ def _mode(accept: bool, challenge: str, ladder: bool) -> Mode:
     from ludus.errors import ConfigError
 
     if accept + bool(challenge) + ladder != 1:
-        raise ConfigError("say how to find opponents: one of --accept, --challenge USER and --ladder")
+        raise ConfigError("choose how to find opponents: one of --accept, --challenge USER and --ladder")
     return "accept" if accept else "ladder" if ladder else "challenge"
 
 
 def _accepted(
     checkpoint_path: Path,
-    trained: dict[str, Any],  # Any: options of the game it was trained in
+    run_options: dict[str, Any],  # Any: options of the game that the agent was trained in
     local: dict[str, Any],
     game_format: str,
     team_folder: Path | None,
 ) -> dict[str, Any]:
-    """Options of the checkpoint about what an agent sees and does, and which Node runs it, with this machine's over
-    them. Raises UntrustedError for one that only this machine may set."""
+    """Return the run's options on observations, actions and Node, overridden by this machine's (`local`). Raises
+    UntrustedError for an option that only this machine may set."""
     from ludus.games import registry, trust
 
-    options = {key: trained[key] for key in CARRIED if key in trained}
-    if team_folder is not None or (game_format and game_format != options.get("format")):
-        options.pop("teams", None)  # the command line says which teams, or that there are none
-    return trust.accept(registry.load("showdown"), options, str(checkpoint_path), local)
+    carried = {key: run_options[key] for key in CARRIED if key in run_options}
+    if team_folder is not None or (game_format and game_format != carried.get("format")):
+        carried.pop("teams", None)  # the command line names the teams, or the format needs none
+    return trust.accept(registry.load("showdown"), carried, str(checkpoint_path), local)
 
 
 def _options(
-    trained: dict[str, Any],  # Any: options of the game it was trained in
+    run_options: dict[str, Any],  # Any: options of the game that the agent was trained in
     game_format: str,
     team_folder: Path | None,
-    settings: dict[str, object],
+    arguments: dict[str, object],
 ) -> PlayOptions:
-    """Those of the checkpoint where it is about what an agent sees and does, with what was asked for."""
+    """Return the run's options on observations and actions, combined with the arguments of the command."""
     from ludus.config.check import check
     from ludus.games.showdown.play_game import PlayOptions
 
-    options = {key: trained[key] for key in CARRIED if key in trained}
-    if game_format and game_format != options.get("format"):
-        settings = settings | {"format": game_format, "teams": None}
+    carried = {key: run_options[key] for key in CARRIED if key in run_options}
+    if game_format and game_format != carried.get("format"):
+        arguments = arguments | {"format": game_format, "teams": None}
     if team_folder is not None:
-        settings = settings | {"teams": str(team_folder)}
-    return check(options | settings, PlayOptions, "ludus play")
+        arguments = arguments | {"teams": str(team_folder)}
+    return check(carried | arguments, PlayOptions, "ludus play")
 
 
 def _remind(options: PlayOptions, read_the_rules: bool, say: Any) -> None:  # Any: rich's print
+    """Print the rules on bots before playing on the ladder of a server on another machine. Raises ConfigError if the
+    user has not confirmed them."""
     from ludus.errors import ConfigError
     from ludus.games.showdown.play_game import is_local
 
     if options.mode != "ladder" or is_local(options.server):
         return
     if not read_the_rules:
-        raise ConfigError(f"--ladder on {options.server}: {RULES} Then say so with --i-read-the-rules")
+        raise ConfigError(f"--ladder on {options.server}: {RULES} Then confirm with --i-read-the-rules")
     say(RULES, style="yellow", highlight=False, soft_wrap=True)
 
 
 @contextmanager
-def _signals(stop: StopRequest, on_signal: Any) -> Iterator[None]:  # Any: a function of nothing
+def _signals(stop: StopRequest, on_signal: Any) -> Iterator[None]:  # Any: a function of the number of signals so far
     def handle(number: int, frame: object) -> None:
         stop()
-        on_signal(stop.asked)
+        on_signal(stop.requests)
 
     before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

@@ -1,4 +1,4 @@
-"""What `ludus play` shows: a table on a terminal, lines elsewhere, and what came of it."""
+"""The output of `ludus play`: a live table on a terminal, lines elsewhere, and a summary."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from ludus.metrics.exporters import text
 from ludus.metrics.intervals import wilson
 
 OPPONENTS_SHOWN = 8
-LINE_S = 5.0  # between two lines of a log
+LINE_S = 5.0  # between two lines without a terminal
 
 
-class View:
-    """A context manager around the play. Drawn when it is told something, by no thread of its own."""
+class PlayView:
+    """Shows results and events while `with` is active. It draws when `show` is called and has no thread of its own."""
 
     def __init__(self, console: Console, options: PlayOptions, matches: int | None) -> None:
         self._console, self._options, self._matches = console, options, matches
         self._live = Live(console=console, auto_refresh=False, transient=True) if console.is_terminal else None
-        self._line_s = 0.0
-        self._line_battles = -1
-        self._signals = 0
+        self._line_s = 0.0  # when the last line was printed
+        self._line_battles = -1  # battles on the last line
+        self._stop_requests = 0
 
     def __enter__(self) -> Self:
         if self._live is not None:
@@ -44,6 +44,7 @@ class View:
             self._live.stop()
 
     def show(self, result: PlayResult) -> None:
+        """Redraw the table; without a terminal, print a line if battles have ended since the last one."""
         if self._live is not None:
             self._live.update(self._table(result), refresh=True)
             return
@@ -53,21 +54,23 @@ class View:
             self._print(self._line(result))
 
     def tell(self, event: Event) -> None:
+        """Print an event of the host."""
         words = sentence(event, self._options)
         if words:
             self._print(words)
 
-    def interrupt(self, signals: int) -> None:
-        """Called in a signal handler: the words come with the next drawing."""
-        self._signals = signals
+    def interrupt(self, requests: int) -> None:
+        """Record the number of Ctrl-C so far; the next `show` mentions it. Safe in a signal handler."""
+        self._stop_requests = requests
 
     def summary(self, result: PlayResult, save_replays: Path | None) -> None:
+        """Print the final results, by opponent."""
         rows = [("all", result.total)] if len(result.opponents) != 1 else []
         ranked = sorted(result.opponents.items(), key=lambda entry: -entry[1].battles)
         self._console.print(_records([*rows, *ranked]))
         self._print(
             f"{result.total.battles:,} battles in {text.duration(result.seconds)}, {result.decisions:,} decisions "
-            f"({_rate(result)}/s), {result.invalid} invalid choices, {result.refused} made again, "
+            f"({_rate(result)}/s), {result.invalid} invalid choices, {result.refused} retried, "
             f"{result.reconnects} reconnects"
         )
         if result.rating is not None:
@@ -76,8 +79,8 @@ class View:
             for reason, count in reasons.most_common():
                 self._print(f"{count} {what}: {reason}")
         if save_replays is not None and result.total.battles:
-            unwritten = f"; {result.unsaved} could not be written" if result.unsaved else ""
-            self._print(f"Pages of the battles are in {save_replays}{unwritten}")
+            unsaved = f"; {result.unsaved} could not be written" if result.unsaved else ""
+            self._print(f"Pages of the battles are in {save_replays}{unsaved}")
 
     def json(self, result: PlayResult) -> str:
         page = {**msgspec.to_builtins(result), "win_rate": result.win_rate, "interval": list(result.interval)}
@@ -90,9 +93,9 @@ class View:
         if ranked:
             grid.add_row(_records(ranked[:OPPONENTS_SHOWN]))
         if len(ranked) > OPPONENTS_SHOWN:
-            grid.add_row(f"and {len(ranked) - OPPONENTS_SHOWN} opponents more")
-        if self._signals:
-            grid.add_row("finishing the battles that run; Ctrl-C again forfeits them", style="yellow")
+            grid.add_row(f"and {len(ranked) - OPPONENTS_SHOWN} more opponents")
+        if self._stop_requests:
+            grid.add_row("finishing the running battles; Ctrl-C again forfeits them", style="yellow")
         return grid
 
     def _line(self, result: PlayResult) -> str:
@@ -121,7 +124,7 @@ class View:
 
 
 def sentence(event: Event, options: PlayOptions) -> str:
-    """What the host reports, in words; empty for what needs none."""
+    """Describe an event of the host in a sentence. Returns an empty text for events that users need not know."""
     who, why = event.get("who", ""), event.get("why", "")
     waits = {
         "accept": "challenge it",
@@ -132,17 +135,17 @@ def sentence(event: Event, options: PlayOptions) -> str:
         case "connected":
             return f"{event.get('name')} is on {options.server}, {options.format}; {waits}"
         case "lost":
-            return f"{why}; connecting again"
+            return f"{why}; reconnecting"
         case "back":
-            return f"connected again after {event.get('afterS')} s"
+            return f"reconnected after {event.get('afterS')} s"
         case "declined":
-            return f"declined {who}, who wanted {event.get('format')}"
+            return f"declined a challenge of {who} to {event.get('format')}"
         case "unplayed":
             return f"no battle with {who or 'anybody'}: {why}"
         case "delayed" | "popup":
             return f"the server says: {why}"
         case "unknown":
-            return f"passed over a message of a kind that is not known: {event.get('kind')}"
+            return f"ignored a message of unknown kind: {event.get('kind')}"
     return ""
 
 

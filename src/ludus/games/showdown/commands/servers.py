@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 NONE_UP = 1  # exit code of status
 POLL_S = 0.1
-DOWN_S = 20.0  # a keeper gives its servers five
-MIB = Annotated[int, typer.Option(min=600, help="Past so many MiB a server is recycled, between battles.")]
+DOWN_S = 20.0  # a keeper stops its servers within five seconds
+MIB = Annotated[int, typer.Option(min=600, help="MiB of memory from which a server is replaced, between battles.")]
 
 app = typer.Typer(
-    help="Run Pokemon Showdown servers on this machine, for agents, bots and people to meet on.",
+    help="Run Pokemon Showdown servers on this machine for agents, bots and people.",
     no_args_is_help=True,
     rich_markup_mode="rich",
 )
@@ -35,19 +35,19 @@ app = typer.Typer(
 
 @app.command("up")
 def up(
-    game: Annotated[str, typer.Argument(metavar="GAME", help="The game whose servers to run.")] = "showdown",
-    count: Annotated[int, typer.Option(help="How many.")] = 1,
+    game: Annotated[str, typer.Argument(metavar="GAME", help="Game whose servers are started.")] = "showdown",
+    count: Annotated[int, typer.Option(help="Number of servers.")] = 1,
     base_port: Annotated[
         int | None,
-        typer.Option(help="Ports from this one on, in a row. Default: free ones from 8000 on.", show_default=False),
+        typer.Option(help="First of consecutive ports. Default: free ports from 8000.", show_default=False),
     ] = None,
     memory: MIB = 1024,
     stock_engine: Annotated[
-        bool, typer.Option("--stock-engine", help="Without the speed-up: Showdown as it was published.")
+        bool, typer.Option("--stock-engine", help="Run Showdown without ludus's speed-up.")
     ] = False,
-    foreground: Annotated[bool, typer.Option("--foreground", help="Stay until Ctrl-C.")] = False,
+    foreground: Annotated[bool, typer.Option("--foreground", help="Run in the foreground until Ctrl-C.")] = False,
 ) -> None:
-    """Start servers, loopback only, and keep them alive in the background until `ludus servers down`.
+    """Start servers on the loopback interface. They run in the background until `ludus servers down`.
 
     Example: [bold]ludus servers up showdown --count 4 --base-port 8000[/bold]
     """
@@ -58,13 +58,13 @@ def up(
     from ludus.games.showdown.servers import keeper, ports, state
 
     console = Console()
-    plugin = registry.load(game)
-    if plugin.name != "showdown":
-        raise ConfigError(f"{plugin.name} has no servers; showdown has")
+    served_game = registry.load(game)
+    if served_game.name != "showdown":
+        raise ConfigError(f"{served_game.name} has no servers; showdown has")
     if state.is_kept():
         raise keeper.already(state.read())
-    ports.choose(count, base_port)  # what is wrong with these is said before anything is installed
-    command_parts.install(plugin, plugin.options(), console)
+    ports.choose(count, base_port)  # refuses wrong ports before anything is installed
+    command_parts.install(served_game, served_game.options(), console)
     plan = keeper.KeeperConfig(count, base_port, memory, stock_engine)
     if foreground:
         _keep_here(plan, console)
@@ -76,7 +76,7 @@ def up(
 def status(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
 ) -> None:
-    """Show the servers that are up. Leaves with 1 when there are none.
+    """Show the running servers. The exit code is 1 if there are none.
 
     Example: [bold]ludus servers status[/bold]
     """
@@ -85,21 +85,20 @@ def status(
     from ludus.games.showdown.servers import state
 
     console = Console()
-    is_kept, keeper_state = state.is_kept(), state.read()
+    is_up, keeper = state.is_kept(), state.read()
     if as_json:
-        listed_state = keeper_state if is_kept and keeper_state is not None else state.KeeperState(0, 0.0)
-        typer.echo(msgspec.json.encode({"up": is_kept, "servers": listed_state.servers}).decode())
-    elif is_kept and keeper_state is not None:
-        console.print(_table(keeper_state.servers, time.time()))
-        for server in keeper_state.servers:
+        servers = keeper.servers if is_up and keeper is not None else ()
+        typer.echo(msgspec.json.encode({"up": is_up, "servers": servers}).decode())
+    elif is_up and keeper is not None:
+        console.print(_table(keeper.servers, time.time()))
+        for server in keeper.servers:
             if server.last_failure:
-                console.print(f"{server.address}: last it {server.last_failure}", highlight=False, soft_wrap=True)
-        console.print(
-            f"Keeper: pid {keeper_state.pid}, log {state.folder() / 'keeper.log'}", highlight=False, soft_wrap=True
-        )
+                failure = f"{server.address}: last failure: it {server.last_failure}"
+                console.print(failure, highlight=False, soft_wrap=True)
+        console.print(f"Keeper: pid {keeper.pid}, log {state.folder() / 'keeper.log'}", highlight=False, soft_wrap=True)
     else:
         console.print(_why_none(), highlight=False, soft_wrap=True)
-    if not is_kept:
+    if not is_up:
         raise typer.Exit(NONE_UP)
 
 
@@ -115,30 +114,28 @@ def down() -> None:
     from ludus.games.showdown.servers import state
 
     console = Console()
-    keeper_state = state.read()
-    if not state.is_kept() or keeper_state is None or not keeper_state.alive:
+    keeper = state.read()
+    if not state.is_kept() or keeper is None or not keeper.alive:
         console.print(_why_none(), highlight=False, soft_wrap=True)
         state.remove()
         return
-    keeper = psutil.Process(keeper_state.pid)
-    keeper.terminate()
-    if not _has_stopped(DOWN_S):
-        keeper.kill()  # its servers die with it
-        _has_stopped(DOWN_S)
+    process = psutil.Process(keeper.pid)
+    process.terminate()
+    if not _ends_within(DOWN_S):
+        process.kill()  # its servers die with it
+        _ends_within(DOWN_S)
         state.remove()
-    console.print(
-        f"Stopped: {', '.join(view.address for view in keeper_state.servers)}.", highlight=False, soft_wrap=True
-    )
+    console.print(f"Stopped: {', '.join(view.address for view in keeper.servers)}.", highlight=False, soft_wrap=True)
 
 
 @app.command("page")
 def page(
     server: Annotated[
-        str, typer.Option(help="Its address. Default: the first of `ludus servers up`.", show_default=False)
+        str, typer.Option(help="Address of the server. Default: the first of `ludus servers up`.", show_default=False)
     ] = "",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Of the page; 0: a free one.")] = 8100,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the page; 0: a free port.")] = 8100,
 ) -> None:
-    """Serve a page, loopback only, from which a person plays on a server in a browser. Until Ctrl-C.
+    """Serve a page for playing on a server in a browser, on the loopback interface and until Ctrl-C.
 
     Example: [bold]ludus servers page[/bold]
     """
@@ -147,9 +144,9 @@ def page(
     from ludus.games.showdown.play_game import address
     from ludus.games.showdown.servers import client, state
 
-    keeper_state = state.read() if state.is_kept() else None
-    if not server and keeper_state is not None and keeper_state.servers:
-        server = keeper_state.servers[0].address
+    keeper = state.read() if state.is_kept() else None
+    if not server and keeper is not None and keeper.servers:
+        server = keeper.servers[0].address
     with client.serve(address(server or "127.0.0.1:8000"), port) as serving:
         url = f"http://127.0.0.1:{serving.server_address[1]}/"
         Console().print(f"Open {url} in a browser; Ctrl-C ends it.", highlight=False, soft_wrap=True)
@@ -157,10 +154,11 @@ def page(
             serving.serve_forever()
 
 
-def _has_stopped(within_s: float) -> bool:
+def _ends_within(timeout_s: float) -> bool:
+    """Wait for the keeper to end. Returns False if it still runs after `timeout_s`."""
     from ludus.games.showdown.servers import state
 
-    until = time.monotonic() + within_s
+    until = time.monotonic() + timeout_s
     while state.is_kept():
         if time.monotonic() > until:
             return False
@@ -169,13 +167,14 @@ def _has_stopped(within_s: float) -> bool:
 
 
 def _why_none() -> str:
+    """Explain why no servers are shown."""
     from ludus.games.showdown.servers import state
 
     if state.is_kept():
-        return "Servers are starting; look again in a moment."
-    if (last_state := state.read()) is not None:
-        died = f"The keeper (pid {last_state.pid}) died, and its servers with it"
-        return f"{died}; its log is {state.folder() / 'keeper.log'}."
+        return "Servers are starting; try again in a moment."
+    if (keeper := state.read()) is not None:
+        death = f"The keeper (pid {keeper.pid}) died, and its servers with it"
+        return f"{death}; its log is {state.folder() / 'keeper.log'}."
     return "No servers are up. Start some with: ludus servers up showdown --count 2"
 
 
@@ -219,15 +218,15 @@ def _keep_in_background(plan: KeeperConfig, console: Console) -> Sequence[Server
         with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
             task = bar.add_task("", total=plan.count)
             while process.poll() is None:
-                keeper_state = state.read()
-                views = keeper_state.servers if keeper_state is not None and keeper_state.pid == process.pid else ()
+                current = state.read()
+                views = current.servers if current is not None and current.pid == process.pid else ()
                 ready = sum(view.state == "ready" for view in views)
                 bar.update(task, completed=ready)
                 if ready == plan.count:
                     return views
                 time.sleep(POLL_S)
-        message = process.stdout.read().strip()
-        raise FleetError(message or f"the keeper of the servers died; see {errors.name}")
+        reason = process.stdout.read().strip()
+        raise FleetError(reason or f"the keeper of the servers died; see {errors.name}")
     except BaseException:
         if process.poll() is None:
             process.terminate()
@@ -260,7 +259,7 @@ def _table(views: Sequence[ServerView], now: float) -> Table:
         table.add_column(name, no_wrap=True, justify="right")
     for view in views:
         table.add_row(
-            view.address.split("/")[2],  # the rest is the same for all, and the table wide
+            view.address.split("/")[2],  # the rest is the same for all servers
             view.state,
             "-" if view.pid is None else str(view.pid),
             "-" if view.since is None else text.duration(now - view.since),

@@ -1,4 +1,4 @@
-"""A policy against whoever is on a Showdown server: many battles at once, one batched forward for those that wait.
+"""Plays a policy on a Showdown server: many battles at once, with one batched forward pass for all that wait.
 
 result = play(lambda spec: load_agent(path, spec), PlayOptions(mode="accept"), matches=20, concurrency=4, log_dir=logs)
 result.wins, result.interval
@@ -28,9 +28,9 @@ from ludus.types import Ending, Policy
 Event = HostEvent
 OWN = 0  # the agent's seat in every match
 POLL_S = 1.0
-NUDGE_S = 20.0  # a host that waits for people says so when it is asked
+NUDGE_S = 20.0  # between requests to a host that waits for people; its answer shows that it is alive
 FLEET = FleetConfig(hosts=1, reply_deadline_s=3 * NUDGE_S)
-REASONS = 100  # why battles did not begin, told apart; a server may make up any number
+REASONS = 100  # reasons counted separately; a server may invent any number of them
 OTHER_REASONS = "other reasons"
 
 
@@ -49,23 +49,23 @@ class OpponentRecord:
 
 @dataclass(slots=True)
 class PlayResult:
-    """How it stands, and in the end what came of it. A tie is not a win."""
+    """Results so far, and in the end of all battles. A tie is not a win."""
 
     total: OpponentRecord = field(default_factory=OpponentRecord)
     opponents: dict[str, OpponentRecord] = field(default_factory=dict)
-    running: int = 0
+    running: int = 0  # battles
     decisions: int = 0
     turns: int = 0
-    invalid: int = 0  # choices that the server called invalid; it then chose itself
-    refused: int = 0  # choices that hidden information made impossible, and that were made again
+    invalid: int = 0  # choices that the server rejected as invalid; it then chose by itself
+    refused: int = 0  # choices that hidden information made impossible; the agent chose again
     unsaved: int = 0  # pages that could not be written
     reconnects: int = 0
     restarts: int = 0  # of the host
-    unplayed: Counter[str] = field(default_factory=Counter)  # by reason: battles that did not begin
-    voided: Counter[str] = field(default_factory=Counter)  # by reason: battles that began and do not count
+    unplayed: Counter[str] = field(default_factory=Counter)  # battles that did not begin, by reason
+    voided: Counter[str] = field(default_factory=Counter)  # battles that began but do not count, by reason
     rating: float | None = None  # after the last rated battle
     seconds: float = 0.0
-    stopped: str = ""  # why it ended before all was played
+    stopped: str = ""  # reason for an early end; empty if all battles were played
 
     @property
     def win_rate(self) -> float:
@@ -73,18 +73,19 @@ class PlayResult:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Of the share of wins, 95%, Wilson."""
+        """Return the 95% Wilson interval of the win rate."""
         return wilson(self.total.wins, self.total.battles)
 
 
 class StopRequest:
-    """Asked once: begin no more and finish what runs. Asked again: forfeit that, too. Safe in a signal handler."""
+    """A request to stop. After the first call no battle begins and running ones are finished; after the second they are
+    forfeited. Safe in a signal handler."""
 
     def __init__(self) -> None:
-        self.asked = 0
+        self.requests = 0
 
     def __call__(self, *_: object) -> None:
-        self.asked += 1
+        self.requests += 1
 
 
 def play(
@@ -101,16 +102,16 @@ def play(
     show: Callable[[PlayResult], None] | None = None,
     tell: Callable[[Event], None] | None = None,
 ) -> PlayResult:
-    """Play `matches` battles, or until stopped, `concurrency` at once; returns when all have ended.
+    """Play `matches` battles (None: until stopped), `concurrency` at the same time. Returns when all have ended.
 
-    Raises HostRefused in one line when there is no such server, name, format or team. When something of the kind
-    happens after the first battle, or the time is up, the result says so in `stopped`.
-    `show` is called about once a second, `tell` with what the host reports.
+    Raises HostRefused if the server, the account's name, the format or the team is not accepted. If that happens after
+    the first battle, or the deadline passes, `stopped` of the result has the reason.
+    `show` is called about once a second, `tell` with each event of the host.
     """
     schedule = None if matches is None else [(number, seed + number) for number in range(matches)]
     until_s = None if deadline_s is None else time.monotonic() + deadline_s
     if save_replays is not None:
-        _make(save_replays)
+        _create(save_replays)
     try:
         with HostFleet(
             command(options),
@@ -130,11 +131,11 @@ def play(
         raise HostRefused(_reason(refusal)) from None
 
 
-def _make(folder: Path) -> None:
+def _create(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ConfigError(f"--save-replays: {folder} cannot be made ({error.strerror})") from error
+        raise ConfigError(f"--save-replays: {folder} cannot be created ({error.strerror})") from error
 
 
 def _play(
@@ -147,21 +148,21 @@ def _play(
 ) -> PlayResult:
     result, fleet = table.result, table.fleet
     draining = False
-    shown_s = nudged_s = time.monotonic()
+    report_s = nudge_s = time.monotonic()
     _report(table, show, tell)
     while not fleet.health.exhausted:
         now_s = time.monotonic()
         if until_s is not None and now_s >= until_s:
             result.stopped = "the time was up"
             break
-        if stop.asked and not draining:
+        if stop.requests and not draining:
             draining = True
             fleet.drain()
-        if stop.asked > 1:
+        if stop.requests > 1:
             result.stopped = "interrupted"
             break
-        if now_s - nudged_s >= NUDGE_S:
-            nudged_s = now_s
+        if now_s - nudge_s >= NUDGE_S:
+            nudge_s = now_s
             fleet.nudge()
         try:
             table.turn(POLL_S if until_s is None else min(POLL_S, until_s - now_s))
@@ -170,8 +171,8 @@ def _play(
                 raise
             result.stopped = _reason(error)
             break
-        if now_s - shown_s >= POLL_S or result.stopped:
-            shown_s = now_s
+        if now_s - report_s >= POLL_S or result.stopped:
+            report_s = now_s
             _report(table, show, tell)
     if draining and (matches is None or table.ended < matches):
         result.stopped = result.stopped or "interrupted"
@@ -198,12 +199,12 @@ def _reason(error: Exception) -> str:
 
 
 def printable(words: str) -> str:
-    """Without what a terminal would obey: names and messages are other people's."""
+    """Replace control characters: names and messages come from other people."""
     return "".join(letter if letter.isprintable() else "?" for letter in words)
 
 
 class _Table:
-    """The battles under way and what has come of those before."""
+    """Running battles, and the results of those that have ended."""
 
     def __init__(self, fleet: HostFleet, policy: Policy, name: str, save_replays: Path | None) -> None:
         self.fleet = fleet
@@ -216,7 +217,7 @@ class _Table:
         self._began_s = time.monotonic()
 
     def turn(self, timeout_s: float) -> None:
-        """Answer whoever is waited for."""
+        """Receive endings and rows, and answer the rows that wait for an action."""
         arrivals = self.fleet.recv(timeout_s)
         for ending in arrivals.endings:
             self._end(ending)
@@ -227,15 +228,17 @@ class _Table:
         self.result.running = len(self._running)
 
     def note(self, event: Event) -> None:
+        """Count an event of the host."""
         kind = event.get("event")
         if kind == "unplayed":
             unplayed, why = self.result.unplayed, str(event.get("why"))
-            known = why in unplayed or len(unplayed) < REASONS
-            unplayed[why if known else OTHER_REASONS] += 1 + int(event.get("left_out", 0))
+            has_room = why in unplayed or len(unplayed) < REASONS
+            unplayed[why if has_room else OTHER_REASONS] += 1 + int(event.get("left_out", 0))
         elif kind == "back":
             self.result.reconnects += 1
 
     def look(self) -> None:
+        """Update the numbers that the fleet counts."""
         health = self.fleet.health
         self.result.voided = Counter({reason.removeprefix("host: "): count for reason, count in health.voided.items()})
         self.result.restarts = health.restarts
@@ -261,12 +264,12 @@ class _Table:
 
 
 def user_id(name: str) -> str:
-    """What a server knows a name by."""
+    """Return the id of a name on a server: its letters and digits, in lower case."""
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 def opponent_of(log: str, own: str) -> str:
-    """The other player's name in a battle's log."""
+    """Return the other player's name in a battle's log, or "?" if there is none."""
     for line in log.split("\n"):
         if line.startswith("|player|"):
             name = line.split("|")[3:4]
@@ -276,7 +279,8 @@ def opponent_of(log: str, own: str) -> str:
 
 
 def _save(folder: Path, ending: Ending, own: str, opponent: str, outcome: str) -> bool:
-    """A page with a name made of letters and digits alone, whatever the opponent is called; says whether it worked."""
+    """Write the page of a battle and return whether that worked. The file's name has only letters and digits of the
+    opponent's."""
     verb = {"wins": "won", "losses": "lost", "ties": "tied"}[outcome]
     name = f"{ending.match:06d}-{user_id(opponent)[:18] or 'nobody'}-{verb}.html"
     try:

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from ludus.errors import ConfigError
 from ludus.games.showdown.commands.play import _mode, _options, _remind
-from ludus.games.showdown.commands.play_view import View, sentence
+from ludus.games.showdown.commands.play_view import PlayView, sentence
 from ludus.games.showdown.play.outsiders import OpponentRecord, PlayResult, opponent_of, play, user_id
 from ludus.games.showdown.play_game import PlayOptions, address, is_local
 from ludus.games.showdown.scripted import POLICIES
@@ -100,10 +100,10 @@ def result() -> PlayResult:
     )
 
 
-def shown(width: int = 200, *, terminal: bool = False) -> tuple[View, io.StringIO]:
+def shown(width: int = 200, *, terminal: bool = False) -> tuple[PlayView, io.StringIO]:
     out = io.StringIO()
     console = Console(file=out, width=width, force_terminal=terminal, color_system=None)
-    return View(console, PlayOptions(), 10), out
+    return PlayView(console, PlayOptions(), 10), out
 
 
 def test_without_a_terminal_a_line_says_how_it_stands() -> None:
@@ -164,7 +164,7 @@ def test_what_others_say_cannot_command_the_terminal(tmp_path: Path) -> None:
 
 def test_a_folder_for_pages_that_cannot_be_made_is_refused_before_anything_is_played(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(ConfigError, match=r"--save-replays: .* cannot be made"):
+    with pytest.raises(ConfigError, match=r"--save-replays: .* cannot be created"):
         play(
             lambda spec: POLICIES["random"](spec, 1),
             PlayOptions(),

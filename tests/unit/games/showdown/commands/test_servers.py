@@ -95,5 +95,5 @@ def test_status_shows_every_server_within_eighty_columns() -> None:
     assert first[:3] == ["127.0.0.1:8000", "ready", "812"]
     assert first[4:] == ["1", "2", "300", "MiB", "5"]
     assert second == ["127.0.0.1:8001", "ready", "-", "-", "1", "2", "-", "-"]
-    assert "ws://127.0.0.1:8001/showdown/websocket: last it was ended" in shown.output
+    assert "ws://127.0.0.1:8001/showdown/websocket: last failure: it was ended" in shown.output
     assert [server["battles"] for server in json.loads(told.output)["servers"]] == [5, None]
