@@ -132,8 +132,8 @@ class Feed:
         if not self._warned:
             self._warned = True
             log.warning(
-                "a whole batch was dropped: its segments were older than learner.max_lag: %d versions (the youngest was "
-                "%d versions old); %s counts dropped decisions",
+                "a whole batch was dropped: its segments were older than learner.max_lag: %d versions (the youngest "
+                "was %d versions old); %s counts dropped decisions",
                 self._max_lag,
                 oldest + self._max_lag - int(np.max(batch.version.min(axis=1))),
                 names.DROPPED,
