@@ -26,8 +26,8 @@ from benchmarks import contest
 from ludus import run
 from ludus.actors.resolved import resolve
 from ludus.config import load
-from ludus.config.check import check
 from ludus.config.settings import RunConfig
+from ludus.config.validation import check
 from ludus.evaluation import arena
 from ludus.evaluation.curve import COLOURS
 from ludus.games import registry

@@ -15,9 +15,9 @@ from ludus.actors.actor import Actor
 from ludus.actors.resolved import resolve
 from ludus.actors.sources import SerialSource
 from ludus.config import load
-from ludus.config.check import check
-from ludus.config.seeds import seed_for
+from ludus.config.seed_streams import seed_for
 from ludus.config.settings import RunConfig
+from ludus.config.validation import check
 from ludus.fleet.inprocess import InProcessFleet
 from ludus.games import registry
 from ludus.games.openspiel import loading

@@ -8,7 +8,7 @@ import pytest
 
 from ludus.games import registry
 from ludus.hostcheck import check
-from ludus.hostcheck.check import CheckReport, findings
+from ludus.hostcheck.check import CheckReport, results
 
 UP_TO_OPTIONS = 13  # rules; the toy host keeps the others by the same means, where matches are played in turn
 
@@ -21,7 +21,7 @@ def _speed_is_measured_coarsely(monkeypatch: pytest.MonkeyPatch) -> None:
 def report(name: str, env: str, stepping: str, rules: int | None) -> CheckReport:
     game = registry.load(name)
     options = {"env": env, "stepping": stepping}
-    return CheckReport(tuple(islice(findings(game.command(game.options(**options)), options, decisions=200), rules)))
+    return CheckReport(tuple(islice(results(game.command(game.options(**options)), options, decisions=200), rules)))
 
 
 @pytest.mark.parametrize(("stepping", "rules"), [("in turn", UP_TO_OPTIONS), ("threads", None)])

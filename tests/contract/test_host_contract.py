@@ -10,7 +10,7 @@ import pytest
 from ludus.games import registry
 from ludus.games.showdown.install import Installation
 from ludus.hostcheck import check
-from ludus.hostcheck.check import CheckReport, findings
+from ludus.hostcheck.check import CheckReport, results
 
 OF_THE_GAME = 10  # the first rules; the others do not depend on what a host plays, so one game of each kind does
 
@@ -23,7 +23,7 @@ def _speed_is_measured_coarsely(monkeypatch: pytest.MonkeyPatch) -> None:
 def report(name: str, options: dict[str, object], rules: int | None, decisions: int = 400) -> CheckReport:
     game = registry.load(name)
     chosen = game.options(**options)
-    found = findings(game.command(chosen), msgspec.to_builtins(chosen), decisions=decisions)
+    found = results(game.command(chosen), msgspec.to_builtins(chosen), decisions=decisions)
     return CheckReport(tuple(islice(found, rules)))
 
 

@@ -20,7 +20,7 @@ from ludus.fleet.fleet import HostFleet
 from ludus.games import registry
 from ludus.games.showdown import node
 from ludus.hostcheck import check
-from ludus.hostcheck.check import CheckReport, Mark, Trial, findings
+from ludus.hostcheck.check import CheckReport, Mark, RuleChecks, results
 from ludus.processes.command import HostCommand
 
 ROOT = Path(__file__).parents[2]
@@ -87,7 +87,7 @@ def host(language: str, request: pytest.FixtureRequest) -> tuple[str, ...]:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_an_example_keeps_the_protocol(language: str, request: pytest.FixtureRequest) -> None:
     rules = 5 if language == "python" else None  # the toy host keeps the others, by the same means
-    report = CheckReport(tuple(islice(findings(HostCommand(host(language, request)), decisions=100), rules)))
+    report = CheckReport(tuple(islice(results(HostCommand(host(language, request)), decisions=100), rules)))
     assert report.ok, str(report)
 
 
@@ -141,11 +141,11 @@ def test_configurations_of_examples_fit(path: Path) -> None:
 @needs_java
 def test_java_runs_a_game_from_its_source_and_says_where_it_does_not_compile(tmp_path: Path) -> None:
     command = HostCommand((*JVM, str(HOST_IN_JAVA), str(HOSTS / "TicTacToe.java")))
-    report = CheckReport(tuple(islice(findings(command), 1)))
+    report = CheckReport(tuple(islice(results(command), 1)))
     assert report.ok, str(report)
     broken = tmp_path / "Broken.java"
     broken.write_text("public class Broken implements Host.Setup { oops }")
-    (failed, *_) = findings(HostCommand((*JVM, str(HOST_IN_JAVA), str(broken))))
+    (failed, *_) = results(HostCommand((*JVM, str(HOST_IN_JAVA), str(broken))))
     assert failed.mark is Mark.FAILED
     assert "status 1" in failed.seen
 
@@ -210,9 +210,9 @@ def test_what_a_game_prints_does_not_break_a_frame(
     language: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     command = changed(NOISE[language], language, request, tmp_path)
-    trial = Trial(HostCommand(command), {}, matches=4, decisions=40, seed=1, deadline_s=20.0)
-    assert "matches ended" in trial.plays()
-    assert trial.stops_when_told().startswith("after")
+    checks = RuleChecks(HostCommand(command), {}, matches=4, decisions=40, seed=1, deadline_s=20.0)
+    assert "matches ended" in checks.plays()
+    assert checks.stops_when_told().startswith("after")
 
 
 WAITS = {
@@ -281,14 +281,14 @@ def test_matches_that_wait_send_the_first_first_and_repeat_themselves(
     language: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     command = changed(WAITS[language], language, request, tmp_path)
-    trial = Trial(HostCommand(command), {}, matches=8, decisions=100, seed=1, deadline_s=20.0)
-    early = re.search(r"([\d,]+) rows came early", trial.sends_the_first_first())
+    checks = RuleChecks(HostCommand(command), {}, matches=8, decisions=100, seed=1, deadline_s=20.0)
+    early = re.search(r"([\d,]+) rows came early", checks.sends_the_first_first())
     assert early is not None
     assert int(early[1].replace(",", "")) > 0
-    assert "played twice" in trial.repeats()
-    trial.keeps_its_schedule()
-    trial.resumes()
-    trial.is_silent()
+    assert "played twice" in checks.repeats()
+    checks.keeps_its_schedule()
+    checks.resumes()
+    checks.is_silent()
 
 
 @pytest.mark.parametrize(
@@ -310,13 +310,13 @@ def test_a_fault_in_an_example_is_named_with_what_to_do(fault: str, seen: str, t
     command = HostCommand((sys.executable, "-S", str(SPOILER), fault, "3", "--", *whole))
     waits = "wait" in fault or fault == "hang"
     found = [
-        finding
-        for finding in islice(findings(command, deadline_s=1.0 if waits else 20.0, decisions=40), 5)
-        if finding.mark is Mark.FAILED
+        result
+        for result in islice(results(command, deadline_s=1.0 if waits else 20.0, decisions=40), 5)
+        if result.mark is Mark.FAILED
     ]
     assert found
-    assert any(seen in finding.seen for finding in found), found
-    assert any(finding.advice is not None and to_do in finding.advice.words for finding in found), found
+    assert any(seen in result.seen for result in found), found
+    assert any(result.advice is not None and to_do in result.advice.words for result in found), found
 
 
 def test_the_command_line_shows_a_good_host_and_a_bad_one(tmp_path: Path) -> None:

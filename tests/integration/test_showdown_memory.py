@@ -8,7 +8,7 @@ import torch
 from safetensors.numpy import load_file
 from tests.running import NEVER, Silent, counters, latest, small_run, tensors, train
 
-from ludus.config.seeds import seed_for
+from ludus.config.seed_streams import seed_for
 from ludus.config.settings import (
     EvaluationConfig,
     FleetConfig,

@@ -19,7 +19,7 @@ from ludus.games.toy.options import ToyOptions
 from ludus.league.pool import Pool
 from ludus.metrics.core import Metrics
 from ludus.policies.checkpoints.checkpoint import load_agent
-from ludus.run import Run
+from ludus.run import RunLoop
 
 OPTIONS = ToyOptions(game="recall", rounds=5, actions=4)
 UPDATES, MATCHES = 50, 100
@@ -38,7 +38,7 @@ def learned(memory: MemoryConfig, run_dir: Path) -> float:
     metrics = Metrics()
     resolved = resolve(config).played_with(OPTIONS)
     actor = Actor(fleet, resolved, Pool(run_dir / "pool", 4))
-    run = Run(resolved, run_dir, SerialSource(actor, metrics), metrics, Silent())
+    run = RunLoop(resolved, run_dir, SerialSource(actor, metrics), metrics, Silent())
     assert run.train(lambda: False)
     (result,) = arena.play(
         game,

@@ -25,7 +25,7 @@ from ludus.metrics import names
 from ludus.metrics.core import Metrics
 from ludus.policies.checkpoints import checkpoint
 from ludus.policies.checkpoints.checkpoint import SavedCheckpoint, load_agent, read_state
-from ludus.run import Run
+from ludus.run import RunLoop
 from ludus.types import Arrivals
 
 PPO = LearnerConfig(decisions=512, minibatch=128, epochs=4, lr=3e-3, ppo=PpoConfig(gae_lambda=0.95))
@@ -52,7 +52,7 @@ def open_run(
     updates: int,
     saved: Path | None = None,
     learner: LearnerConfig = PPO,
-) -> tuple[Run, Actor]:
+) -> tuple[RunLoop, Actor]:
     config = small_run(
         updates,
         fleet=FleetConfig(hosts=1, matches=16),
@@ -63,7 +63,7 @@ def open_run(
     checkpoint = None if saved is None else SavedCheckpoint(saved, read_state(saved))
     resolved = resolve(config).played_with(options).continued_from(checkpoint)
     actor = Actor(fleet, resolved, pool)
-    return Run(resolved, run_dir, SerialSource(actor, metrics), metrics, Silent()), actor
+    return RunLoop(resolved, run_dir, SerialSource(actor, metrics), metrics, Silent()), actor
 
 
 def learn(

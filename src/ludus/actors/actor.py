@@ -30,7 +30,7 @@ from ludus.metrics.core import Delta, Metrics
 from ludus.policies import nets
 from ludus.policies.bank import LEARNER, PolicyBank
 from ludus.policies.checkpoints.checkpoint import MATCHES, encode_generator, load_net, restore_generator
-from ludus.policies.checkpoints.files import BAD_BYTES, reading, reason
+from ludus.policies.checkpoints.read_errors import BAD_BYTES, reading, reason
 from ludus.policies.gpu.streams import open_stream
 from ludus.policies.nets.net import Net
 from ludus.policies.nets.recurrence import state_size

@@ -26,7 +26,7 @@ from ludus.fleet.saved_state import FleetNote, FleetState
 from ludus.league.matchmaking import MatchmakerState
 from ludus.policies.bank import BankState
 from ludus.policies.checkpoints import checksums
-from ludus.policies.checkpoints.files import reading
+from ludus.policies.checkpoints.read_errors import reading
 
 
 class ActorState(Struct, frozen=True):

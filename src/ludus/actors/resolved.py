@@ -11,7 +11,7 @@ import torch
 from ludus.actors import preflight
 from ludus.config import load
 from ludus.config.load import CheckedConfig
-from ludus.config.seeds import seed_for
+from ludus.config.seed_streams import seed_for
 from ludus.config.settings import RunConfig
 from ludus.games import catalogue, registry
 from ludus.games.registry import Game
@@ -59,7 +59,7 @@ class ResolvedRun:
         return 0 if self.checkpoint is None else self.checkpoint.state.version
 
     def seed(self, purpose: str, version: int = 0) -> int:
-        """Return the seed for one purpose, derived from the seed of the run (config/seeds.py)."""
+        """Return the seed for one purpose, derived from the seed of the run (config/seed_streams.py)."""
         return seed_for(self.config.seed, purpose, version)
 
     def continued_from(self, checkpoint: SavedCheckpoint | None) -> ResolvedRun:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ludus.actors.actor import Actor
 from ludus.actors.in_flight import ActorState
 from ludus.actors.resolved import ResolvedRun
-from ludus.actors.supervised import Phase, SupervisedActor
+from ludus.actors.supervised import ActorPhase, SupervisedActor
 from ludus.metrics import names
 from ludus.metrics.core import Metrics
 from ludus.processes import scheduling
@@ -119,7 +119,7 @@ class OverlappedSource:
                 batch = actor.take()
                 self._metrics.set(names.QUEUE, len(actor.filled))
                 return batch
-            elif actor.phase is Phase.PLAYING and time.monotonic() - heard_s > SILENCE_S:
+            elif actor.phase is ActorPhase.PLAYING and time.monotonic() - heard_s > SILENCE_S:
                 actor.give_up_on(f"said nothing for {SILENCE_S:.0f} s")
         return None
 

@@ -20,7 +20,7 @@ from ludus.metrics import names
 from ludus.metrics.core import Metrics
 from ludus.policies.checkpoints import checkpoint, checksums
 from ludus.policies.checkpoints.checkpoint import State
-from ludus.policies.checkpoints.files import reading
+from ludus.policies.checkpoints.read_errors import reading
 
 log = logging.getLogger(__name__)
 

@@ -43,7 +43,7 @@ from ludus.actors.in_flight import ActorState
 from ludus.actors.process import ActorProcess, DiedError
 from ludus.actors.resolved import ResolvedRun
 from ludus.actors.shared_memory import SharedMemory, anonymous_file
-from ludus.config import seeds
+from ludus.config import seed_streams
 from ludus.errors import FleetError, HostError, LudusError, TrainingError
 from ludus.metrics import accounts, names
 from ludus.metrics.core import Metrics
@@ -57,7 +57,7 @@ TRANSIENT = (FleetError, HostError)  # an actor that is started again may report
 log = logging.getLogger(__name__)
 
 
-class Phase(Enum):
+class ActorPhase(Enum):
     RESTING = auto()  # no process; the next one starts when the back-off is over
     STARTING = auto()
     PLAYING = auto()
@@ -81,7 +81,7 @@ class SupervisedActor:
         matches: Path | None = None,
     ) -> None:
         self.log_path = run_dir / "logs" / "actor.log"
-        self.phase = Phase.RESTING
+        self.phase = ActorPhase.RESTING
         self.filled: deque[Filled] = deque()  # batches that nobody has taken, oldest first
         self.state = state  # of the actor when the batch that was taken last was full
         self._config = run.config
@@ -142,7 +142,7 @@ class SupervisedActor:
             self._fail(str(death), hopeless=not death.killed)
             return True
         if message is None:
-            if self.phase is Phase.STARTING and time.monotonic() > self._due_s:
+            if self.phase is ActorPhase.STARTING and time.monotonic() > self._due_s:
                 self._fail(f"did not get its hosts to play within {self._hello_deadline_s():.0f} s", hopeless=True)
             return False
         self._answers = True
@@ -175,7 +175,7 @@ class SupervisedActor:
         """Let these past selves play. A process that is still starting hears of them when it plays: files of versions
         that have left the pool meanwhile are gone."""
         self._past = list(versions)
-        if self._process is not None and self.phase is Phase.PLAYING:
+        if self._process is not None and self.phase is ActorPhase.PLAYING:
             self._process.send(PastSelves(self._past))
 
     def save(self, path: Path, wait_s: float) -> bool:
@@ -187,7 +187,7 @@ class SupervisedActor:
         while self.poll(0):
             pass
         process = self._process
-        if process is None or self.phase is not Phase.PLAYING:
+        if process is None or self.phase is not ActorPhase.PLAYING:
             raise TrainingError("the actor died and does not play yet")
         if not self._answers:
             return False
@@ -208,7 +208,7 @@ class SupervisedActor:
     def close(self) -> None:
         """End the process. One that plays has some seconds to leave; one that starts or does not answer is killed."""
         process, self._process = self._process, None
-        playing, self.phase = self.phase is Phase.PLAYING and self._answers, Phase.RESTING
+        playing, self.phase = self.phase is ActorPhase.PLAYING and self._answers, ActorPhase.RESTING
         if process is not None and not process.end(STOP_S if playing else 0.0):
             log.warning("the actor (pid %d) could not be killed; end it by hand", process.pid)
         if self._memory_fd >= 0:
@@ -229,7 +229,7 @@ class SupervisedActor:
                 raise
             self._fail(f"could not be started: {error}")
             return True
-        self._process, self.phase = process, Phase.STARTING
+        self._process, self.phase = process, ActorPhase.STARTING
         self._due_s = time.monotonic() + self._hello_deadline_s()
         self._answers, self._recorded = True, 0
         if self._memory is None:  # nothing was played
@@ -245,7 +245,7 @@ class SupervisedActor:
         restarts = int(self._metrics.counter(names.ACTOR_RESTARTS))
         return msgspec.structs.replace(
             self._begin,
-            version=seeds.restarted(self._version, restarts),
+            version=seed_streams.restarted(self._version, restarts),
             pool=self._past,
             state=self.filled[-1].state if self.filled else self.state,
             matches=None,
@@ -272,7 +272,7 @@ class SupervisedActor:
             self._hear_failure(message)
 
     def _greet(self, hello: ActorReady) -> None:
-        self.phase = Phase.PLAYING
+        self.phase = ActorPhase.PLAYING
         if self._spec is None:
             self._spec, self._floats = rebuild_game(hello.game, _tables(hello)), hello.floats
         elif self._process is not None and self._memory is not None:
@@ -284,7 +284,7 @@ class SupervisedActor:
             self._fail(f"failed: {failed.message}", hopeless=True)
             return
         error = kind(failed.message)
-        if self._memory is not None and self.phase is Phase.STARTING and isinstance(error, TRANSIENT):
+        if self._memory is not None and self.phase is ActorPhase.STARTING and isinstance(error, TRANSIENT):
             self._fail(f"could not start: {failed.message}", error)
             return
         self._error = error
@@ -295,7 +295,7 @@ class SupervisedActor:
         many failures in a row, or if `hopeless` and its hosts have never played."""
         process, self._process = self._process, None
         matches = self._count_lost()
-        self.phase = Phase.RESTING
+        self.phase = ActorPhase.RESTING
         if process is not None:
             detail = f"(pid {process.pid}) {detail}"
             if not process.end(0.0):  # it may still write to the shared memory
@@ -316,7 +316,7 @@ class SupervisedActor:
 
     def _count_lost(self) -> str:
         """Count the matches and decisions that die with a process, and return them in words."""
-        if self.phase is not Phase.PLAYING or self._memory is None:
+        if self.phase is not ActorPhase.PLAYING or self._memory is None:
             return ""
         matches = accounts.void_under_way(self._metrics, accounts.ACTOR)
         self._metrics.add(names.ACTOR_LOST, self._recorded)

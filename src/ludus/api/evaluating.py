@@ -12,9 +12,9 @@ import msgspec
 
 from ludus.api.training import Run
 from ludus.config import load
-from ludus.config.check import check
 from ludus.config.folders import CONFIG
 from ludus.config.settings import FleetConfig, ServersConfig
+from ludus.config.validation import check
 from ludus.errors import ConfigError
 from ludus.evaluation import arena
 from ludus.evaluation.arena import MatchupResult, Progress

@@ -11,9 +11,9 @@ from typing import Any, TextIO
 
 from ludus import files, run
 from ludus.actors.resolved import ResolvedRun
-from ludus.api import settings as run_settings
+from ludus.api import settings_source as run_settings
 from ludus.api import watching
-from ludus.api.settings import Config
+from ludus.api.settings_source import Config
 from ludus.config import familiar, load
 from ludus.config.folders import CONFIG, RUNS, new_run_dir
 from ludus.config.overrides import texts_of

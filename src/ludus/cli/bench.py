@@ -59,8 +59,8 @@ def scale(
         places.check_file(apply, "--apply")
     from rich.console import Console
 
-    from ludus.config.check import check
     from ludus.config.folders import new_run_dir
+    from ludus.config.validation import check
     from ludus.diagnostics import scaling_report, study
     from ludus.games import command_parts, registry
 

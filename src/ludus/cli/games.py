@@ -64,8 +64,8 @@ def _options(game: Game) -> list[tuple[str, str, str]]:
     import msgspec
     from msgspec import inspect
 
-    from ludus.config.check import describe
     from ludus.config.document import render
+    from ludus.config.validation import describe
 
     info = inspect.type_info(game.options)
     assert isinstance(info, inspect.StructType)

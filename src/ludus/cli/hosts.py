@@ -14,7 +14,7 @@ from ludus.errors import ConfigError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ludus.hostcheck.check import Finding
+    from ludus.hostcheck.check import RuleResult
 
 FAILED = 1  # exit code when a rule is broken
 MARGIN = 11
@@ -60,18 +60,18 @@ def check(
     """
     from rich.console import Console
 
-    from ludus.hostcheck.check import NO_HELLO, Mark, findings
+    from ludus.hostcheck.check import NO_HELLO, Mark, results
     from ludus.processes.command import HostCommand
 
     console = Console()
     marks = []
     with console.status("playing") if console.is_terminal else nullcontext():
-        for finding in findings(
+        for result in results(
             HostCommand(tuple(command)), _options(options or ()), matches, decisions, seed, deadline_s
         ):
-            marks.append(finding.mark)
-            if finding.seen != NO_HELLO:
-                _say(console, finding)
+            marks.append(result.mark)
+            if result.seen != NO_HELLO:
+                _say(console, result)
     if marks.count(Mark.UNTRIED) == len(marks) - 1:
         console.print(f"{'not tried':<{MARGIN}}the other rules: {NO_HELLO}", style="yellow", highlight=False)
     console.print()
@@ -108,18 +108,18 @@ def _options(assignments: Sequence[str]) -> dict[str, Any]:  # Any: values are r
     return options
 
 
-def _say(console: Console, finding: Finding) -> None:
+def _say(console: Console, result: RuleResult) -> None:
     from rich.text import Text
 
     from ludus.hostcheck.check import Mark
 
-    style = {Mark.OK: "green", Mark.FAILED: "bold red", Mark.UNTRIED: "yellow"}[finding.mark]
-    failed, advice = finding.mark is Mark.FAILED, finding.advice
-    line = Text.assemble((f"{finding.mark.value:<{MARGIN}}", style), finding.rule)
-    if finding.seen and not failed:
-        line.append(f"  {finding.seen}", "dim")
+    style = {Mark.OK: "green", Mark.FAILED: "bold red", Mark.UNTRIED: "yellow"}[result.mark]
+    failed, advice = result.mark is Mark.FAILED, result.advice
+    line = Text.assemble((f"{result.mark.value:<{MARGIN}}", style), result.rule)
+    if result.seen and not failed:
+        line.append(f"  {result.seen}", "dim")
     console.print(line, highlight=False, soft_wrap=True)
-    below = {"seen": finding.seen} if failed else {}
+    below = {"seen": result.seen} if failed else {}
     if failed and advice is not None:
         below |= {"rule": f"docs/host-protocol.md, {advice.place}", "to do": advice.words}
     for name, words in below.items():

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ludus.actors.resolved import ResolvedRun
-    from ludus.api.settings import Source
+    from ludus.api.settings_source import Source
     from ludus.run import RunResult
 
 DEFAULT = "gen1"
@@ -138,7 +138,7 @@ def _train(arguments: TrainArguments) -> None:
     from rich.console import Console
 
     from ludus.actors import resolved
-    from ludus.api import settings, training
+    from ludus.api import settings_source, training
     from ludus.cli import sizes
     from ludus.games import command_parts
 
@@ -150,9 +150,9 @@ def _train(arguments: TrainArguments) -> None:
     )
     purpose = None if arguments.size is None else sizes.purpose_of(arguments.size, resume=arguments.resume)
     source = _source(arguments, folder)
-    run = settings.resolved(source, arguments.sets)
+    run = settings_source.resolved(source, arguments.sets)
     if arguments.resume:
-        settings.refuse_untrusted(run, arguments.sets, str(source.path))
+        settings_source.refuse_untrusted(run, arguments.sets, str(source.path))
     elif folder is not None:
         training.refuse_used(folder)
     command_parts.install(run.game, run.options, console)
@@ -175,12 +175,16 @@ def _train(arguments: TrainArguments) -> None:
 
 
 def _source(arguments: TrainArguments, folder: Path | None) -> Source:
-    from ludus.api import settings
+    from ludus.api import settings_source
 
     if arguments.game is not None:
         _refuse_beside_game(arguments.config, arguments.resume)
-        return settings.of_game(arguments.game)
-    return settings.of_file(folder / CONFIG) if arguments.resume and folder else settings.of(arguments.config)
+        return settings_source.of_game(arguments.game)
+    return (
+        settings_source.of_file(folder / CONFIG)
+        if arguments.resume and folder
+        else settings_source.of(arguments.config)
+    )
 
 
 def _run(run: ResolvedRun, folder: Path, arguments: TrainArguments, console: Console) -> RunResult:

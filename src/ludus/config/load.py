@@ -12,9 +12,9 @@ import msgspec
 
 import ludus
 from ludus import files
-from ludus.config import bounds, document, familiar, renamed, stages
-from ludus.config.check import check
+from ludus.config import bounds, document, familiar, renamed, stage_configs
 from ludus.config.settings import RunConfig
+from ludus.config.validation import check
 from ludus.errors import ConfigError
 from ludus.processes.cores import cores
 from ludus.suggestions import did_you_mean
@@ -83,7 +83,7 @@ def checked(data: Mapping[str, object], *, options_of: OptionsOf, usable_cores: 
     if environments is not None:
         fleet = familiar.shared_out(environments, fleet, usable_cores or cores())
     config = msgspec.structs.replace(config, game=game, options=msgspec.to_builtins(options), fleet=fleet)
-    in_stages = stages.built(config, lambda data: checked(data, options_of=options_of))
+    in_stages = stage_configs.built(config, lambda data: checked(data, options_of=options_of))
     return CheckedConfig(config, options, in_stages)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from ludus.config.seeds import seed_for
+from ludus.config.seed_streams import seed_for
 from ludus.config.settings import FleetConfig, ServersConfig
 from ludus.diagnostics.scaling import FleetSize, GpuUse, StudyPlan, Trial
 from ludus.diagnostics.usage import SAMPLE_S, TreeUse, watching_gpus

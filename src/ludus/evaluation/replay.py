@@ -13,8 +13,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from ludus.config.check import check
 from ludus.config.settings import FleetConfig
+from ludus.config.validation import check
 from ludus.errors import ConfigError, ReplayError
 from ludus.evaluation.recording import SavedMatch, digest, read
 from ludus.fleet.fleet import HostFleet

@@ -24,8 +24,8 @@ from ludus.fleet.supervisor import (
     Event,
     Finished,
     HostFailed,
+    HostPhase,
     Instruction,
-    Phase,
     Returned,
     StartHost,
     StopHost,
@@ -133,9 +133,9 @@ class Hosts:
         if not lost or self.is_draining:
             return
         phases = [self.supervisor.phase(host.index) for host in self.all]
-        idle = [index for index, phase in enumerate(phases) if phase is Phase.FINISHED]
+        idle = [index for index, phase in enumerate(phases) if phase is HostPhase.FINISHED]
         unplayed = [match for host in lost for match in host.schedule]
-        playing = len(phases) - len(idle) - phases.count(Phase.GIVEN_UP)
+        playing = len(phases) - len(idle) - phases.count(HostPhase.GIVEN_UP)
         moved: set[shares.Scheduled] = set()
         for index, share in shares.handed_on(unplayed, idle, playing=playing, at_once=lost[0].slots):
             self.tell(Assigned(index, f"takes over {len(share)} matches of hosts that were given up"))
@@ -164,7 +164,7 @@ class Hosts:
                 host.log.close()
 
     def _given_up(self) -> list[Host]:
-        return [host for host in self.all if self.supervisor.phase(host.index) is Phase.GIVEN_UP]
+        return [host for host in self.all if self.supervisor.phase(host.index) is HostPhase.GIVEN_UP]
 
     def _carry_out(self, instructions: list[Instruction]) -> None:
         for instruction in instructions:

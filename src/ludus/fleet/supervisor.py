@@ -149,7 +149,7 @@ class StopHost:
 Instruction = StartHost | StopHost
 
 
-class Phase(Enum):
+class HostPhase(Enum):
     RESTING = auto()
     STARTING = auto()
     PLAYING = auto()
@@ -160,7 +160,7 @@ class Phase(Enum):
 @dataclass(slots=True)
 class _State:
     restarts: Restarts
-    phase: Phase = Phase.RESTING
+    phase: HostPhase = HostPhase.RESTING
     due_s: float | None = 0.0  # when the phase, or the wait for an answer, has lasted too long
     answer_due_s: float = math.inf  # when an answer must be complete, however many parts of it come
     is_excused: bool = False  # since it last came further
@@ -184,9 +184,9 @@ class Supervisor:
         if isinstance(event, Draining):
             return self._drain()
         state = self._states[event.host]
-        if state.phase is not Phase.PLAYING and state.phase is not Phase.STARTING:
-            if isinstance(event, Assigned) and state.phase is Phase.FINISHED:
-                state.phase, state.due_s = Phase.RESTING, now_s
+        if state.phase is not HostPhase.PLAYING and state.phase is not HostPhase.STARTING:
+            if isinstance(event, Assigned) and state.phase is HostPhase.FINISHED:
+                state.phase, state.due_s = HostPhase.RESTING, now_s
                 return [StopHost(event.host, "assigned", event.detail, 0.0)]
             return []
         match event:
@@ -194,23 +194,23 @@ class Supervisor:
                 if state.due_s is None:
                     self._expect(state, now_s)
             case Heard():
-                if state.phase is Phase.PLAYING and state.due_s is not None:
+                if state.phase is HostPhase.PLAYING and state.due_s is not None:
                     state.due_s = min(now_s + self._config.reply_deadline_s, state.answer_due_s)
                     state.is_excused = False
             case Answered():
-                if state.phase is Phase.PLAYING and state.due_s is not None:
+                if state.phase is HostPhase.PLAYING and state.due_s is not None:
                     self._expect(state, now_s)
             case Settled():
                 state.due_s = None
             case Greeted():
-                state.phase = Phase.PLAYING
+                state.phase = HostPhase.PLAYING
                 self._expect(state, now_s)
             case Played():
                 state.restarts.recovered()
             case Finished():
-                state.phase, state.due_s = Phase.FINISHED, None
+                state.phase, state.due_s = HostPhase.FINISHED, None
             case Diverged():
-                state.phase, state.due_s = Phase.RESTING, now_s
+                state.phase, state.due_s = HostPhase.RESTING, now_s
                 state.restarts.last_failure = event.detail
                 return [StopHost(event.host, DIVERGED, event.detail, 0.0)]
             case HostFailed():
@@ -226,7 +226,7 @@ class Supervisor:
                 wake_s = state.due_s
         return wake_s
 
-    def phase(self, host: int) -> Phase:
+    def phase(self, host: int) -> HostPhase:
         return self._states[host].phase
 
     def last_failure(self, host: int) -> str:
@@ -235,7 +235,7 @@ class Supervisor:
     @property
     def alive(self) -> int:
         """Hosts that play or have played all they had to."""
-        return sum(state.phase in (Phase.PLAYING, Phase.FINISHED) for state in self._states)
+        return sum(state.phase in (HostPhase.PLAYING, HostPhase.FINISHED) for state in self._states)
 
     @property
     def restarts(self) -> int:
@@ -244,21 +244,21 @@ class Supervisor:
     @property
     def idle(self) -> bool:
         """Whether no host plays or will play again."""
-        return all(state.phase in (Phase.FINISHED, Phase.GIVEN_UP) for state in self._states)
+        return all(state.phase in (HostPhase.FINISHED, HostPhase.GIVEN_UP) for state in self._states)
 
     @property
     def given_up(self) -> int:
-        return sum(state.phase is Phase.GIVEN_UP for state in self._states)
+        return sum(state.phase is HostPhase.GIVEN_UP for state in self._states)
 
     def _tick(self, host: int, now_s: float) -> list[Instruction]:
         state = self._states[host]
         if state.due_s is None or now_s < state.due_s:
             return []
-        if state.phase is Phase.RESTING:
-            state.phase, state.is_excused = Phase.STARTING, False
+        if state.phase is HostPhase.RESTING:
+            state.phase, state.is_excused = HostPhase.STARTING, False
             state.due_s = now_s + self._config.hello_deadline_s
             return [StartHost(host, state.restarts.started())]
-        if state.phase is Phase.STARTING:
+        if state.phase is HostPhase.STARTING:
             return [self._fail(host, "hung", f"did not say HELLO within {self._config.hello_deadline_s:g} s", now_s)]
         reply_s = self._config.reply_deadline_s
         silence = f"sent no row, ending or completed answer for {reply_s:g} s while it owed an answer"
@@ -270,10 +270,10 @@ class Supervisor:
         self._is_draining = True
         instructions: list[Instruction] = []
         for host, state in enumerate(self._states):
-            if state.phase is Phase.STARTING:
+            if state.phase is HostPhase.STARTING:
                 instructions.append(StopHost(host, "drained", "was starting when the fleet was drained", None))
-            if state.phase in (Phase.RESTING, Phase.STARTING):
-                state.phase, state.due_s = Phase.FINISHED, None
+            if state.phase in (HostPhase.RESTING, HostPhase.STARTING):
+                state.phase, state.due_s = HostPhase.FINISHED, None
         return instructions
 
     def _expect(self, state: _State, now_s: float) -> None:
@@ -286,7 +286,7 @@ class Supervisor:
         host that hangs."""
         grace_s = now_s + min(EXCUSE_S, self._config.reply_deadline_s)
         for state in self._states:
-            if state.is_excused or state.phase not in (Phase.STARTING, Phase.PLAYING):
+            if state.is_excused or state.phase not in (HostPhase.STARTING, HostPhase.PLAYING):
                 continue
             if state.due_s is not None and state.due_s < grace_s:
                 state.due_s, state.is_excused = grace_s, True
@@ -295,9 +295,9 @@ class Supervisor:
         state = self._states[host]
         pause_s = None if self._is_draining else state.restarts.failed(detail)
         if self._is_draining:
-            state.phase, state.due_s = Phase.FINISHED, None
+            state.phase, state.due_s = HostPhase.FINISHED, None
         elif pause_s is None:
-            state.phase, state.due_s = Phase.GIVEN_UP, None
+            state.phase, state.due_s = HostPhase.GIVEN_UP, None
         else:
-            state.phase, state.due_s = Phase.RESTING, now_s + pause_s
+            state.phase, state.due_s = HostPhase.RESTING, now_s + pause_s
         return StopHost(host, reason, detail, pause_s)

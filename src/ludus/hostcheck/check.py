@@ -49,7 +49,7 @@ class Mark(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class RuleResult:
     rule: str  # as a sentence
     mark: Mark
     seen: str = ""  # what was measured, what is wrong, or why it was not tried
@@ -62,16 +62,16 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    findings: tuple[Finding, ...]
+    results: tuple[RuleResult, ...]
 
     @property
     def ok(self) -> bool:
-        return all(finding.kept for finding in self.findings)
+        return all(result.kept for result in self.results)
 
     def __str__(self) -> str:
         return "\n".join(
-            f"{finding.mark.value:<9}  {finding.rule}{': ' if finding.seen else ''}{finding.seen}"
-            for finding in self.findings
+            f"{result.mark.value:<9}  {result.rule}{': ' if result.seen else ''}{result.seen}"
+            for result in self.results
         )
 
 
@@ -85,33 +85,33 @@ def check(
     deadline_s: float = 30.0,
 ) -> CheckReport:
     """Play about `decisions` decisions in each of several ways. Starts and ends a process for each rule."""
-    return CheckReport(tuple(findings(command, options, matches, decisions, seed, deadline_s)))
+    return CheckReport(tuple(results(command, options, matches, decisions, seed, deadline_s)))
 
 
-def findings(
+def results(
     command: HostCommand,
     options: Mapping[str, Any] | None = None,  # Any: the game's own
     matches: int = 4,
     decisions: int = 400,
     seed: int = 1,
     deadline_s: float = 30.0,
-) -> Iterator[Finding]:
+) -> Iterator[RuleResult]:
     """One after the other, as they are found."""
-    trial = Trial(command, dict(options or {}), matches, decisions, seed, deadline_s)
-    hello = _found("It says HELLO, and what it says makes a game", trial.greets)
+    checks = RuleChecks(command, dict(options or {}), matches, decisions, seed, deadline_s)
+    hello = _found("It says HELLO, and what it says makes a game", checks.greets)
     yield hello
     if not hello.kept:
-        for rule in (*_CONTENTS, *trial.rules()):
-            yield Finding(rule, Mark.UNTRIED, NO_HELLO)
+        for rule in (*_CONTENTS, *checks.rules()):
+            yield RuleResult(rule, Mark.UNTRIED, NO_HELLO)
         return
     broken = None
-    for finding in _contents(trial):
-        broken = finding.advice or broken
-        yield finding
-    for rule, attempt in trial.rules().items():
-        finding = _found(rule, attempt)
-        again = finding.mark is Mark.FAILED and broken is not None and finding.advice == broken
-        yield Finding(rule, Mark.UNTRIED, "it failed as above") if again else finding
+    for result in _contents(checks):
+        broken = result.advice or broken
+        yield result
+    for rule, attempt in checks.rules().items():
+        result = _found(rule, attempt)
+        again = result.mark is Mark.FAILED and broken is not None and result.advice == broken
+        yield RuleResult(rule, Mark.UNTRIED, "it failed as above") if again else result
 
 
 _PLAYS = "It opens its matches and answers every ACTIONS frame"
@@ -121,30 +121,30 @@ _ENDINGS = "Matches end, with a score for every seat and their own seed"
 _CONTENTS = (_PLAYS, _MASKS, _NUMBERS, _ENDINGS)
 
 
-def _contents(trial: Trial) -> Iterator[Finding]:
+def _contents(checks: RuleChecks) -> Iterator[RuleResult]:
     """Four rules that one process is asked about: the one that is broken ends it, and says nothing of the others."""
-    found = _found(_PLAYS, trial.plays)
+    found = _found(_PLAYS, checks.plays)
     broken = {"masks": _MASKS, "numbers": _NUMBERS, "endings": _ENDINGS}.get(found.advice.topic if found.advice else "")
     for rule in _CONTENTS:
         if rule == (broken or _PLAYS):
-            yield Finding(rule, found.mark, found.seen, found.advice)
+            yield RuleResult(rule, found.mark, found.seen, found.advice)
         elif found.kept:
-            yield Finding(rule, Mark.OK)
+            yield RuleResult(rule, Mark.OK)
         else:
-            yield Finding(rule, Mark.UNTRIED, "it failed before")
+            yield RuleResult(rule, Mark.UNTRIED, "it failed before")
 
 
-def _found(rule: str, attempt: Callable[[], str]) -> Finding:
+def _found(rule: str, attempt: Callable[[], str]) -> RuleResult:
     """An attempt gives what was measured, or raises what is wrong."""
     try:
-        return Finding(rule, Mark.OK, attempt())
+        return RuleResult(rule, Mark.OK, attempt())
     except HostError as error:
         seen = f"it refused its options: {error}" if isinstance(error, HostRefused) else str(error)
-        return Finding(rule, Mark.FAILED, seen, ADVICE.get(error.fault))
+        return RuleResult(rule, Mark.FAILED, seen, ADVICE.get(error.fault))
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class RuleChecks:
     """One method for each rule: gives what was measured, if anything, or raises HostError with what was seen."""
 
     command: HostCommand

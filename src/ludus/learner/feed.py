@@ -19,7 +19,7 @@ from ludus.learner.replay_buffer import ReplayBuffer
 from ludus.metrics import names
 from ludus.metrics.core import Metrics
 from ludus.policies.checkpoints import checksums
-from ludus.policies.checkpoints.files import reading
+from ludus.policies.checkpoints.read_errors import reading
 from ludus.types import SegmentBatch
 
 log = logging.getLogger(__name__)

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from ludus import files
 from ludus.policies.checkpoints import checksums
 from ludus.policies.checkpoints.checksums import FileSum
-from ludus.policies.checkpoints.files import reading
+from ludus.policies.checkpoints.read_errors import reading
 
 ALIGNMENT = 16  # floats: every parameter starts on a cache line
 

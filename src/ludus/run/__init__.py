@@ -5,7 +5,7 @@ run does now and then: evaluate, save, change the stage, report.
 """
 
 from ludus.run.lock import RunLock, hold
-from ludus.run.loop import Run, RunResult
+from ludus.run.loop import RunLoop, RunResult
 from ludus.run.start import train
 
-__all__ = ["Run", "RunLock", "RunResult", "hold", "train"]
+__all__ = ["RunLock", "RunLoop", "RunResult", "hold", "train"]

@@ -27,7 +27,7 @@ from ludus.metrics.core import Metrics
 from ludus.metrics.observer import RunObserver
 from ludus.policies import nets
 from ludus.run.context import RunContext
-from ludus.run.evaluating import Evaluator, StoppedError
+from ludus.run.evaluator import Evaluator, StoppedError
 from ludus.run.reporting import Teller
 from ludus.run.saving import Saver
 from ludus.run.stages import ChangedError, Stages
@@ -50,7 +50,7 @@ class RunResult:
     unsaved: str = ""  # what is lost because the last checkpoint could not be written
 
 
-class Run:
+class RunLoop:
     def __init__(
         self,
         run: ResolvedRun,

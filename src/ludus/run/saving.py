@@ -19,7 +19,7 @@ from ludus.metrics.times import RunTimes
 from ludus.policies.checkpoints import checkpoint, checksums
 from ludus.policies.checkpoints.archive import BEST, Checkpoints
 from ludus.policies.checkpoints.checkpoint import SavedCheckpoint, State
-from ludus.policies.checkpoints.files import reading
+from ludus.policies.checkpoints.read_errors import reading
 from ludus.policies.weights import read_tensors
 from ludus.run.context import RunContext
 from ludus.run.patience import patiently

@@ -20,12 +20,12 @@ from ludus.metrics.observer import RunObserver
 from ludus.policies.checkpoints import checkpoint, checksums
 from ludus.policies.checkpoints.archive import Checkpoints
 from ludus.policies.checkpoints.checkpoint import SavedCheckpoint
-from ludus.policies.checkpoints.files import reading
+from ludus.policies.checkpoints.read_errors import reading
 from ludus.processes import interrupts
 from ludus.processes.interrupts import Interrupts
 from ludus.run import rewind
 from ludus.run.lock import RunLock, hold
-from ludus.run.loop import Run, RunResult
+from ludus.run.loop import RunLoop, RunResult
 
 log = logging.getLogger(__name__)
 
@@ -96,7 +96,7 @@ def _train_stage(
         with ExitStack() as actor:
             with interrupted.raised(), metrics.activity(names.START):
                 source = actor.enter_context(start.open_source(stage, run_dir, metrics))
-                run = Run(stage, run_dir, source, metrics, observer, curriculum, served.health)
+                run = RunLoop(stage, run_dir, source, metrics, observer, curriculum, served.health)
             outcome = run.train(interrupted)
         if outcome == "changed":
             return None

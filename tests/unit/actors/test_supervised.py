@@ -22,8 +22,8 @@ from ludus.actors.control import LENGTH, ActorFailed, ActorReady, Filled, Messag
 from ludus.actors.in_flight import ActorState
 from ludus.actors.resolved import resolve
 from ludus.actors.sources import OverlappedSource
-from ludus.actors.supervised import Phase, SupervisedActor
-from ludus.config.seeds import restarted, seed_for
+from ludus.actors.supervised import ActorPhase, SupervisedActor
+from ludus.config.seed_streams import restarted, seed_for
 from ludus.config.settings import FleetConfig, OpponentsConfig
 from ludus.errors import ConfigError, FleetError, TrainingError
 from ludus.league.matchmaking import SharedMatchmaker
@@ -260,7 +260,7 @@ def test_saving_while_the_actor_is_dead_says_so_at_once(tmp_path: Path, plays: C
     opened.open(0.05)
     try:
         opened.start(WEIGHTS, 0)
-        until(opened, lambda: opened.phase is Phase.STARTING)
+        until(opened, lambda: opened.phase is ActorPhase.STARTING)
         with pytest.raises(TrainingError, match="the actor died and does not play yet"):
             opened.save(tmp_path / "matches", PATIENCE_S)
     finally:

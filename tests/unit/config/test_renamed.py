@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from ludus.config import load, renamed
-from ludus.config.check import check
 from ludus.config.settings import RunConfig
+from ludus.config.validation import check
 from ludus.errors import ConfigError
 
 

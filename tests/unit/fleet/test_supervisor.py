@@ -16,8 +16,8 @@ from ludus.fleet.supervisor import (
     Greeted,
     Heard,
     HostFailed,
+    HostPhase,
     Owing,
-    Phase,
     Played,
     Returned,
     Settled,
@@ -148,7 +148,7 @@ def test_excuse_does_not_shorten_the_time_that_is_left_and_comes_anew_with_progr
 def test_failed_host_starts_again_after_its_back_off() -> None:
     supervisor = playing()
     assert supervisor.on(DIED, 10.0) == [StopHost(0, "died", "exited with status 3", 1.0)]
-    assert supervisor.phase(0) is Phase.RESTING
+    assert supervisor.phase(0) is HostPhase.RESTING
     assert supervisor.wake_s == 11.0
     assert supervisor.on(Tick(), 10.9) == []
     assert supervisor.on(Tick(), 11.0) == [StartHost(0, 1)]
@@ -194,7 +194,7 @@ def test_failure_of_one_host_does_not_touch_the_others() -> None:
     supervisor = playing(3)
     supervisor.on(Owing(2), 10.0)
     supervisor.on(HostFailed(1, "protocol", "garbage"), 12.0)
-    assert [supervisor.phase(host) for host in range(3)] == [Phase.PLAYING, Phase.RESTING, Phase.PLAYING]
+    assert [supervisor.phase(host) for host in range(3)] == [HostPhase.PLAYING, HostPhase.RESTING, HostPhase.PLAYING]
     assert supervisor.on(Tick(), 13.0) == [StartHost(1, 1)]
     assert supervisor.on(Tick(), 40.0) == [
         StopHost(2, "hung", "sent no row, ending or completed answer for 30 s while it owed an answer", 1.0)
@@ -227,7 +227,7 @@ def test_echoes_of_a_stopped_host_change_nothing(event: Event) -> None:
     supervisor = playing()
     supervisor.on(DIED, 10.0)
     assert supervisor.on(event, 10.5) == []
-    assert (supervisor.phase(0), supervisor.wake_s) == (Phase.RESTING, 11.0)
+    assert (supervisor.phase(0), supervisor.wake_s) == (HostPhase.RESTING, 11.0)
 
 
 EVENTS = st.one_of(

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ludus.config.check import check
 from ludus.config.settings import PolicyConfig, ServersConfig
+from ludus.config.validation import check
 from ludus.errors import ConfigError
 from ludus.games import registry
 from ludus.spec import GameSpec, ObsSpec

@@ -14,7 +14,7 @@ from tests.running import small_run
 
 import ludus
 from ludus.api import evaluating
-from ludus.config import check, load
+from ludus.config import load, validation
 from ludus.games.toy.options import ToyOptions
 from ludus.learner import devices
 from ludus.policies import placement
@@ -39,8 +39,8 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     def is_options(data: object, struct: type, *path: str) -> bool:
         return struct is ToyOptions
 
-    monkeypatch.setattr(load, "check", counting("options", check.check, is_options))
-    monkeypatch.setattr(evaluating, "check", counting("options", check.check, is_options))
+    monkeypatch.setattr(load, "check", counting("options", validation.check, is_options))
+    monkeypatch.setattr(evaluating, "check", counting("options", validation.check, is_options))
     monkeypatch.setattr(devices, "choose", counting("learner device", devices.choose))
     monkeypatch.setattr(placement, "choose", counting("actor device", placement.choose))
     for module in modules_with("cores"):

@@ -29,7 +29,7 @@ from ludus.policies.checkpoints.checkpoint import (
     read_state,
 )
 from ludus.policies.checkpoints.checksums import UNFINISHED, FileSum, pending
-from ludus.policies.checkpoints.files import reading
+from ludus.policies.checkpoints.read_errors import reading
 from ludus.policies.weights import write_tensors
 
 BEST = "best.json"

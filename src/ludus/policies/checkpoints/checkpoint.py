@@ -30,9 +30,9 @@ from torch import Tensor, nn
 from ludus.config.settings import PolicyConfig
 from ludus.errors import CheckpointError
 from ludus.policies import nets, placement
-from ludus.policies.checkpoints import bounds, checksums
+from ludus.policies.checkpoints import allocation, checksums
 from ludus.policies.checkpoints.checksums import CHECKSUMS
-from ludus.policies.checkpoints.files import reading, reason
+from ludus.policies.checkpoints.read_errors import reading, reason
 from ludus.policies.gpu.streams import open_stream
 from ludus.policies.nets import NO_NETS, NetFactory
 from ludus.policies.nets.net import Net
@@ -138,21 +138,21 @@ def names_in(folder: Path) -> list[str]:
 
 
 def read_state(path: Path) -> State:
-    """Return the state of a checkpoint, verified and within the limits of bounds.py. Raises CheckpointError."""
+    """Return the state of a checkpoint, verified and within the limits of allocation.py. Raises CheckpointError."""
     file = path / STATE
     with reading(file):
         size = file.stat().st_size
-        if size > bounds.STATE_BYTES:
-            raise ValueError(f"it has {size:,} bytes, expected at most {bounds.STATE_BYTES:,}")
+        if size > allocation.STATE_BYTES:
+            raise ValueError(f"it has {size:,} bytes, expected at most {allocation.STATE_BYTES:,}")
         state = msgspec.json.decode(checksums.read(file), type=State)
         name = NAME.fullmatch(path.name)
         if name is not None and int(name[1]) != state.version:
             raise ValueError(f"it is of version {state.version}, its folder is named {path.name}")
-        if not 0 <= state.version <= bounds.VERSIONS:
-            raise ValueError(f"it is of version {state.version}, expected 0 to {bounds.VERSIONS:,}")
-        if len(state.pool) > bounds.POOL or any(not 0 <= version <= state.version for version in state.pool):
+        if not 0 <= state.version <= allocation.VERSIONS:
+            raise ValueError(f"it is of version {state.version}, expected 0 to {allocation.VERSIONS:,}")
+        if len(state.pool) > allocation.POOL or any(not 0 <= version <= state.version for version in state.pool):
             raise ValueError(f"its pool of past selves is not of versions 0 to {state.version}: {state.pool[:20]}")
-        bounds.check_game(state.game.seats, state.game.actions, state.game.leaves)
+        allocation.check_game(state.game.seats, state.game.actions, state.game.leaves)
         return state
 
 
@@ -250,7 +250,7 @@ def _build_net(
     """Return the net that the state of a checkpoint describes, which may be a stranger's. Raises CheckpointError."""
     if state.policy.layers > max(len(tensors), 1):
         raise CheckpointError(f"{path} has {len(tensors)} tensors, too few for policy.layers: {state.policy.layers:,}")
-    with reading(path, "cannot build the net of"), bounds.AllocationLimit.of(tensors.values()):
+    with reading(path, "cannot build the net of"), allocation.AllocationLimit.of(tensors.values()):
         return nets.build(spec, state.policy, state.net, game_nets=game_nets)
 
 

@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from ludus import files
 from ludus.errors import CheckpointError
-from ludus.policies.checkpoints.files import reading
+from ludus.policies.checkpoints.read_errors import reading
 
 CHECKSUMS = "checksums.json"
 UNFINISHED = ".unfinished-"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ludus.config.check import check
+from ludus.config.validation import check
 from ludus.errors import ConfigError
 from ludus.games import registry
 from ludus.games.openspiel.loading import load, playable

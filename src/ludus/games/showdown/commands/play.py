@@ -181,7 +181,7 @@ def _options(
     arguments: dict[str, object],
 ) -> PlayOptions:
     """Return the run's options on observations and actions, combined with the arguments of the command."""
-    from ludus.config.check import check
+    from ludus.config.validation import check
     from ludus.games.showdown.play_game import PlayOptions
 
     carried = {key: run_options[key] for key in CARRIED if key in run_options}

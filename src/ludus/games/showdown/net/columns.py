@@ -21,7 +21,7 @@ MOVES = 4  # of a Pokemon
 FEATURES = ("own", "foe", "own_active", "foe_active", "state")
 
 
-class Columns(nn.Module):
+class FeatureColumns(nn.Module):
     """Features of each Pokemon and of the moves to choose from.
 
     Moves enter a Pokemon's by their best and their mean, so that their order does not matter. Own Pokemon have columns

@@ -14,15 +14,15 @@ from torch import Tensor, nn
 from torch.autograd import Function
 from torch.nn.functional import embedding_bag
 
-from ludus.games.showdown.net.columns import SIDE, Columns
+from ludus.games.showdown.net.columns import SIDE, FeatureColumns
 from ludus.games.showdown.net.pooling import pool, pool_gradient
 from ludus.games.showdown.net.sums import sum_rows_gradient
 
-ENCODED = ("own", "foe", "own_active", "foe_active")  # features of Columns
+ENCODED = ("own", "foe", "own_active", "foe_active")  # features of FeatureColumns
 
 
 def encode(
-    names: Tensor, inputs: Mapping[str, Tensor], columns: Columns, into: nn.Linear, out: nn.Linear
+    names: Tensor, inputs: Mapping[str, Tensor], columns: FeatureColumns, into: nn.Linear, out: nn.Linear
 ) -> tuple[Tensor, Tensor]:
     """The own Pokemon [B, 6, D], and of each side the active ones, the bench's mean and maximum [2B, (S + 2) D].
 
@@ -50,7 +50,7 @@ def precision_on(device: str) -> torch.dtype:
     return torch.float32
 
 
-def parted(weight: Tensor, columns: Columns) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def parted(weight: Tensor, columns: FeatureColumns) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Views of weights [D, columns] for own, foe, own_active and foe_active. Own Pokemon have `own_only` columns before
     those both sides have, active foes have more behind them."""
     common = columns.own.shape[1]
@@ -59,7 +59,13 @@ def parted(weight: Tensor, columns: Columns) -> tuple[Tensor, Tensor, Tensor, Te
 
 
 def _encoded(
-    names: Tensor, into: Tensor, out: Tensor, bias: Tensor, ids: Tensor, columns: Columns, features: tuple[Tensor, ...]
+    names: Tensor,
+    into: Tensor,
+    out: Tensor,
+    bias: Tensor,
+    ids: Tensor,
+    columns: FeatureColumns,
+    features: tuple[Tensor, ...],
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The hidden layer [2B * 6, D], all Pokemon [2B, 6, D] and what each side comes to."""
     own, foe, own_active, foe_active = (
@@ -84,7 +90,7 @@ class _Encode(Function):
         out: Tensor,
         bias: Tensor,
         ids: Tensor,
-        columns: Columns,
+        columns: FeatureColumns,
         *features: Tensor,
     ) -> tuple[Tensor, Tensor]:
         hidden, encoded, pooled = _encoded(names, into, out, bias, ids, columns, features)
@@ -95,7 +101,7 @@ class _Encode(Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:  # Any: torch's own
         into, out, ids, hidden, encoded, pooled, *features = ctx.saved_tensors
-        columns: Columns = ctx.columns
+        columns: FeatureColumns = ctx.columns
         of_encoded = pool_gradient(encoded, pooled, columns.slots, gradients[1])
         of_encoded[: len(encoded) // 2].add_(gradients[0])
         of_encoded = _through_relu(of_encoded.flatten(0, 1), encoded.flatten(0, 1))

@@ -19,7 +19,7 @@ from torch.nn.functional import embedding, relu
 from ludus.config.settings import PolicyConfig
 from ludus.errors import ConfigError
 from ludus.games.showdown.net.chooser import PointerChooser
-from ludus.games.showdown.net.columns import MOVES, SIDE, Columns
+from ludus.games.showdown.net.columns import MOVES, SIDE, FeatureColumns
 from ludus.games.showdown.net.encoding import encode, precision_on
 from ludus.games.showdown.net.ways import Ways
 from ludus.policies.distributions import Categorical, Distribution, Pairs
@@ -74,7 +74,7 @@ class PointerNet(Net):
         )
         self.names = Names(spec, D, H)
 
-        self.columns = Columns(leaves)
+        self.columns = FeatureColumns(leaves)
         self.pokemon_in = linear(self.columns.own.shape[1] + self.columns.foe_active.shape[1], D, bias=False)
         self.pokemon_out = linear(D, D)
 

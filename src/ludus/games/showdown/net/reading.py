@@ -1,9 +1,9 @@
 """The pointer net's features of a few packed rows.
 
-`Columns` says the same of leaves and is what learning uses. Here a row's measures are copied once, as floats and in the
-order in which they are stored; what has to be worked out stands behind them, and features are taken by their places.
-Measures and boosts are left in the units they are stored in and means over moves as sums: `scale` says by how much, for
-whoever makes weights ready. Axes as in `columns`.
+`FeatureColumns` computes the same features from leaves, for training. Here a row's measures are copied once, as floats
+and in the order in which they are stored. Derived features follow them, and all features are taken by position.
+Measures and boosts keep their stored units, and means over moves are sums; `scale` holds the factors for the weights.
+Axes as in `columns`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ludus.games.showdown.net.columns import FEATURES, MOVES, SIDE, Columns
+from ludus.games.showdown.net.columns import FEATURES, MOVES, SIDE, FeatureColumns
 from ludus.games.showdown.net.scratch import Scratch, Twin
 from ludus.spec import GameSpec, Leaf
 
@@ -27,7 +27,9 @@ Places = NDArray[np.intp]
 class Reading:
     """Where things stand, for any number of rows."""
 
-    def __init__(self, columns: Columns, spec: GameSpec, kinds: Sequence[str], first_names: NDArray[np.int32]) -> None:
+    def __init__(
+        self, columns: FeatureColumns, spec: GameSpec, kinds: Sequence[str], first_names: NDArray[np.int32]
+    ) -> None:
         self.spec, self.slots = spec, columns.slots
         self.kinds = kinds  # leaves of a Pokemon's names
         self.names = first_names  # the row of the names' table that id 0 of each name has [names]
@@ -37,7 +39,7 @@ class Reading:
         self.pooled = columns.by_move.shape[1]
         said = [np.arange(at[name].start, at[name].stop) for name in columns.leaves]
         behind = sum(size for _, size in self.live) + 2 * self.pooled + 1  # the last is always 1
-        # the column in a row of each place in what `Columns` looks at
+        # the column in a row of each place in what `FeatureColumns` looks at
         column = np.concatenate((*said, np.arange(behind) + self.measures))
         self.width, self.one = self.measures + behind, self.measures + behind - 1
         units = np.concatenate([np.full(prod(leaves[name].shape), leaves[name].unit) for name in columns.leaves])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from ludus.games.showdown.net.columns import Columns
+from ludus.games.showdown.net.columns import FeatureColumns
 from ludus.spec import ObsSpec
 
 ROWS = 3
@@ -35,7 +35,7 @@ def test_features_are_those_of_the_leaves(slots: int, full: bool) -> None:
         )
         stored[name] = torch.from_numpy(values.astype(leaf.storage_dtype))
         obs[name] = stored[name] * leaf.unit if leaf.is_real else stored[name]
-    columns = Columns(leaves)
+    columns = FeatureColumns(leaves)
     found = columns(stored)
 
     common = torch.cat((obs["pokemon"], obs["move_state"].mean(2)), dim=2)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import embedding
 
-from ludus.games.showdown.net.columns import Columns
+from ludus.games.showdown.net.columns import FeatureColumns
 from ludus.games.showdown.net.encoding import encode
 from ludus.spec import Leaf
 
@@ -26,7 +26,7 @@ def test_encoding_and_its_gradient_are_those_of_its_steps(slots: int, full: bool
     }
     if full:
         shapes |= {"matchup": (6, 4, slots, 5), "threat": (slots, 4, 6, 5), "duel": (6, slots, 4)}
-    columns = Columns({name: Leaf(name, "float32", shape, 0) for name, shape in shapes.items()})
+    columns = FeatureColumns({name: Leaf(name, "float32", shape, 0) for name, shape in shapes.items()})
     inputs = columns({name: torch.rand(ROWS, *shape) for name, shape in shapes.items()})
     inputs["names"] = torch.randint(0, NAMES, (ROWS, 12, 4))
     inputs["names"][:, 10], inputs["foe"][:, 4] = inputs["names"][:, 11], inputs["foe"][:, 5]  # equal ones on the bench
@@ -49,7 +49,7 @@ def test_encoding_and_its_gradient_are_those_of_its_steps(slots: int, full: bool
 
 
 def _one_by_one(
-    names: Tensor, inputs: dict[str, Tensor], columns: Columns, into: nn.Linear, out: nn.Linear
+    names: Tensor, inputs: dict[str, Tensor], columns: FeatureColumns, into: nn.Linear, out: nn.Linear
 ) -> tuple[Tensor, Tensor]:
     """Weights are for own features, those both sides have, those of active Pokemon, those of active foes."""
     slots, own_only = columns.slots, columns.own_only
