@@ -108,7 +108,9 @@ def _config(battle_format: str, sets: Sequence[str]) -> RunConfig:
     presets = [load.read(path) for path in sorted(game.presets.glob("*.yaml"), key=lambda path: path.stem)]
     mine = [preset for preset in presets if preset.get("options", {}).get("format") == battle_format]
     changed = [f"options.format={battle_format}", *ENDLESS, *sets]
-    return load.build(load.override(mine[0] if mine else {}, changed), options_of=lambda _: game.options)
+    return load.build(
+        load.override(mine[0] if mine else {"game": game.name}, changed), options_of=lambda _: game.options
+    )
 
 
 def _answer_until_told_to_leave(watcher: Watcher) -> None:

@@ -13,7 +13,7 @@ from ludus.config import load
 from ludus.config.load import CheckedConfig
 from ludus.config.seed_streams import seed_for
 from ludus.config.settings import RunConfig
-from ludus.games import catalogue, registry
+from ludus.games import catalogue, defaults, registry
 from ludus.games.registry import Game
 from ludus.learner import compute, devices
 from ludus.learner.devices import DeviceChoice
@@ -88,7 +88,7 @@ def resolve(settings: Mapping[str, object] | RunConfig, machine: Machine | None 
     """
     data = msgspec.to_builtins(settings) if isinstance(settings, RunConfig) else settings
     usable_cores = cores() if machine is None else machine.cores
-    checked = load.checked(data, options_of=catalogue.options_of, usable_cores=usable_cores)
+    checked = load.checked(defaults.with_game(data), options_of=catalogue.options_of, usable_cores=usable_cores)
     game = registry.load(checked.config.game)
     preflight.refuse_unfit_stages(checked, game)
     if machine is None:

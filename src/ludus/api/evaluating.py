@@ -19,7 +19,7 @@ from ludus.errors import ConfigError
 from ludus.evaluation import arena
 from ludus.evaluation.arena import MatchupResult, Progress
 from ludus.evaluation.schedule import evenly
-from ludus.games import registry, trust
+from ludus.games import defaults, registry, trust
 from ludus.games.registry import Game
 from ludus.metrics.core import Metrics
 from ludus.policies.checkpoints import checkpoint
@@ -212,7 +212,7 @@ def _config_of(path: Path) -> Mapping[str, Any] | None:  # Any: plain data, not 
 
 def _game_in(config: Mapping[str, Any] | None, spec_name: str) -> Game:  # Any: plain data, not yet checked
     if config is not None:
-        return registry.load(str(config.get("game", "showdown")))
+        return registry.load(str(defaults.with_game(config)["game"]))
     return registry.load(re.split("[-/]", spec_name)[0])
 
 

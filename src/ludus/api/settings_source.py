@@ -14,9 +14,7 @@ from ludus.config import load
 from ludus.config.folders import file_name
 from ludus.config.overrides import whole_options
 from ludus.config.settings import RunConfig
-from ludus.games import catalogue, trust
-
-DEFAULT = "gen1"  # preset
+from ludus.games import catalogue, defaults, trust
 
 Config = str | Path | Mapping[str, Any] | RunConfig  # Any: plain data, not yet checked
 
@@ -46,7 +44,7 @@ def of(config: Config | None) -> Source:
         config = msgspec.to_builtins(config)
     if isinstance(config, Mapping):
         return Source(file_name(str(config.get("game", "run"))), None, config, False)
-    return of_file(load.find(str(config or DEFAULT), catalogue.presets()))
+    return of_file(load.find(str(config or defaults.PRESET), catalogue.presets()))
 
 
 def resolved(source: Source, sets: Sequence[str]) -> ResolvedRun:

@@ -8,11 +8,14 @@ from typing import Annotated
 import typer
 
 from ludus.cli.scale_plan import REPEATS
+from ludus.games import defaults
 
 Game = Annotated[
     str | None,
     typer.Option(
-        metavar="G", help="Game to measure. Default: the game of the checkpoint, else showdown.", show_default=False
+        metavar="G",
+        help=f"Game to measure. Default: the game of the checkpoint, else {defaults.GAME}.",
+        show_default=False,
     ),
 ]
 Hosts = Annotated[

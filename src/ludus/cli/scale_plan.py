@@ -12,6 +12,7 @@ import msgspec
 
 from ludus.config.overrides import whole_options
 from ludus.errors import ConfigError
+from ludus.games import defaults
 
 if TYPE_CHECKING:
     from ludus.diagnostics.scaling import StudyPlan
@@ -119,7 +120,7 @@ def _base(before: StudyPlan | None, game: str | None, policy: str, sets: Sequenc
         own = game_of(checkpoint_path, state.game.name).name
         if game in (None, own):
             return {"game": own, "options": _accepted(own, state.options, str(checkpoint_path), sets)}
-    return {"game": game or "showdown"}
+    return {"game": game or defaults.GAME}
 
 
 def _accepted(game: str, options: dict[str, Any], origin: str, sets: Sequence[str]) -> dict[str, Any]:

@@ -83,9 +83,10 @@ def _listed(numbers: Sequence[int]) -> str:
 def check_target(path: Path, game: str) -> None:
     """Raise ConfigError if the result could not be written to this file. Called before anything is measured."""
     from ludus.config import load
-    from ludus.games import catalogue
+    from ludus.games import catalogue, defaults
 
-    config = load.load(path, options_of=catalogue.options_of)
+    settings = defaults.with_game(load.read(path))
+    config = load.assembled(settings, (), str(path), lambda data: load.build(data, options_of=catalogue.options_of))
     if config.game != game:
         raise ConfigError(f"--apply: {path} is for {config.game}, this measures {game}")
     if not os.access(path, os.W_OK):

@@ -16,6 +16,7 @@ from ludus.cli.renamed import renamed_option
 from ludus.config import familiar, places
 from ludus.config.folders import CONFIG, RUNS, new_run_dir
 from ludus.errors import CheckpointError, ConfigError, EvaluationError
+from ludus.games import defaults
 from ludus.metrics.observer import RunObserver
 
 if TYPE_CHECKING:
@@ -25,14 +26,13 @@ if TYPE_CHECKING:
     from ludus.api.settings_source import Source
     from ludus.run import RunResult
 
-DEFAULT = "gen1"
 INTERRUPTED = 130  # exit code, as shells have it for Ctrl-C
 
 ConfigArgument = Annotated[
     str | None,
     typer.Argument(
         metavar="CONFIG",
-        help=f"A preset (see `ludus games`) or a YAML file. Default: {DEFAULT}.",
+        help=f"A preset (see `ludus games`) or a YAML file. Default: {defaults.PRESET}.",
         show_default=False,
     ),
 ]
@@ -242,7 +242,7 @@ def _again(arguments: TrainArguments, folder: Path) -> str:
     """How to make the run again."""
     if arguments.resume:
         return shlex.join(["ludus", "train", str(folder / CONFIG)])
-    words = ["--game", arguments.game] if arguments.game is not None else [arguments.config or DEFAULT]
+    words = ["--game", arguments.game] if arguments.game is not None else [arguments.config or defaults.PRESET]
     words += [] if arguments.size is None else ["--size", arguments.size]
     return shlex.join(["ludus", "train", *words, *(word for each in arguments.sets for word in ("--set", each))])
 

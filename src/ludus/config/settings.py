@@ -241,7 +241,7 @@ class StageConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RunConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    game: str = "showdown"
+    game: str
     options: dict[str, Any] = msgspec.field(default_factory=dict)  # Any: the game's own struct checks it
     seed: Seed = 1
     mode: Literal["serial", "overlapped"] = "overlapped"

@@ -63,7 +63,7 @@ def test_a_stage_may_use_an_old_name(tmp_path: Path, caplog: pytest.LogCaptureFi
     config = loaded(tmp_path, stages)
     run = load.checked(msgspec.to_builtins(config), options_of=lambda game: NoOptions)
     first, second = (stage.config for stage in run.stages)
-    assert (first.learner.ppo.clip, second.learner.ppo.clip) == (0.1, RunConfig().learner.ppo.clip)
+    assert (first.learner.ppo.clip, second.learner.ppo.clip) == (0.1, RunConfig(game="chess").learner.ppo.clip)
     assert "learner.clip is a deprecated name; use learner.ppo.clip" in caplog.messages
 
 
@@ -78,6 +78,6 @@ def test_malformed_sections_are_left_for_the_check_to_refuse(data: dict[str, obj
 
 def test_every_new_name_is_a_setting() -> None:
     for new in renamed.RENAMED.values():
-        setting: object = RunConfig()
+        setting: object = RunConfig(game="chess")
         for key in new.split("."):
             setting = getattr(setting, key)

@@ -37,7 +37,7 @@ from ludus.wire.frames import ArrivalsBody
 QUICK = settings(
     max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
-RUN = resolve(RunConfig(fleet=FleetConfig(hosts=1, matches=2)))
+RUN = resolve(RunConfig(game="showdown", fleet=FleetConfig(hosts=1, matches=2)))
 
 
 @st.composite
