@@ -104,8 +104,8 @@ def _ledger(data: bytes, _: Path) -> None:
             case FrameKind.ENDING:
                 ledger.ending(body)
             case FrameKind.ERROR:
-                ledger.lost(frames.decode_error(body))
-        if ledger.owed == 0 and ledger.waiting:
+                ledger.lose(frames.decode_error(body))
+        if ledger.answers_due == 0 and ledger.waiting:
             ledger.actions(ledger.waited_for())
         assert ledger.waiting == len(ledger.waited_for()), "the count of waiting rows is wrong"
 

@@ -147,7 +147,7 @@ def test_java_runs_a_game_from_its_source_and_says_where_it_does_not_compile(tmp
     broken.write_text("public class Broken implements Host.Setup { oops }")
     (failed, *_) = results(HostCommand((*JVM, str(HOST_IN_JAVA), str(broken))))
     assert failed.mark is Mark.FAILED
-    assert "status 1" in failed.seen
+    assert "status 1" in failed.detail
 
 
 NOISE = {
@@ -315,7 +315,7 @@ def test_a_fault_in_an_example_is_named_with_what_to_do(fault: str, seen: str, t
         if result.mark is Mark.FAILED
     ]
     assert found
-    assert any(seen in result.seen for result in found), found
+    assert any(seen in result.detail for result in found), found
     assert any(result.advice is not None and to_do in result.advice.words for result in found), found
 
 

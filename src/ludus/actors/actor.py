@@ -131,15 +131,17 @@ class Actor:
             self._matchmaker.restore(state.matchmaker)
         self._rollout.recent_reward = state.reward
 
-    def save(self, path: Path, handed: Sequence[SegmentBatch] = ()) -> bool:
-        """Write all that is under way into a file, with batches that were `handed` over and nobody has learned from.
-        False: the fleet cannot say how it stands. Raises OSError."""
-        found = self.underway(handed)
-        if found is not None:
-            in_flight.write(path, found)
-        return found is not None
+    def save(self, path: Path, unlearned: Sequence[SegmentBatch] = ()) -> bool:
+        """Write the running matches, and the full batches that nobody has learned from, into a file.
 
-    def underway(self, handed: Sequence[SegmentBatch] = ()) -> Underway | None:
+        Returns False if this kind of fleet cannot save its matches. Raises OSError.
+        """
+        underway = self.underway(unlearned)
+        if underway is not None:
+            in_flight.write(path, underway)
+        return underway is not None
+
+    def underway(self, unlearned: Sequence[SegmentBatch] = ()) -> Underway | None:
         """All that is needed to go on exactly; nothing changes by asking."""
         fleet = self._fleet.saved_state()
         if fleet is None:
@@ -155,37 +157,37 @@ class Actor:
             self._bank.state(),
             fleet_note,
         )
-        left = {
+        retired = {
             name.replace(":", "."): policy.weights.numpy()
             for name, policy in policies.items()
             if name.startswith(PAST_PREFIX) and name not in self._past and isinstance(policy, NetPolicy)
         }
         arrays = {f"fleet.{name}": array for name, array in fleet_arrays.items()}
-        arrays |= {f"rollout.{name}": array for name, array in self._rollout.state(handed).items()}
+        arrays |= {f"rollout.{name}": array for name, array in self._rollout.state(unlearned).items()}
         memory = self._bank.memory()
         if memory is not None:
             arrays["bank.memory"] = memory
-        return Underway(note, {**arrays, **left})
+        return Underway(note, {**arrays, **retired})
 
-    def resume(self, found: Underway, versions: Sequence[int]) -> None:
+    def resume(self, saved: Underway, versions: Sequence[int]) -> None:
         """Instead of `set_past` and `restore`, on a fleet that was opened with its standing: go on exactly."""
-        note = found.note
+        note = saved.note
         policies = {
-            name: self._revive(name, found) for name in note.bank.policies if name is not None and name != LEARNER
+            name: self._revive(name, saved) for name in note.bank.policies if name is not None and name != LEARNER
         }
-        for name, drawn in note.scripted.items():
+        for name, policy_state in note.scripted.items():
             policy = policies.get(name)
             if isinstance(policy, Resumable):
-                policy.restore(drawn)
+                policy.restore(policy_state)
         self._bank.restore(note.bank, policies)
         if self._bank.learner.states is not None:
-            self._bank.remember(found.arrays["bank.memory"])
+            self._bank.remember(saved.arrays["bank.memory"])
         for name in self._matchmaker.scripted:
             if SCRIPTED + name not in policies:
                 self._bank.enter(SCRIPTED + name, self._script(name))
         self._enter_past(versions)
         self.restore(note.actor)
-        self._rollout.restore(found.part("rollout."))
+        self._rollout.restore(saved.part("rollout."))
 
     def drain(self) -> Delta:
         """What happened since the last call."""
@@ -221,11 +223,11 @@ class Actor:
             return False
         return True
 
-    def _revive(self, name: str, found: Underway) -> Policy:
+    def _revive(self, name: str, saved: Underway) -> Policy:
         if name.startswith(SCRIPTED):
             return self._script(name.removeprefix(SCRIPTED))
         version = int(name.removeprefix(PAST_PREFIX))
-        weights = found.arrays.get(name.replace(":", "."))
+        weights = saved.arrays.get(name.replace(":", "."))
         if weights is None:
             return self._load(version)
         net = self._new_net()
@@ -268,15 +270,18 @@ def open_actor(
     version: int,
     past: Sequence[int],
     state: ActorState | None,
-    found: Underway | None,
+    saved: Underway | None,
 ) -> Iterator[Actor]:
-    """Open an actor on hosts of its own that goes on from what was `found` under way. If nothing was found, or it does
-    not fit this run, the actor goes on from the `state`, if any, with matches that no earlier part has played."""
-    if found is not None:
-        seeded = found.note.seeded
-        with open_fleet(run, log_dir, seeded, found.standing()) as fleet:
+    """Start hosts and an actor that continues the `saved` matches.
+
+    If there are none, or they do not fit this run, it begins new matches, with the random generators of `state` if that
+    is given.
+    """
+    if saved is not None:
+        seeded = saved.note.seeded
+        with open_fleet(run, log_dir, seeded, saved.standing()) as fleet:
             actor = Actor(fleet, run, pool, version=seeded)
-            if _resumed(actor, found, past, state):
+            if _resumed(actor, saved, past, state):
                 yield actor
                 return
     with open_fleet(run, log_dir, version) as fleet:
@@ -284,20 +289,20 @@ def open_actor(
         actor.set_past(past)
         if state is not None:
             actor.restore(state)
-        if found is not None:
-            accounts.begin_anew(actor.metrics, len(found.note.bank.pairings))
+        if saved is not None:
+            accounts.begin_anew(actor.metrics, len(saved.note.bank.pairings))
         yield actor
 
 
-def _resumed(actor: Actor, found: Underway, past: Sequence[int], state: ActorState | None) -> bool:
-    """Let an actor go on from what was found. Returns False, and logs why, if that does not fit this run."""
-    if found.note.game != actor.spec.fingerprint:  # whoever restores the net refuses it
+def _resumed(actor: Actor, saved: Underway, past: Sequence[int], state: ActorState | None) -> bool:
+    """Let an actor go on from what was saved. Returns False, and logs why, if that does not fit this run."""
+    if saved.note.game != actor.spec.fingerprint:  # whoever restores the net refuses it
         actor.set_past(past)
         if state is not None:
             actor.restore(state)
         return True
     try:
-        actor.resume(found, past)
+        actor.resume(saved, past)
     except BAD_BYTES as error:
         log.warning("%s does not fit this run (%s); matches begin anew", MATCHES, reason(error))
         return False

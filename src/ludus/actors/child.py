@@ -77,7 +77,7 @@ def _serve(control: ControlChannel, memory_fd: int) -> None:
     pool = Pool(run_dir / "pool", run.config.opponents.pool)
     past = [version for version in begin.pool if pool.path(version).exists()]  # the pool may have been thinned since
     with open_actor(
-        run, run_dir / "logs", pool, version=begin.version, past=past, state=begin.state, found=saved
+        run, run_dir / "logs", pool, version=begin.version, past=past, state=begin.state, saved=saved
     ) as actor:
         if begin.game and actor.spec.fingerprint != begin.game:
             raise TrainingError(

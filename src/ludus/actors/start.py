@@ -46,7 +46,7 @@ def open_source(run: ResolvedRun, run_dir: Path, metrics: Metrics) -> Iterator[S
             yield overlapped
         return
     with open_actor(
-        run, run_dir / "logs", pool, version=run.version, past=past, state=state, found=in_flight_state
+        run, run_dir / "logs", pool, version=run.version, past=past, state=state, saved=in_flight_state
     ) as actor:
         yield SerialSource(actor, metrics)
 

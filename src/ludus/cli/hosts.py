@@ -70,7 +70,7 @@ def check(
             HostCommand(tuple(command)), _options(options or ()), matches, decisions, seed, deadline_s
         ):
             marks.append(result.mark)
-            if result.seen != NO_HELLO:
+            if result.detail != NO_HELLO:
                 _say(console, result)
     if marks.count(Mark.UNTRIED) == len(marks) - 1:
         console.print(f"{'not tried':<{MARGIN}}the other rules: {NO_HELLO}", style="yellow", highlight=False)
@@ -116,10 +116,10 @@ def _say(console: Console, result: RuleResult) -> None:
     style = {Mark.OK: "green", Mark.FAILED: "bold red", Mark.UNTRIED: "yellow"}[result.mark]
     failed, advice = result.mark is Mark.FAILED, result.advice
     line = Text.assemble((f"{result.mark.value:<{MARGIN}}", style), result.rule)
-    if result.seen and not failed:
-        line.append(f"  {result.seen}", "dim")
+    if result.detail and not failed:
+        line.append(f"  {result.detail}", "dim")
     console.print(line, highlight=False, soft_wrap=True)
-    below = {"seen": result.seen} if failed else {}
+    below = {"seen": result.detail} if failed else {}
     if failed and advice is not None:
         below |= {"rule": f"docs/host-protocol.md, {advice.place}", "to do": advice.words}
     for name, words in below.items():

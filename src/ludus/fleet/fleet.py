@@ -83,11 +83,11 @@ class HostFleet:
         )
         schedules = [None] * count if schedule is None else shares.dealt(schedule, count)
         states = [None] * count if saved_state is None else saved_state.hosts
-        made = [
+        all_hosts = [
             Host(index, self._setup, share, state)
             for index, (share, state) in enumerate(zip(schedules, states, strict=True))
         ]
-        self._hosts = Hosts(made, config, scheduled=self._scheduled, final_refusals=final_refusals)
+        self._hosts = Hosts(all_hosts, config, scheduled=self._scheduled, final_refusals=final_refusals)
         self._closed = False
         try:
             self.spec = self._hosts.meet()

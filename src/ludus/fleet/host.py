@@ -252,7 +252,7 @@ class Host:
             number = int(saved.number[slot])
             if number == NONE:
                 continue
-            if saved.known[slot] and self.launch is not None:
+            if saved.is_delivered[slot] and self.launch is not None:
                 ending = self.launch.ending(self._setup, saved.seats, slot, number, reason)
                 self.inbox.endings.append(ending)
             else:

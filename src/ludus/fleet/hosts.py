@@ -123,25 +123,25 @@ class Hosts:
 
     def check_any_left(self) -> None:
         """Raise FleetError if all hosts have been given up."""
-        lost = self._given_up()
-        if len(lost) == len(self.all):
-            raise FleetError(messages.none_left(lost, [self.supervisor.last_failure(host.index) for host in lost]))
+        given_up = self._given_up()
+        if len(given_up) == len(self.all):
+            raise FleetError(messages.none_left(given_up, [self.supervisor.last_failure(host.index) for host in given_up]))
 
     def move_matches(self) -> None:
         """Give the unplayed matches of hosts that were given up to hosts that have finished their own."""
-        lost = [host for host in self._given_up() if host.unplayed] if self._scheduled else []
-        if not lost or self.is_draining:
+        given_up = [host for host in self._given_up() if host.unplayed] if self._scheduled else []
+        if not given_up or self.is_draining:
             return
         phases = [self.supervisor.phase(host.index) for host in self.all]
         idle = [index for index, phase in enumerate(phases) if phase is HostPhase.FINISHED]
-        unplayed = [match for host in lost for match in host.schedule]
+        unplayed = [match for host in given_up for match in host.schedule]
         playing = len(phases) - len(idle) - phases.count(HostPhase.GIVEN_UP)
         moved: set[shares.Scheduled] = set()
-        for index, share in shares.handed_on(unplayed, idle, playing=playing, at_once=lost[0].slots):
+        for index, share in shares.handed_on(unplayed, idle, playing=playing, at_once=given_up[0].slots):
             self.tell(Assigned(index, f"takes over {len(share)} matches of hosts that were given up"))
             self.all[index].schedule = share
             moved.update(share)
-        for host in lost:
+        for host in given_up:
             host.schedule = [match for match in host.schedule if match not in moved]
         self.moved |= {number for number, _ in moved}
 

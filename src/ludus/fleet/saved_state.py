@@ -55,7 +55,7 @@ class HostState:
         return int(np.count_nonzero(self.number != NONE))
 
     @property
-    def known(self) -> NDArray[np.bool_]:
+    def is_delivered(self) -> NDArray[np.bool_]:
         """[K] whether the fleet's caller has heard of the slot's match: then somebody in it has chosen."""
         return np.asarray(self.count.reshape(len(self.number), -1).max(axis=1) > 0)
 

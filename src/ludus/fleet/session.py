@@ -74,7 +74,7 @@ class Session:
         self.fast_forward = None if saved is None else FastForward(saved)  # until its matches are where they were
         self.progress: Event | None = None  # made by the frames since the owner last looked; the owner clears it
         # made once, since they are returned for most frames
-        self._heard, self._answered = Heard(self._index), Answered(self._index)
+        self._progress_event, self._answer_event = Heard(self._index), Answered(self._index)
         self._settled: list[Event] = [Settled(self._index)]
         self._is_draining = False
         self._lost_in_a_row = 0
@@ -84,7 +84,7 @@ class Session:
     @property
     def owes(self) -> bool:
         """Whether the host owes an answer."""
-        return self._ledger.owed > 0
+        return self._ledger.answers_due > 0
 
     @property
     def unplayed(self) -> list[tuple[int, int]]:
@@ -129,7 +129,7 @@ class Session:
         """Ask the host to begin no more matches. Returns True if it runs none now."""
         self._launch.write(encode_drain())
         self._is_draining = True
-        return not self._ledger.owed and not self._ledger.running()
+        return not self._ledger.answers_due and not self._ledger.running()
 
     def delivered(self) -> None:
         """The caller has taken all arrivals: it knows every match that has begun."""
@@ -159,7 +159,7 @@ class Session:
 
     def lose(self, error: ErrorBody, reason: str) -> list[Event]:
         """Void the match that the host has lost, and reported with ERROR of kind match."""
-        slot, number, lapsed = self._ledger.lost(error)
+        slot, number, lapsed = self._ledger.lose(error)
         self._note_progress()
         self._end_match(slot, lapsed)
         if self.fast_forward is not None:
@@ -185,7 +185,7 @@ class Session:
         ledger, shared_rows = self._ledger, self._shared_rows
         arrivals = ledger.arrivals(body, None if shared_rows is None else shared_rows.next_rows)
         if arrivals.done:
-            self.progress = self._answered
+            self.progress = self._answer_event
             self._times_frames = 0
             if shared_rows is not None:
                 shared_rows.settle()
@@ -195,7 +195,7 @@ class Session:
             return self._replay(self.fast_forward, arrivals)
         if len(arrivals.row):
             self._inbox.arrivals.append(arrivals)
-        if ledger.owed:
+        if ledger.answers_due:
             return []
         if (self._launch.schedule is not None and not ledger.unplayed) or (self._is_draining and not ledger.running()):
             return [*self._settled, Finished(self._index)]
@@ -204,7 +204,7 @@ class Session:
     def _replay(self, fast_forward: FastForward, arrivals: ArrivalsBody) -> list[Event]:
         """Send the recorded actions, answer by answer, until the matches are where they were."""
         fast_forward.take(arrivals)
-        if self._ledger.owed:
+        if self._ledger.answers_due:
             return []
         row, action = fast_forward.answers()
         if len(row):
@@ -216,7 +216,7 @@ class Session:
             others = f", and {len(diverged) - 1} others" if len(diverged) > 1 else ""
             return [Diverged(self._index, f"replayed {saved.runs} matches; {first}{others}")]
         self._inbox.arrivals = [fast_forward.arrivals()]
-        self._ledger.opened = {number for slot, number in self._ledger.running() if not saved.known[slot]}
+        self._ledger.opened = {number for slot, number in self._ledger.running() if not saved.is_delivered[slot]}
         self.fast_forward = None
         return [Settled(self._index)]
 
@@ -252,10 +252,10 @@ class Session:
     def _note_progress(self) -> None:
         """Rows came, or the end of a match: a part of an answer that a host cannot send again and again."""
         if self.progress is None:
-            self.progress = self._heard
+            self.progress = self._progress_event
 
     def _times(self, body: memoryview) -> list[Event]:
-        if self._setup.times_s is None or not self._ledger.owed:
+        if self._setup.times_s is None or not self._ledger.answers_due:
             raise ProtocolError(
                 "TIMES came although nobody asked for it, or all ACTIONS were answered", HostFault.BAD_TIMES
             )

@@ -52,11 +52,11 @@ class Mark(Enum):
 class RuleResult:
     rule: str  # as a sentence
     mark: Mark
-    seen: str = ""  # what was measured, what is wrong, or why it was not tried
+    detail: str = ""  # what was measured, what is wrong, or why it was not tried
     advice: Advice | None = None  # what to do about it
 
     @property
-    def kept(self) -> bool:
+    def ok(self) -> bool:
         return self.mark is Mark.OK
 
 
@@ -66,11 +66,11 @@ class CheckReport:
 
     @property
     def ok(self) -> bool:
-        return all(result.kept for result in self.results)
+        return all(result.ok for result in self.results)
 
     def __str__(self) -> str:
         return "\n".join(
-            f"{result.mark.value:<9}  {result.rule}{': ' if result.seen else ''}{result.seen}"
+            f"{result.mark.value:<9}  {result.rule}{': ' if result.detail else ''}{result.detail}"
             for result in self.results
         )
 
@@ -98,9 +98,9 @@ def results(
 ) -> Iterator[RuleResult]:
     """One after the other, as they are found."""
     checks = RuleChecks(command, dict(options or {}), matches, decisions, seed, deadline_s)
-    hello = _found("It says HELLO, and what it says makes a game", checks.greets)
+    hello = _attempt("It says HELLO, and what it says makes a game", checks.greets)
     yield hello
-    if not hello.kept:
+    if not hello.ok:
         for rule in (*_CONTENTS, *checks.rules()):
             yield RuleResult(rule, Mark.UNTRIED, NO_HELLO)
         return
@@ -109,7 +109,7 @@ def results(
         broken = result.advice or broken
         yield result
     for rule, attempt in checks.rules().items():
-        result = _found(rule, attempt)
+        result = _attempt(rule, attempt)
         again = result.mark is Mark.FAILED and broken is not None and result.advice == broken
         yield RuleResult(rule, Mark.UNTRIED, "it failed as above") if again else result
 
@@ -123,24 +123,24 @@ _CONTENTS = (_PLAYS, _MASKS, _NUMBERS, _ENDINGS)
 
 def _contents(checks: RuleChecks) -> Iterator[RuleResult]:
     """Four rules that one process is asked about: the one that is broken ends it, and says nothing of the others."""
-    found = _found(_PLAYS, checks.plays)
-    broken = {"masks": _MASKS, "numbers": _NUMBERS, "endings": _ENDINGS}.get(found.advice.topic if found.advice else "")
+    played = _attempt(_PLAYS, checks.plays)
+    broken = {"masks": _MASKS, "numbers": _NUMBERS, "endings": _ENDINGS}.get(played.advice.topic if played.advice else "")
     for rule in _CONTENTS:
         if rule == (broken or _PLAYS):
-            yield RuleResult(rule, found.mark, found.seen, found.advice)
-        elif found.kept:
+            yield RuleResult(rule, played.mark, played.detail, played.advice)
+        elif played.ok:
             yield RuleResult(rule, Mark.OK)
         else:
             yield RuleResult(rule, Mark.UNTRIED, "it failed before")
 
 
-def _found(rule: str, attempt: Callable[[], str]) -> RuleResult:
+def _attempt(rule: str, attempt: Callable[[], str]) -> RuleResult:
     """An attempt gives what was measured, or raises what is wrong."""
     try:
         return RuleResult(rule, Mark.OK, attempt())
     except HostError as error:
-        seen = f"it refused its options: {error}" if isinstance(error, HostRefused) else str(error)
-        return RuleResult(rule, Mark.FAILED, seen, ADVICE.get(error.fault))
+        detail = f"it refused its options: {error}" if isinstance(error, HostRefused) else str(error)
+        return RuleResult(rule, Mark.FAILED, detail, ADVICE.get(error.fault))
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,14 +187,14 @@ class RuleChecks:
             other = [head for head in talk.endings if head.seed != match_seed(self.seed, head.number)]
             if other:
                 expected = match_seed(self.seed, other[0].number)
-                seen = f"ENDING of match {other[0].number} has seed {other[0].seed}, expected {expected}"
-                raise ProtocolError(seen, HostFault.BAD_ENDING)
+                detail = f"ENDING of match {other[0].number} has seed {other[0].seed}, expected {expected}"
+                raise ProtocolError(detail, HostFault.BAD_ENDING)
             while not talk.endings:
                 if talk.decisions >= 50 * self.decisions:
                     raise ProtocolError(f"no match ended within {talk.decisions:,} decisions", HostFault.NO_ENDING)
                 talk.play(talk.decisions + self.decisions)
-            lost = f", {len(talk.lost)} lost by the host" if talk.lost else ""
-            return f"{talk.decisions:,} decisions, {len(talk.endings):,} matches ended{lost}"
+            losses = f", {len(talk.lost_matches)} lost by the host" if talk.lost_matches else ""
+            return f"{talk.decisions:,} decisions, {len(talk.endings):,} matches ended{losses}"
 
     def plays_in_parts(self) -> str:
         with self._talk() as talk:
@@ -226,9 +226,9 @@ class RuleChecks:
         with self._talk() as talk:
             for decisions in (0, self.decisions // 4):
                 talk.play(decisions, within_s=self.deadline_s)
-                came = talk.silent(QUIET_S)
-                if came:
-                    raise ProtocolError(f"{came} came although all ACTIONS were answered", HostFault.NOT_OWED)
+                unexpected = talk.silent(QUIET_S)
+                if unexpected:
+                    raise ProtocolError(f"{unexpected} came although all ACTIONS were answered", HostFault.NOT_OWED)
         return ""
 
     def repeats(self) -> str:
@@ -248,7 +248,7 @@ class RuleChecks:
         schedule = [(7 * i + 3, match_seed(self.seed, i)) for i in range(self.matches + 2)]
         with self._talk(schedule=schedule) as talk:
             talk.play(None)
-            played = [(head.number, head.seed) for head in talk.endings] + [(number, 0) for number in talk.lost]
+            played = [(head.number, head.seed) for head in talk.endings] + [(number, 0) for number in talk.lost_matches]
             missing = {number for number, _ in schedule} - {number for number, _ in played}
             if missing:
                 raise ProtocolError(
@@ -275,25 +275,25 @@ class RuleChecks:
             began_s = time.monotonic()
             while time.monotonic() - began_s < 4 * TIMES_S:
                 talk.play(talk.decisions + 1)
-            told = talk.times
+            reports = talk.times
             spent_s, alive_s = time.monotonic() - began_s, time.monotonic() - talk.began_s
-        for times in told:
-            total_ns = sum(found.total_ns for found in times.activities.values())
+        for times in reports:
+            total_ns = sum(durations.total_ns for durations in times.activities.values())
             if abs(total_ns - times.wall_ns) > SUM_WITHIN * times.wall_ns:
-                seen = f"its activities sum to {total_ns / 1e6:.2f} ms of {times.wall_ns / 1e6:.2f} ms"
-                raise ProtocolError(seen, HostFault.BAD_TIMES)
-            for activity, found in times.activities.items():
-                counted = sum(found.buckets.values())
-                if counted != found.passes:
+                detail = f"its activities sum to {total_ns / 1e6:.2f} ms of {times.wall_ns / 1e6:.2f} ms"
+                raise ProtocolError(detail, HostFault.BAD_TIMES)
+            for activity, durations in times.activities.items():
+                counted = sum(durations.buckets.values())
+                if counted != durations.passes:
                     raise ProtocolError(
-                        f"{activity} has {found.passes:g} passes and {counted:g} in its buckets", HostFault.BAD_TIMES
+                        f"{activity} has {durations.passes:g} passes and {counted:g} in its buckets", HostFault.BAD_TIMES
                     )
-        if sum(times.wall_ns for times in told) / 1e9 > alive_s:
+        if sum(times.wall_ns for times in reports) / 1e9 > alive_s:
             raise ProtocolError("it told of more time than has passed", HostFault.BAD_TIMES)
         often = spent_s / TIMES_S + 1
-        if len(told) > often:
-            raise ProtocolError(f"it told {len(told)} times, asked for were {often:.0f} at most", HostFault.BAD_TIMES)
-        return "" if told else "it tells none, which is its right"
+        if len(reports) > often:
+            raise ProtocolError(f"it told {len(reports)} times, asked for were {often:.0f} at most", HostFault.BAD_TIMES)
+        return "" if reports else "it tells none, which is its right"
 
     def refuses_unknown_options(self) -> str:
         try:
@@ -376,8 +376,8 @@ class RuleChecks:
         times_s: float | None = None,
         parts: int = 1,
     ) -> Talk:
-        chosen = dict(self.options if options is None else options)
-        configure = Configure(self.matches, chosen, self.seed, schedule, resume=resume, times_s=times_s, parts=parts)
+        all_options = dict(self.options if options is None else options)
+        configure = Configure(self.matches, all_options, self.seed, schedule, resume=resume, times_s=times_s, parts=parts)
         return Talk(self.command, configure, self.deadline_s)
 
 
@@ -391,8 +391,8 @@ def _left(talk: Talk) -> str:
 
 def _failed(status: int) -> str:
     if status <= 0:
-        seen = f"it exited with status {status}, expected a failure it reports itself"
-        raise ProtocolError(seen, HostFault.DID_NOT_FAIL)
+        detail = f"it exited with status {status}, expected a failure it reports itself"
+        raise ProtocolError(detail, HostFault.DID_NOT_FAIL)
     return ""
 
 

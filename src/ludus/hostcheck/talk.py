@@ -57,12 +57,12 @@ class Talk:
         self._reader = FrameReader()
         self._broken: ProtocolError | None = None
         self._waiting: dict[int, tuple[int, NDArray[np.uint8]]] = {}  # row -> match number, packed mask
-        self._asked: dict[tuple[int, int], int] = defaultdict(int)  # (number, seat) -> decisions
+        self._choices: dict[tuple[int, int], int] = defaultdict(int)  # (number, seat) -> decisions
         self._configure = configure
         self._lost_in_a_row = 0
         self.record: dict[int, list[bytes]] = defaultdict(list)  # number -> everything its seats were shown, in order
         self.endings: list[EndingHead] = []
-        self.lost: list[int | None] = []
+        self.lost_matches: list[int | None] = []
         self.times: list[TimesBody] = []
         self.early_rows = 0  # that came before the frame which completed an answer
         self.decisions = 0
@@ -119,11 +119,11 @@ class Talk:
 
     def settle(self) -> None:
         """Until the host has answered everything."""
-        while self._ledger.owed:
+        while self._ledger.answers_due:
             self._take(*self._frame())
 
     def silent(self, seconds: float) -> str:
-        """Empty when nothing comes for so long, else what came."""
+        """Empty when nothing comes for so long, else what arrivals."""
         for kind, _ in self._reader:
             return kind.name
         if not self._ready(time.monotonic() + seconds):
@@ -191,9 +191,9 @@ class Talk:
 
     def _take(self, kind: FrameKind, body: memoryview) -> None:
         with _readable(kind):
-            self._taken(kind, body)
+            self._dispatch(kind, body)
 
-    def _taken(self, kind: FrameKind, body: memoryview) -> None:
+    def _dispatch(self, kind: FrameKind, body: memoryview) -> None:
         if kind is FrameKind.ARRIVALS:
             self._arrived(self._ledger.arrivals(body))
         elif kind is FrameKind.ENDING:
@@ -208,9 +208,9 @@ class Talk:
         elif kind is FrameKind.TIMES and self._configure.times_s is not None:
             self.times.append(decode_times(body))
         elif kind is FrameKind.ERROR and (error := decode_error(body)).kind == "match":
-            _, number, lapsed = self._ledger.lost(error)
+            _, number, lapsed = self._ledger.lose(error)
             self._forget(lapsed)
-            self.lost.append(number)
+            self.lost_matches.append(number)
             self._lost_in_a_row += 1
             if self._lost_in_a_row > LOST_IN_A_ROW * self._configure.matches:
                 raise ProtocolError(
@@ -226,26 +226,26 @@ class Talk:
         for row in rows:
             self._waiting.pop(row, None)
 
-    def _arrived(self, came: ArrivalsBody) -> None:
-        self.early_rows += 0 if came.done else len(came.row)
-        for index, row in enumerate(came.row.tolist()):
-            number, seat = int(came.match[index]), row % self.spec.seats
-            shown = (
+    def _arrived(self, arrivals: ArrivalsBody) -> None:
+        self.early_rows += 0 if arrivals.done else len(arrivals.row)
+        for index, row in enumerate(arrivals.row.tolist()):
+            number, seat = int(arrivals.match[index]), row % self.spec.seats
+            parts = (
                 bytes([seat % 256]),
-                came.reward[index].tobytes(),
-                came.legal[index].tobytes(),
-                came.obs[index].tobytes(),
+                arrivals.reward[index].tobytes(),
+                arrivals.legal[index].tobytes(),
+                arrivals.obs[index].tobytes(),
             )
-            self.record[number].append(b"".join(shown))
-            self._waiting[row] = number, came.legal[index]
+            self.record[number].append(b"".join(parts))
+            self._waiting[row] = number, arrivals.legal[index]
 
     def _choose(self, row: int) -> int:
         """Depends on the match, the seat and the count of its decisions only, not on the order of arrival."""
         number, mask = self._waiting.pop(row)
         seat = row % self.spec.seats
-        self._asked[number, seat] += 1
+        self._choices[number, seat] += 1
         legal = np.flatnonzero(self._legal(mask))
-        draw = match_seed(match_seed(match_seed(self._configure.seed, number), seat), self._asked[number, seat])
+        draw = match_seed(match_seed(match_seed(self._configure.seed, number), seat), self._choices[number, seat])
         return int(legal[draw % len(legal)])
 
     def _legal(self, mask: NDArray[np.uint8]) -> NDArray[np.bool_]:
@@ -263,8 +263,8 @@ class Talk:
                 raise self._broken
             if not self._ready(end_s):
                 if self._reader.partial:
-                    seen = f"it sent nothing more, within a frame, for {self._deadline_s:g} s"
-                    raise ProtocolError(seen, HostFault.FRAME_CUT)
+                    message = f"it sent nothing more, within a frame, for {self._deadline_s:g} s"
+                    raise ProtocolError(message, HostFault.FRAME_CUT)
                 raise ProtocolError(f"it sent nothing for {self._deadline_s:g} s", HostFault.SILENT)
             data = os.read(self._stdout.fileno(), READ_BYTES)
             if not data:

@@ -75,8 +75,8 @@ class Minibatch:
         """Return the net's distribution over the actions of these decisions, and their values [n] in float32."""
         core, unrolling = net.core, self.unrolling
         recall = None if core is None or unrolling is None else partial(unrolling.recall, core)
-        said, value = net.outputs(self.inputs, self.legal, recall)
-        return said, value.float()
+        dist, value = net.outputs(self.inputs, self.legal, recall)
+        return dist, value.float()
 
 
 class FlatBatch:

@@ -95,15 +95,15 @@ class Optimiser:
         if self._scaling is not None:
             self._scaling.adam.param_groups[0]["lr"] = lr
 
-    def step(self, parts: Sequence[Part], loss: Callable[[Part, *Given], Measured], *given: *Given) -> Tensor:
-        """One step down `loss(part, *given)`, the mean over the decisions of all parts, of which each may be split.
+    def step(self, parts: Sequence[Part], loss: Callable[[Part, *Given], Measured], *inputs: *Given) -> Tensor:
+        """One step down `loss(part, *inputs)`, the mean over the decisions of all parts, of which each may be split.
 
         The mean of the reported numbers, and last the gradient's norm before clipping [k + 1]. Where losses are scaled
         and the scale was too large, nothing is learned from the minibatch and the norm is said to be 0.
         """
         if self.plan.accumulate > 1:
             parts = [piece for part in parts for piece in part.split(self.plan.accumulate)]
-        numbers = self._backward(parts, loss, *given)
+        numbers = self._backward(parts, loss, *inputs)
         if self._scaling is not None:
             self._scaling.scaler.unscale_(self._scaling.adam)
         norm = self.weights.gradient.norm()
@@ -143,31 +143,31 @@ class Optimiser:
                 maximize=False,
             )
 
-    def _backward(self, parts: Sequence[Part], loss: Callable[[Part, *Given], Measured], *given: *Given) -> Tensor:
+    def _backward(self, parts: Sequence[Part], loss: Callable[[Part, *Given], Measured], *inputs: *Given) -> Tensor:
         if self._compiler is not None:
             try:
-                return self._gradient(parts, self._compiler.of(loss), *given)
+                return self._gradient(parts, self._compiler.of(loss), *inputs)
             except Exception as error:  # whatever the compiler stumbles over, the loss itself may be sound
                 self._compiler = None
                 log.warning("learner.compute.compile: going on without torch.compile: %s", reason(error))
-        return self._gradient(parts, loss, *given)
+        return self._gradient(parts, loss, *inputs)
 
-    def _gradient(self, parts: Sequence[Part], loss: Callable[[Part, *Given], Measured], *given: *Given) -> Tensor:
+    def _gradient(self, parts: Sequence[Part], loss: Callable[[Part, *Given], Measured], *inputs: *Given) -> Tensor:
         """That of the mean over all parts' decisions, scaled where losses are; gives the mean of the numbers."""
         decisions = sum(part.decisions for part in parts)
         self.weights.gradient.zero_()
         numbers: list[Tensor] = []
         for part in parts:
             with torch.autocast(self.device.type, self.plan.autocast, enabled=self.plan.autocast is not None):
-                measured = loss(part, *given)
-            total, said = measured
+                measured = loss(part, *inputs)
+            total, means = measured
             if len(parts) > 1:
                 share = part.decisions / decisions
-                total, said = total * share, said * share
+                total, means = total * share, means * share
             if self._scaling is not None:
                 total = self._scaling.scaler.scale(total)
             total.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
-            numbers.append(said)
+            numbers.append(means)
         return numbers[0] if len(numbers) == 1 else torch.stack(numbers).sum(0)
 
     def remember(self) -> Before:

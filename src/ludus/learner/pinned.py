@@ -23,20 +23,20 @@ class PinnedStaging:
         self._spec = spec
         fields = {"obs": ("uint8", (rows, spec.obs.nbytes)), "legal": ("bool", (rows, spec.actions))}
         self._blocks = [TransferBuffer(fields, device) for _ in range(BLOCKS)]
-        self._sent = [_event(device) for _ in range(BLOCKS)]
+        self._copies = [_event(device) for _ in range(BLOCKS)]
         self._turn = 0
 
     def put(self, obs: NDArray[np.uint8], legal: NDArray[np.bool_]) -> tuple[dict[str, Tensor], Tensor]:
         """Rows [n, nbytes] and masks [n, A]."""
         rows, self._turn = len(obs), (self._turn + 1) % BLOCKS
-        block, sent = self._blocks[self._turn], self._sent[self._turn]
-        if sent is not None:
-            sent.synchronize()  # what was in it has gone
+        block, copy = self._blocks[self._turn], self._copies[self._turn]
+        if copy is not None:
+            copy.synchronize()  # what was in it has gone
         block.arrays["obs"][:rows] = obs
         block.arrays["legal"][:rows] = legal
         block.send()
-        if sent is not None:
-            sent.record()
+        if copy is not None:
+            copy.record()
         return leaves(self._spec.obs, block.tensors["obs"][:rows]), block.tensors["legal"][:rows]
 
 

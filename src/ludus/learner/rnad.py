@@ -111,8 +111,8 @@ class Rnad(Algorithm[InterleavedTensors]):
             log_ratio = torch.where(part.legal, log_probs - targets.regularising[part.at], 0.0)
             distance = (pi * log_ratio).sum(1)
             value_target, gain = self._traces(part, targets, pi, log_ratio)
-            taken = torch.zeros_like(pi).scatter(1, part.action[:, None], (gain * (-part.logp).exp())[:, None])
-            action_value = taken - config.rnad.eta * log_ratio  # up to a constant per row
+            correction = torch.zeros_like(pi).scatter(1, part.action[:, None], (gain * (-part.logp).exp())[:, None])
+            action_value = correction - config.rnad.eta * log_ratio  # up to a constant per row
             advantage = action_value - (pi * action_value).sum(1, keepdim=True)
         neurd = neurd_loss(log_probs, part.legal, advantage, beta=config.rnad.beta, clip=config.rnad.force_clip)
         weight = targets.weight[part.at]

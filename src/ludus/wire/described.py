@@ -90,15 +90,16 @@ def check_size(spec: GameSpec, matches: int) -> None:
     """Refuse a game whose rows need more memory than one host may take."""
     rows = matches * spec.seats
     if rows > limits.ROWS:
-        seen = f"{matches:,} matches of {spec.seats:,} seats"
+        rows_text = f"{matches:,} matches of {spec.seats:,} seats"
         raise ProtocolError(
-            f"HELLO makes {seen} {rows:,} rows, allowed are {limits.ROWS:,}: play fewer at once", HostFault.BAD_HELLO
+            f"HELLO makes {rows_text} {rows:,} rows, allowed are {limits.ROWS:,}: play fewer at once",
+            HostFault.BAD_HELLO,
         )
     size = rows * (spec.obs.nbytes + spec.actions)
     if size > limits.HOST_BYTES:
-        seen = f"{rows:,} rows of {spec.obs.nbytes:,} bytes and {spec.actions:,} actions"
+        rows_text = f"{rows:,} rows of {spec.obs.nbytes:,} bytes and {spec.actions:,} actions"
         allowed = f"{limits.HOST_BYTES >> 20:,} MiB are allowed: play fewer matches at once, or show less"
-        raise ProtocolError(f"HELLO makes {seen} take {size >> 20:,} MiB, {allowed}", HostFault.BAD_HELLO)
+        raise ProtocolError(f"HELLO makes {rows_text} take {size >> 20:,} MiB, {allowed}", HostFault.BAD_HELLO)
 
 
 def _check_shape(what: str, shape: Sequence[int], items: int) -> None:

@@ -31,9 +31,9 @@ class Durations(msgspec.Struct):
         if not spent_ns:
             return cls()
         counts = np.bincount(buckets(spent_ns))
-        found = np.flatnonzero(counts)
-        held = zip(found.tolist(), counts[found].astype(np.float64).tolist(), strict=True)
-        return cls(float(sum(spent_ns)), float(len(spent_ns)), dict(held))
+        filled = np.flatnonzero(counts)
+        by_bucket = zip(filled.tolist(), counts[filled].astype(np.float64).tolist(), strict=True)
+        return cls(float(sum(spent_ns)), float(len(spent_ns)), dict(by_bucket))
 
     def add(self, other: Durations) -> None:
         self.total_ns += other.total_ns
@@ -69,13 +69,13 @@ class Durations(msgspec.Struct):
 
     def quantile_ns(self, share: float) -> float:
         """That share of the passes took at most so long; NaN before the first."""
-        left = share * sum(self.buckets.values())
+        rank = share * sum(self.buckets.values())
         for bucket in sorted(self.buckets):
             count = self.buckets[bucket]
-            if 0 < count >= left:
+            if 0 < count >= rank:
                 low, high = edges(bucket)
-                return low + (high - low) * left / count
-            left -= count
+                return low + (high - low) * rank / count
+            rank -= count
         return math.nan
 
 
@@ -83,8 +83,8 @@ def buckets(spent_ns: Sequence[int]) -> np.ndarray[tuple[int], np.dtype[np.int64
     """The bucket of each duration."""
     ns = np.maximum(np.asarray(spent_ns, np.float64), 0.0)
     part, bits = np.frexp(ns)
-    found = np.where(ns < 4, ns, 4 * (bits - 2) + np.floor(part * 8) - 4)
-    return np.minimum(found, BUCKETS - 1).astype(np.int64)
+    bucket = np.where(ns < 4, ns, 4 * (bits - 2) + np.floor(part * 8) - 4)
+    return np.minimum(bucket, BUCKETS - 1).astype(np.int64)
 
 
 def edges(bucket: int) -> tuple[int, int]:

@@ -20,19 +20,19 @@ class FactNames:
     """
 
     def __init__(self) -> None:
-        self._known: set[str] = set()  # full names, `touches@1`
+        self._full_names: set[str] = set()  # full names, `touches@1`
         self._names: set[str] = set()  # without the seat, `touches`
-        self._brought: defaultdict[int, set[str]] = defaultdict(set)  # names that a host was the first to use
+        self._first_used: defaultdict[int, set[str]] = defaultdict(set)  # names that a host was the first to use
         self._is_full = False
 
     def admit(self, host: int, facts: Mapping[str, float], seats: int) -> Mapping[str, float]:
         """Return the facts whose names are kept. Raises ProtocolError for a name that is too long or not printable, and
         for a host with too many names."""
-        if facts.keys() <= self._known:
+        if facts.keys() <= self._full_names:
             return facts
-        for name in facts.keys() - self._known:
+        for name in facts.keys() - self._full_names:
             self._enter(host, name, seats)
-        return {name: value for name, value in facts.items() if name in self._known}
+        return {name: value for name, value in facts.items() if name in self._full_names}
 
     def _enter(self, host: int, name: str, seats: int) -> None:
         if not 0 < len(name) <= limits.FACT_CHARS or not name.isprintable():
@@ -42,17 +42,17 @@ class FactNames:
             )
         whole = _without_seat(name, seats)
         if whole in self._names:
-            self._known.add(name)
+            self._full_names.add(name)
             return
-        self._brought[host].add(whole)
-        if len(self._brought[host]) > limits.FACTS:
+        self._first_used[host].add(whole)
+        if len(self._first_used[host]) > limits.FACTS:
             raise ProtocolError(
                 f"ENDING has the fact {name!r}, one more than the {limits.FACTS} names a host may use",
                 HostFault.BAD_ENDING,
             )
         if len(self._names) < limits.FACTS_OF_FLEET:
             self._names.add(whole)
-            self._known.add(name)
+            self._full_names.add(name)
         elif not self._is_full:
             self._is_full = True
             _LOG.warning("hosts use more than %d names of facts; %r is left out", limits.FACTS_OF_FLEET, name)

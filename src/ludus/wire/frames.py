@@ -110,8 +110,8 @@ class Hello(msgspec.Struct, frozen=True):
     def spec(self) -> GameSpec:
         """Return the game this describes. Raises ProtocolError where it makes no game, or one beyond `limits`."""
         if self.protocol != VERSION:
-            seen = f"host speaks protocol {limits.clipped(self.protocol)}, this fleet speaks {VERSION}"
-            raise ProtocolError(seen, HostFault.BAD_HELLO)
+            message = f"host speaks protocol {limits.clipped(self.protocol)}, this fleet speaks {VERSION}"
+            raise ProtocolError(message, HostFault.BAD_HELLO)
         described.check_numbers(self.seats, self.actions, self.schema)
         described.check_name("its game", self.name)
         described.check_depth("layout of HELLO", self.layout)
@@ -327,8 +327,8 @@ def decode_ending(body: Bytes, seats: int, nbytes: int) -> tuple[EndingHead, NDA
         raise ProtocolError(f"ENDING body has {len(body)} bytes, expected at least {obs_at}", HostFault.BAD_ENDING)
     head = _json(memoryview(body)[8 : 8 + size], _ENDINGS, "ENDING")
     if len(head.score) != seats or len(head.reward) != seats:
-        seen = f"ENDING has {len(head.score)} scores and {len(head.reward)} rewards, expected {seats} each"
-        raise ProtocolError(seen, HostFault.BAD_ENDING)
+        message = f"ENDING has {len(head.score)} scores and {len(head.reward)} rewards, expected {seats} each"
+        raise ProtocolError(message, HostFault.BAD_ENDING)
     expected = obs_at + (seats * nbytes if head.truncated else 0)
     if len(body) != expected:
         raise ProtocolError(
@@ -360,8 +360,8 @@ def decode_times(body: Bytes) -> TimesBody:
     for name, durations in times.activities.items():
         durations.check(name)
     if not 0 < times.wall_ns <= limits.TIMES_NS:
-        seen = f"TIMES is of {times.wall_ns:g} ns, expected more than none, at most {limits.TIMES_NS:g}"
-        raise ProtocolError(seen, HostFault.BAD_TIMES)
+        message = f"TIMES is of {times.wall_ns:g} ns, expected more than none, at most {limits.TIMES_NS:g}"
+        raise ProtocolError(message, HostFault.BAD_TIMES)
     return times
 
 

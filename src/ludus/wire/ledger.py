@@ -54,8 +54,8 @@ class Ledger:
         )  # a whole mask, where numbers are so wide
         self._actual = bits.view(self._word)  # bits of a mask that mean something
         self._floats = float_ranges(spec.obs)
-        self._asked = np.zeros(matches * spec.seats, np.bool_)  # the host waits for this row
-        self._seen = np.full(matches * spec.seats, _NO_MATCH, np.uint32)  # in which the row was last asked
+        self._waits_for = np.zeros(matches * spec.seats, np.bool_)  # the host waits for this row
+        self._last_match = np.full(matches * spec.seats, _NO_MATCH, np.uint32)  # in which the row was last asked
         self._number = [_NONE] * matches  # match that runs in the slot
         self._all_below = 0 if resume is None else resume.following  # every number below has been used ...
         self._used: set[int] = set()  # ... and these above
@@ -64,7 +64,7 @@ class Ledger:
         self._running: dict[int, int] = {}  # scheduled number -> seed, opened and not over
         self.waiting = 0  # rows the host waits for
         self.opened: set[int] = set()  # numbers of the matches that began; the owner clears it
-        self.owed = 1  # answers the host owes: one for the opening, one for each ACTIONS frame
+        self.answers_due = 1  # answers the host owes: one for the opening, one for each ACTIONS frame
 
     @property
     def unplayed(self) -> list[tuple[int, int]]:
@@ -83,30 +83,30 @@ class Ledger:
     def arrivals(self, body: Bytes, next_rows: Callable[[int], NDArray[np.uint8]] | None = None) -> ArrivalsBody:
         """Check an ARRIVALS frame and note whom the host waits for; `next_rows` as for `decode_arrivals`."""
         self._must_owe("ARRIVALS")
-        came = decode_arrivals(body, self._spec.actions, self._spec.obs.nbytes, next_rows)
-        if len(came.row):
-            self._note(came)
-            self._check_contents(came)
-        elif not came.done:
+        arrivals = decode_arrivals(body, self._spec.actions, self._spec.obs.nbytes, next_rows)
+        if len(arrivals.row):
+            self._note(arrivals)
+            self._check_contents(arrivals)
+        elif not arrivals.done:
             raise ProtocolError("ARRIVALS without rows that is not the last of its answer", HostFault.EMPTY_ARRIVALS)
-        self.owed -= came.done
-        return came
+        self.answers_due -= arrivals.done
+        return arrivals
 
     def actions(self, row: NDArray[np.intp]) -> None:
         """Note that the host is sent actions for these rows. Rows it does not wait for are the caller's mistake."""
-        self._asked[row] = False
-        left = self._asked.tobytes().count(1)
-        if self.waiting - left != len(row):
+        self._waits_for[row] = False
+        waiting = self._waits_for.tobytes().count(1)
+        if self.waiting - waiting != len(row):
             raise ValueError("a row was answered twice, or was not asked")
-        self.waiting = left
-        self.owed += 1
+        self.waiting = waiting
+        self.answers_due += 1
 
     def awaits(self, row: NDArray[np.intp]) -> NDArray[np.bool_]:
-        return self._asked[row]
+        return self._waits_for[row]
 
     def waited_for(self) -> NDArray[np.intp]:
         """Rows the host waits for."""
-        return np.flatnonzero(self._asked)
+        return np.flatnonzero(self._waits_for)
 
     def ending(self, body: Bytes) -> tuple[EndingHead, NDArray[np.uint8] | None, list[int]]:
         """Check an ENDING frame; the slot is free afterwards. The rows are those that need not be answered any more."""
@@ -149,7 +149,7 @@ class Ledger:
             )
         return head, final_obs, self._free(head.slot)
 
-    def lost(self, error: ErrorBody) -> tuple[int, int | None, list[int]]:
+    def lose(self, error: ErrorBody) -> tuple[int, int | None, list[int]]:
         """Take an ERROR of kind match. Returns the slot; the match's number, None if it had not asked anybody yet; and
         the rows that need no answer any more.
 
@@ -175,33 +175,33 @@ class Ledger:
         return error.slot, None, []
 
     def _must_owe(self, what: str) -> None:
-        if self.owed == 0:
+        if self.answers_due == 0:
             raise ProtocolError(f"{what} although all ACTIONS were answered", HostFault.NOT_OWED)
 
-    def _note(self, came: ArrivalsBody) -> None:
+    def _note(self, arrivals: ArrivalsBody) -> None:
         # unsigned: negative rows are out of range, too; intp: what numpy would convert to each time it indexes
-        row, match = came.row.view(np.uint32).astype(np.intp), came.match
+        row, match = arrivals.row.view(np.uint32).astype(np.intp), arrivals.match
         try:
-            first = self._seen[row] != match
+            first = self._last_match[row] != match
         except IndexError:
-            worst = came.row[row.argmax()]
+            worst = arrivals.row[row.argmax()]
             raise ProtocolError(
-                f"ARRIVALS has row {worst}, expected 0 to {len(self._asked) - 1}", HostFault.BAD_ARRIVALS
+                f"ARRIVALS has row {worst}, expected 0 to {len(self._waits_for) - 1}", HostFault.BAD_ARRIVALS
             ) from None
-        self._asked[row] = True
-        waiting = self._asked.tobytes().count(1)
+        self._waits_for[row] = True
+        waiting = self._waits_for.tobytes().count(1)
         if waiting - self.waiting != len(row):
             raise ProtocolError(
                 "a row is twice in one ARRIVALS frame, or arrived again before it was answered", HostFault.ASKED_TWICE
             )
         self.waiting = waiting
-        opens = came.opens.tobytes()
+        opens = arrivals.opens.tobytes()
         if 255 in match.tobytes()[3::4] and (match == _NO_MATCH).any():
             raise ProtocolError(
                 f"ARRIVALS has match {_NO_MATCH}, expected 0 to {limits.MATCH_NUMBER}", HostFault.BAD_ARRIVALS
             )
         if first.tobytes() != opens:
-            wrong = first != came.opens
+            wrong = first != arrivals.opens
             raise ProtocolError(
                 f"row {row[wrong][0]} has the wrong `opens`: it marks a row's first decision in a match",
                 HostFault.WRONG_OPENS,
@@ -212,7 +212,7 @@ class Ledger:
             slot = opened // self._seats
             if self._number[slot] != number:
                 self._open(slot, number)
-            self._seen[opened] = number
+            self._last_match[opened] = number
             at = opens.find(1, at + 1)
 
     def _open(self, slot: int, number: int) -> None:
@@ -251,31 +251,33 @@ class Ledger:
         self._number[slot] = _NONE
         first = slot * self._seats
         rows = slice(first, first + self._seats)
-        self._seen[rows] = _NO_MATCH
-        asked = self._asked[rows].tobytes()
-        if 1 not in asked:
+        self._last_match[rows] = _NO_MATCH
+        waits_for = self._waits_for[rows].tobytes()
+        if 1 not in waits_for:
             return []
-        self._asked[rows] = False
-        self.waiting -= asked.count(1)
-        return [first + seat for seat, flag in enumerate(asked) if flag]
+        self._waits_for[rows] = False
+        self.waiting -= waits_for.count(1)
+        return [first + seat for seat, flag in enumerate(waits_for) if flag]
 
-    def _check_contents(self, came: ArrivalsBody) -> None:
-        choosable = came.legal.view(self._word) & self._actual
+    def _check_contents(self, arrivals: ArrivalsBody) -> None:
+        choosable = arrivals.legal.view(self._word) & self._actual
         if choosable.shape[1] > 1:
             choosable = np.bitwise_or.reduce(choosable, axis=1)
         if 0 in choosable.astype(np.bool_).tobytes():
-            raise ProtocolError(f"row {came.row[choosable.ravel() == 0][0]} has an empty mask", HostFault.EMPTY_MASK)
-        if came.reward.tobytes()[3::4].translate(None, _SMALL):
-            self._check_rewards(came)
+            raise ProtocolError(
+                f"row {arrivals.row[choosable.ravel() == 0][0]} has an empty mask", HostFault.EMPTY_MASK
+            )
+        if arrivals.reward.tobytes()[3::4].translate(None, _SMALL):
+            self._check_rewards(arrivals)
         if self._floats:
-            self._check_floats(came.obs, "an observation")
+            self._check_floats(arrivals.obs, "an observation")
 
-    def _check_rewards(self, came: ArrivalsBody) -> None:
-        is_wrong = ~(np.abs(came.reward) <= limits.REWARD)
+    def _check_rewards(self, arrivals: ArrivalsBody) -> None:
+        is_wrong = ~(np.abs(arrivals.reward) <= limits.REWARD)
         if is_wrong.any():
             at = int(is_wrong.argmax())
             raise ProtocolError(
-                f"row {came.row[at]} has a reward of {came.reward[at]:g}, {_REWARDS}", HostFault.NOT_FINITE
+                f"row {arrivals.row[at]} has a reward of {arrivals.reward[at]:g}, {_REWARDS}", HostFault.NOT_FINITE
             )
 
     def _check_floats(self, obs: NDArray[np.uint8], what: str) -> None:

@@ -79,29 +79,29 @@ class FrameReader:
         """The stream has ended. Raises ProtocolError when it did so within a frame."""
         have = self._end - self._start
         if self._kind is not None:
-            seen = f"{have - HEADER_BYTES} of {self._size - HEADER_BYTES} bytes of a {self._kind.name} body"
-            raise ProtocolError(f"stream ended within a frame, after {seen}", HostFault.FRAME_CUT)
+            progress = f"{have - HEADER_BYTES} of {self._size - HEADER_BYTES} bytes of a {self._kind.name} body"
+            raise ProtocolError(f"stream ended within a frame, after {progress}", HostFault.FRAME_CUT)
         if have:
-            begun = bytes(self._chunk[self._start : self._end])
-            fault = HostFault.TEXT_ON_STDOUT if _is_text(begun) else HostFault.FRAME_CUT
-            message = f"stream ended within a frame, after {have} of {HEADER_BYTES} header bytes{_text_hint(begun)}"
+            head = bytes(self._chunk[self._start : self._end])
+            fault = HostFault.TEXT_ON_STDOUT if _is_text(head) else HostFault.FRAME_CUT
+            message = f"stream ended within a frame, after {have} of {HEADER_BYTES} header bytes{_text_hint(head)}"
             raise ProtocolError(message, fault)
 
     def _begin_chunk(self) -> None:
         """Leave the chunk to the bodies that were cut from it, and take what has come of the current frame along."""
-        begun = self._chunk[self._start : self._end]  # nothing, where both are behind its end
+        start_of_frame = self._chunk[self._start : self._end]  # nothing, where both are behind its end
         # np.empty, unlike bytearray, does not touch the memory
         self._chunk = np.empty(max(self._usual, HEADER_BYTES + self._size), np.uint8).data
-        self._start, self._end = HEADER_BYTES, HEADER_BYTES + len(begun)  # the body begins at 16
-        self._chunk[self._start : self._end] = begun
+        self._start, self._end = HEADER_BYTES, HEADER_BYTES + len(start_of_frame)  # the body begins at 16
+        self._chunk[self._start : self._end] = start_of_frame
 
     def _read_header(self) -> None:
         magic, version, kind, size = HEADER.unpack_from(self._chunk, self._start)
         if magic != MAGIC:
-            seen = bytes(self._chunk[self._start : self._start + HEADER_BYTES])
-            fault = HostFault.TEXT_ON_STDOUT if _is_text(seen) else HostFault.FRAME_START
-            expected = f"expected {MAGIC.to_bytes(2, 'little')!r}{_text_hint(seen)}"
-            raise ProtocolError(f"frame begins with {seen!r}, {expected}", fault)
+            head = bytes(self._chunk[self._start : self._start + HEADER_BYTES])
+            fault = HostFault.TEXT_ON_STDOUT if _is_text(head) else HostFault.FRAME_START
+            expected = f"expected {MAGIC.to_bytes(2, 'little')!r}{_text_hint(head)}"
+            raise ProtocolError(f"frame begins with {head!r}, {expected}", fault)
         if version != VERSION:
             raise ProtocolError(f"frame has version {version}, expected {VERSION}", HostFault.FRAME_HEADER)
         if kind not in _NAMES:
@@ -118,9 +118,9 @@ class FrameReader:
             self._usual = min(2 * size, CHUNK_BYTES_MOST)
 
 
-def _text_hint(seen: bytes) -> str:
-    return f"; {seen!r} is text, and belongs on stderr" if _is_text(seen) else ""
+def _text_hint(head: bytes) -> str:
+    return f"; {head!r} is text, and belongs on stderr" if _is_text(head) else ""
 
 
-def _is_text(seen: bytes) -> bool:
-    return all(byte in _TEXT for byte in seen)
+def _is_text(head: bytes) -> bool:
+    return all(byte in _TEXT for byte in head)

@@ -13,7 +13,7 @@ from ludus.errors import HostFault
 from ludus.games.toy.game import command
 from ludus.games.toy.options import ToyOptions
 from ludus.hostcheck.advice import ADVICE
-from ludus.hostcheck.check import CheckReport, Mark, RuleChecks, RuleResult, _found, check, results
+from ludus.hostcheck.check import CheckReport, Mark, RuleChecks, RuleResult, _attempt, check, results
 from ludus.processes.command import HostCommand
 
 CONTENTS = 5  # the first results: HELLO, and what one process is asked about
@@ -36,10 +36,10 @@ def test_broken_host_is_told_what_it_did_and_what_to_do(fault: str, rule: str, s
     report = CheckReport(tuple(islice(results(faulty.command(), {fault: 1}, deadline_s=20.0), CONTENTS)))
     (found,) = troubles(report)
     assert found.rule.startswith(rule)
-    assert seen in found.seen
+    assert seen in found.detail
     assert found.advice is not None
     assert found.advice.place == place
-    assert f"failed     {found.rule}: {found.seen}" in str(report)
+    assert f"failed     {found.rule}: {found.detail}" in str(report)
 
 
 @pytest.mark.parametrize(
@@ -59,21 +59,21 @@ def test_host_that_sends_what_nobody_expects_is_told_so(fault: str, seen: str) -
     spoiled = HostCommand((sys.executable, SPOILER, fault, "20", "--", *command(ToyOptions()).argv))
     report = CheckReport(tuple(islice(results(spoiled, {}, deadline_s=20.0), CONTENTS)))
     (found,) = troubles(report)
-    assert seen in found.seen
+    assert seen in found.detail
     assert found.advice is not None
 
 
 def test_host_that_floods_its_stderr_is_checked_like_any_other() -> None:
     flood = "import os, sys; [os.write(2, b'x' * 1000 + b'\\n') for _ in range(3000)]; sys.exit('out of mana')"
     checks = RuleChecks(HostCommand((sys.executable, "-c", flood)), {}, 4, 40, 1, 20.0)
-    found = _found("", checks.greets)
-    assert found.seen == "it ended with status 1; its last words: out of mana"
+    found = _attempt("", checks.greets)
+    assert found.detail == "it ended with status 1; its last words: out of mana"
 
 
 def test_a_host_may_lose_matches() -> None:
     report = CheckReport(tuple(islice(results(faulty.command(), {"match_error_after": 1}), CONTENTS)))
     assert report.ok, str(report)
-    assert "lost by the host" in report.results[1].seen
+    assert "lost by the host" in report.results[1].detail
 
 
 WRONG_CLOCK = """
@@ -99,9 +99,9 @@ sys.exit(serve(make_game))
     [("2 * times.wall_ns", "its activities sum to"), ("0.0", "TIMES is of 0 ns"), ("times.wall_ns", "")],
 )
 def test_a_host_whose_activities_do_not_sum_to_its_time_is_told_so(wall: str, trouble: str) -> None:
-    found = _found("times", RuleChecks(python(WRONG_CLOCK.replace("{wall}", wall)), {}, 4, 100, 1, 20.0).tells_times)
-    assert found.seen.startswith(trouble)
-    assert found.kept == (not trouble)
+    found = _attempt("times", RuleChecks(python(WRONG_CLOCK.replace("{wall}", wall)), {}, 4, 100, 1, 20.0).tells_times)
+    assert found.detail.startswith(trouble)
+    assert found.ok == (not trouble)
 
 
 def python(program: str) -> HostCommand:
@@ -177,10 +177,10 @@ STAYS = "import signal, ludus.sdk.serve as s; s._ProcessDeparture.begin = lambda
 def test_each_rule_is_seen_to_be_broken(broken: str, rule: str, seen: str) -> None:
     deadline_s = 3.0 if broken == STAYS else 20.0
     checks = RuleChecks(python(HOST.replace("<<broken>>", broken)), {}, 4, 40, 1, deadline_s)
-    found = _found(rule, getattr(checks, rule))
-    assert seen in found.seen, found.seen
-    assert found.kept == (not seen)
-    assert found.kept or found.advice is not None
+    found = _attempt(rule, getattr(checks, rule))
+    assert seen in found.detail, found.detail
+    assert found.ok == (not seen)
+    assert found.ok or found.advice is not None
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_program_that_is_no_host_is_told_so_and_nothing_else_is_tried(
 ) -> None:
     report = check(HostCommand(program), deadline_s=0.5 if program[0] == "sleep" else 20.0)
     (found,) = troubles(report)
-    assert seen in found.seen
+    assert seen in found.detail
     assert found.advice is not None
     assert found.advice.place == place
     assert [result.mark for result in report.results[1:]] == [Mark.UNTRIED] * (len(report.results) - 1)

@@ -53,16 +53,16 @@ def rows(*values: int) -> np.ndarray[Any, np.dtype[np.intp]]:  # Any: the shape
 
 def test_host_owes_its_opening_and_one_answer_for_each_actions_frame() -> None:
     ledger = Ledger(SPEC, 2)
-    assert ledger.owed == 1
+    assert ledger.answers_due == 1
     ledger.arrivals(came([0], [0], [True], done=False))
-    assert ledger.owed == 1
+    assert ledger.answers_due == 1
     ledger.arrivals(came([1, 2], [0, 1], [True, True]))
-    assert (ledger.owed, ledger.waiting) == (0, 3)
+    assert (ledger.answers_due, ledger.waiting) == (0, 3)
     ledger.actions(rows(0))
     ledger.actions(rows(2))
-    assert (ledger.owed, ledger.waiting) == (2, 1)
+    assert (ledger.answers_due, ledger.waiting) == (2, 1)
     ledger.arrivals(came([], [], []))
-    assert ledger.owed == 1
+    assert ledger.answers_due == 1
 
 
 def test_whole_match_passes() -> None:
@@ -219,7 +219,7 @@ def test_row_that_was_not_asked_cannot_be_answered() -> None:
 def test_lost_match_frees_its_slot() -> None:
     ledger = opened()
     ledger.actions(rows(0, 1))
-    _, number, lapsed = ledger.lost(ErrorBody("bug", "match", 0))
+    _, number, lapsed = ledger.lose(ErrorBody("bug", "match", 0))
     assert (number, lapsed) == (0, [])
     assert ledger.running() == [(1, 1)]
 
@@ -227,7 +227,7 @@ def test_lost_match_frees_its_slot() -> None:
 @pytest.mark.parametrize("slot", [None, -1, 2])
 def test_lost_match_without_a_slot_is_refused(slot: int | None) -> None:
     with pytest.raises(ProtocolError, match=f"slot {slot}"):
-        Ledger(SPEC, 2).lost(ErrorBody("bug", "match", slot))
+        Ledger(SPEC, 2).lose(ErrorBody("bug", "match", slot))
 
 
 def test_schedule_is_played_exactly() -> None:
@@ -252,21 +252,21 @@ def test_scheduled_match_must_have_its_seed() -> None:
 @pytest.mark.parametrize("number", [None, 10])
 def test_scheduled_match_that_cannot_start_is_not_played_again(number: int | None) -> None:
     ledger = Ledger(SPEC, 2, [(10, 1), (20, 2)])
-    assert ledger.lost(ErrorBody("bad team", "match", 0, number))[1] is None
+    assert ledger.lose(ErrorBody("bad team", "match", 0, number))[1] is None
     assert ledger.unplayed == [(20, 2)]
 
 
 def test_scheduled_match_that_its_host_opens_again_stays_in_the_schedule() -> None:
     ledger = Ledger(SPEC, 2, [(10, 1), (20, 2)])
-    assert ledger.lost(ErrorBody("the server is away", "match", 0, 10, again=True))[1] is None
+    assert ledger.lose(ErrorBody("the server is away", "match", 0, 10, again=True))[1] is None
     assert ledger.unplayed == [(10, 1), (20, 2)]
     ledger.arrivals(came([0], [10], [True]))
     ledger.actions(rows(0))
-    assert ledger.lost(ErrorBody("the server is away", "match", 0, 10, again=True))[1] == 10
+    assert ledger.lose(ErrorBody("the server is away", "match", 0, 10, again=True))[1] == 10
     assert sorted(ledger.unplayed) == [(10, 1), (20, 2)]
     ledger.arrivals(came([2], [10], [True]))
     ledger.actions(rows(2))
-    ledger.lost(ErrorBody("bug", "match", 1, 10))
+    ledger.lose(ErrorBody("bug", "match", 1, 10))
     assert ledger.unplayed == [(20, 2)]
 
 
