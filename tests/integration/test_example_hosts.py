@@ -20,7 +20,8 @@ from ludus.fleet.fleet import HostFleet
 from ludus.games import registry
 from ludus.games.showdown import node
 from ludus.hostcheck import check
-from ludus.hostcheck.check import CheckReport, Mark, RuleChecks, results
+from ludus.hostcheck.check import CheckReport, Mark, results
+from ludus.hostcheck.rules import RuleChecks
 from ludus.processes.command import HostCommand
 
 ROOT = Path(__file__).parents[2]

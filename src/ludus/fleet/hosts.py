@@ -125,7 +125,9 @@ class Hosts:
         """Raise FleetError if all hosts have been given up."""
         given_up = self._given_up()
         if len(given_up) == len(self.all):
-            raise FleetError(messages.none_left(given_up, [self.supervisor.last_failure(host.index) for host in given_up]))
+            raise FleetError(
+                messages.none_left(given_up, [self.supervisor.last_failure(host.index) for host in given_up])
+            )
 
     def move_matches(self) -> None:
         """Give the unplayed matches of hosts that were given up to hosts that have finished their own."""

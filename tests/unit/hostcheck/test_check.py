@@ -13,7 +13,8 @@ from ludus.errors import HostFault
 from ludus.games.toy.game import command
 from ludus.games.toy.options import ToyOptions
 from ludus.hostcheck.advice import ADVICE
-from ludus.hostcheck.check import CheckReport, Mark, RuleChecks, RuleResult, _attempt, check, results
+from ludus.hostcheck.check import CheckReport, Mark, RuleResult, _attempt, check, results
+from ludus.hostcheck.rules import RuleChecks
 from ludus.processes.command import HostCommand
 
 CONTENTS = 5  # the first results: HELLO, and what one process is asked about
