@@ -10,9 +10,9 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import cast
 
-from ludus.sdk.match import AsyncMatch, Match, Turn
+from ludus.sdk.match import AsyncMatch, Closable, Match, Turn
 from ludus.sdk.punctual_loop import punctual_loop
-from ludus.sdk.threads import Job, Outcome, Tell, nothing
+from ludus.sdk.threads import Job, Outcome, Tell
 
 
 class LoopRunner:
@@ -89,8 +89,10 @@ class LoopRunner:
     async def _bury(self, task: asyncio.Task[None] | None, match: AsyncMatch | None) -> None:
         if task is not None:
             await asyncio.wait([task])
+        if not isinstance(match, Closable):
+            return
         try:
-            closed = getattr(match, "close", nothing)()
+            closed = match.close()
             if inspect.isawaitable(closed):
                 await closed
         except Exception:

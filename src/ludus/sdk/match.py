@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -91,6 +91,15 @@ class MatchGroup(Protocol):
 
     def advance(self, slots: Sequence[int], actions: NDArray[np.int32]) -> GroupTurn:
         """Apply the actions [n, S] of these slots and return their next turns."""
+        ...
+
+
+@runtime_checkable
+class Closable(Protocol):
+    """A match or a group with a method `close`, which the host calls before it discards the object. It is optional."""
+
+    def close(self) -> object:
+        """Free what the object holds. An AsyncMatch may return an awaitable."""
         ...
 
 

@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol, cast
 
-from ludus.sdk.match import AsyncMatch, Match, MatchGroup, Turn
+from ludus.sdk.match import AsyncMatch, Closable, Match, MatchGroup, Turn
 from ludus.sdk.one_core import OneCore
 
 
@@ -96,12 +96,10 @@ class ThreadRunner:
 
 
 def close(match: Match | MatchGroup | None) -> None:
-    """What a match wants done before it goes; an error there is for the log only."""
+    """Call the match's `close`, if it has one. An exception in it is printed to stderr only."""
+    if not isinstance(match, Closable):
+        return
     try:
-        getattr(match, "close", nothing)()
+        match.close()
     except Exception:
         traceback.print_exc()
-
-
-def nothing() -> None:
-    pass
