@@ -1,6 +1,6 @@
-"""Segments on the learner's device: what the net reads is prepared once, minibatches are taken from it.
+"""A batch of segments on the learner's device, from which minibatches are taken.
 
-Axes: B segments of T decisions, N = B * T decisions in a row: decision t of segment b is number b * T + t.
+Axes: B segments of T decisions are flattened to N = B * T decisions; decision t of segment b has index b * T + t.
 """
 
 from __future__ import annotations
@@ -26,33 +26,33 @@ from ludus.types import SegmentBatch
 
 @dataclass(frozen=True, slots=True)
 class Minibatch:
-    """n decisions; whole segments where the net has a memory."""
+    """n decisions of a batch. For recurrent nets they are whole segments."""
 
-    at: Tensor  # [n] their numbers in the batch
+    at: Tensor  # [n] their indices in the batch
     inputs: Mapping[str, Tensor]  # [n, ...] each
     legal: Tensor  # [n, A]
     action: Tensor  # [n]
     logp: Tensor  # [n] under the policy that chose
-    length: int = 1  # decisions that must stay together: T where these are whole segments
-    unrolling: Unrolling | None = None  # how these segments go through a memory
+    length: int = 1  # decisions that `split` must not separate: T for whole segments, else 1
+    unrolling: Unrolling | None = None  # how the recurrent layer runs over these segments; None without one
 
     @property
     def decisions(self) -> int:
-        """Those that are learned from: all, but for a memory's burn-in."""
+        """The number of decisions to train on: all, except the burn-in of a recurrent net."""
         return len(self.at) if self.unrolling is None else self.unrolling.learned
 
     @property
     def counts(self) -> Tensor | None:
-        """Which are learned from [n]; None: all."""
+        """Which decisions to train on, bool [n]; None means all."""
         return None if self.unrolling is None else self.unrolling.counts
 
     def mean(self, values: Tensor) -> Tensor:
-        """Of numbers [n], over the decisions that are learned from."""
+        """Return the mean of `values` [n] over the decisions to train on."""
         counts = self.counts
         return values.mean() if counts is None else torch.where(counts, values, 0.0).sum() / self.decisions
 
     def split(self, parts: int) -> list[Minibatch]:
-        """So many parts, or fewer where there are not as many segments, about as large as each other."""
+        """Split into `parts` micro-batches of about equal size, or fewer if there are not enough segments."""
         units = len(self.at) // self.length
         cuts = [slice(part[0], part[-1] + 1) for part in np.array_split(np.arange(units), min(parts, units))]
         sizes = [(cut.stop - cut.start) * self.length for cut in cuts]
@@ -85,7 +85,7 @@ class FlatBatch:
     def __init__(
         self, batch: SegmentBatch, inputs: Mapping[str, Tensor], legal: Tensor, core: Core | None = None
     ) -> None:
-        """`core` is the memory of the net that learns."""
+        """`core` is the recurrent layer of the net that is trained; None if it has none."""
         self.segments: int = batch.action.shape[0]
         self.length: int = batch.action.shape[1]
         self.inputs = inputs  # [N, ...] each
@@ -104,19 +104,20 @@ class FlatBatch:
 
     @property
     def burned_in(self) -> float:
-        """The share of decisions that only refresh a memory."""
+        """The share of decisions that are burn-in: they update the hidden state and are not trained on."""
         return 0.0 if self._core is None else burned_in(self._opens, self._core.burn_in)
 
     def tensor(self, values: NDArray[np.generic]) -> Tensor:
-        """A copy of numbers by decision [B, T], as the minibatches need them [N]."""
+        """Copy an array [B, T] to the device, flattened to [N]."""
         return torch.from_numpy(values.flatten()).to(self.device)
 
     def minibatches(
         self, generator: torch.Generator, decisions: int, *, whole_segments: bool = False
     ) -> Iterator[Minibatch]:
-        """All of it once, shuffled, so many decisions at a time, the last time perhaps fewer.
+        """Yield one epoch: every decision once, shuffled, in minibatches of `decisions`. The last one may be smaller.
 
-        Whole segments, always where there is a memory: as many as do not exceed that, but at least one.
+        With `whole_segments`, and always for recurrent nets, a minibatch consists of whole segments: as many as fit
+        into `decisions`, but at least one.
         """
         whole_segments = whole_segments or self._core is not None
         units, size = self.decisions, decisions
@@ -127,13 +128,13 @@ class FlatBatch:
             yield self.take_segments(part) if whole_segments else self.take(part)
 
     def in_order(self, decisions: int) -> Iterator[Minibatch]:
-        """All of it once, as whole segments, first to last: for forward passes without learning."""
+        """Yield every segment once, in order, in minibatches of about `decisions`. Used for forward passes only."""
         order = torch.arange(self.segments, device=self.device)
         for segments in torch.split(order, max(1, decisions // self.length)):
             yield self.take_segments(segments)
 
     def take(self, at: Tensor, length: int = 1, unrolling: Unrolling | None = None) -> Minibatch:
-        """The decisions of these numbers [n], of which `length` must stay together."""
+        """Return the decisions at these indices [n] as a minibatch; see `Minibatch.length` for `length`."""
         return Minibatch(
             at=at,
             inputs={name: leaf.index_select(0, at) for name, leaf in self.inputs.items()},
@@ -145,7 +146,7 @@ class FlatBatch:
         )
 
     def take_segments(self, index: Tensor) -> Minibatch:
-        """All decisions of these segments [b]."""
+        """Return all decisions of the segments at these indices [b] as a minibatch."""
         within = torch.arange(self.length, device=self.device)
         unrolling = None
         if self._core is not None:
@@ -155,9 +156,10 @@ class FlatBatch:
 
 
 class Intake:
-    """Brings batches onto the device, `rows` decisions at a time; `pinned` is for CUDA devices alone.
+    """Copies batches to the device, `rows` decisions at a time, and lets the net preprocess them (`Net.prepare`) once.
 
-    `autocast` is what the net is going to compute in: it may prepare as much.
+    `pinned` uses page-locked memory and needs a CUDA device. `autocast` is the precision in which the net will compute;
+    `Net.prepare` runs in it, too.
     """
 
     def __init__(
@@ -177,7 +179,7 @@ class Intake:
         self._staging = PinnedStaging(spec, device, rows) if pinned else Staging(spec, device)
 
     def take(self, batch: SegmentBatch) -> FlatBatch:
-        """It holds nothing of the SegmentBatch, which may be filled anew."""
+        """Return a copy of the batch on the device. The SegmentBatch may be overwritten afterwards."""
         N = batch.decisions
         obs, legal = batch.obs.reshape(N, -1), batch.legal.reshape(N, -1)
         inputs: dict[str, Tensor] = {}

@@ -1,4 +1,4 @@
-"""Losses by torch.compile: the whole of one, or not at all."""
+"""Compiles loss functions with torch.compile, each as one graph."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ Returned = TypeVar("Returned")
 
 
 class Compiler:
-    """Remembers the last function it was given: to wrap it anew at every step takes longer than a small step."""
+    """Compiles one function at a time and caches it: wrapping a function again takes longer than a small step."""
 
     def __init__(self, *, graphs: bool) -> None:
         self._options: dict[str, str | int | bool | Callable[..., object]] = {
             "triton.cudagraphs": graphs,
-            "compile_threads": 1,  # more would be processes, beside hosts that need the cores
+            "compile_threads": 1,  # further ones would be processes that compete with the hosts for cores
         }
         self._last: tuple[object, object] | None = None
 
     def of(self, function: Callable[Args, Returned]) -> Callable[Args, Returned]:
-        """It is compiled at the first call, and again for other shapes.
+        """Return the compiled function. Compilation happens at the first call, and again for inputs of another shape.
 
-        A call raises what the compiler raises: also where it would otherwise leave a part of it uncompiled.
+        A call raises the compiler's exceptions, also for code that would cause a graph break.
         """
         if self._last is None or self._last[0] != function:
             wrapped = torch.compile(
                 function,
                 fullgraph=True,
-                dynamic=False,  # a batch has minibatches of one size, and a last one
+                dynamic=False,  # there are two shapes: most minibatches, and the last of a batch
                 options=self._options,
             )
             self._last = function, wrapped
@@ -38,7 +38,7 @@ class Compiler:
 
 
 def reason(error: BaseException) -> str:
-    """Why it could not be compiled, in one line."""
+    """Return in one line why the function could not be compiled."""
     inner = getattr(error, "inner_exception", None) or error
     lines = [line.strip() for line in str(inner).splitlines() if line.strip()]
     return f"{type(inner).__name__}: {lines[0] if lines else 'no reason given'}"

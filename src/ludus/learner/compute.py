@@ -1,4 +1,4 @@
-"""How the learner computes: which of the device's abilities are used, and why the others are not."""
+"""Decides how the learner computes: precision, gradient accumulation, torch.compile, fused Adam, pinned copies."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ DTYPES = {"fp32": None, "bf16": torch.bfloat16, "fp16": torch.float16}
 class Feature:
     name: str
     on: bool
-    why: str  # what it is set to, or what keeps it off
+    why: str  # the setting that decided, or why it cannot be used
 
 
 @dataclass(frozen=True, slots=True)
 class ComputePlan:
-    """What is used. `Optimiser` and `Intake` act on it."""
+    """The features that `Optimiser` and `Intake` use, each with the reason why it is on or off."""
 
-    autocast: torch.dtype | None  # of the net's forward; weights, losses and the optimiser stay in float32
-    scaled: bool  # losses are scaled up, so that small gradients do not vanish in fp16
+    autocast: torch.dtype | None  # of forward passes; weights, losses and the optimiser stay in float32
+    scaled: bool  # losses are scaled up, so that small gradients do not underflow in fp16
     accumulate: int
     compiled: bool
     graphs: bool
@@ -36,9 +36,9 @@ class ComputePlan:
 
 
 def plan(config: LearnerConfig, device: torch.device, *, remembers: bool = False) -> ComputePlan:
-    """Raises ConfigError for what cannot be done; what would be of no use on this device is off, with its reason.
+    """Return the plan for a configuration and a device. A setting that has no effect on this device is off in it.
 
-    `remembers`: the net has a memory.
+    `remembers` is True for recurrent nets. Raises ConfigError for settings that cannot work.
     """
     compute, kind = config.compute, device.type
     if compute.precision == "fp16" and kind == "cpu":
@@ -48,7 +48,7 @@ def plan(config: LearnerConfig, device: torch.device, *, remembers: bool = False
         )
     if config.minibatch % config.accumulate:
         raise ConfigError(
-            f"learner.accumulate: {config.accumulate} parts do not divide learner.minibatch of {config.minibatch}; "
+            f"learner.accumulate: {config.accumulate} does not divide learner.minibatch: {config.minibatch}; "
             f"accepted are {_listed(_divisors(config.minibatch))}"
         )
     precision = compute.precision
@@ -69,7 +69,7 @@ def plan(config: LearnerConfig, device: torch.device, *, remembers: bool = False
 
 
 def describe(plan: ComputePlan, device_choice: DeviceChoice) -> list[str]:
-    """For the start of a run: the device, what is on, what is off and why."""
+    """Return lines for the start of a run: the device, the features that are on and off, and why."""
     used = ", ".join(f"{feature.name} ({feature.why})" for feature in plan.features if feature.on)
     idle = "; ".join(f"{feature.name}: {feature.why}" for feature in plan.features if not feature.on)
     return [
@@ -104,7 +104,7 @@ def _features(config: LearnerConfig, kind: str, precision: str, remembers: bool)
 def _compile(config: LearnerConfig, remembers: bool) -> Feature:
     compile = config.compute.compile
     if compile and remembers:
-        return Feature(COMPILE, False, "what goes through a memory has another shape in every minibatch")
+        return Feature(COMPILE, False, "the inputs of a recurrent net have another shape in every minibatch")
     return Feature(COMPILE, compile, f"learner.compute.compile is {_word(compile)}")
 
 

@@ -1,4 +1,4 @@
-"""On which device a learner works."""
+"""Chooses the device on which the learner computes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,14 @@ ACCEPTED = "accepted are auto, cpu, cuda, cuda:N and mps"
 
 class DeviceChoice(NamedTuple):
     device: torch.device
-    why: str  # in words: which one it is, and for `auto` why it is this one
+    why: str  # for the log: the model of the device, or why `auto` chose it
 
 
 def choose(name: str) -> DeviceChoice:
-    """The device of that name; `auto`: cuda, else mps, else the CPU. Raises ConfigError for one that is not here."""
+    """Return the device with this name; for `auto`, the first available of cuda, mps and cpu.
+
+    Raises ConfigError if this machine does not have the device.
+    """
     if name != "auto":
         return DeviceChoice(_existing(name), _model(torch.device(name)))
     if torch.cuda.is_available():
@@ -29,7 +32,7 @@ def choose(name: str) -> DeviceChoice:
 
 
 def multiplies_bf16(device: torch.device) -> bool:
-    """Whether it is a CPU with instructions for it. One without takes many times as long as in float32."""
+    """Return True for a CPU with bf16 instructions. Without them, bf16 is many times slower than float32."""
     if device.type != "cpu":
         return False
     able = torch.cpu.get_capabilities()
@@ -43,7 +46,7 @@ def _existing(name: str) -> torch.device:
         reason = str(error).splitlines()[0].rstrip(".")
         raise ConfigError(f"device: {name!r} cannot be used here ({reason}); {ACCEPTED}") from error
     if device.type not in ("cpu", "cuda", "mps"):
-        raise ConfigError(f"device: {name!r} holds no numbers to learn with; {ACCEPTED}")
+        raise ConfigError(f"device: {name!r} cannot be used for training; {ACCEPTED}")
     return device
 
 

@@ -1,7 +1,7 @@
-"""Adam over a net's weights as one flat vector. Knows no algorithm: it is given losses.
+"""Adam on a net's weights, which are stored as one flat vector. Algorithms pass in the loss.
 
-Forward and backward go by the plan (compute.py): in lower precision, part by part, compiled. Weights, gradients and
-moments are float32 always.
+The compute plan (compute.py) decides about mixed precision, gradient accumulation and torch.compile. Weights, gradients
+and moments are always float32.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ log = logging.getLogger(__name__)
 
 
 class Divisible(Protocol):
-    """A minibatch, or a part of one."""
+    """A minibatch or a micro-batch."""
 
     @property
     def decisions(self) -> int: ...
 
     def split(self, parts: int) -> Sequence[Self]:
-        """So many parts, or fewer where it is too small, about as large as each other."""
+        """Split into `parts` micro-batches of about equal size, or fewer if it is too small."""
         ...
 
 
@@ -44,29 +44,31 @@ Given = TypeVarTuple("Given")
 
 
 class Measured(NamedTuple):
-    """A loss, the mean over a part's decisions, and whatever numbers are reported of it [k]."""
+    """The mean loss over the decisions of a micro-batch, and the numbers to report as metrics [k]."""
 
     loss: Tensor
     numbers: Tensor
 
 
 class Before(NamedTuple):
-    """The weights and the moments as they were."""
+    """Copies of the weights and of Adam's moments before an update."""
 
     vector: Tensor
     moments: dict[str, Tensor]
 
 
 class Scaling(NamedTuple):
-    """Of losses. What scales them steps through torch's own Adam, which is not made without need: it brings torch's
-    compiler along, seconds of a run's start."""
+    """Loss scaling for fp16. GradScaler needs a torch.optim.Adam.
+
+    It is made only if needed: the first torch.optim.Adam imports torch's compiler, which takes seconds.
+    """
 
     scaler: torch.amp.GradScaler
     adam: torch.optim.Adam
 
 
 class Optimiser:
-    """Owns the net that learns; the net's parameters become views of `weights`."""
+    """Trains a net with Adam. Moves the net to `device`; its parameters become views of the flat `weights`."""
 
     def __init__(self, net: Net, config: LearnerConfig, device: torch.device) -> None:
         self.net = net.to(device).train()
@@ -96,10 +98,11 @@ class Optimiser:
             self._scaling.adam.param_groups[0]["lr"] = lr
 
     def step(self, parts: Sequence[Part], loss: Callable[[Part, *Given], Measured], *inputs: *Given) -> Tensor:
-        """One step down `loss(part, *inputs)`, the mean over the decisions of all parts, of which each may be split.
+        """Take one optimiser step on `loss(part, *inputs)`, averaged over the decisions of all parts.
 
-        The mean of the reported numbers, and last the gradient's norm before clipping [k + 1]. Where losses are scaled
-        and the scale was too large, nothing is learned from the minibatch and the norm is said to be 0.
+        With gradient accumulation, each part is split into micro-batches first. Returns the means of the reported
+        numbers and, last, the gradient's norm before clipping [k + 1]. If fp16 loss scaling overflows, the step is
+        skipped and the norm is reported as 0.
         """
         if self.plan.accumulate > 1:
             parts = [piece for part in parts for piece in part.split(self.plan.accumulate)]
@@ -118,11 +121,11 @@ class Optimiser:
         return torch.cat((numbers.detach(), norm[None]))
 
     def non_finite(self) -> float:
-        """Minibatches since `remember` whose gradient was not finite."""
+        """Return the number of steps since `remember` whose gradient was not finite."""
         return float((~torch.stack(self._norms).isfinite()).sum()) if self._norms else 0.0
 
     def _descend(self) -> None:
-        """What a step of `torch.optim.Adam` does, in less than half of its time for a small net."""
+        """Do what `torch.optim.Adam.step` does, without its per-call overhead, which dominates for small nets."""
         moments = self._moments
         with torch.no_grad():
             adam(
@@ -147,13 +150,16 @@ class Optimiser:
         if self._compiler is not None:
             try:
                 return self._gradient(parts, self._compiler.of(loss), *inputs)
-            except Exception as error:  # whatever the compiler stumbles over, the loss itself may be sound
+            except Exception as error:  # torch.compile raises many types; the loss may work without it
                 self._compiler = None
                 log.warning("learner.compute.compile: going on without torch.compile: %s", reason(error))
         return self._gradient(parts, loss, *inputs)
 
     def _gradient(self, parts: Sequence[Part], loss: Callable[[Part, *Given], Measured], *inputs: *Given) -> Tensor:
-        """That of the mean over all parts' decisions, scaled where losses are; gives the mean of the numbers."""
+        """Compute the gradient of the mean loss over the decisions of all parts (scaled, if losses are scaled).
+
+        Returns the means of the reported numbers [k].
+        """
         decisions = sum(part.decisions for part in parts)
         self.weights.gradient.zero_()
         numbers: list[Tensor] = []
@@ -171,7 +177,7 @@ class Optimiser:
         return numbers[0] if len(numbers) == 1 else torch.stack(numbers).sum(0)
 
     def remember(self) -> Before:
-        """What `restore` needs to undo all steps from here on. To be called once an update."""
+        """Return copies with which `restore` can undo all later steps. Call once per update, before its first step."""
         self._norms.clear()
         return Before(self.weights.vector.clone(), {name: moment.clone() for name, moment in self._moments.items()})
 
@@ -182,7 +188,7 @@ class Optimiser:
                 self._moments[name].copy_(moment)
 
     def state(self) -> dict[str, Tensor]:
-        """Adam's moments by parameter, its step count, and how losses are scaled."""
+        """Return Adam's moments by parameter name, its step count and, for fp16, the loss scale."""
         state = {"step": self._moments["step"]}
         for moment in MOMENTS:
             for name, part in self.weights.split(self._moments[moment]).items():
@@ -193,13 +199,13 @@ class Optimiser:
         return state
 
     def load_state(self, state: Mapping[str, Tensor]) -> None:
-        """Go on from what `state` gave; names of others are passed over. Raises CheckpointError for a missing one.
+        """Restore what `state` returned. Ignores unknown names; raises CheckpointError if a name is missing.
 
-        The scale of losses begins anew where it was not saved: in a run that went on in another precision.
+        The loss scale may be missing, if the checkpoint was saved in another precision: it then starts at its default.
         """
         missing = [name for name in self.state() if name not in state and name not in (SCALE, GROWN)]
         if missing:
-            raise CheckpointError(f"the optimiser's state lacks {', '.join(missing[:3])}: it is of another net")
+            raise CheckpointError(f"the optimiser's state lacks {', '.join(missing[:3])}: it belongs to another net")
         with torch.no_grad():
             self._moments["step"].copy_(state["step"])
             for moment in MOMENTS:

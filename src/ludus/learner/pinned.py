@@ -1,4 +1,4 @@
-"""Rows on their way to a CUDA device: from page-locked memory, while the next ones are being written."""
+"""Copies rows to a CUDA device from page-locked (pinned) memory, with double buffering."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from torch import Tensor
 from ludus.policies.gpu.transfer import TransferBuffer, leaves
 from ludus.spec import GameSpec
 
-BLOCKS = 2  # one is written while the other goes over
+BLOCKS = 2  # one is filled while the other is copied
 
 
 class PinnedStaging:
-    """As policies.staging.Staging, for at most `rows` at a time. One copy a call; what it returns are views there.
+    """Like `policies.staging.Staging`, for at most `rows` rows per call, which are sent in one asynchronous copy.
 
-    They are overwritten by a later call, but only after what was queued on them before.
+    The tensors that `put` returns are views of a device buffer that the next call but one overwrites. The overwriting
+    copy is queued on the same CUDA stream, so kernels that were queued before it still read the old rows.
     """
 
     def __init__(self, spec: GameSpec, device: torch.device, rows: int) -> None:
@@ -27,11 +28,11 @@ class PinnedStaging:
         self._turn = 0
 
     def put(self, obs: NDArray[np.uint8], legal: NDArray[np.bool_]) -> tuple[dict[str, Tensor], Tensor]:
-        """Rows [n, nbytes] and masks [n, A]."""
+        """Send rows [n, nbytes] and masks [n, A]. Returns the leaves by name, and the masks, on the device."""
         rows, self._turn = len(obs), (self._turn + 1) % BLOCKS
         block, copy = self._blocks[self._turn], self._copies[self._turn]
         if copy is not None:
-            copy.synchronize()  # what was in it has gone
+            copy.synchronize()  # the previous copy out of this block is complete
         block.arrays["obs"][:rows] = obs
         block.arrays["legal"][:rows] = legal
         block.send()
@@ -41,5 +42,5 @@ class PinnedStaging:
 
 
 def _event(device: torch.device) -> torch.cuda.Event | None:
-    """None where copies are done when they are asked for."""
+    """Return a CUDA event, or None for other devices, where copies are synchronous."""
     return torch.cuda.Event() if device.type == "cuda" else None  # type: ignore[no-untyped-call]  # torch's own

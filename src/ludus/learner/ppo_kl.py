@@ -75,7 +75,7 @@ class PpoKl(Ppo):
 
     def load_state(self, state: Mapping[str, Tensor]) -> None:
         if UPDATES not in state:
-            raise CheckpointError(f"the checkpoint lacks {UPDATES}: it is of another algorithm than ppo_kl")
+            raise CheckpointError(f"the checkpoint lacks {UPDATES}: it was saved by another algorithm than ppo_kl")
         super().load_state(state)
         self._updates = int(state[UPDATES])
         references = int(state[REFERENCES])

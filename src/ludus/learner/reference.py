@@ -1,4 +1,4 @@
-"""A net of the same shape that is never trained: a target, a policy to stay near, a past self."""
+"""An untrained copy of the net: a target net, or a policy that the trained one should stay close to."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ludus.policies.weights import FlatWeights
 
 
 class Reference:
-    """Begins as a copy of the net that learns. `name` is what its weights are called in a checkpoint."""
+    """Starts as a copy of the trained net. `name` is the prefix of its weights in a checkpoint."""
 
     def __init__(self, name: str, optimiser: Optimiser) -> None:
         self.name = name
@@ -22,7 +22,7 @@ class Reference:
         self.weights = FlatWeights(self.net)
 
     def follow(self, vector: Tensor, share: float = 1.0) -> None:
-        """Move this share of the way to weights like these; 1 is a copy."""
+        """Move the weights this share of the way to `vector` (Polyak averaging); 1 copies them."""
         with torch.no_grad():
             if share == 1.0:
                 self.weights.vector.copy_(vector)
@@ -33,10 +33,12 @@ class Reference:
         return {f"{self.name}.{name}": part for name, part in self.weights.split(self.weights.vector).items()}
 
     def load_state(self, state: Mapping[str, Tensor]) -> None:
-        """Raises CheckpointError where a name is missing; those of others are passed over."""
+        """Restore the weights. Ignores unknown names; raises CheckpointError if a name is missing."""
         mine = self.state()
         missing = [name for name in mine if name not in state]
         if missing:
-            raise CheckpointError(f"the checkpoint lacks {', '.join(missing[:3])}: it is of another algorithm or net")
+            raise CheckpointError(
+                f"the checkpoint lacks {', '.join(missing[:3])}: it belongs to another algorithm or net"
+            )
         for name, part in mine.items():
             part.copy_(state[name])

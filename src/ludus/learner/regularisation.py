@@ -1,4 +1,4 @@
-"""The pure parts of R-NaD (Perolat et al. 2022) besides its returns. Axes: n decisions, A actions."""
+"""R-NaD's schedule and its NeuRD loss (Perolat et al. 2022). Pure. Axes: n decisions, A actions."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ from torch import Tensor
 
 
 class Moment(NamedTuple):
-    """Where a run stands in its schedule."""
+    """The position of one update in the schedule."""
 
-    alpha: float  # weight of the last regularisation policy; the one before it has the rest
-    swaps: bool  # after this update the target becomes the regularisation policy
+    alpha: float  # weight of the current regularisation policy; the previous one has weight 1 - alpha
+    swaps: bool  # after this update the target net becomes the regularisation policy
 
 
 def moment(schedule: Sequence[tuple[int, int]], update: int) -> Moment:
-    """Of the update with this number, from 0 on. The schedule has pairs: so many updates, so many times; the last goes
-    on for ever. In the first half of each part the last policy's weight grows from 0 to 1."""
+    """Return the moment of an update, counted from 0.
+
+    The schedule is a list of pairs (updates, times): `times` iterations of `updates` updates each. The last pair
+    repeats forever. In the first half of each iteration, `alpha` grows linearly from 0 to 1.
+    """
     began = 0
     for place, (updates, times) in enumerate(schedule):
         if place + 1 == len(schedule) or update < began + updates * times:
@@ -29,9 +32,10 @@ def moment(schedule: Sequence[tuple[int, int]], update: int) -> Moment:
 
 
 def neurd_loss(log_probs: Tensor, legal: Tensor, advantage: Tensor, *, beta: float, clip: float) -> Tensor:
-    """[n] A step down this moves each logit by its advantage (NeuRD), but none that is beta from the mean further away.
+    """Return the NeuRD loss [n]. Its gradient moves each logit by its advantage, which is clipped to +-`clip`.
 
-    Log-probabilities [n, A] differ from logits by a number a row, which leaves with their mean over the legal actions.
+    A logit that differs from the row's mean by `beta` or more is not moved further away. Logits are recovered from
+    log-probabilities [n, A], which differ from them by a constant per row: subtracting the mean removes it.
     """
     legal_log_probs = torch.where(legal, log_probs, 0.0)
     logits = torch.where(legal, log_probs - legal_log_probs.sum(1, keepdim=True) / legal.sum(1, keepdim=True), 0.0)

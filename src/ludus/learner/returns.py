@@ -18,7 +18,10 @@ def gae(
     gamma: float,
     gae_lambda: float,
 ) -> tuple[Floats, Floats]:
-    """Advantages and returns [B, T]. Nothing flows over an ending; a truncated match is worth its last state."""
+    """Return advantages and returns, [B, T] each.
+
+    The recursion restarts at the end of a match. A truncated match is bootstrapped from `final_value`.
+    """
     T = reward.shape[1]
     assert value.shape == ends.shape == final_value.shape == reward.shape
     assert next_value.shape == reward.shape[:1]

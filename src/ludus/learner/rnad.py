@@ -49,11 +49,11 @@ class InterleavedTensors(NamedTuple):
     final_value: Tensor  # [N]
     weight: Tensor  # [N] 0 for decisions that are not trained on; the mean over the batch is 1
     regularising: Tensor  # [N, A] log-probabilities of the regularisation policy
-    finetunes: bool  # policies are post-processed
+    finetunes: bool  # True if the fine-tuning phase has begun: policies are post-processed
 
 
 class Rnad(Algorithm[InterleavedTensors]):
-    """`result` is the target net: a Polyak average of the trained net."""
+    """The algorithm `rnad`. `result` is the target net: a Polyak average of the trained net."""
 
     reported = (
         names.LOSS_TOTAL,
@@ -142,7 +142,7 @@ class Rnad(Algorithm[InterleavedTensors]):
 
     def load_state(self, state: Mapping[str, Tensor]) -> None:
         if UPDATES not in state:
-            raise CheckpointError(f"the checkpoint lacks {UPDATES}: it is of another algorithm than rnad")
+            raise CheckpointError(f"the checkpoint lacks {UPDATES}: it was saved by another algorithm than rnad")
         super().load_state(state)
         self.load_trained(TRAINED, state)
         for reference in (self.target, self.regularisation, self.before):

@@ -125,7 +125,7 @@ class Algorithm(ABC, Generic[Targets]):
         return self.optimiser.state()
 
     def load_state(self, state: Mapping[str, Tensor]) -> None:
-        """Continues from a saved `state`. Raises CheckpointError if it is of another net or algorithm."""
+        """Restores a saved `state`. Raises CheckpointError if it belongs to another net or algorithm."""
         self.optimiser.load_state(state)
 
     def trained_state(self, prefix: str) -> dict[str, Tensor]:

@@ -1,16 +1,16 @@
-"""Two-player V-trace (Perolat et al. 2022) over segments that hold the decisions of both seats in their order. Pure.
+"""Two-player V-trace (Perolat et al. 2022) over segments that hold the decisions of both seats in order of time. Pure.
 
-Each seat walks the whole match. At its own decision t it sees a game in which everything up to its next decision, or
-the end, is the environment: what the other seat does at the decisions j in between counts by the ratio w_j = pi / mu of
-the policy that is learned to the one that chose, and by its regularisation g_j = eta * sum over a of pi log(pi / reg),
-which this seat earns, while its own g_t is what it pays. With W = product of the w_j, and the seat's reward r up to
-then:
+For each seat, everything between its decision t and its next decision (or the end of the match) is its environment,
+including the decisions j of the other seat. Each of those contributes its importance ratio w_j = pi / mu, of the
+trained policy to the one that chose the action, and its regularisation g_j = eta * sum over a of pi log(pi / reg). The
+seat earns g_j as a reward, and pays its own g_t. With W = product of the w_j, and r = the seat's reward until its next
+decision:
 
     v_t = V_t + min(rho, w_t W) (r + sum of g_j - g_t + gamma V' - V_t) + lambda min(c, w_t W) gamma (v' - V')
     gain_t = W r + (g_j, each by the ratios before it) + gamma W v' - V_t
 
-V' and v' are those of the seat's next decision. r is earned somewhere between the two: weighing it by ratios that came
-after it costs variance and no bias, since they are 1 on average. Axes: B segments, T decisions, S seats.
+V' and v' belong to the seat's next decision. r is earned somewhere between the two decisions. Weighting it by ratios of
+later decisions adds variance but no bias, since their expectation is 1. Axes: B segments, T decisions, S seats.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from torch import Tensor
 
 
 class Targets(NamedTuple):
-    value: Tensor  # [B, T] v_t: what the value is to become
-    gain: Tensor  # [B, T] of the action taken over the value, before it is divided by its probability
+    value: Tensor  # [B, T] v_t, the regression target of the value
+    gain: Tensor  # [B, T] gain of the action taken over the value, before dividing by the action's probability
 
 
 class Walk(NamedTuple):
-    """What each seat knows of what follows, walking backward [B, S]."""
+    """The state of the backward recursion, per seat [B, S]."""
 
-    is_known: Tensor  # bool: its next decision is in this segment
+    is_known: Tensor  # bool: the seat's next decision is in this segment
     value: Tensor  # V' of that decision
     target: Tensor  # v' of it
     ratio: Tensor  # W
-    weighted: Tensor  # the other's regularisation, by the ratios before it
-    plain: Tensor  # the other's regularisation
+    weighted: Tensor  # sum of the other seat's g_j, each multiplied by the ratios of the decisions before it
+    plain: Tensor  # sum of the other seat's g_j
 
 
 def two_player_vtrace(
@@ -53,7 +53,10 @@ def two_player_vtrace(
     rho_bar: float,
     c_bar: float,
 ) -> Targets:
-    """Without gradients. A decision whose next one is not in its segment keeps its value and gains nothing."""
+    """Return value targets and gains.
+
+    If a seat's next decision is not in the segment, its target is its value and its gain is 0.
+    """
     assert seat.shape == opens.shape == ends.shape == reward.shape == final_value.shape == value.shape
     assert value.shape == ratio.shape == regularisation.shape
     targets, gains = torch.empty_like(value), torch.empty_like(value)

@@ -1,12 +1,12 @@
 """V-trace (Espeholt et al. 2018) over segments that may span matches. Pure. Axes: B segments, T decisions.
 
-With the ratio w = pi / mu of the policy that is learned to the one that chose, rho = min(rho_bar, w) and
+With the importance ratio w = pi / mu of the trained policy to the one that chose the action, rho = min(rho_bar, w) and
 c = lambda min(c_bar, w), the target of a decision is
 
     v_s = V_s + sum over t >= s of  gamma^(t-s)  c_s ... c_(t-1)  rho_t (r_t + gamma V_(t+1) - V_t)
 
-up to the end of its match or of the segment. Where both policies are the same it is the lambda-return of
-`returns.gae`, and the advantage is that of `returns.gae`.
+up to the end of its match or of the segment. If both policies are the same, targets and advantages are those of
+`returns.gae`.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from torch import Tensor
 
 
 class Traces(NamedTuple):
-    target: Tensor  # [B, T] v_s: what the value is to become
-    advantage: Tensor  # [B, T] of the action taken, over the value; to be weighted by rho in a policy gradient
+    target: Tensor  # [B, T] v_s, the regression target of the value
+    advantage: Tensor  # [B, T] of the action taken; multiply it by rho in a policy gradient
     rho: Tensor  # [B, T] the clipped ratio
 
 
 def vtrace(
-    log_ratio: Tensor,  # [B, T] log pi - log mu of the action taken; -inf: nothing is learned from this decision
+    log_ratio: Tensor,  # [B, T] log pi - log mu of the action taken; -inf: this decision is not trained on
     reward: Tensor,  # [B, T] earned between this decision and the next
     value: Tensor,  # [B, T]
     next_value: Tensor,  # [B] of the decision after the segment
@@ -37,7 +37,10 @@ def vtrace(
     rho_bar: float,
     c_bar: float,
 ) -> Traces:
-    """Without gradients. Nothing flows over an ending; a truncated match is worth its last state."""
+    """Return targets, advantages and clipped ratios, without gradients.
+
+    The recursion restarts at the end of a match. A truncated match is bootstrapped from `final_value`.
+    """
     assert log_ratio.shape == reward.shape == value.shape == ends.shape == final_value.shape
     assert next_value.shape == reward.shape[:1]
     with torch.no_grad():
