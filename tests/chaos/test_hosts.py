@@ -132,8 +132,8 @@ def test_fault_of_one_host_is_counted_and_recovered(
 @pytest.mark.parametrize(
     ("fault", "reason", "words"),
     [
-        ("latin-1", "protocol", "ERROR is not what it should be: 'utf-8' codec"),
-        ("nested", "protocol", "ERROR is not what it should be: it is nested too deep"),
+        ("latin-1", "protocol", "ERROR cannot be decoded: 'utf-8' codec"),
+        ("nested", "protocol", "ERROR cannot be decoded: it is nested too deep"),
         ("large reward", "protocol", r"has a reward of 1e\+30, expected a finite number from -1e\+06"),
         ("fact names", "protocol", "one more than the 64 names a host may use"),
         ("chatter", "hung", "sent no row, ending or completed answer for 2 s"),
@@ -326,7 +326,7 @@ def test_late_answers_for_a_lost_host_are_dropped(tmp_path: Path) -> None:
         lost = fleet.recv(30.0)
         assert {ending.void for ending in lost.endings} == {"died"}
         fleet.send(held.row, first_legal(held))
-        with pytest.raises(ValueError, match="was not asked"):
+        with pytest.raises(ValueError, match="does not wait for an action"):
             fleet.send(held.row, first_legal(held))
         assert play(fleet, lambda played: bool(played.finished)).finished
 

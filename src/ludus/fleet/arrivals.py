@@ -1,4 +1,4 @@
-"""What came from several hosts, as one table of rows. Every batch passes through here."""
+"""Joins the arrivals of several hosts into one batch."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from ludus.wire.frames import ArrivalsBody
 
 
 def nothing(spec: GameSpec) -> Arrivals:
+    """Return arrivals without rows."""
     return Arrivals(
         np.empty(0, np.int32),
         np.empty(0, np.int64),
@@ -26,7 +27,10 @@ def nothing(spec: GameSpec) -> Arrivals:
 
 
 def collected(hosts: Sequence[Host], span: int, nothing: Arrivals) -> Arrivals:
-    """Take what all hosts have; `span` is the number of rows of one host. `nothing` is returned where no row came."""
+    """Take the arrivals and endings of all hosts and return them as one batch.
+
+    `span` is the number of rows per host. `nothing` is the result, with the endings added, if there are no rows.
+    """
     row: list[NDArray[np.int32]] = []
     match: list[NDArray[np.int64]] = []
     bodies: list[ArrivalsBody] = []
@@ -52,8 +56,8 @@ def gathered(
     endings: Sequence[Ending],
     actions: int,
 ) -> Arrivals:
-    """At least one body, with the fleet's own numbers for its rows and matches."""
-    if len(bodies) == 1:  # nearly always, where every core has a host
+    """Return one batch of at least one body; `row` and `match` replace the host's own numbers by those of the fleet."""
+    if len(bodies) == 1:  # the usual case
         ((_, _, reward, opens, legal, obs, _),) = bodies
         return Arrivals(row[0], match[0], obs, _flags(legal, actions), reward, opens.view(np.bool_), tuple(endings))
     _, _, rewards, opened, legals, observations, _ = zip(*bodies, strict=True)

@@ -1,4 +1,4 @@
-"""Leads a host's matches to where they stood, with the choices they had. Pure: rows in, rows and actions out."""
+"""Replays the recorded actions of saved matches in a new process of their host. Pure: rows in, rows and actions out."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from ludus.wire.frames import ArrivalsBody
 
 
 class FastForward:
-    """`take` what comes, then send the `answers` until there are none; then `diverged` judges.
+    """The replay of one host. `take` each arrivals and send its `answers`, until there are none; then call `diverged`.
 
-    A slot has diverged when its match ended or was lost, when a choice it had is not legal, or when it does not come to
-    the rows that waited. What its rows ask is left open: the host has to be started again without that match.
+    The match in a slot has diverged if it ended or was lost during the replay, if a recorded action is not legal, or if
+    the rows that wait at the end differ from the saved ones. Rows of such a match get no further answers: the host has
+    to be restarted without it.
     """
 
     def __init__(self, saved: HostState) -> None:
@@ -21,20 +22,21 @@ class FastForward:
         self._end = np.cumsum(saved.count, dtype=np.int64)
         self._next = self._end - saved.count
         self._bodies: list[ArrivalsBody] = []
-        self._waiting: list[ArrivalsBody] = []  # rows without further choices
+        self._waiting: list[ArrivalsBody] = []  # rows that have no recorded action left
         self._diverged: set[int] = set()
 
     def take(self, body: ArrivalsBody) -> None:
+        """Take in rows that arrived."""
         if len(body.row):
             self._bodies.append(body)
 
     def lose(self, slot: int) -> None:
-        """Its match is over, or could not be opened."""
+        """Mark the match in this slot as diverged: it ended, or could not be started."""
         if self.saved.number[slot] != NONE:
             self._diverged.add(slot)
 
     def answers(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """(row, action) for what came since the last call."""
+        """Return (row, action) with the recorded actions for the rows that arrived since the last call."""
         if not self._bodies:
             return np.empty(0, np.int32), np.empty(0, np.int32)
         body, self._bodies = ArrivalsBody.concatenate(self._bodies), []
@@ -51,7 +53,7 @@ class FastForward:
         return row[going], action[going]
 
     def diverged(self) -> set[int]:
-        """Slots that do not stand where they stood, when there are no more answers."""
+        """Return the slots whose match has diverged. Call when `answers` returns nothing."""
         saved, expected = self.saved, _by_row(self.saved.waiting)
         stands = _by_row(ArrivalsBody.concatenate(self._waiting)) if self._waiting else {}
         slots = set(self._diverged)
@@ -63,7 +65,7 @@ class FastForward:
         return slots
 
     def arrivals(self) -> ArrivalsBody:
-        """Rows that wait, in the order in which they had come; then those of matches that begin anew."""
+        """Return the rows that wait: the saved ones in their original order, then those of matches that have begun."""
         waiting = ArrivalsBody.concatenate(self._waiting)
         anew = self.saved.number[waiting.row // self.saved.seats] == NONE
         return ArrivalsBody.concatenate([self.saved.waiting, waiting.take(anew)])

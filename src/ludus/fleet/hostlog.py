@@ -13,11 +13,11 @@ _LOG = logging.getLogger("ludus.fleet")
 
 
 class HostLog:
-    """Appends to the file of an earlier process. A full disk costs lines of the log, never the fleet."""
+    """Appends to the log of a host. If writing fails, such as on a full disk, lines are dropped."""
 
     def __init__(self, path: Path, file_bytes: int = FILE_BYTES) -> None:
         self.path = path
-        self.dropped = 0  # bytes that are in neither file any more, or could not be written
+        self.dropped = 0  # bytes that were deleted by rotation, or could not be written
         self._older = path.with_name(f"{path.name}.1")
         self._file_bytes = file_bytes
         self._file: BinaryIO | None = None
@@ -33,7 +33,7 @@ class HostLog:
             self._size = os.fstat(self._file.fileno()).st_size
 
     def write(self, data: bytes) -> None:
-        """Append, and begin a file when this one is full."""
+        """Append `data`, and rotate the files when the current one is full."""
         while data:
             if self._size >= self._file_bytes:
                 self._rotate()

@@ -1,4 +1,4 @@
-"""What one host has sent and the fleet's caller has not taken yet."""
+"""Holds what a host has sent until the fleet's caller takes it."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _LOG = logging.getLogger("ludus.fleet")
 
 
 class Inbox:
-    """Outlives the processes of its host: endings stay in it until they are taken.
+    """Arrivals, endings and events of one host. It is kept when the host's process is restarted.
 
-    `lapsed` holds rows that were delivered and whose match was over before they were answered. The caller may still
-    answer them; these answers are dropped.
+    A row has lapsed if its match ended after the row was delivered and before it was answered. The caller may still
+    answer it; the answer is dropped.
     """
 
     def __init__(self, host: int, endings: Iterable[Ending], voided: VoidedMatches) -> None:
@@ -36,7 +36,7 @@ class Inbox:
         self._lapsed: set[int] = set()
 
     def take(self) -> tuple[list[ArrivalsBody], list[Ending]]:
-        """Return the arrivals and endings, and forget them."""
+        """Return the arrivals and endings since the last call."""
         arrivals, endings = self.arrivals, self.endings
         self.arrivals, self.endings = [], []
         if self._lapsed:
@@ -46,7 +46,7 @@ class Inbox:
         return arrivals, endings
 
     def add_event(self, event: HostEvent) -> None:
-        """Keep an event until it is taken; leave it out if `limits.EVENTS_UNTAKEN` wait already."""
+        """Keep an event until it is taken, or drop it if `limits.EVENTS_UNTAKEN` events are waiting already."""
         if len(self.events) < limits.EVENTS_UNTAKEN:
             self.events.append(event)
         elif not self._has_warned:
@@ -59,7 +59,7 @@ class Inbox:
         return events
 
     def lapse(self, rows: Iterable[int]) -> None:
-        """These rows need no answer any more. Remove those that were not delivered."""
+        """Note that these rows need no answer any more, and remove those that were not delivered."""
         lapsed = list(rows)
         if not lapsed:
             return
@@ -71,5 +71,5 @@ class Inbox:
         """Accept answers for rows that have lapsed. Raises ValueError for a row that was never delivered."""
         late = set(rows.tolist())
         if not late <= self._lapsed:
-            raise ValueError(f"row {min(late - self._lapsed)} of host {self.host} was not asked")
+            raise ValueError(f"row {min(late - self._lapsed)} of host {self.host} does not wait for an action")
         self._lapsed -= late

@@ -1,4 +1,4 @@
-"""What a fleet says of its hosts, in logs and errors. Pure."""
+"""Texts about hosts for logs and errors. Pure."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from collections.abc import Sequence
 from ludus.fleet.host import Host
 from ludus.limits import clipped
 
-WORDS_CHARS = 1000  # of a host, in one line of a log
+WORDS_CHARS = 1000  # longest description of a host in one line of the log
 
 
 def described(host: Host) -> str:
+    """Return `host 3 (node, pid 812)`, or `host 3` if it has no process."""
     if host.process is None:
         return f"host {host.index}"
     return f"host {host.index} ({host.process.name}, pid {host.process.pid})"
 
 
 def facts(hosts: Sequence[Host]) -> list[str]:
-    """One line for all hosts that say the same of themselves."""
+    """Return the facts that hosts sent in HELLO, one line for all hosts with equal facts."""
     indices: dict[str, list[str]] = {}
     for host in hosts:
         words = clipped("; ".join(f"{name}: {fact}" for name, fact in host.facts.items()), WORDS_CHARS)
@@ -27,7 +28,7 @@ def facts(hosts: Sequence[Host]) -> list[str]:
 
 
 def none_left(hosts: Sequence[Host], last_failures: Sequence[str]) -> str:
-    """Why a fleet cannot go on: what happened to each of its hosts."""
+    """Return the error message of a fleet whose hosts were all given up: the last failure of each."""
     reasons = "; ".join(
         f"host {host.index} {failure} (log: {host.log.path})"
         for host, failure in zip(hosts, last_failures, strict=True)

@@ -1,4 +1,4 @@
-"""One child process and its three pipes. Nothing here waits for the host, except `reap` after a kill."""
+"""One host process and its three pipes. All calls are non-blocking, except `reap`, which waits after a kill."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from ludus.processes.launch import tied
 from ludus.processes.stderr import StderrPipe
 from ludus.wire.stream import FrameReader
 
-PIPE_BYTES = 1 << 20  # what Linux grants without privileges; a frame that fits is read in one go
+PIPE_BYTES = 1 << 20  # the most that Linux grants without privileges; a frame that fits is read with one call
 REAP_S = 5.0
-LAST_READS = 4  # of stderr, after the host has ended; others may still write to it
+LAST_READS = 4  # most reads of stderr after the host has ended; its child processes may still write to it
 
 
 class HostProcess:
-    """Starts at once, in a session of its own so that Ctrl-C does not reach it.
+    """Starts a host process, in a session of its own so that Ctrl-C does not reach it.
 
     It dies with the thread that made it (PR_SET_PDEATHSIG): make it in a thread that lives as long as the fleet.
     """
 
     def __init__(self, command: HostCommand, log: HostLog, inherits: Sequence[int] = ()) -> None:
-        """`inherits`: descriptors that it finds open under the same numbers."""
+        """Start the process. It inherits the descriptors in `inherits`, under the same numbers."""
         log.open()
         self.name = Path(command.argv[0]).name
         self._log, self._stderr = log, StderrPipe()
@@ -63,9 +63,9 @@ class HostProcess:
         for fd in (self.read_fd, self.write_fd):
             os.set_blocking(fd, False)
         if hasattr(fcntl, "F_SETPIPE_SZ"):
-            with suppress(OSError):  # over the user's limit: smaller pipes work too
+            with suppress(OSError):  # over the user's limit; smaller pipes work as well
                 fcntl.fcntl(self.read_fd, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
-        # a host that is sent actions must not take the core from the caller, whom others may be waiting for
+        # a host that receives actions must not preempt the fleet's process, which other hosts may be waiting for
         scheduling.wake_behind_others(self.pid)
         scheduling.set_time_slice(scheduling.LONG_S, self.pid)
 
@@ -75,10 +75,10 @@ class HostProcess:
         return bool(self._unsent)
 
     def read(self, max_bytes: int) -> tuple[FrameReader, bool]:
-        """(reader with the complete frames, whether the stream has ended).
+        """Read what is available. Returns (a reader with the complete frames, whether the stream has ended).
 
-        Stops after about `max_bytes`, so that a host that floods cannot keep the others waiting. Raises ProtocolError
-        on bytes that are no frame.
+        Stops after about `max_bytes`, so that one host cannot keep the others waiting. Raises ProtocolError for bytes
+        that are not a frame.
         """
         total = 0
         while total < max_bytes:
@@ -97,25 +97,25 @@ class HostProcess:
 
     @property
     def clogged(self) -> bool:
-        """Whether the host has left more unread than it may: it does not read its stdin."""
+        """True if the host has left more of its stdin unread than it may (`limits.UNREAD_BYTES`)."""
         return len(self._unsent) > limits.UNREAD_BYTES
 
     @property
     def last_line(self) -> str:
-        """The last line that was taken from its stderr."""
+        """The last line that was read from its stderr."""
         return self._stderr.last_line
 
     def log(self) -> bool:
-        """Move what the host wrote to stderr into its log, at most one pipe full; says whether there was anything.
+        """Copy the host's stderr output to its log. Returns False if there was none.
 
-        A host that writes more than that between two calls waits for the next.
+        A host that fills the pipe between two calls is blocked until the next call.
         """
         data = self._stderr.read()
         self._log.write(data)
         return bool(data)
 
     def write(self, data: bytes) -> None:
-        """Send now what the pipe takes and keep the rest. A host that is gone is noticed by `read`."""
+        """Write as much as the pipe takes and keep the rest for `flush`. A closed pipe is reported by `read`."""
         if self._unsent:
             self._unsent += data
             return
@@ -129,6 +129,7 @@ class HostProcess:
             self._unsent += data[count:]
 
     def flush(self) -> None:
+        """Write as much of the unsent data as the pipe takes."""
         try:
             count = os.write(self.write_fd, self._unsent)
         except BlockingIOError:
@@ -141,7 +142,10 @@ class HostProcess:
         self._stdin.close()
 
     def reap(self) -> str:
-        """Kill the host and what it started, collect it, close the pipes; says how it went. Again: says it again."""
+        """Kill the host and its child processes, wait for it and close the pipes. Returns how it ended, in words.
+
+        Further calls return the same words.
+        """
         if not self._fate:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, signal.SIGKILL)  # changes nothing for one that has already begun to exit
@@ -158,7 +162,7 @@ class HostProcess:
         return self._fate
 
     def half_frame(self) -> str:
-        """What is left of a frame after the stream has ended, in words; empty when it ended between frames."""
+        """Return a message if the stream has ended within a frame, else an empty string."""
         try:
             self._reader.close()
         except ProtocolError as error:

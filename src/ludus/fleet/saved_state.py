@@ -1,7 +1,7 @@
-"""Where the matches of a fleet stand: enough for other processes to go on with them, in memory and as plain arrays.
+"""The state of a fleet's matches, from which other processes can continue them; in memory and as plain arrays.
 
-Matches are determined by their seeds and the choices made, so these are kept, not the matches. The rows that wait are
-kept as they came: a replay is right when it leads to them.
+A match is determined by its seed and the actions chosen in it, so these are saved. The rows that wait for an action are
+saved as well: a replay of the actions must lead to the same rows.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ludus.wire import frames
 from ludus.wire.frames import ArrivalsBody, Resumption
 
 NONE = -1
-KINDS = {name: dtype.kind for name, dtype in frames.COLUMNS.items()} | {  # of numpy's dtypes, in the file
+KINDS = {name: dtype.kind for name, dtype in frames.COLUMNS.items()} | {  # numpy's kind of each array in the file
     "match": "i",
     "opens": "bu",
     "number": "i",
@@ -29,21 +29,21 @@ KINDS = {name: dtype.kind for name, dtype in frames.COLUMNS.items()} | {  # of n
     "came": "i",
     "final_obs": "u",
 }
-AXES = {"number": 2, "count": 2, "legal": 2, "obs": 2, "final_obs": 3}  # all others have one
+AXES = {"number": 2, "count": 2, "legal": 2, "obs": 2, "final_obs": 3}  # dimensions of arrays; others have one
 Arrays = dict[str, NDArray[Any]]  # Any: columns of several types
 
 
 @dataclass(frozen=True, slots=True)
 class HostState:
-    """One host that has answered everything. Rows are local to it, those of endings are the fleet's."""
+    """The matches of one host that owes no answer. Rows are local to the host; those of endings are the fleet's."""
 
     incarnation: int
     following: int  # number of the next match
-    number: NDArray[np.int64]  # [K] match that runs in each slot; NONE: another one may begin there
-    count: NDArray[np.int32]  # [K * S] choices that each row has made in its match
-    choice: NDArray[np.int32]  # [sum of count] row after row
-    waiting: ArrivalsBody  # rows that must choose, of which the fleet's caller does not know yet
-    endings: tuple[Ending, ...] = ()  # of which it does not know either
+    number: NDArray[np.int64]  # [K] match that runs in each slot; NONE: the slot is free
+    count: NDArray[np.int32]  # [K * S] number of actions that each row has chosen in its match
+    choice: NDArray[np.int32]  # [sum of count] the actions, row after row
+    waiting: ArrivalsBody  # rows that wait for an action and were not delivered to the fleet's caller
+    endings: tuple[Ending, ...] = ()  # endings that were not delivered
 
     @property
     def seats(self) -> int:
@@ -51,19 +51,20 @@ class HostState:
 
     @property
     def runs(self) -> int:
-        """Matches that can be gone on with."""
+        """The number of running matches."""
         return int(np.count_nonzero(self.number != NONE))
 
     @property
     def is_delivered(self) -> NDArray[np.bool_]:
-        """[K] whether the fleet's caller has heard of the slot's match: then somebody in it has chosen."""
+        """Whether rows of each slot's match were delivered to the fleet's caller, which has answered them then [K]."""
         return np.asarray(self.count.reshape(len(self.number), -1).max(axis=1) > 0)
 
     def resumption(self) -> Resumption:
+        """Return the matches with which the next process must begin, for its CONFIGURE frame."""
         return Resumption([None if number == NONE else number for number in self.number.tolist()], self.following)
 
     def without(self, slots: Collection[int]) -> HostState:
-        """The same, but in these slots other matches begin."""
+        """Return a copy without the matches in these slots."""
         is_dropped = np.isin(np.arange(len(self.number)), list(slots))
         rows = np.repeat(is_dropped, self.seats)
         return replace(
@@ -82,7 +83,7 @@ class FleetState:
 
 
 def nothing_runs(spec: GameSpec, slots: int, incarnation: int, endings: tuple[Ending, ...]) -> HostState:
-    """The standing of a host without a process."""
+    """Return the state of a host that runs no match."""
     number, count = np.full(slots, NONE, np.int64), np.zeros(slots * spec.seats, np.int32)
     return HostState(
         incarnation, 0, number, count, np.empty(0, np.int32), ArrivalsBody.empty(spec.actions, spec.obs.nbytes), endings
@@ -109,7 +110,7 @@ class HostNote(Struct, frozen=True):
 
 
 class FleetNote(Struct, frozen=True):
-    """What of a FleetState is not an array."""
+    """The fields of a FleetState that are not arrays."""
 
     seed: int
     matches: int  # slots of a host
@@ -117,6 +118,7 @@ class FleetNote(Struct, frozen=True):
 
 
 def pack(standing: FleetState) -> tuple[FleetNote, Arrays]:
+    """Split a state into a struct and arrays, for a file."""
     hosts = standing.hosts
     note = FleetNote(
         standing.seed,
@@ -137,7 +139,10 @@ def pack(standing: FleetState) -> tuple[FleetNote, Arrays]:
 
 
 def unpack(note: FleetNote, arrays: Mapping[str, NDArray[Any]]) -> FleetState:
-    """Any: columns of several types. Raises KeyError, IndexError or ValueError for what `pack` did not make."""
+    """Return the state that `pack` was given. Any: columns of several types.
+
+    Raises KeyError, IndexError or ValueError if the arrays do not fit together.
+    """
     _check(note, arrays)
     final = iter(arrays["final_obs"])
     choices = np.cumsum([0, *arrays["count"].sum(axis=1).tolist()])

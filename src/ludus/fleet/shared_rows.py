@@ -1,8 +1,8 @@
-"""Rows that a host leaves in memory it shares with the fleet, instead of writing them to its pipe.
+"""Shared memory through which a host passes observations to the fleet, instead of writing them to its pipe.
 
-The host's process inherits a file without a name, divided into rooms, each for the rows of one answer. ACTIONS lends a
-room; the host writes its observations there, and ARRIVALS says so. Whoever looks at such rows holds on to their room:
-it is lent again when nobody does any more. A host that is lent none, because all are taken, sends its rows.
+The host's process inherits an anonymous file, which is divided into rooms, one for the rows of one answer. An ACTIONS
+frame names a free room; the host writes its observations there, and the ARRIVALS frame has a flag for it. A room is
+free again when no numpy view of it exists any more. If no room is free, the host sends its observations in the frame.
 """
 
 from __future__ import annotations
@@ -19,52 +19,55 @@ from numpy.typing import NDArray
 from ludus.errors import HostFault, ProtocolError
 from ludus.wire.frames import room_bytes
 
-ROOMS = 6  # an answer or two on their way, one or two in the caller's hands, and some to spare
-MOST_BYTES = 256 << 20  # of one host; those with more send their rows
+ROOMS = 6  # for up to two answers that the host is writing, two that the caller uses, and two spare ones
+MOST_BYTES = 256 << 20  # per host; hosts that would need more send their observations in frames
 NO_ROOM = 0  # rooms are numbered from 1
 
 
 class RowMemory:
-    """Of one process of a host."""
+    """The shared memory of one host process."""
 
     available = hasattr(os, "memfd_create")  # Linux has it
 
     def __init__(self) -> None:
         self.descriptor = os.memfd_create("ludus-rows", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         self._rooms: list[NDArray[np.uint8]] = []
-        self._untouched = 0  # references to a room that nobody looks at
-        self._lent = deque([NO_ROOM])  # one for each answer that the host owes; the opening has none
+        self._untouched = 0  # reference count of a room without views
+        self._lent = deque([NO_ROOM])  # the room of each answer that the host owes; the opening has none
         self._row_count = 0  # rows in the room of the answer under way
         self._nbytes = 0
 
     @classmethod
     def offered(cls) -> RowMemory | None:
-        """None where the system has no such files, or does not give one."""
+        """Return shared memory for a process, or None if the system does not support it or refuses it."""
         try:
             return cls() if cls.available else None
         except OSError:
             return None
 
     def divide(self, rows: int, nbytes: int) -> None:
-        """Make rooms for so many rows, now that the host has said how long they are. Too much: there will be none."""
+        """Divide the memory into rooms for `rows` observations of `nbytes` each, which are known from HELLO.
+
+        If that would exceed `MOST_BYTES`, or the system refuses it, there are no rooms.
+        """
         size = room_bytes(rows, nbytes)
         if not 0 < size * ROOMS <= MOST_BYTES:
             return
         try:
             os.ftruncate(self.descriptor, size * ROOMS)
-            # a file that a host could shorten would end the process that reads from it
+            # if a host could shrink the file, reading from it would end this process with SIGBUS
             fcntl.fcntl(self.descriptor, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
             whole = mmap.mmap(self.descriptor, size * ROOMS)
         except OSError:
-            return  # more than this process may have
+            return  # over a limit of the system
         self._rooms = [np.frombuffer(whole, np.uint8, rows * nbytes, size * room) for room in range(ROOMS)]
         self._untouched = sys.getrefcount(self._rooms[0])
         self._nbytes = nbytes
 
     def lend(self) -> int:
-        """The room for the answer to the next ACTIONS frame; 0: it has none."""
+        """Return a free room for the answer to the next ACTIONS frame, or 0 if there is none."""
         for room in range(1, len(self._rooms) + 1):
-            # views of a room refer to it, however they were made
+            # every numpy view of a room holds a reference to it
             if sys.getrefcount(self._rooms[room - 1]) == self._untouched and room not in self._lent:
                 self._lent.append(room)
                 return room
@@ -72,27 +75,30 @@ class RowMemory:
         return NO_ROOM
 
     def next_rows(self, count: int) -> NDArray[np.uint8]:
-        """The next rows of the answer under way [count, nbytes]. Raises ProtocolError where it has none."""
+        """Return the next `count` observations of the current answer [count, nbytes].
+
+        Raises ProtocolError if the answer has no room, or more rows than fit into it.
+        """
         room = self._lent[0] if self._lent else NO_ROOM
         if room == NO_ROOM:
             raise ProtocolError(
-                "ARRIVALS has its rows in memory that was not lent for this answer", HostFault.BAD_ARRIVALS
+                "ARRIVALS has its rows in shared memory, but ACTIONS named no room for them", HostFault.BAD_ARRIVALS
             )
         first, self._row_count = self._row_count, self._row_count + count
         if self._row_count * self._nbytes > len(self._rooms[room - 1]):
             raise ProtocolError(
-                f"{self._row_count} rows lie in memory for {len(self._rooms[room - 1]) // self._nbytes}",
+                f"{self._row_count} rows are in a room for {len(self._rooms[room - 1]) // self._nbytes}",
                 HostFault.BAD_ARRIVALS,
             )
         return np.ndarray((count, self._nbytes), np.uint8, self._rooms[room - 1], first * self._nbytes)
 
     def settle(self) -> None:
-        """An answer is complete."""
+        """Note that the current answer is complete."""
         self._lent.popleft()
         self._row_count = 0
 
     def close(self) -> None:
-        """Rows stay readable for whoever holds on to them."""
+        """Close the file. Views of its rows stay valid."""
         self._rooms = []
         if self.descriptor >= 0:
             os.close(self.descriptor)

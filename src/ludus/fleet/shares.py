@@ -1,4 +1,4 @@
-"""Which host plays which matches of a schedule. Pure."""
+"""Decides which host plays which matches of a schedule. Pure."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ Scheduled = tuple[int, int]  # number and seed of a match
 
 
 def dealt(schedule: Sequence[Scheduled], hosts: int) -> list[list[Scheduled]]:
-    """As many matches to each host, give or take one; neighbours in the schedule go to different hosts."""
+    """Return the matches of each host, in turn, so that their numbers differ by at most one."""
     return [list(schedule[host::hosts]) for host in range(hosts)]
 
 
 def handed_on(
     matches: Sequence[Scheduled], idle: Sequence[int], *, playing: int, at_once: int
 ) -> list[tuple[int, list[Scheduled]]]:
-    """What each idle host takes of the matches that hosts which were given up have left.
+    """Distribute the unplayed matches of hosts that were given up. Returns (host, its matches) for idle hosts.
 
-    `playing` other hosts will be idle, too, so something stays for them; but nobody takes fewer than it plays
-    `at_once`, as a host has to start anew for it.
+    Matches are divided evenly between the idle hosts and the `playing` ones, which will be idle later. A host takes at
+    least `at_once` matches, the number that it plays at the same time, because it has to be restarted for them.
     """
     assignments, rest = [], list(matches)
     for place, host in enumerate(idle):

@@ -1,4 +1,4 @@
-"""Ways for a host written in Python to exchange frames: pipes, and memory for tests."""
+"""Channels over which a host written in Python exchanges frames: pipes, or queues in memory for tests."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from ludus.wire.stream import FrameReader
 
 
 class Channel(Protocol):
-    """The host's end. Frames go out in the order of `send`."""
+    """The host's end of a connection to a fleet. Frames are sent in the order of the `send` calls."""
 
     def receive(self) -> tuple[FrameKind, memoryview] | None:
-        """The next frame; waits for it. None: the other side is gone, which means stop."""
+        """Wait for the next frame and return it. Returns None if the other side has closed: the host should stop."""
         ...
 
     def send(self, frame: bytes) -> None:
@@ -26,7 +26,7 @@ class Channel(Protocol):
 
 
 class PipeChannel:
-    """Blocking frames over two descriptors, which it does not close."""
+    """Sends and receives frames over two blocking descriptors. It does not close them."""
 
     def __init__(self, read_fd: int, write_fd: int) -> None:
         self._read_fd = read_fd
@@ -36,8 +36,11 @@ class PipeChannel:
 
     @classmethod
     def take_stdio(cls) -> PipeChannel:
-        """Frames over what stdin and stdout are now. From then on, for this process and those it starts, what is
-        written to stdout goes to stderr, and stdin is at its end: frames are nobody else's to read or write."""
+        """Return a channel over stdin and stdout, and take both away from the rest of the program.
+
+        Afterwards, in this process and in those it starts, output to stdout goes to stderr and stdin is empty, so that
+        a `print` cannot corrupt a frame.
+        """
         sys.stdout.flush()
         read_fd, write_fd = os.dup(0), os.dup(1)
         os.dup2(2, 1)
@@ -64,7 +67,7 @@ class PipeChannel:
 
 
 class MemoryChannel:
-    """One end of a pair; every wait has a deadline, so that a broken test fails and does not hang."""
+    """One end of a pair in memory, for tests. Every wait has a deadline, so that a broken test does not hang."""
 
     def __init__(
         self, incoming: queue.Queue[bytes | None], outgoing: queue.Queue[bytes | None], timeout_s: float
@@ -91,12 +94,12 @@ class MemoryChannel:
         self._outgoing.put(frame)
 
     def close(self) -> None:
-        """The other end receives None after what was sent before."""
+        """Close the channel: the other end receives None after all frames that were sent."""
         self._outgoing.put(None)
 
 
 def memory_pair(timeout_s: float = 10.0) -> tuple[MemoryChannel, MemoryChannel]:
-    """Two ends: what one sends the other receives."""
+    """Return two connected channels: each receives what the other sends."""
     there: queue.Queue[bytes | None] = queue.Queue()
     back: queue.Queue[bytes | None] = queue.Queue()
     return MemoryChannel(there, back, timeout_s), MemoryChannel(back, there, timeout_s)

@@ -1,4 +1,4 @@
-"""Checks the parts of a HELLO before memory is taken for them. Pure; everything wrong is a ProtocolError."""
+"""Checks the fields of a HELLO frame before memory is allocated for them. Pure. All functions raise ProtocolError."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ _F4 = np.dtype("<f4")
 
 
 def check_numbers(seats: int, actions: int, schema: int) -> None:
+    """Raise ProtocolError unless all three numbers are within `limits`."""
     if seats < 1 or actions < 1:
         raise ProtocolError(
             f"HELLO says {seats} seats and {actions} actions; both must be at least 1", HostFault.BAD_HELLO
@@ -33,13 +34,14 @@ def check_numbers(seats: int, actions: int, schema: int) -> None:
 
 
 def check_name(what: str, name: str) -> None:
+    """Raise ProtocolError unless a name is short and printable. `what` has the name, for the message."""
     if len(name) > limits.NAME_CHARS or not name.isprintable():
         expected = f"at most {limits.NAME_CHARS} printable characters"
         raise ProtocolError(f"HELLO names {what} {clipped(name)!r}, expected {expected}", HostFault.BAD_HELLO)
 
 
 def packed(obs: Sequence[tuple[str, str, list[int]]]) -> ObsSpec:
-    """Return the layout of a row with these leaves (name, dtype, shape)."""
+    """Return the layout of an observation with these leaves (name, dtype, shape)."""
     if len(obs) > limits.LEAVES:
         raise ProtocolError(
             f"HELLO has {len(obs):,} observation leaves, allowed are {limits.LEAVES:,}", HostFault.BAD_HELLO
@@ -64,6 +66,7 @@ def packed(obs: Sequence[tuple[str, str, list[int]]]) -> ObsSpec:
 
 
 def table(name: str, shape: list[int], data: bytes) -> NDArray[np.float32]:
+    """Return the array of a table. Its values must be finite, and its bytes must fit the shape."""
     check_name("a table", name)
     _check_shape(f"table {name!r}", shape, limits.HELLO_BYTES)
     if prod(shape) * _F4.itemsize != len(data):
@@ -77,7 +80,7 @@ def table(name: str, shape: list[int], data: bytes) -> NDArray[np.float32]:
 
 
 def check_depth(what: str, value: object) -> None:
-    """Refuse JSON that is nested deeper than functions that call themselves can follow."""
+    """Raise ProtocolError for JSON that is nested so deeply that recursive functions would fail on it."""
     level: list[object] = [value]
     for _ in range(limits.LAYOUT_DEPTH + 1):
         level = [item for outer in level for item in _items(outer)]
@@ -87,7 +90,7 @@ def check_depth(what: str, value: object) -> None:
 
 
 def check_size(spec: GameSpec, matches: int) -> None:
-    """Refuse a game whose rows need more memory than one host may take."""
+    """Raise ProtocolError if the rows of all matches need more memory than one host may use."""
     rows = matches * spec.seats
     if rows > limits.ROWS:
         rows_text = f"{matches:,} matches of {spec.seats:,} seats"

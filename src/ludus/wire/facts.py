@@ -1,4 +1,4 @@
-"""Bounds the names of facts in ENDING frames: every name becomes a metric, with a column of its own in files."""
+"""Limits the number of fact names in ENDING frames, because each becomes a metric with a column of its own."""
 
 from __future__ import annotations
 
@@ -59,6 +59,6 @@ class FactNames:
 
 
 def _without_seat(fact: str, seats: int) -> str:
-    """Return `touches` for `touches@1`; any other name is that of a whole match."""
+    """Return `touches` for `touches@1`. Names without a seat belong to the whole match and are returned as they are."""
     name, _, seat = fact.rpartition("@")
     return name if name and seat.isdecimal() and int(seat) < seats and seat == str(int(seat)) else fact

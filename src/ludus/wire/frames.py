@@ -1,7 +1,7 @@
-"""Layout of the frames between fleet and host, version 2, little-endian. Pure: bytes in, values out, and back.
+"""Encodes and decodes the frames between fleet and host: protocol version 2, little-endian. Pure.
 
-A frame is an 8-byte header (u16 magic, u8 version, u8 kind, u32 body bytes) and a body. docs/host-protocol.md says what
-each body holds and when it may be sent; whether a well-formed frame comes at the right time is `ledger`'s question.
+A frame is an 8-byte header (u16 magic, u8 version, u8 kind, u32 body bytes) and a body. docs/host-protocol.md describes
+the bodies, and when each may be sent; `ledger` checks the latter. Decoders raise ProtocolError for malformed bodies.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ HEADER = struct.Struct("<HBBI")
 HEADER_BYTES = HEADER.size
 _COUNT = struct.Struct("<IB3x")
 _ARRIVALS_HEAD = struct.Struct("<IBB2x")
-_ACTIONS_HEAD = struct.Struct("<HBBIII")  # the frame's header, too
-_PAGE = 4096  # rooms begin at multiples of it
-HOST_ACTIVITIES = frozenset({"wait", "simulate", "encode", "mask", "send"})  # that TIMES may name
+_ACTIONS_HEAD = struct.Struct("<HBBIII")  # the frame's header included
+_PAGE = 4096  # rooms of shared memory begin at multiples of it
+HOST_ACTIVITIES = frozenset({"wait", "simulate", "encode", "mask", "send"})  # names allowed in TIMES
 _I4, _U4, _F4, _U1 = np.dtype("<i4"), np.dtype("<u4"), np.dtype("<f4"), np.dtype("u1")
 
 Bytes = bytes | bytearray | memoryview
 Number = Annotated[int, Meta(ge=0, le=limits.MATCH_NUMBER)]  # of a match
 Seed = Annotated[int, Meta(ge=0, le=limits.SEED)]
-Place = Annotated[int, Meta(ge=-(2**31), lt=2**31)]  # a slot or a seat; the ledger says which there are
-# what decoding raises for bytes that nobody expected, beside ProtocolError and the errors of msgspec
+Place = Annotated[int, Meta(ge=-(2**31), lt=2**31)]  # a slot or a seat; the ledger checks the range
+# exceptions that decoding malformed bytes may raise, besides ProtocolError and those of msgspec
 UNREADABLE = (ValueError, TypeError, ArithmeticError, LookupError, RecursionError, MemoryError)
 
 
@@ -65,14 +65,14 @@ MAX_BODIES = dict.fromkeys(FrameKind, MAX_BODY) | {
 
 
 class Resumption(msgspec.Struct, frozen=True):
-    """Where another process of this host stopped: begin there instead of with match 0."""
+    """The matches with which a host continues, instead of match 0: those of an earlier process that was stopped."""
 
-    open: list[int | None]  # one for each slot: the number it opens with; None: the next one that has not begun
-    following: int  # numbers go on with this one
+    open: list[int | None]  # for each slot, the number of its first match; None: the next number that is free
+    following: int  # the smallest number that no match has had
 
 
 class Configure(msgspec.Struct, frozen=True):
-    """First frame of the fleet."""
+    """The first frame of the fleet: options and seed of the host."""
 
     matches: int
     options: dict[str, Any]  # Any: the game's own struct checks it
@@ -80,9 +80,9 @@ class Configure(msgspec.Struct, frozen=True):
     schedule: list[tuple[int, int]] | None = None  # (number, seed): play exactly these, in order
     keep_log: bool = False
     resume: Resumption | None = None  # not together with a schedule
-    times_s: float | None = None  # say so often where the time went; None: never
-    parts: int = 1  # in which to answer ACTIONS, if the host can; 1: all at once
-    memory: int | None = None  # descriptor of a file in which the host may leave rows, once ACTIONS lends it a room
+    times_s: float | None = None  # seconds between TIMES frames; None: send none
+    parts: int = 1  # number of frames in which to answer ACTIONS, if the host can; 1: all rows at once
+    memory: int | None = None  # descriptor of shared memory for observations; ACTIONS names the room to write to
     events: bool = False  # whether the host may send EVENT frames
     protocol: int = VERSION
 
@@ -93,7 +93,7 @@ class TableBody(msgspec.Struct, frozen=True):
 
 
 class Hello(msgspec.Struct, frozen=True):
-    """First frame of a host, its answer to CONFIGURE."""
+    """The first frame of a host, its answer to CONFIGURE: the description of its game."""
 
     protocol: int
     name: str
@@ -104,11 +104,11 @@ class Hello(msgspec.Struct, frozen=True):
     layout: dict[str, Any] = {}  # Any: the game's own constants
     tables: dict[str, TableBody] = {}
     facts: dict[str, Any] = {}  # Any: for the log (versions, path of the simulator)
-    memory: bool = False  # it leaves rows where CONFIGURE's `memory` is
-    drains: bool = False  # it understands DRAIN
+    memory: bool = False  # True if it writes observations to the shared memory that CONFIGURE offers
+    drains: bool = False  # True if it understands DRAIN
 
     def spec(self) -> GameSpec:
-        """Return the game this describes. Raises ProtocolError where it makes no game, or one beyond `limits`."""
+        """Return the game that this frame describes. Raises ProtocolError if it is invalid or exceeds `limits`."""
         if self.protocol != VERSION:
             message = f"host speaks protocol {limits.clipped(self.protocol)}, this fleet speaks {VERSION}"
             raise ProtocolError(message, HostFault.BAD_HELLO)
@@ -128,15 +128,18 @@ class Hello(msgspec.Struct, frozen=True):
 
 
 class ArrivalsBody(NamedTuple):
-    """Rows are local to the host: match slot * seats + seat. `legal` is packed: bit i of byte j is action 8j+i."""
+    """The n rows of an ARRIVALS frame.
+
+    Rows are local to the host: slot * seats + seat. `legal` is a bit mask: bit i of byte j is action 8j+i.
+    """
 
     row: NDArray[np.int32]  # [n]
-    match: NDArray[np.uint32]  # [n] numbers
+    match: NDArray[np.uint32]  # [n] match numbers
     reward: NDArray[np.float32]  # [n]
-    opens: NDArray[np.uint8]  # [n] 0 or 1, once the ledger has seen it
+    opens: NDArray[np.uint8]  # [n] 1 at a row's first decision in a match, else 0; the ledger checks it
     legal: NDArray[np.uint8]  # [n, ceil(A/8)]
     obs: NDArray[np.uint8]  # [n, nbytes]
-    done: bool  # the answer to one ACTIONS frame (or the opening) is complete
+    done: bool  # True if this frame completes the answer to an ACTIONS frame (or the opening)
 
     @classmethod
     def empty(cls, actions: int, nbytes: int) -> ArrivalsBody:
@@ -163,7 +166,7 @@ COLUMNS: dict[str, np.dtype[Any]] = {"row": _I4, "match": _U4, "reward": _F4, "o
 
 
 class EndingHead(msgspec.Struct, frozen=True):
-    """The JSON part of an ENDING."""
+    """The JSON part of an ENDING frame."""
 
     slot: Place
     number: Number
@@ -173,28 +176,28 @@ class EndingHead(msgspec.Struct, frozen=True):
     seed: Seed
     facts: dict[str, float] = {}
     log: Annotated[str, Meta(max_length=limits.LOG_CHARS)] = ""
-    out: list[Place] = []  # of a truncated match: seats for which it had ended before
+    out: list[Place] = []  # seats that had finished before a match was truncated
 
 
-_ENDINGS = msgspec.json.Decoder(EndingHead)  # they come often enough to be made ready for
-
-
-_EVENTS = msgspec.json.Decoder(dict[str, Any])  # Any: as the host likes
+_ENDINGS = msgspec.json.Decoder(EndingHead)  # made once, since ENDING frames are frequent
+_EVENTS = msgspec.json.Decoder(dict[str, Any])  # Any: defined by the host
 
 
 class ErrorBody(msgspec.Struct, frozen=True):
+    """An ERROR frame: the host refuses its configuration, gives up one match, or has failed itself."""
+
     message: str
     kind: Literal["configuration", "match", "internal"]
-    slot: Place | None = None  # where a match was lost
+    slot: Place | None = None  # of the match that is given up
     number: Number | None = None  # of that match
-    again: bool = False  # it is in the schedule, and its host will open it once more
+    again: bool = False  # True if the host will start this scheduled match once more
 
 
 class TimesBody(msgspec.Struct, frozen=True):
-    """Where a host's time went since its last TIMES frame, or since it began its matches."""
+    """How a host has spent its time since its last TIMES frame, or since it began its matches."""
 
     wall_ns: float
-    # By a name in HOST_ACTIVITIES. In the frame it is `stages`, its name in protocol version 2.
+    # Keys are names in HOST_ACTIVITIES. Protocol version 2 calls this field `stages`.
     activities: dict[str, Durations] = msgspec.field(name="stages")
 
 
@@ -207,10 +210,10 @@ def decode_configure(body: Bytes) -> Configure:
     if configure.protocol != VERSION:
         raise ProtocolError(f"the fleet speaks protocol {configure.protocol}, this host speaks {VERSION}")
     if configure.parts < 1:
-        raise ProtocolError(f"CONFIGURE: answers in {configure.parts} parts, expected at least 1")
+        raise ProtocolError(f"CONFIGURE: parts is {configure.parts}, expected at least 1")
     resume = configure.resume
     if resume is not None and (configure.schedule is not None or len(resume.open) != configure.matches):
-        raise ProtocolError("CONFIGURE: resume names one match for each slot, and there is no schedule beside it")
+        raise ProtocolError("CONFIGURE: resume must name one match for each slot, and excludes a schedule")
     return configure
 
 
@@ -239,7 +242,7 @@ def encode_arrivals(
     obs: NDArray[np.uint8],
     done: bool,
 ) -> bytes:
-    """`legal` is unpacked, [n, A]."""
+    """Return an ARRIVALS frame. `legal` is one bool per action, [n, A]."""
     columns = (
         np.asarray(row, _I4),
         np.asarray(match, _U4),
@@ -254,8 +257,11 @@ def encode_arrivals(
 def decode_arrivals(
     body: Bytes, actions: int, nbytes: int, next_rows: Callable[[int], NDArray[np.uint8]] | None = None
 ) -> ArrivalsBody:
-    """Views into the body, which the caller must not write to again. Observations that are not in it are asked for, by
-    their number [n, nbytes]; where nobody was lent memory for them, this is a ProtocolError."""
+    """Return the rows of an ARRIVALS frame, as views of `body`, which must not be overwritten afterwards.
+
+    If the host has written the n observations to shared memory, `next_rows(n)` must return them as [n, nbytes]. Raises
+    ProtocolError for a malformed body, or if it refers to shared memory and `next_rows` is None.
+    """
     if len(body) < 8:
         raise ProtocolError(f"ARRIVALS body has {len(body)} bytes, expected at least 8", HostFault.BAD_ARRIVALS)
     n, done, elsewhere = _ARRIVALS_HEAD.unpack_from(body)
@@ -272,7 +278,9 @@ def decode_arrivals(
             f"ARRIVALS has done={done} and elsewhere={elsewhere}, expected 0 or 1", HostFault.BAD_ARRIVALS
         )
     if elsewhere and next_rows is None:
-        raise ProtocolError("ARRIVALS has its rows in memory, and none was lent", HostFault.BAD_ARRIVALS)
+        raise ProtocolError(
+            "ARRIVALS has its rows in shared memory, but the host was given none", HostFault.BAD_ARRIVALS
+        )
     return ArrivalsBody(
         np.ndarray((n,), _I4, body, 8),
         np.ndarray((n,), _U4, body, 8 + four),
@@ -285,12 +293,12 @@ def decode_arrivals(
 
 
 def room_bytes(rows: int, nbytes: int) -> int:
-    """From the beginning of one room in shared memory to that of the next, for a host of so many rows."""
+    """Return the distance in bytes between the rooms in shared memory of a host with this many rows."""
     return -(-rows * nbytes // _PAGE) * _PAGE
 
 
 def encode_actions(row: NDArray[np.int32], action: NDArray[np.int32], room: int = 0) -> bytes:
-    """`room`: in shared memory, for the rows of the answer; 0: none."""
+    """Return an ACTIONS frame. `room` is the place in shared memory for the rows of the answer; 0 means none."""
     rows, actions = np.asarray(row, _I4).tobytes(), np.asarray(action, _I4).tobytes()
     pad = bytes(-len(rows) % 8)
     size = 8 + 2 * (len(rows) + len(pad))
@@ -299,7 +307,7 @@ def encode_actions(row: NDArray[np.int32], action: NDArray[np.int32], room: int 
 
 
 def decode_actions(body: Bytes) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """(row, action), views into the body."""
+    """Return (row, action) as views of the body. Raises ProtocolError."""
     if len(body) < 8:
         raise ProtocolError(f"ACTIONS body has {len(body)} bytes, expected at least 8")
     n, _ = _COUNT.unpack_from(body)
@@ -310,9 +318,9 @@ def decode_actions(body: Bytes) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
 
 
 def encode_ending(head: EndingHead, final_obs: NDArray[np.uint8] | None = None) -> bytes:
-    """`final_obs` [S, nbytes] goes with truncated matches and only with them."""
+    """Return an ENDING frame. `final_obs` [S, nbytes] is required for truncated matches, and not allowed for others."""
     if head.truncated != (final_obs is not None):
-        raise ValueError("final observations go with truncated matches and only with them")
+        raise ValueError("final_obs is required for truncated matches, and not allowed for others")
     text = msgspec.json.encode(head)
     tail = b"" if final_obs is None else np.ascontiguousarray(final_obs).tobytes()
     return _frame(FrameKind.ENDING, _COUNT.pack(len(text), 0), _padded(text), tail)
@@ -360,7 +368,7 @@ def decode_times(body: Bytes) -> TimesBody:
     for name, durations in times.activities.items():
         durations.check(name)
     if not 0 < times.wall_ns <= limits.TIMES_NS:
-        message = f"TIMES is of {times.wall_ns:g} ns, expected more than none, at most {limits.TIMES_NS:g}"
+        message = f"TIMES has wall_ns {times.wall_ns:g}, expected more than 0 and at most {limits.TIMES_NS:g}"
         raise ProtocolError(message, HostFault.BAD_TIMES)
     return times
 
@@ -371,7 +379,7 @@ def encode_event(event: Mapping[str, Any]) -> bytes:  # Any: anything JSON holds
 
 
 def decode_event(body: Bytes) -> dict[str, Any]:
-    """Return the JSON object of an EVENT frame. Any: it is the host's own."""
+    """Return the JSON object of an EVENT frame. Any: its contents are defined by the host."""
     event = _json(body, _EVENTS, "EVENT")
     described.check_depth("EVENT", event)
     return event
@@ -393,7 +401,7 @@ def _json(body: Bytes, kind: type[T] | msgspec.json.Decoder[T], name: str) -> T:
         return kind.decode(body) if isinstance(kind, msgspec.json.Decoder) else msgspec.json.decode(body, type=kind)
     except (msgspec.MsgspecError, *UNREADABLE) as error:
         why = "it is nested too deep" if isinstance(error, RecursionError) else limits.clipped(error)
-        raise ProtocolError(f"{name} is not what it should be: {why}", HostFault.UNREADABLE) from error
+        raise ProtocolError(f"{name} cannot be decoded: {why}", HostFault.UNREADABLE) from error
 
 
 def _frame(kind: FrameKind, *parts: bytes) -> bytes:

@@ -1,11 +1,10 @@
-"""What one host has said and been told so far, and whether it may say what it says now. Pure.
+"""Checks the frames of one host against the protocol, and records which answers and rows are outstanding. Pure.
 
-A well-formed frame at the wrong time, for the wrong row or with impossible contents is a ProtocolError that names what
-was seen. Rows and slots are local to the host; numbers are the host's match numbers.
+A well-formed frame at the wrong time, for the wrong row or with invalid contents raises ProtocolError. Rows and slots
+are local to the host; numbers are the host's match numbers.
 
-Every frame passes through here, mostly with a processor's caches full of something else, so the checks are few
-whole-array operations, and flags are searched and counted as bytes, which takes a tenth of the time of any() and all().
-What concerns one match is done without arrays.
+Every frame passes through here, so the checks are few whole-array operations. Flags are searched and counted as bytes,
+which is faster than any() and all() on small arrays.
 """
 
 from __future__ import annotations
@@ -24,18 +23,18 @@ from ludus.wire.described import check_size
 from ludus.wire.frames import ArrivalsBody, Bytes, EndingHead, ErrorBody, Resumption, decode_arrivals, decode_ending
 
 _NONE = -1
-_NO_MATCH = 2**32 - 1  # of the type that numbers come in; no host gets that far
+_NO_MATCH = 2**32 - 1  # the largest uint32, which is not allowed as a match number
 
 
-# highest bytes of a float32 (the sign and most of its exponent) of which every number is within the limit
+# values of a float32's highest byte (sign and most of the exponent) for which the number is certainly within the limit
 _SMALL = bytes(byte for byte in range(256) if byte % 128 < np.float32(limits.REWARD).view(np.uint32) >> 24)
 _REWARDS = f"expected a finite number from -{limits.REWARD:g} to {limits.REWARD:g}: scale the rewards of the game"
 
 
 class Ledger:
-    """Begins when HELLO has come: the host owes its opening arrivals.
+    """The record of one host from its HELLO on. The first answer that the host owes is its opening arrivals.
 
-    Raises ProtocolError where the rows of so many matches would take more memory than one host may (`limits`).
+    Raises ProtocolError if the rows of all matches would need more memory than one host may use (`limits`).
     """
 
     def __init__(
@@ -51,37 +50,40 @@ class Ledger:
         bits = np.packbits(np.ones(spec.actions, np.bool_), bitorder="little")
         self._word = np.dtype(
             f"u{len(bits)}" if len(bits) in (2, 4, 8) else "u1"
-        )  # a whole mask, where numbers are so wide
-        self._actual = bits.view(self._word)  # bits of a mask that mean something
+        )  # an integer type as wide as a mask, if there is one
+        self._actual = bits.view(self._word)  # 1 for each bit that stands for an action, 0 for padding
         self._floats = float_ranges(spec.obs)
-        self._waits_for = np.zeros(matches * spec.seats, np.bool_)  # the host waits for this row
-        self._last_match = np.full(matches * spec.seats, _NO_MATCH, np.uint32)  # in which the row was last asked
-        self._number = [_NONE] * matches  # match that runs in the slot
-        self._all_below = 0 if resume is None else resume.following  # every number below has been used ...
-        self._used: set[int] = set()  # ... and these above
+        self._waits_for = np.zeros(matches * spec.seats, np.bool_)  # the host waits for an action of this row
+        self._last_match = np.full(matches * spec.seats, _NO_MATCH, np.uint32)  # match of its last arrival
+        self._number = [_NONE] * matches  # the match that runs in each slot
+        self._all_below = 0 if resume is None else resume.following  # all smaller match numbers have been used ...
+        self._used: set[int] = set()  # ... and these larger ones
         self._resumed = {} if resume is None else dict(enumerate(resume.open))  # slot -> the number it opens with
         self._to_open = None if schedule is None else dict(schedule)
-        self._running: dict[int, int] = {}  # scheduled number -> seed, opened and not over
-        self.waiting = 0  # rows the host waits for
+        self._running: dict[int, int] = {}  # scheduled matches that run: number -> seed
+        self.waiting = 0  # number of rows whose actions the host waits for
         self.opened: set[int] = set()  # numbers of the matches that began; the owner clears it
-        self.answers_due = 1  # answers the host owes: one for the opening, one for each ACTIONS frame
+        self.answers_due = 1  # answers that the host owes: one for the opening, one for each ACTIONS frame
 
     @property
     def unplayed(self) -> list[tuple[int, int]]:
-        """What a successor must play of the schedule: matches that run first, then those not yet opened."""
+        """Scheduled matches, (number, seed), that have not ended: those that run, then those that have not begun."""
         return [*self._running.items(), *(self._to_open or {}).items()]
 
     @property
     def following(self) -> int:
-        """The number of the next match of a host that has answered everything and has no schedule."""
+        """The number that the next match will have. Valid for a host without a schedule that owes no answer."""
         return max(self._used, default=self._all_below - 1) + 1
 
     def running(self) -> list[tuple[int, int]]:
-        """(slot, number) of the matches that run."""
+        """Return (slot, number) of each running match."""
         return [(slot, number) for slot, number in enumerate(self._number) if number != _NONE]
 
     def arrivals(self, body: Bytes, next_rows: Callable[[int], NDArray[np.uint8]] | None = None) -> ArrivalsBody:
-        """Check an ARRIVALS frame and note whom the host waits for; `next_rows` as for `decode_arrivals`."""
+        """Decode and check an ARRIVALS frame, and record the rows that the host waits for.
+
+        `next_rows` is passed to `decode_arrivals`. Raises ProtocolError.
+        """
         self._must_owe("ARRIVALS")
         arrivals = decode_arrivals(body, self._spec.actions, self._spec.obs.nbytes, next_rows)
         if len(arrivals.row):
@@ -93,23 +95,28 @@ class Ledger:
         return arrivals
 
     def actions(self, row: NDArray[np.intp]) -> None:
-        """Note that the host is sent actions for these rows. Rows it does not wait for are the caller's mistake."""
+        """Record that actions for these rows are sent. Raises ValueError for a row that the host does not wait for."""
         self._waits_for[row] = False
         waiting = self._waits_for.tobytes().count(1)
         if self.waiting - waiting != len(row):
-            raise ValueError("a row was answered twice, or was not asked")
+            raise ValueError("a row was answered twice, or did not arrive before")
         self.waiting = waiting
         self.answers_due += 1
 
     def awaits(self, row: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Return for each row whether the host waits for its action."""
         return self._waits_for[row]
 
     def waited_for(self) -> NDArray[np.intp]:
-        """Rows the host waits for."""
+        """Return the rows whose actions the host waits for."""
         return np.flatnonzero(self._waits_for)
 
     def ending(self, body: Bytes) -> tuple[EndingHead, NDArray[np.uint8] | None, list[int]]:
-        """Check an ENDING frame; the slot is free afterwards. The rows are those that need not be answered any more."""
+        """Check an ENDING frame and free its slot.
+
+        Returns its head, the final observations of a truncated match, and the rows that no longer need an action.
+        Raises ProtocolError.
+        """
         self._must_owe("ENDING")
         head, final_obs = decode_ending(body, self._seats, self._spec.obs.nbytes)
         if not 0 <= head.slot < len(self._number):
@@ -150,10 +157,11 @@ class Ledger:
         return head, final_obs, self._free(head.slot)
 
     def lose(self, error: ErrorBody) -> tuple[int, int | None, list[int]]:
-        """Take an ERROR of kind match. Returns the slot; the match's number, None if it had not asked anybody yet; and
-        the rows that need no answer any more.
+        """Check an ERROR of kind `match`, with which a host gives up one match, and free the slot.
 
-        A scheduled match is not played again, as with the same seed it would be lost again, unless the host says so.
+        Returns the slot, the match's number (None if none of its rows has arrived) and the rows that no longer need an
+        action. A scheduled match counts as played, because the same seed would fail again, unless the frame has
+        `again`. Raises ProtocolError.
         """
         if error.slot is None or not 0 <= error.slot < len(self._number):
             raise ProtocolError(
@@ -170,7 +178,7 @@ class Ledger:
         if self._to_open is None and error.number is not None:
             self._use(error.number)
         if self._to_open and not error.again:
-            # a host takes its schedule in order, so the match that could not start is the first that has not
+            # a host plays its schedule in order, so this is the first match that has not begun
             self._to_open.pop(next(iter(self._to_open)) if error.number is None else error.number, None)
         return error.slot, None, []
 
@@ -179,7 +187,7 @@ class Ledger:
             raise ProtocolError(f"{what} although all ACTIONS were answered", HostFault.NOT_OWED)
 
     def _note(self, arrivals: ArrivalsBody) -> None:
-        # unsigned: negative rows are out of range, too; intp: what numpy would convert to each time it indexes
+        # as unsigned numbers, negative rows are out of range as well; numpy indexes fastest with intp
         row, match = arrivals.row.view(np.uint32).astype(np.intp), arrivals.match
         try:
             first = self._last_match[row] != match
@@ -283,7 +291,7 @@ class Ledger:
     def _check_floats(self, obs: NDArray[np.uint8], what: str) -> None:
         for start, stop in self._floats:
             values = obs[:, start:stop].view(np.float32)
-            # a sum is quicker than a look at each, and not finite where one of them is not, or where it grew too large
+            # the sum is faster than isfinite, and is not finite if any value is not (or if it overflows)
             if not math.isfinite(np.einsum("ij->", values)) and not np.isfinite(values).all():
                 raise ProtocolError(
                     f"{what} has a value that is not finite in leaf {self._bad_leaf(obs)!r}", HostFault.NOT_FINITE
@@ -297,7 +305,7 @@ class Ledger:
 
 
 def float_ranges(obs: ObsSpec) -> list[tuple[int, int]]:
-    """Byte ranges of a row that hold float32 values; neighbours are joined so that few checks do."""
+    """Return the byte ranges of a row that hold float32 values. Adjacent ranges are merged, so that there are few."""
     ranges: list[tuple[int, int]] = []
     for leaf in obs.leaves:
         if leaf.dtype != "float32" or leaf.nbytes == 0:

@@ -1,4 +1,4 @@
-"""Cuts the stream of a pipe or socket into frames. Pure: bytes in, frames out."""
+"""Splits the byte stream of a pipe or socket into frames. Pure: bytes in, frames out."""
 
 from __future__ import annotations
 
@@ -11,44 +11,44 @@ from ludus import limits
 from ludus.errors import HostFault, ProtocolError
 from ludus.wire.frames import HEADER, HEADER_BYTES, MAGIC, MAX_BODIES, VERSION, Bytes, FrameKind
 
-CHUNK_BYTES, CHUNK_BYTES_MOST = 1 << 16, 2 << 20  # taken from a stream at once: twice its largest frame, within these
+CHUNK_BYTES, CHUNK_BYTES_MOST = 1 << 16, 2 << 20  # bounds of a chunk; within them, twice the largest frame so far
 _NAMES = {int(kind): kind for kind in FrameKind}
-_ALLOWED = {int(kind): size for kind, size in MAX_BODIES.items()}  # hashing a plain int takes a tenth of the time
+_ALLOWED = {int(kind): size for kind, size in MAX_BODIES.items()}  # a plain int hashes faster than an enum member
 _TEXT = bytes(range(32, 127)) + b"\r\n\t"
 
 
 class FrameReader:
-    """Cuts a stream into frames. Fill `space()` straight from a descriptor and say how much came with `filled`, or
-    `feed` bytes; then iterate over the frames that are complete. Bodies are 8-byte aligned and not written to again.
+    """Splits a stream into frames.
 
-    Bytes are taken in large chunks, so that one read brings all that a host has written, and not copied.
+    Either read from a descriptor into `space()` and call `filled` with the number of bytes, or pass bytes to `feed`.
+    Then iterate over the complete frames. Bodies are views of large chunks: 8-byte aligned and never overwritten.
     """
 
     def __init__(self) -> None:
         self._chunk = memoryview(b"")
         self._start = 0  # of the current frame, in the chunk
-        self._end = 0  # of what has come
-        self._kind: FrameKind | None = None  # of the current frame; None: its header is incomplete
-        self._size = HEADER_BYTES  # of the current frame, as far as it is known
+        self._end = 0  # of the bytes received, in the chunk
+        self._kind: FrameKind | None = None  # of the current frame; None while its header is incomplete
+        self._size = HEADER_BYTES  # of the current frame; that of a header until the header is complete
         self._usual = CHUNK_BYTES
         self._frames: deque[tuple[FrameKind, memoryview]] = deque()
 
     @property
     def partial(self) -> bool:
-        """Whether a frame has begun and is not complete."""
+        """True if a part of a frame has been received."""
         return self._end > self._start
 
     def space(self) -> memoryview:
-        """Where the next bytes belong: room for the rest of the current frame, and mostly for more."""
+        """Return the buffer to read the next bytes into. It has room for the rest of the current frame, or more."""
         if self._start == self._end:
-            self._start = self._end = (self._end + 7) & ~7  # a body that begins elsewhere is copied
+            self._start = self._end = (self._end + 7) & ~7  # bodies that are not aligned to 8 bytes would be copied
         room = len(self._chunk) - self._start
         if room < self._size or room < self._usual // 2:
             self._begin_chunk()
         return self._chunk[self._end :]
 
     def filled(self, count: int) -> None:
-        """`count` bytes were written into `space()`. Raises ProtocolError on a bad header."""
+        """Take in `count` bytes that were written into `space()`. Raises ProtocolError for an invalid header."""
         self._end += count
         while self._end - self._start >= self._size:
             if self._kind is None:
@@ -62,6 +62,7 @@ class FrameReader:
             self._kind, self._size = None, HEADER_BYTES
 
     def feed(self, data: Bytes) -> None:
+        """Take in these bytes, by copying them. Raises ProtocolError for an invalid header."""
         data = memoryview(data)
         while data:
             space = self.space()
@@ -71,12 +72,12 @@ class FrameReader:
             data = data[count:]
 
     def __iter__(self) -> Iterator[tuple[FrameKind, memoryview]]:
-        """Complete frames, oldest first; each comes out once."""
+        """Yield and remove the complete frames, oldest first, as (kind, body)."""
         while self._frames:
             yield self._frames.popleft()
 
     def close(self) -> None:
-        """The stream has ended. Raises ProtocolError when it did so within a frame."""
+        """Call at the end of the stream. Raises ProtocolError if it ended within a frame."""
         have = self._end - self._start
         if self._kind is not None:
             progress = f"{have - HEADER_BYTES} of {self._size - HEADER_BYTES} bytes of a {self._kind.name} body"
@@ -88,9 +89,9 @@ class FrameReader:
             raise ProtocolError(message, fault)
 
     def _begin_chunk(self) -> None:
-        """Leave the chunk to the bodies that were cut from it, and take what has come of the current frame along."""
-        start_of_frame = self._chunk[self._start : self._end]  # nothing, where both are behind its end
-        # np.empty, unlike bytearray, does not touch the memory
+        """Allocate another chunk and copy the received part of the current frame to it. Bodies keep the old chunk."""
+        start_of_frame = self._chunk[self._start : self._end]  # empty if both are behind the chunk's end
+        # np.empty, unlike bytearray, does not clear the memory
         self._chunk = np.empty(max(self._usual, HEADER_BYTES + self._size), np.uint8).data
         self._start, self._end = HEADER_BYTES, HEADER_BYTES + len(start_of_frame)  # the body begins at 16
         self._chunk[self._start : self._end] = start_of_frame

@@ -203,7 +203,7 @@ def test_wrong_answers_are_the_callers_mistake(tmp_path: Path) -> None:
         ([0], [-1], "actions -1"),
         ([16], [0], "rows 16 to 16, expected 0 to 15"),
         ([-1], [0], "rows -1"),
-        ([1], [0], "row 1 of host 0 was not asked"),
+        ([1], [0], "row 1 of host 0 does not wait for an action"),
         ([0, 1], [0], "2 rows and 1 actions"),
         ([0, 0], [0, 0], "answered twice"),
     ]

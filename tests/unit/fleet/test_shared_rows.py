@@ -67,14 +67,14 @@ def test_an_answer_without_a_room_has_its_rows_in_the_frame(memory: RowMemory) -
         held.append(memory.next_rows(1))
         memory.settle()
     assert memory.lend() == 0
-    with pytest.raises(ProtocolError, match="not lent for this answer"):
+    with pytest.raises(ProtocolError, match="named no room"):
         memory.next_rows(1)
 
 
 def test_more_rows_than_a_host_has_are_refused(memory: RowMemory) -> None:
     memory.lend()
     memory.next_rows(ROWS - 1)
-    with pytest.raises(ProtocolError, match=f"{ROWS + 1} rows lie in memory for {ROWS}"):
+    with pytest.raises(ProtocolError, match=f"{ROWS + 1} rows are in a room for {ROWS}"):
         memory.next_rows(2)
 
 

@@ -46,7 +46,7 @@ def test_broken_host_is_told_what_it_did_and_what_to_do(fault: str, rule: str, s
 @pytest.mark.parametrize(
     ("fault", "seen"),
     [
-        ("latin-1", "ERROR is not what it should be: 'utf-8' codec can't decode"),
+        ("latin-1", "ERROR cannot be decoded: 'utf-8' codec can't decode"),
         ("nested", "it is nested too deep"),
         ("large reward", "expected a finite number from -1e+06"),
         ("fact names", "one more than the 64 names a host may use"),
@@ -97,7 +97,7 @@ sys.exit(serve(make_game))
 
 @pytest.mark.parametrize(
     ("wall", "trouble"),
-    [("2 * times.wall_ns", "its activities sum to"), ("0.0", "TIMES is of 0 ns"), ("times.wall_ns", "")],
+    [("2 * times.wall_ns", "its activities sum to"), ("0.0", "TIMES has wall_ns 0"), ("times.wall_ns", "")],
 )
 def test_a_host_whose_activities_do_not_sum_to_its_time_is_told_so(wall: str, trouble: str) -> None:
     found = _attempt("times", RuleChecks(python(WRONG_CLOCK.replace("{wall}", wall)), {}, 4, 100, 1, 20.0).tells_times)

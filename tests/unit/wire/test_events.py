@@ -37,7 +37,7 @@ def test_an_event_is_any_json_object_and_a_drain_is_empty() -> None:
     ],
 )
 def test_an_event_that_is_no_object_or_nested_too_deep_is_a_protocol_error(body: bytes) -> None:
-    with pytest.raises(ProtocolError, match="EVENT is"):
+    with pytest.raises(ProtocolError, match=r"EVENT (is|cannot be decoded)"):
         decode_event(body)
 
 

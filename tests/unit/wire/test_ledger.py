@@ -210,7 +210,7 @@ def test_ending_names_rows_that_need_no_answer_any_more() -> None:
 
 
 def test_row_that_was_not_asked_cannot_be_answered() -> None:
-    with pytest.raises(ValueError, match="not asked"):
+    with pytest.raises(ValueError, match="did not arrive before"):
         opened().actions(rows(3))
     with pytest.raises(ValueError, match="answered twice"):
         opened().actions(rows(0, 0))
