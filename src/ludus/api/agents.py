@@ -87,6 +87,8 @@ def load(run: Run | str | Path, *, greedy: bool = True, seed: int = 0) -> Agent:
         CheckpointError: The checkpoint cannot be read.
     """
     path = find(run)
-    spec = checkpoint.read_spec(path)
-    agent = checkpoint.load_agent(path, spec, greedy=greedy, seed=seed, game_nets=nets_for(path, spec.name))
-    return Agent(agent, spec, path)
+    state = checkpoint.read_state(path)
+    spec = checkpoint.read_spec(path, state)
+    nets = nets_for(path, spec.name)
+    policy = checkpoint.load_agent(path, spec, greedy=greedy, seed=seed, game_nets=nets, state=state)
+    return Agent(policy, spec, path)

@@ -114,7 +114,8 @@ def _policy_of(name: str, game: Game) -> Callable[[GameSpec, int], Policy]:
         from ludus.games.registry import nets_of
         from ludus.policies.checkpoints import checkpoint
 
-        torch.set_num_threads(checkpoint.read_state(Path(name)).policy.threads)
-        return checkpoint.load_agent(Path(name), spec, greedy=False, seed=seed, game_nets=nets_of(game))
+        state = checkpoint.read_state(Path(name))
+        torch.set_num_threads(state.policy.threads)
+        return checkpoint.load_agent(Path(name), spec, greedy=False, seed=seed, game_nets=nets_of(game), state=state)
 
     return load

@@ -66,9 +66,9 @@ def without_n_envs(data: Mapping[str, Any]) -> tuple[dict[str, Any], int | None]
     return rest, environments
 
 
-def shared_out(environments: int, fleet: FleetConfig, cores: int) -> FleetConfig:
+def shared_out(environments: int, fleet: FleetConfig, usable_cores: int) -> FleetConfig:
     """Distribute `environments` matches over hosts: the largest number of hosts that divides them evenly."""
-    most_hosts = min(fleet.hosts or cores, environments)
+    most_hosts = min(fleet.hosts_on(usable_cores), environments)
     if fleet.hosts and environments % most_hosts:
         raise ConfigError(f"{N_ENVS}: {environments} cannot be shared out evenly to fleet.hosts: {fleet.hosts}")
     hosts = max(hosts for hosts in range(1, most_hosts + 1) if environments % hosts == 0)

@@ -76,3 +76,10 @@ def test_an_evaluation_looks_everything_up_once(tmp_path: Path, calls: Counter[s
     calls.clear()
     ludus.evaluate(run, opponents=["random"], matches=2, hosts=1)
     assert calls == {"options": 1, "actor device": 1, "cores": 1, "state.json": 1}
+
+
+def test_an_agent_is_loaded_with_one_look_at_its_checkpoint(tmp_path: Path, calls: Counter[str]) -> None:
+    run = ludus.train(msgspec.to_builtins(small_run(1)), run_dir=tmp_path / "run", progress=False)
+    calls.clear()
+    assert ludus.load(run).updates == 1
+    assert calls == {"actor device": 1, "state.json": 1}

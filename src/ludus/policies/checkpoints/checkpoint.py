@@ -156,9 +156,10 @@ def read_state(path: Path) -> State:
         return state
 
 
-def read_spec(path: Path) -> GameSpec:
-    """Return the game as it was when the checkpoint was written. Raises CheckpointError."""
-    return _spec_of(read_state(path), read_tensors(path / MODEL), path)
+def read_spec(path: Path, state: State | None = None) -> GameSpec:
+    """Return the game as it was when the checkpoint was written. Reads the state, unless the caller passes it. Raises
+    CheckpointError."""
+    return _spec_of(read_state(path) if state is None else state, read_tensors(path / MODEL), path)
 
 
 def _spec_of(state: State, tensors: Mapping[str, Tensor], path: Path) -> GameSpec:
