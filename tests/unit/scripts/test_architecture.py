@@ -11,8 +11,8 @@ PAGE = (ROOT / "docs" / "architecture.md").read_text()
 
 
 def packages_named() -> dict[str, list[str]]:
-    """Package to the modules that the tree on the page lists for it."""
-    rows = re.findall(r"^  (\w+)/ +(.*)$", PAGE, flags=re.MULTILINE)
+    """Package to the modules that the tree on the page lists for it, on its line and on the indented lines below."""
+    rows = re.findall(r"^  (\w+)/ +(.*(?:\n {10,}.*)*)$", PAGE, flags=re.MULTILINE)
     return {name: re.findall(r"\w+\.py", modules) for name, modules in rows if (ROOT / "src" / "ludus" / name).is_dir()}
 
 
@@ -29,6 +29,16 @@ def test_every_module_on_the_page_exists() -> None:
         if not (ROOT / "src" / "ludus" / package / module).exists()
     ]
     assert missing == []
+
+
+def test_every_module_is_on_the_page() -> None:
+    unlisted = [
+        f"{package}/{path.name}"
+        for package, modules in packages_named().items()
+        for path in sorted((ROOT / "src" / "ludus" / package).glob("[a-z]*.py"))
+        if path.name not in modules and package != "cli"  # one file per command
+    ]
+    assert unlisted == []
 
 
 def test_the_contract_on_games_names_every_game_and_every_other_module() -> None:
