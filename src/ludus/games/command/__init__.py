@@ -1,1 +1,1 @@
-"""Any program that keeps the host protocol, in any language, trained without a line of Python."""
+"""Any program in any language that speaks the host protocol, as a game without Python code."""

@@ -1,4 +1,4 @@
-"""Entry point of hosts that are named by their command: `ludus train --game "command:node my_host.js"`."""
+"""Entry point of the game `command`, whose host is any program: `ludus train --game "command:node my_host.js"`."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ludus.games.registry import Game, Progress
 from ludus.games.toy.scripted import RandomPolicy
 from ludus.processes.command import HostCommand
 
-PYTHON = frozenset({"python", "python3"})  # by itself, the one that runs ludus: it has the game's packages and ludus
+PYTHON = frozenset({"python", "python3"})  # these names mean the interpreter that runs ludus
 
 
 def command(options: CommandOptions) -> HostCommand:
-    """Raises ConfigError where no such program can be started."""
+    """Return the command that starts the host. Raises ConfigError if there is no such program."""
     words = _words(options.command)
     folder = Path(options.folder).expanduser()
     if options.folder and not folder.is_dir():
@@ -28,7 +28,7 @@ def command(options: CommandOptions) -> HostCommand:
 
 
 def prepare(options: CommandOptions, progress: Progress) -> None:
-    """Nothing is installed; what cannot be started is refused before anything else is done."""
+    """Check that the program exists, before a run starts. Installs nothing. Raises ConfigError."""
     command(options)
 
 
@@ -47,7 +47,7 @@ def _words(line: str | tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _program(name: str, folder: Path) -> str:
-    """The program's whole path, as it would be found from `folder`."""
+    """Return the absolute path of the program, searched from `folder`. Raises ConfigError if it cannot be run."""
     if os.sep not in name:
         program = shutil.which(name)
         if program is None:

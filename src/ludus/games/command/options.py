@@ -1,4 +1,4 @@
-"""Options of a host that is named by its command."""
+"""Options of the game `command`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from msgspec import Struct
 
 class CommandOptions(Struct, frozen=True, forbid_unknown_fields=True):
     command: str | tuple[str, ...] = ""  # the host and its arguments, as a line or as a list of words
-    options: dict[str, Any] = msgspec.field(default_factory=dict)  # Any: the host's own, sent to it as they stand
-    folder: str = ""  # in which it is started; empty: the folder that ludus is started in
+    options: dict[str, Any] = msgspec.field(
+        default_factory=dict
+    )  # Any: options of the host, sent unchanged in CONFIGURE
+    folder: str = ""  # working folder of the host; empty: the current folder of ludus
     env: dict[str, str] = msgspec.field(default_factory=dict)  # added to its environment

@@ -1,1 +1,1 @@
-"""What environments of Gymnasium and of PettingZoo have in common: spaces, loading, measuring, a thread each."""
+"""Code that the Gymnasium and PettingZoo games share: spaces, loading modules, measuring steps, threads."""

@@ -1,4 +1,4 @@
-"""Action spaces as one flat set of actions, masks included."""
+"""Convert action spaces, and the masks of environments, to one flat set of actions."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ MAX_ACTIONS = 1 << 16  # of one flat set; masks and logits have one entry per ac
 
 
 class FlatActions:
-    """Maps a flat action to what the environment takes, and its masks to flat ones.
+    """Maps a flat action to an action of the environment, and the environment's masks to flat masks.
 
-    Several choices at once become all their combinations; the last choice changes first.
+    A MultiDiscrete or MultiBinary space becomes all combinations of its choices, the last choice varying fastest.
     """
 
     def __init__(self, space: spaces.Space[Any], where: str) -> None:
-        """Raises ConfigError, naming the environment by `where`, for a space that is no choice among a few."""
+        """Raises ConfigError if the space is not discrete. The message names the environment by `where`."""
         self._scalar = isinstance(space, spaces.Discrete)
         match space:
             case spaces.Discrete():
@@ -58,7 +58,9 @@ class FlatActions:
         return components.astype(self._dtype).reshape(self._shape)
 
     def legal(self, mask: Any) -> NDArray[np.bool_]:  # Any: whatever the environment gave
-        """[count]; None: everything. Several choices may be masked each by itself, one after another or as a tuple."""
+        """Return the flat mask [count] for a mask of the environment. None allows every action. A space of several
+        choices may also have one mask per choice, concatenated or as a tuple. Raises EnvironmentFault for a wrong
+        mask."""
         if mask is None:
             return np.ones(self.count, np.bool_)
         if isinstance(mask, tuple | list) and not self._scalar and len(mask) == len(self._sizes):

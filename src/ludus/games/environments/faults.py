@@ -1,7 +1,8 @@
-"""What an environment does that it should not. It costs the match that was played, not the run."""
+"""The error for an environment that breaks Gymnasium's or PettingZoo's API. Its match is voided; the run continues."""
 
 from __future__ import annotations
 
 
 class EnvironmentFault(Exception):
-    """Says what came and what was expected, for the log and the reason of the voided match."""
+    """An environment returned something wrong. The message says what was returned and what was expected; it appears in
+    the log and as the reason of the voided match."""

@@ -1,4 +1,4 @@
-"""Environments of people's own modules, by `module:Name`."""
+"""Import environments from the user's own modules, named as `module:Name`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ludus.suggestions import did_you_mean
 
 
 def require(package: str) -> None:
-    """Raises SetupError, with what to install, when the package is not there."""
+    """Raise SetupError, with the command that installs it, if the package is missing."""
     if importlib.util.find_spec(package) is None:
         raise SetupError(f"{package} is not installed; run: {install_command(package)}")
 
@@ -30,7 +30,7 @@ def search_here() -> None:
 
 
 def module_of(name: str) -> Any:  # Any: a module of somebody else
-    """Import it. Raises ConfigError that says what went wrong, and where in that module."""
+    """Import a module. Raises ConfigError with the cause and the line of the module that failed."""
     try:
         return importlib.import_module(name)
     except Exception as error:  # a module may do and raise anything while it is imported
@@ -40,7 +40,7 @@ def module_of(name: str) -> Any:  # Any: a module of somebody else
 def make_environment(
     make: Callable[..., Any], kwargs: Mapping[str, Any], where: str
 ) -> Any:  # Any: somebody else's environment
-    """An environment. Raises ConfigError when it cannot be made."""
+    """Call `make` and return the environment. Raises ConfigError if that fails."""
     try:
         return make(**kwargs)
     except Exception as error:  # as above
@@ -61,7 +61,7 @@ def _trouble(name: str, error: Exception) -> str:
 
 
 def _words(error: Exception) -> str:
-    """The error, and the innermost line in the current folder that it came from."""
+    """Return the error's text and the innermost line of the current folder in its traceback."""
     here = os.getcwd() + os.sep
     own = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.startswith(here)]
     place = f" ({os.path.relpath(own[-1].filename)}:{own[-1].lineno})" if own else ""

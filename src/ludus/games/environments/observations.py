@@ -1,7 +1,7 @@
-"""Observation spaces as named leaves of a row, and observations written into rows.
+"""Convert observation spaces to named leaves of a row, and write observations into rows.
 
-A space that holds others gives one leaf for each of them, named by its way there: `player.position`, `0`, `1`. Numbers
-keep their type where rows have it; choices of a few become ones among zeros, which nets read better than numbers.
+A Dict or Tuple space gives one leaf per entry, named by its path: `player.position`, `0`, `1`. Numbers keep their dtype
+if rows support it. Discrete spaces become one-hot vectors, which nets learn from more easily than from numbers.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from ludus.errors import ConfigError
 from ludus.games.environments.faults import EnvironmentFault
 from ludus.spec import ObsSpec
 
-ALONE = "obs"  # the leaf of a space that holds no others
-MASK = "action_mask"  # the key of a Dict that is a mask and no observation
-SEAT = "seat"  # the leaf that says which seat it is, where seats observe different things
-ONE_HOT_MOST = 4096  # choices; more enter as a number
+ALONE = "obs"  # the leaf of a space that is neither Dict nor Tuple
+MASK = "action_mask"  # the key of a Dict space that holds the action mask, not an observation
+SEAT = "seat"  # the leaf with the seat's number, one-hot; added if the spaces of the seats differ
+ONE_HOT_MOST = 4096  # choices of a one-hot leaf; a larger Discrete space becomes one number
 ROW_BYTES_MOST = 1 << 20
 _TYPES = {"float16": "float32", "float64": "float32", "bool": "uint8", "int64": "int32", "uint32": "int32"}
 
@@ -31,7 +31,7 @@ Write = Callable[[NDArray[Any], Any], None]  # Any: rows have several types, env
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One leaf: where it is found in an observation, what it becomes, and how."""
+    """One leaf: its path in an observation, its dtype and shape in a row, and the function that writes it."""
 
     path: tuple[str | int, ...]
     dtype: str
@@ -44,7 +44,8 @@ class Part:
 
 
 def parts_of(space: spaces.Space[Any], where: str) -> tuple[Part, ...]:
-    """Raises ConfigError for a space that rows cannot hold; `where` names the environment. A mask is left out."""
+    """Return the leaves of an observation space, without an action mask. Raises ConfigError, which names the
+    environment by `where`, for a space that rows cannot hold."""
     parts = tuple(_parts(space, (), where))
     if not parts:
         raise ConfigError(f"{where}: its observation space {space} holds nothing")
@@ -67,8 +68,8 @@ def pack(parts: tuple[Part, ...]) -> ObsSpec:
 
 
 def packed_together(seats: Sequence[tuple[Part, ...]], where: str) -> ObsSpec:
-    """A row that holds what any seat observes. Where seats differ, leaves are as large as the largest, zeros fill the
-    rest, and one more leaf says which seat it is."""
+    """Return one row layout that fits the observations of every seat. If the spaces of the seats differ, each leaf has
+    the largest size among them, padded with zeros, and a further leaf holds the seat."""
     largest: dict[str, tuple[str, tuple[int, ...]]] = {}
     for part in (part for parts in seats for part in parts):
         dtype, shape = largest.setdefault(part.name, (part.dtype, part.shape))
@@ -84,7 +85,7 @@ def packed_together(seats: Sequence[tuple[Part, ...]], where: str) -> ObsSpec:
 
 
 class RowWriter:
-    """Writes observations into rows of its own, one a seat, which the next one of the same seat overwrites."""
+    """Writes observations into its own rows, one per seat. Each write overwrites the seat's previous row."""
 
     def __init__(self, seats: Sequence[tuple[Part, ...]], spec: ObsSpec) -> None:
         self.rows = np.zeros((len(seats), spec.nbytes), np.uint8)
@@ -97,7 +98,7 @@ class RowWriter:
         ]
 
     def write(self, seat: int, observation: Any) -> None:  # Any: whatever the environment returned
-        """Into the row of that seat. Raises EnvironmentFault when it is none of its space."""
+        """Write an observation into the row of a seat. Raises EnvironmentFault if it does not fit its space."""
         for part, view in self._seats[seat]:
             try:
                 part.write(view, _value_at(observation, part) if part.path else observation)
@@ -153,7 +154,7 @@ def _dtype(space: spaces.Space[Any], where: str) -> str:
 
 def _floats(shape: tuple[int, ...]) -> Write:
     def write(view: NDArray[Any], value: Any) -> None:  # Any: as above
-        view[...] = _shaped(value, shape)  # whether all are finite is looked at once for all rows of a frame
+        view[...] = _shaped(value, shape)  # finite values are checked later, once for all rows of a frame
 
     return write
 
@@ -195,7 +196,7 @@ def _shaped(value: Any, shape: tuple[int, ...]) -> NDArray[Any]:  # Any: as abov
 
 
 def mask_in(observation: Any) -> Any:  # Any: whatever the environment returned
-    """The mask of an observation whose space has one; raises EnvironmentFault where it is missing."""
+    """Return the action mask in an observation. Raises EnvironmentFault if there is none."""
     if not isinstance(observation, Mapping) or MASK not in observation:
         raise EnvironmentFault(f"the observation has no {MASK!r}, its space says it has")
     return observation[MASK]

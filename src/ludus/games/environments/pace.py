@@ -1,4 +1,4 @@
-"""How environments of a host are stepped: one after the other, or a thread for each, by what a step costs."""
+"""Decide whether a host steps its environments in sequence or in one thread each, from the measured time of a step."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Literal
 
 Stepping = Literal["auto", "in turn", "threads"]
 
-TRIAL_S = 0.25  # of stepping, at most
+TRIAL_S = 0.25  # longest measurement
 TRIAL_STEPS = 200
-WAITS_MS = 0.2  # a step that waits for less is over before a thread is woken
-WAITS_SHARE = 0.5  # of its time, from which threads gain more than they cost
+WAITS_MS = 0.2  # shortest waiting time of a step for which waking a thread pays
+WAITS_SHARE = 0.5  # share of a step spent waiting, from which threads are used
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """What a step took: wall-clock, and how much of that this process was at work."""
+    """The measured time of a step: wall-clock time and CPU time of this process."""
 
     steps: int
     wall_ms: float
@@ -40,7 +40,7 @@ def measured(
     clock_s: Callable[[], float] = time.perf_counter,
     cpu_s: Callable[[], float] = time.process_time,
 ) -> Pace:
-    """Step for a short while. What the steps raise ends the measurement: the match in which it happens will say so."""
+    """Measure steps for a short while. An exception ends the measurement: it is reported when it occurs in a match."""
     begin_s, cpu_begin_s, steps = clock_s(), cpu_s(), 0
     try:
         while steps < TRIAL_STEPS and clock_s() - begin_s < TRIAL_S:

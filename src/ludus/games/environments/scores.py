@@ -1,4 +1,4 @@
-"""Who won, where all that is known is what each seat earned. Pure."""
+"""Scores of a match, derived from the returns of its seats. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ TIED = 0.5
 
 
 def by_returns(returns: Sequence[float]) -> tuple[float, ...]:
-    """The share of the others that each seat has beaten, ties a half: with two seats 1, 0 or 0.5. Alone: a tie."""
+    """Return for each seat the share of other seats with a lower return; a tie counts half. With two seats this is 1,
+    0.5 or 0; a single seat gets 0.5."""
     others = len(returns) - 1
     if not others:
         return (TIED,)

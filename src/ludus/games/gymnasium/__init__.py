@@ -1,1 +1,1 @@
-"""Environments of Gymnasium, by their id or from a module of your own: a game of one seat."""
+"""Gymnasium environments, by id or from a module of your own, as games with one seat."""

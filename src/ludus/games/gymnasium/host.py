@@ -23,7 +23,7 @@ SCHEMA = 1
 
 
 def make_game(options: Mapping[str, Any]) -> HostedGame:
-    """Any: options as they came in CONFIGURE."""
+    """Return the game for the options in CONFIGURE (Any: not yet checked). Raises ConfigError."""
     try:
         env_options = msgspec.convert(dict(options), GymnasiumOptions)
     except msgspec.ValidationError as error:
@@ -48,7 +48,7 @@ def make_game(options: Mapping[str, Any]) -> HostedGame:
 
 
 def pace_of(environment: Environment) -> Pace:
-    """By steps with random actions; the environment is reset before its first match."""
+    """Measure steps with random actions. The environment is reset before its first match."""
     state = {"over": True}
 
     def step() -> None:

@@ -1,4 +1,4 @@
-"""An environment by the name that stands behind `gymnasium:`."""
+"""Make an environment from the name after `gymnasium:`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ Environment = gymnasium.Env[Any, Any]  # Any: whatever it observes and takes
 
 
 def maker(options: GymnasiumOptions) -> Callable[[], Environment]:
-    """Makes such environments. Raises ConfigError, here or there, when it cannot."""
+    """Return a function that makes environments. Raises ConfigError if the environment is unknown; the function raises
+    it if an environment cannot be made."""
     make = partial(_make(options.env), **options.kwargs)
     return lambda: _checked(loading.make_environment(make, {}, options.env), options.env)
 
@@ -36,8 +37,7 @@ def _make(name: str) -> Callable[..., Any]:  # Any: somebody else's environment
 
 
 def _registered(name: str) -> Callable[..., Any]:  # Any: as above
-    # The checker warns about habits on the first step and costs as much as a small step on each; what matters is
-    # looked at in every step anyway.
+    # Gymnasium's checker costs as much as a small step, on every step. Episode checks what ludus needs.
     return partial(gymnasium.make, name, disable_env_checker=True)
 
 

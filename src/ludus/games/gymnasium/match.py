@@ -18,14 +18,14 @@ from ludus.games.gymnasium.loading import Environment
 from ludus.sdk.match import GroupTurn, Turn
 from ludus.spec import GameSpec
 
-SEED_BITS = 31  # what every generator takes that environments seed
-UNDECIDED = 0.5  # the score of an episode that says nothing about success
-SUCCESS = ("is_success", "success")  # keys of the last info that do
+SEED_BITS = 31  # seeds of this size are accepted by every generator that environments use
+UNDECIDED = 0.5  # the score of an episode whose info does not report success
+SUCCESS = ("is_success", "success")  # keys of the last info that report success
 
 
 @dataclass(frozen=True, slots=True)
 class EnvKind:
-    """What all environments of a host have in common."""
+    """The data that all environments of a host share."""
 
     make: Callable[[], Environment]
     spec: GameSpec
@@ -35,9 +35,9 @@ class EnvKind:
 
 
 class Episode:
-    """One environment. Makes it when it first begins, and another after a fault: nothing is known of a broken one.
+    """One environment. It is made when the first match begins, and made again after an error.
 
-    Observations are written into the row of its seat, what is legal into `legal` [A].
+    Observations are written into the row of its seat, the action mask into `legal` [A].
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Episode:
         legal[:] = True
 
     def begin(self, seed: int) -> None:
-        if self._playing:  # the match before was lost for what the environment showed
+        if self._playing:  # the previous match was voided because of a wrong observation
             self._drop()
         self._steps, self._return = 0, 0.0
         try:
@@ -76,7 +76,8 @@ class Episode:
         self._playing = True
 
     def step(self, action: int) -> float | Turn:
-        """What was earned, or how it ended."""
+        """Take one step. Returns the reward, or the last turn of the match if the episode ended. Raises
+        EnvironmentFault."""
         assert self._environment is not None
         try:
             answer = self._environment.step(self._kind.actions[action])
@@ -112,7 +113,7 @@ class Episode:
         self._writer.write(self._seat, observation)
 
     def _over(self, observation: Any, earned: float, info: Any, terminated: bool) -> Turn:  # Any: as above
-        """A limit is no end: the value of the state in which it stopped belongs to what was earned."""
+        """Return the last turn. A truncated episode also gets its last observation, to bootstrap from its value."""
         if not terminated:
             self._writer.write(self._seat, observation)
         self._playing = False
@@ -130,7 +131,7 @@ class Episode:
 
 
 class EpisodeMatch:
-    """An environment by itself, for one that waits in a thread of its own."""
+    """One environment as a match, for hosts that run each environment in its own thread."""
 
     def __init__(self, kind: EnvKind, environment: Environment | None = None) -> None:
         self._rows = RowWriter((kind.parts,), kind.spec.obs)
@@ -153,7 +154,7 @@ class EpisodeMatch:
 
 
 class EpisodeGroup:
-    """Environments whose steps cost little, stepped one after the other; what they show goes into one array."""
+    """All environments of a host, stepped in sequence. Their observations are rows of one array."""
 
     def __init__(self, kind: EnvKind, slots: int, environment: Environment | None = None) -> None:
         self._rows = RowWriter((kind.parts,) * slots, kind.spec.obs)
@@ -204,7 +205,7 @@ class EpisodeGroup:
 
 
 def probe(make: Callable[[], Environment], where: str) -> Environment:
-    """The first environment, whose spaces describe all."""
+    """Make the first environment, whose spaces apply to all. Raises ConfigError if one of its spaces is None."""
     environment = make()
     for name in ("observation_space", "action_space"):
         if getattr(environment, name) is None:
@@ -213,7 +214,8 @@ def probe(make: Callable[[], Environment], where: str) -> Environment:
 
 
 def _mask_of(environment: Environment) -> Callable[[Any, Any], Any]:  # Any: whatever the environment returned
-    """Where this environment says which actions are legal: its observation, a method of its own, or the info."""
+    """Return a function (observation, info) -> mask. It reads the observation, the method `action_masks` or the info,
+    whichever the environment provides."""
     if has_mask(environment.observation_space):
         return lambda observation, info: mask_in(observation)
     method = getattr(environment.unwrapped, "action_masks", None)

@@ -1,1 +1,1 @@
-"""Games of OpenSpiel with known equilibria: how far a policy is from one can be measured exactly."""
+"""OpenSpiel games for two players in turns, with the exact exploitability of a policy."""

@@ -1,6 +1,6 @@
-"""How far a policy is from an equilibrium, exactly: OpenSpiel walks the whole tree and finds the best answers to it.
+"""Exact NashConv of a policy: OpenSpiel walks the whole game tree and computes the best responses.
 
-For games small enough to be walked: Kuhn poker has 12 information states, Leduc poker 936.
+Only for small games: Kuhn poker has 12 information states, Leduc poker 936.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from ludus.spec import GameSpec
 Probabilities = Callable[[NDArray[np.uint8], NDArray[np.bool_]], NDArray[np.floating[Any]]]
 """(obs [n, nbytes], legal [n, A]) -> the probability of every action [n, A]"""
 
-LARGEST = 1_000_000  # histories that are walked before a game is called too large
+LARGEST = 1_000_000  # most histories of a game tree
 
 
 class InformationStates:
-    """All the states a player can tell apart, in the order in which they are found."""
+    """All information states of a game, in the order in which the tree is walked."""
 
     def __init__(self, options: SpielOptions) -> None:
         self._game = load(options)
@@ -35,13 +35,13 @@ class InformationStates:
         self.legal: NDArray[np.bool_] = np.stack([legal for _, legal in states.values()])  # [n, A]
 
     def nash_conv(self, probabilities: Probabilities) -> float:
-        """What both players together could win by a best answer to this policy: 0 in an equilibrium. In a zero-sum game
-        for two it is twice the exploitability."""
+        """Return NashConv: the sum over players of the gain from switching to a best response. It is 0 in an
+        equilibrium and twice the exploitability in a two-player zero-sum game."""
         value: float = pyspiel().nash_conv(self._game, self.tabulate(probabilities))
         return value
 
     def tabulate(self, probabilities: Probabilities) -> dict[str, list[tuple[int, float]]]:
-        """The policy as OpenSpiel takes it: information state -> (action, probability) of each legal action."""
+        """Return the policy in OpenSpiel's form: information state -> (action, probability) of each legal action."""
         table = np.where(self.legal, np.asarray(probabilities(self.obs, self.legal), np.float64), 0.0)
         table /= table.sum(1, keepdims=True)  # rounded float32 probabilities
         return {

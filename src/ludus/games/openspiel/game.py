@@ -20,7 +20,7 @@ def command(options: SpielOptions) -> HostCommand:
 
 
 def is_portable(name: object) -> bool:
-    """Whether a file from elsewhere may name this game: one whose parameters name no file."""
+    """Return whether a file from another machine may name this game: its parameters must not name a file."""
     return WRITTEN(name) and "file" not in str(name)
 
 

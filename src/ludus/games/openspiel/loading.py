@@ -1,4 +1,4 @@
-"""A game of OpenSpiel by its options. One that cannot be played here is refused with the option and the reason."""
+"""Load an OpenSpiel game from its options. Unsupported games raise ConfigError with the option and the reason."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SEATS = 2
 
 
 def pyspiel() -> ModuleType:
-    """OpenSpiel, which is an extra: imported when a game of it is first needed."""
+    """Import OpenSpiel, an optional dependency. Raises SetupError if it is not installed."""
     try:
         import pyspiel as found
     except ImportError as error:
@@ -42,7 +42,7 @@ def load(options: SpielOptions) -> Any:  # Any: OpenSpiel has no types
 
 
 def playable() -> tuple[str, ...]:
-    """Names of the games that need no parameters to be played here, as far as OpenSpiel says; none without it."""
+    """Return the names of the supported games that need no parameters. Empty if OpenSpiel is not installed."""
     try:
         spiel = pyspiel()
     except SetupError:

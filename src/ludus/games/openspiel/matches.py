@@ -1,4 +1,4 @@
-"""One match of a game of OpenSpiel. The seed decides every chance node, the seats every other."""
+"""One match of an OpenSpiel game. Chance nodes are drawn with the match's seed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def spec_of(game: Any, options: SpielOptions) -> GameSpec:  # Any: OpenSpiel has
 
 
 def observe(state: Any, seat: int, spec: GameSpec) -> NDArray[np.uint8]:  # Any: OpenSpiel has no types
-    """What this seat sees, as one packed row."""
+    """Return the observation of a seat as one packed row."""
     remembers = spec.layout["tensor"] == "information_state"
     tensor = state.information_state_tensor if remembers else state.observation_tensor
     values = np.array(tensor(seat), np.float32).view(np.uint8)
@@ -77,7 +77,7 @@ class SpielMatch:
 
 
 def draw(outcomes: list[tuple[int, float]], uniform: float) -> int:
-    """The outcome that a uniform number from [0, 1) stands for."""
+    """Return the outcome that a uniform number from [0, 1) selects."""
     reached = 0.0
     for outcome, probability in outcomes:
         reached += probability
@@ -87,7 +87,7 @@ def draw(outcomes: list[tuple[int, float]], uniform: float) -> int:
 
 
 def score(returns: NDArray[np.float32]) -> tuple[float, ...]:
-    """Who has more has won."""
+    """Return the scores: 1 for the higher return, 0 for the lower, 0.5 for a tie."""
     lead = float(returns[0] - returns[1])
     won = 0.5 if lead == 0 else float(lead > 0)
     return (won, 1.0 - won)

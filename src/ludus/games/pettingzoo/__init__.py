@@ -1,1 +1,1 @@
-"""Environments of PettingZoo, in turns (AEC) or all at once (parallel): an agent is a seat."""
+"""PettingZoo environments, turn-based (AEC) or parallel, as games with one seat per agent."""

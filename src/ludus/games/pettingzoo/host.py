@@ -20,7 +20,7 @@ from ludus.sdk.serve import serve
 
 
 def make_game(options: Mapping[str, Any]) -> HostedGame:
-    """Any: options as they came in CONFIGURE."""
+    """Return the game for the options in CONFIGURE (Any: not yet checked). Raises ConfigError."""
     try:
         env_options = msgspec.convert(dict(options), PettingZooOptions)
     except msgspec.ValidationError as error:
@@ -49,7 +49,7 @@ def make_game(options: Mapping[str, Any]) -> HostedGame:
 
 
 def pace_of(match: Match) -> Pace:
-    """By turns with random legal actions; the environment is reset before its first match."""
+    """Measure turns with random legal actions. The environment is reset before its first match."""
     generator = np.random.default_rng(0)
     turn: list[Turn] = []
 

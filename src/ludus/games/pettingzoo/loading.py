@@ -1,4 +1,4 @@
-"""An environment by the name that stands behind `pettingzoo:`."""
+"""Make an environment from the name after `pettingzoo:`."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from ludus.games.pettingzoo.options import PettingZooOptions
 from ludus.suggestions import did_you_mean
 
 FAMILIES = ("classic", "butterfly", "sisl", "atari", "magent")
-MAKERS = {"aec": "env", "parallel": "parallel_env"}  # what modules of environments call them
+MAKERS = {"aec": "env", "parallel": "parallel_env"}  # API -> name of the function in a PettingZoo module
 
 Environment = Any  # AECEnv or ParallelEnv: they share no base
 
 
 def maker(options: PettingZooOptions) -> Callable[[], Environment]:
-    """Makes such environments. Raises ConfigError, here or there, when it cannot."""
+    """Return a function that makes environments. Raises ConfigError if the environment is unknown; the function raises
+    it if an environment cannot be made."""
     make = partial(_make(options.env, options.api), **options.kwargs)
     return lambda: _checked(loading.make_environment(make, {}, options.env), options.env)
 
@@ -51,7 +52,7 @@ def _make(name: str, api: str) -> Callable[..., Any]:  # Any: somebody else's en
 
 
 def _path_of(name: str) -> str:
-    """The module: of one of PettingZoo's families, of PettingZoo, or of any other package."""
+    """Return the path of the environment's module: in a family of PettingZoo, in PettingZoo, or in another package."""
     candidates = [f"pettingzoo.{name}", name] if "." in name else [f"pettingzoo.{each}.{name}" for each in FAMILIES]
     for candidate in candidates:
         if _exists(candidate):

@@ -1,4 +1,4 @@
-"""One environment as a match, in turns or all at once. An agent that dies early is not asked again."""
+"""A PettingZoo environment as a match, turn-based or parallel. An agent that has died makes no more decisions."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from ludus.games.pettingzoo.loading import Environment
 from ludus.games.pettingzoo.seating import Seating, number
 from ludus.sdk.match import Turn
 
-SEED_BITS = 31  # what every generator takes that environments seed
-STEPS_UNASKED = 1_000  # of agents that are dead, one after another, before it counts as a fault
+SEED_BITS = 31  # seeds of this size are accepted by every generator that environments use
+STEPS_UNASKED = 1_000  # consecutive steps of dead agents that count as an error of the environment
 
 
 class _Match(ABC):
-    """What both kinds share. Makes its environment when it first starts, and another after a fault."""
+    """Base class of both kinds. The environment is made when the first match starts, and made again after an error."""
 
     def __init__(
         self, make: Callable[[], Environment], seating: Seating, max_steps: int, environment: Environment | None = None
@@ -36,11 +36,11 @@ class _Match(ABC):
         self._steps = 0
         self._returns = np.zeros(len(seating.agents))
         self._earned = np.zeros(len(seating.agents), np.float32)
-        self._cut: set[int] = set()  # seats that a limit has stopped
+        self._cut: set[int] = set()  # seats that were truncated
         self._playing = False
 
     def start(self, seed: int) -> Turn:
-        if self._playing:  # the match before was lost for what the environment showed
+        if self._playing:  # the previous match was voided because of a wrong observation
             self._drop()
         self._steps = 0
         self._returns[:] = 0
@@ -98,7 +98,7 @@ class _Match(ABC):
         return Turn(tuple(seats), self._writer.rows[list(seats)], legal, self._earned)
 
     def _over(self) -> Turn:
-        """A limit is no end: seats that it stopped are worth the state they stopped in."""
+        """Return the last turn. Truncated seats also get their last observation, to bootstrap from its value."""
         truncated = bool(self._cut)
         nobody: NDArray[np.bool_] = np.zeros((0, self._seating.spec.actions), np.bool_)
         score, facts = by_returns(self._returns.tolist()), {"turns": float(self._steps)}
@@ -121,7 +121,8 @@ class TurnMatch(_Match):
         return self._following()
 
     def _following(self) -> Turn:
-        """Who must choose next. Dead agents are stepped with None, which is how they leave."""
+        """Return the turn of the next agent that must choose. Dead agents are stepped with None, as PettingZoo
+        requires."""
         environment = self._environment
         assert environment is not None
         for _ in range(STEPS_UNASKED):
@@ -144,7 +145,7 @@ class TurnMatch(_Match):
         raise EnvironmentFault(f"{STEPS_UNASKED:,} agents that are dead were selected one after another")
 
     def _stopped(self) -> Turn:
-        """By the limit of the options: every agent that lives is shown where it stands."""
+        """Return the last turn of a match that reached `max_steps`, with the observations of all living agents."""
         environment = self._environment
         assert environment is not None
         for agent in environment.agents:
@@ -156,7 +157,7 @@ class TurnMatch(_Match):
 
 
 class ParallelMatch(_Match):
-    """A parallel environment: all agents that live choose at once."""
+    """A parallel environment: all living agents choose at once."""
 
     def _begin(self, seed: int) -> Turn:
         assert self._environment is not None

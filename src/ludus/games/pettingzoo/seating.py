@@ -1,4 +1,4 @@
-"""What an environment's agents become: seats, one kind of row and one set of actions for all of them."""
+"""Map the agents of an environment to seats that share one row layout and one action set."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SCHEMA = 1
 
 @dataclass(frozen=True, slots=True)
 class Seating:
-    """The possible agents in their order; those that are not there, or have left, are simply not asked."""
+    """The possible agents in order, one seat each. Absent agents are never asked to choose."""
 
     spec: GameSpec
     agents: tuple[str, ...]
@@ -30,7 +30,7 @@ class Seating:
 
     @classmethod
     def of(cls, environment: Environment, name: str) -> Seating:
-        """Raises ConfigError for spaces that cannot be played."""
+        """Return the seating of an environment. Raises ConfigError for spaces that are not supported."""
         where = f"pettingzoo:{name}"
         agents = tuple(getattr(environment, "possible_agents", None) or ())
         if not agents:
@@ -44,7 +44,7 @@ class Seating:
         return cls(spec, agents, parts, actions, tuple(has_mask(space) for space in spaces))
 
     def legal(self, seat: int, observation: Any, info: Any) -> NDArray[np.bool_]:  # Any: what the environment returned
-        """[A]; actions that only other seats have are never legal."""
+        """Return the mask [A] of a seat. Actions that only other seats have are never legal."""
         info_mask = info.get(MASK) if isinstance(info, dict) else None
         own = self.actions[seat].legal(mask_in(observation) if self.masked[seat] else info_mask)
         if len(own) == self.spec.actions:

@@ -18,7 +18,7 @@ from ludus.sdk.serve import serve
 
 
 def make_game(options: Mapping[str, Any]) -> HostedGame:
-    """Any: options as they came in CONFIGURE."""
+    """Return the game for the options in CONFIGURE (Any: not yet checked). Raises ConfigError."""
     try:
         rocket_options = msgspec.convert(dict(options), RocketOptions)
         check(rocket_options)

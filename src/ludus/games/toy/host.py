@@ -16,7 +16,7 @@ from ludus.sdk.serve import serve
 
 
 def make_game(options: Mapping[str, Any]) -> HostedGame:
-    """Any: options as they came in CONFIGURE."""
+    """Return the game for the options in CONFIGURE (Any: not yet checked). Raises ConfigError."""
     try:
         toy_options = msgspec.convert(dict(options), ToyOptions)
     except msgspec.ValidationError as error:

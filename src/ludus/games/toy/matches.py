@@ -39,8 +39,8 @@ def spec_of(options: ToyOptions) -> GameSpec:
 
 
 def best_actions(spec: GameSpec, obs: NDArray[np.uint8]) -> NDArray[np.int32]:
-    """[n] the best action for each row; in a lost nim position, where all are equal, the smallest. What is asked for at
-    the end of recall cannot be seen then."""
+    """Return the best action [n] of each row. In a lost nim position all actions are equal, and the smallest is
+    returned. The answer in the last turn of recall is not in its observation."""
     symbol: NDArray[np.intp] = spec.obs.leaf(obs, spec.obs.leaves[0].name).argmax(axis=1)
     best = {
         "identity": symbol,
@@ -62,7 +62,7 @@ def new_match(options: ToyOptions, spec: GameSpec) -> Match:
 
 
 class WaitingMatch:
-    """As if it were played elsewhere: `wait_s` pass in each turn, in all matches of a host at the same time."""
+    """A match that waits `wait_s` in each turn, like one on a server. All matches of a host wait at the same time."""
 
     def __init__(self, match: Match, wait_s: float) -> None:
         self._match = match

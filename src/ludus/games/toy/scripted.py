@@ -13,7 +13,7 @@ from ludus.types import Arrivals, Choices
 
 
 class RandomPolicy:
-    """Every legal action is equally likely."""
+    """Chooses uniformly among the legal actions."""
 
     def __init__(self, spec: GameSpec, seed: int) -> None:
         self._random = np.random.default_rng(seed)
@@ -30,7 +30,7 @@ class RandomPolicy:
 
 
 class PerfectPolicy:
-    """Plays the known answer."""
+    """Plays the best action, which is known for every toy game."""
 
     def __init__(self, spec: GameSpec, seed: int) -> None:
         self._spec = spec
