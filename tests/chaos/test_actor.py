@@ -86,7 +86,7 @@ def test_stopped_actor_is_found_silent_killed_and_started_again(
     monkeypatch.setattr(sources, "SILENCE_S", 4.0)
     saboteur = Saboteur(lambda: actor_of(psutil.Process()).suspend())
     assert train(config(updates=10), tmp_path, observer=saboteur).version == 10
-    assert "said nothing for 4 s; " in caplog.text
+    assert "sent nothing for 4 s; " in caplog.text
 
 
 def test_run_with_an_actor_that_hangs_is_saved_and_left_within_seconds(tmp_path: Path) -> None:

@@ -160,7 +160,7 @@ def test_a_change_that_cannot_be_saved_is_put_off(tmp_path: Path, monkeypatch: p
     [
         ({"set": {"options.pile": 8}}, r"curriculum\[1\].set: this stage observes .*\(9,\).*, the first .*\(17,\)"),
         ({"set": {"options.game": "rps"}}, r"curriculum\[1\].set: this stage observes .*called"),
-        ({"set": {"opponents.scripted_names": ["perfekt"]}}, r"curriculum\[1\], with what it sets: opponents"),
+        ({"set": {"opponents.scripted_names": ["perfekt"]}}, r"curriculum\[1\], with its settings: opponents"),
         (
             {"set": {"options.pile": 2}},
             r"curriculum\[1\].set.options.pile: must be a whole number, at least 4, but is 2",

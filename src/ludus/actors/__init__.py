@@ -1,1 +1,1 @@
-"""Where the parts run: in one process, or with an actor in a process of its own."""
+"""Runs the actor in the learner's process, or in a process of its own."""

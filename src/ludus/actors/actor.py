@@ -1,4 +1,4 @@
-"""An actor: policies and rollout on a fleet. It runs in the learner's process or in one of its own."""
+"""The actor: plays matches on a fleet with the current policies and records segments for the learner."""
 
 from __future__ import annotations
 
@@ -46,8 +46,11 @@ log = logging.getLogger(__name__)
 
 
 class Actor:
-    """Plays on a fleet that somebody else opens and closes. Generators are seeded for `version`: 0, or that of the
-    checkpoint from which the run goes on with other matches."""
+    """Plays on a fleet, which the caller opens and closes.
+
+    Random generators are seeded with `version`, so that a run that continues from a checkpoint with new matches does
+    not repeat earlier random numbers.
+    """
 
     def __init__(
         self,
@@ -88,7 +91,7 @@ class Actor:
 
     @property
     def layout(self) -> SegmentLayout:
-        """Of the batches that `play` fills."""
+        """The layout of the batches that `play` fills."""
         return layout_of(self._config, self.spec)
 
     @property
@@ -97,35 +100,37 @@ class Actor:
 
     @property
     def floats(self) -> int:
-        """The length of the weights' vector."""
+        """The number of weights of the net."""
         return self._bank.learner.weights.vector.numel()
 
     @property
     def recorded(self) -> int:
-        """Decisions that are recorded and in no batch that was handed over."""
+        """The number of recorded decisions that are not in a full batch yet."""
         return self._rollout.recorded
 
     def adopt(self, weights: NDArray[np.float32], version: int) -> None:
+        """Use these weights of the learner from now on."""
         self._bank.learner.adopt(weights, version)
 
     def play(self, batch: SegmentBatch, stopped: Callable[[], bool]) -> bool:
-        """Fill the batch: True. False when `stopped`."""
+        """Play until the batch is full and return True, or return False as soon as `stopped()` is True."""
         return self._rollout.play(batch, stopped)
 
     def play_on(self, stopped: Callable[[], bool]) -> None:
-        """While there is no batch to fill, until `stopped` or a segment is complete."""
+        """Play while no batch buffer is free, until `stopped()` is True or a segment is complete."""
         self._rollout.play_on(stopped)
 
     def set_past(self, versions: Sequence[int]) -> None:
-        """Load the past selves that are new, let the matchmaker choose among them, forget the others."""
+        """Set the past selves that may play: load those that are not loaded yet, and remove all others."""
         self._enter_past(versions)
         self._bank.retire(name for name in self._bank.names if name.startswith(PAST_PREFIX) and name not in self._past)
 
     def state(self) -> ActorState:
+        """Return the states of the random generators and of the matchmaker, and the recent reward."""
         return ActorState(encode_generator(self._generator), self._matchmaker.state(), self._rollout.recent_reward)
 
     def restore(self, state: ActorState) -> None:
-        """Call after `set_past`. Raises CheckpointError."""
+        """Restore a `state`. Call after `set_past`. Raises CheckpointError if it is damaged."""
         restore_generator(self._generator, state.sampling)
         with reading("the matchmaker's state", "cannot restore"):
             self._matchmaker.restore(state.matchmaker)
@@ -142,7 +147,10 @@ class Actor:
         return underway is not None
 
     def underway(self, unlearned: Sequence[SegmentBatch] = ()) -> Underway | None:
-        """All that is needed to go on exactly; nothing changes by asking."""
+        """Return everything that is needed to continue exactly, or None if this kind of fleet cannot save its matches.
+
+        The actor's own state does not change.
+        """
         fleet = self._fleet.saved_state()
         if fleet is None:
             return None
@@ -170,7 +178,10 @@ class Actor:
         return Underway(note, {**arrays, **retired})
 
     def resume(self, saved: Underway, versions: Sequence[int]) -> None:
-        """Instead of `set_past` and `restore`, on a fleet that was opened with its standing: go on exactly."""
+        """Continue exactly from what `underway` returned. The fleet must have been opened with the state in it.
+
+        Replaces `set_past` and `restore`.
+        """
         note = saved.note
         policies = {
             name: self._revive(name, saved) for name in note.bank.policies if name is not None and name != LEARNER
@@ -190,7 +201,7 @@ class Actor:
         self._rollout.restore(saved.part("rollout."))
 
     def drain(self) -> Delta:
-        """What happened since the last call."""
+        """Return the metrics since the last call."""
         health = self._fleet.health
         self._rollout.count_matches()
         self.metrics.set(names.HOSTS_ALIVE, health.alive)
@@ -203,7 +214,7 @@ class Actor:
         return self.metrics.drain()
 
     def _enter_past(self, versions: Sequence[int]) -> None:
-        """A past self whose file is damaged is left out."""
+        """Load these past selves and tell the matchmaker. Those with a damaged file are left out."""
         self._past = {}
         for version in versions:
             name = f"{PAST_PREFIX}{version}"
@@ -295,8 +306,8 @@ def open_actor(
 
 
 def _resumed(actor: Actor, saved: Underway, past: Sequence[int], state: ActorState | None) -> bool:
-    """Let an actor go on from what was saved. Returns False, and logs why, if that does not fit this run."""
-    if saved.note.game != actor.spec.fingerprint:  # whoever restores the net refuses it
+    """Continue the saved matches. Returns False, and logs the reason, if they do not fit this run."""
+    if saved.note.game != actor.spec.fingerprint:  # an error is raised later, when the net is restored
         actor.set_past(past)
         if state is not None:
             actor.restore(state)
@@ -310,7 +321,7 @@ def _resumed(actor: Actor, saved: Underway, past: Sequence[int], state: ActorSta
 
 
 def layout_of(config: RunConfig, spec: GameSpec) -> SegmentLayout:
-    """Of the batches of a run."""
+    """Return the layout of the batches of a run."""
     length = config.rollout.segment
     return SegmentLayout(
         spec,
@@ -322,8 +333,11 @@ def layout_of(config: RunConfig, spec: GameSpec) -> SegmentLayout:
 
 
 def open_fleet(run: ResolvedRun, log_dir: Path, version: int, standing: FleetState | None = None) -> HostFleet:
-    """Start the hosts of a run. With a `standing`, they continue its matches; otherwise the seeds of the matches are
-    derived with `version`, so that a resumed run does not repeat matches."""
+    """Start the hosts of a run.
+
+    With a saved state (`standing`), they continue its matches. Otherwise the seeds of the matches are derived from
+    `version`, so that a resumed run does not repeat matches.
+    """
     return HostFleet(
         run.game.command(run.options),
         run.config.fleet,

@@ -43,7 +43,7 @@ from ludus.processes import scheduling
 from ludus.processes.launch import tie_to
 
 REPORT_S = 1.0
-BEGIN_S = 300.0  # Begin comes at once, Attach when the parent has built its net: in seconds, unless it starves
+BEGIN_S = 300.0  # longest wait for Begin, and for Attach, which the parent sends when it has built its net
 FIRST_WEIGHTS_S = 60.0  # writing them takes milliseconds
 
 Expected = TypeVar("Expected", Begin, Attach)
@@ -52,7 +52,7 @@ Expected = TypeVar("Expected", Begin, Attach)
 def main() -> int:
     control_fd, memory_fd, parent = (int(argument) for argument in sys.argv[1:4])
     tie_to(parent)
-    scheduling.set_time_slice(scheduling.SHORT_S)  # the hosts wait for it, and the learner will
+    scheduling.set_time_slice(scheduling.SHORT_S)  # hosts and learner wait for this process
     control = ControlChannel(socket.socket(fileno=control_fd))
     try:
         with log_relay.forwarded(control):
@@ -63,7 +63,7 @@ def main() -> int:
         traceback.print_exc()
         control.send(ActorFailed(type(error).__name__, str(error)))
         return 1
-    except Exception as error:  # the learner's process is the one place that can tell the user
+    except Exception as error:  # only the learner's process can show it to the user
         traceback.print_exc()
         control.send(ActorFailed("", f"{type(error).__name__}: {error}"))
         return 1
@@ -75,14 +75,14 @@ def _serve(control: ControlChannel, memory_fd: int) -> None:
     run, run_dir = resolved.unpack(begin.run), Path(begin.run_dir)
     saved = None if begin.matches is None else in_flight.read(Path(begin.matches), run)
     pool = Pool(run_dir / "pool", run.config.opponents.pool)
-    past = [version for version in begin.pool if pool.path(version).exists()]  # the pool may have been thinned since
+    past = [version for version in begin.pool if pool.path(version).exists()]  # the learner may have removed some since
     with open_actor(
         run, run_dir / "logs", pool, version=begin.version, past=past, state=begin.state, saved=saved
     ) as actor:
         if begin.game and actor.spec.fingerprint != begin.game:
             raise TrainingError(
                 f"the hosts describe another game ({actor.spec.name}) than when the run began; was the game's program "
-                "or its data changed meanwhile? Resume the run with what it began with"
+                "or its data changed? Resume the run with the original version of the game"
             )
         tables = {
             name: (list(table.shape), table.astype(np.float32).tobytes()) for name, table in actor.spec.tables.items()
@@ -94,7 +94,10 @@ def _serve(control: ControlChannel, memory_fd: int) -> None:
 
 
 def _expect(control: ControlChannel, kind: type[Expected]) -> Expected:
-    """The next message. Anything else is the end of the run: the parent leaves before it began."""
+    """Wait for a message of this kind and return it.
+
+    Raises ClosedError for any other message, since the parent then wants to stop, and TrainingError if none comes.
+    """
     message = control.receive(BEGIN_S)
     if message is None:
         raise TrainingError(f"the learner sent no {kind.__name__} for {BEGIN_S:g} s; is this machine overloaded?")
@@ -104,7 +107,7 @@ def _expect(control: ControlChannel, kind: type[Expected]) -> Expected:
 
 
 class ActorLoop:
-    """Fills slab after slab, and between any two forwards looks for messages and newer weights."""
+    """Fills one batch buffer (slab) after another. Handles messages and loads new weights between forward passes."""
 
     def __init__(
         self, actor: Actor, memory: SharedMemory, control: ControlChannel, learner_slabs: Sequence[int] = ()
@@ -118,6 +121,7 @@ class ActorLoop:
         self._report_at = time.monotonic() + REPORT_S
 
     def work(self) -> None:
+        """Play until the learner sends StopActor. Raises ClosedError if the control channel is closed."""
         self._actor.metrics.begin()
         self._load_first_weights()
         while not self._stopped:
@@ -126,7 +130,7 @@ class ActorLoop:
                 return
             slab = self._free.popleft()
             self._learner_slabs.append(slab)
-            self._send_report()  # whoever learns from the batch also knows of the matches it is from
+            self._send_report()  # before Filled, so that the metrics include the matches of this batch
             self._control.send(Filled(slab, self._actor.state(), self._actor.recorded))
 
     def _wait_for_slab(self) -> None:
@@ -138,7 +142,7 @@ class ActorLoop:
             with self._actor.metrics.activity(names.HAND_OVER):
                 while (message := self._control.receive(REPORT_S)) is None:
                     self._report()
-            self._take_in(message)  # outside: a checkpoint is an activity of its own
+            self._take_in(message)  # not timed as HAND_OVER: saving is an activity of its own
 
     def _between(self) -> bool:
         while (message := self._control.receive(0)) is not None:
@@ -149,11 +153,14 @@ class ActorLoop:
         return self._stopped
 
     def _load_first_weights(self) -> None:
-        """A learner that restarted this actor may be writing weights at this moment. Its own are random."""
+        """Wait for complete weights of the learner, which may be writing them now; the actor's own are random.
+
+        Raises TrainingError if there are none within `FIRST_WEIGHTS_S`.
+        """
         until_s = time.monotonic() + FIRST_WEIGHTS_S
         while not self._load_weights():
             if time.monotonic() > until_s:
-                raise TrainingError(f"the weights in shared memory were not whole for {FIRST_WEIGHTS_S:g} s")
+                raise TrainingError(f"the weights in shared memory were incomplete for {FIRST_WEIGHTS_S:g} s")
             time.sleep(0.001)
 
     def _load_weights(self) -> bool:
@@ -175,13 +182,13 @@ class ActorLoop:
             self._stopped = True
 
     def _save(self, path: Path, number: int) -> Saved:
-        """The batches that the learner has not learned from are among what is under way."""
+        """Save the running matches, together with the batches that the learner has not learned from yet."""
         with self._actor.metrics.activity(names.SAVE):
             try:
                 self._actor.save(path, [self._memory.slabs[slab] for slab in self._learner_slabs])
             except OSError as error:
                 return Saved(str(path), number, error.errno or 0, str(error))
-        self._send_report()  # what was counted belongs to the same checkpoint
+        self._send_report()  # the counts up to here belong to the same checkpoint
         return Saved(str(path), number)
 
     def _report(self) -> None:

@@ -1,4 +1,4 @@
-"""Control messages between learner and actor: length-prefixed msgpack on a socket pair. Batches never travel here."""
+"""Control messages between learner and actor: length-prefixed msgpack on a socket pair. Batches use shared memory."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ LENGTH = struct.Struct("<I")
 
 
 class Message(Struct, frozen=True, tag=True):
-    pass
+    """The base class of all control messages."""
 
 
 class Begin(Message, frozen=True):
-    """Learner to actor, first: the run. Seeds are derived with `version`."""
+    """Learner to actor, the first message: the run to play. Seeds are derived with `version`."""
 
     run: PackedRun
     run_dir: str
     version: int
     pool: list[int]
     state: ActorState | None
-    matches: str | None  # the file to go on from
-    game: str = ""  # the fingerprint that the hosts' game must have; empty: any
+    matches: str | None  # file with the saved matches to continue
+    game: str = ""  # the fingerprint that the hosts' game must have; empty for any
 
 
 class ActorReady(Message, frozen=True):
-    """Actor to learner: the hosts are up, this is their game, and the weights have so many floats."""
+    """Actor to learner: the hosts have started. Describes their game and the number of weights of the net."""
 
     game: GameNote
     tables: dict[str, tuple[list[int], bytes]]
@@ -44,7 +44,7 @@ class ActorReady(Message, frozen=True):
 
 
 class Attach(Message, frozen=True):
-    """Learner to actor: the shared memory has its size and the first weights are in it; play."""
+    """Learner to actor: the shared memory is set up and holds the first weights; start to play."""
 
     slabs: int
     learner_slabs: list[
@@ -73,14 +73,14 @@ class PastSelves(Message, frozen=True):
 
 
 class Save(Message, frozen=True):
-    """Learner to actor: write all that is under way into this file, and say so."""
+    """Learner to actor: write the running matches into this file and answer with Saved."""
 
     path: str
     number: int = 0  # of this request; the answer repeats it
 
 
 class Saved(Message, frozen=True):
-    """Actor to learner: the file is written; or why not."""
+    """Actor to learner: the file is written, or could not be written because of `error`."""
 
     path: str
     number: int = 0
@@ -89,14 +89,14 @@ class Saved(Message, frozen=True):
 
 
 class MetricsMessage(Message, frozen=True):
-    """Actor to learner, about once a second."""
+    """Actor to learner, about once per second: the metrics since the last one."""
 
     delta: Delta
     recorded: int = 0  # decisions that are recorded and in no batch yet
 
 
 class LogMessage(Message, frozen=True):
-    """Actor to learner: a line of its log, which the user is to see as if it were the learner's."""
+    """Actor to learner: a line of its log, which the learner's process shows to the user."""
 
     logger: str
     level: int
@@ -104,14 +104,14 @@ class LogMessage(Message, frozen=True):
 
 
 class ActorFailed(Message, frozen=True):
-    """Actor to learner, last: `kind` names a class of ludus.errors, or is empty for what nobody expected."""
+    """Actor to learner, the last message: `kind` is a class in ludus.errors, or empty for an unexpected exception."""
 
     kind: str
     message: str
 
 
 class StopActor(Message, frozen=True):
-    """Learner to actor, last."""
+    """Learner to actor, the last message: stop."""
 
 
 AnyMessage = (
@@ -131,11 +131,11 @@ AnyMessage = (
 
 
 class ClosedError(Exception):
-    """The other side is gone."""
+    """The other side has closed the channel, or has ended."""
 
 
 class ControlChannel:
-    """Both sides are of one build and trust each other; a message that does not decode is a bug."""
+    """Sends and receives control messages. Both sides run the same version of ludus and trust each other."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._socket = connection
@@ -143,7 +143,10 @@ class ControlChannel:
         self._received = bytearray()
 
     def send(self, message: AnyMessage) -> None:
-        """Raises ClosedError. If the socket's timeout passes, the channel is unusable: half a message may be sent."""
+        """Send a message. Raises ClosedError if that fails, or takes longer than the socket's timeout.
+
+        After a timeout the channel is closed, since a part of the message may have been sent.
+        """
         body = msgspec.msgpack.encode(message)
         try:
             self._socket.sendall(LENGTH.pack(len(body)) + body)
@@ -155,7 +158,7 @@ class ControlChannel:
             raise ClosedError from error
 
     def receive(self, timeout_s: float) -> AnyMessage | None:
-        """The next message, None when none came in time. Raises ClosedError when there will be no more."""
+        """Return the next message, or None if none arrives in time. Raises ClosedError if the channel is closed."""
         while True:
             message = self._next()
             if message is not None:
@@ -183,6 +186,6 @@ class ControlChannel:
         try:
             message: AnyMessage = self._decoder.decode(memoryview(self._received)[LENGTH.size : end])
         except msgspec.MsgspecError as error:
-            raise TrainingError(f"a control message between learner and actor does not decode: {error}") from error
+            raise TrainingError(f"a control message between learner and actor cannot be decoded: {error}") from error
         del self._received[:end]
         return message

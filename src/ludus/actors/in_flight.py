@@ -1,4 +1,4 @@
-"""What was under way when a run was saved, in one file: running matches, who plays them, and what is recorded of them.
+"""The file with the running matches of a checkpoint: their state, who plays them, and the segments recorded so far.
 
 <checkpoint>/matches.safetensors   metadata `note`: JSON of InFlightHeader; tensors fleet.*, rollout.*, past.N: the
                                    weights of past selves that still play but have left the pool
@@ -30,44 +30,48 @@ from ludus.policies.checkpoints.read_errors import reading
 
 
 class ActorState(Struct, frozen=True):
-    """Everything drawn so far, and how matches ended: small, and enough to go on with other matches."""
+    """The states of random generators and matchmaker. Small; enough to continue a run with new matches."""
 
     sampling: str
     matchmaker: MatchmakerState
-    reward: tuple[int, float] = (0, 0.0)  # of how many matches of a learning seat, and their mean lately
+    reward: tuple[int, float] = (0, 0.0)  # number of matches of learning seats, and their recent mean reward
 
     def forget(self) -> ActorState:
-        """As it is at the begin of a stage: draws go on, how matches ended in other stages counts no more."""
+        """Return the state for the start of a stage: random generators continue, win rates and rewards are reset."""
         matchmaker = msgspec.structs.replace(self.matchmaker, rates={})
         return msgspec.structs.replace(self, matchmaker=matchmaker, reward=(0, 0.0))
 
 
 class InFlightHeader(Struct, frozen=True):
-    """What is not an array."""
+    """Everything in the file that is not an array."""
 
     seeded: int  # the version that the seeds of fleet and policies were derived with
     game: str  # fingerprint
     segment: int  # decisions
     actor: ActorState
-    scripted: dict[str, str]  # by name, of those that draw
+    scripted: dict[str, str]  # states of the scripted policies that use random numbers, by name
     bank: BankState
     fleet: FleetNote
 
 
 @dataclass(frozen=True, slots=True)
 class Underway:
+    """The running matches of an actor, and everything needed to continue them exactly."""
+
     note: InFlightHeader
     arrays: Mapping[str, NDArray[Any]]  # Any: columns of several types
 
     def part(self, prefix: str) -> dict[str, NDArray[Any]]:
+        """Return the arrays whose names begin with `prefix`, without it. Any: columns of several types."""
         return {name.removeprefix(prefix): array for name, array in self.arrays.items() if name.startswith(prefix)}
 
     def standing(self) -> FleetState:
+        """Return the state of the fleet."""
         return saved_state.unpack(self.note.fleet, self.part("fleet."))
 
 
 def write(path: Path, underway: Underway) -> None:
-    """The file is on the disk when this returns. Raises OSError."""
+    """Write the file and fsync it. Raises OSError."""
     arrays = {name: np.ascontiguousarray(array) for name, array in underway.arrays.items()}
     files.write(path, save(arrays, {"note": msgspec.json.encode(underway.note).decode()}), durable=True)
 

@@ -1,4 +1,4 @@
-"""What the actor's process logs is shown where the user looks: in the learner's process."""
+"""Forwards log messages of the actor's process to the learner's process, which shows them to the user."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from contextlib import contextmanager, suppress
 
 from ludus.actors.control import ClosedError, ControlChannel, LogMessage
 
-LOGGER = "ludus"  # what every module of ludus logs under
+LOGGER = "ludus"  # the parent of all loggers in ludus
 
 
 class Forwarder(logging.Handler):
-    """Sends every line to the other side. The actor logs in one thread only, the one that owns the channel."""
+    """Sends every log message over the control channel. The actor must log only in the thread that owns the channel."""
 
     def __init__(self, control: ControlChannel) -> None:
         super().__init__(logging.INFO)
         self._control = control
 
     def emit(self, record: logging.LogRecord) -> None:
-        with suppress(ClosedError):  # the loop notices it, too
+        with suppress(ClosedError):  # the actor's loop notices it as well
             self._control.send(LogMessage(record.name, record.levelno, record.getMessage()))
 
 
 @contextmanager
 def forwarded(control: ControlChannel) -> Iterator[None]:
-    """Lines go to the other side, and to stderr as before: that is the actor's own log."""
+    """Send log messages over the channel inside the block, and to stderr, which is the actor's log file."""
     logger, handlers = logging.getLogger(LOGGER), (Forwarder(control), logging.StreamHandler())
     logger.setLevel(logging.INFO)
     for handler in handlers:
@@ -38,4 +38,5 @@ def forwarded(control: ControlChannel) -> Iterator[None]:
 
 
 def show(note: LogMessage) -> None:
+    """Log a forwarded message in this process."""
     logging.getLogger(note.logger).log(note.level, "%s", note.text)

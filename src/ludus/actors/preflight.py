@@ -22,7 +22,7 @@ def refuse_unfit_stages(checked: CheckedConfig, game: Game) -> None:
         try:
             refuse_unfit(config, game)
         except ConfigError as error:
-            raise ConfigError(f"{place}, with what it sets: {error}") from error
+            raise ConfigError(f"{place}, with its settings: {error}") from error
         refuse_unplayed(stage, config.opponents, config.evaluation.opponents, tuple(game.scripted), place)
 
 

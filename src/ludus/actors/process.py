@@ -13,13 +13,13 @@ from ludus.actors import log_relay
 from ludus.actors.control import AnyMessage, ClosedError, ControlChannel, LogMessage, StopActor
 from ludus.processes.command import ISOLATED
 
-SEND_S = 5.0  # control messages are small: a process that takes none for so long does not read any more
+SEND_S = 5.0  # control messages are small: a process that accepts none for this long has stopped reading
 EXIT_S = 2.0  # between the end of the channel and the exit status of a process that dies
 KILL_S = 10.0  # from SIGKILL to the exit status
 
 
 class DiedError(Exception):
-    """The process is gone or closed its channel. Its text says how, as in "was killed by signal 9"."""
+    """The process has ended or closed its channel. The text says how, such as "was killed by signal 9"."""
 
     def __init__(self, text: str, *, killed: bool) -> None:
         super().__init__(text)
@@ -27,11 +27,12 @@ class DiedError(Exception):
 
 
 def command(control_fd: int, memory_fd: int) -> list[str]:
+    """Return the command line of an actor process with these descriptors."""
     return [*ISOLATED, "ludus.actors.child", str(control_fd), str(memory_fd), str(os.getpid())]
 
 
 class ActorProcess:
-    """Starts at once, in a session of its own so that Ctrl-C does not reach it. Its output goes to the log file.
+    """Starts an actor process, in a session of its own so that Ctrl-C does not reach it. It writes to the log file.
 
     On Linux it dies with the thread that starts it, and its hosts die with it.
     """
@@ -58,7 +59,7 @@ class ActorProcess:
         self.pid = self._process.pid
 
     def send(self, message: AnyMessage) -> None:
-        """Send a message. If the process is gone it is lost, and `receive` raises DiedError after the last words."""
+        """Send a message. If the process has ended, the message is lost, and `receive` raises DiedError."""
         with suppress(ClosedError):
             self._control.send(message)
 
@@ -75,8 +76,10 @@ class ActorProcess:
         return message
 
     def end(self, grace_s: float) -> bool:
-        """Ask the process to stop, kill it after `grace_s`, close the channel. Returns False if it outlived even
-        SIGKILL, as a process does that the kernel keeps waiting for a disk."""
+        """Ask the process to stop, kill it after `grace_s`, and close the channel.
+
+        Returns False if it did not end even after SIGKILL, such as a process that waits for a disk in the kernel.
+        """
         if grace_s:
             self.send(StopActor())
             with suppress(subprocess.TimeoutExpired):

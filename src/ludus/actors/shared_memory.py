@@ -1,7 +1,7 @@
-"""The memory that learner and actor share: the newest weights, then slabs for batches.
+"""The memory that learner and actor share: the newest weights, then the batch buffers (slabs).
 
-It is a file without a name, so that nothing is left behind however the processes end. (multiprocessing.shared_memory
-leaves segments in /dev/shm after kill -9, and its resource tracker unlinks them while the other process still reads.)
+It is an anonymous file, so that nothing is left behind however the processes end. (multiprocessing.shared_memory leaves
+segments in /dev/shm after kill -9, and its resource tracker unlinks them while the other process still reads.)
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from ludus.policies.weights import WeightsBoard
 from ludus.rollout.segments import SegmentLayout
 
 PAGE = 4096
-CONTAINER = Path("/sys/fs/cgroup")  # memory.max and memory.current there are this container's, where it has a limit
+CONTAINER = Path("/sys/fs/cgroup")  # has memory.max and memory.current of this container, if it has a limit
 
 
 def anonymous_file() -> int:
-    """The descriptor of an empty file without a name, which a child may inherit."""
+    """Return the descriptor of an empty anonymous file, which a child process may inherit."""
     if hasattr(os, "memfd_create"):
         return os.memfd_create("ludus", os.MFD_CLOEXEC)
     with tempfile.TemporaryFile() as file:
@@ -30,7 +30,7 @@ def anonymous_file() -> int:
 
 
 def free_bytes(container: Path = CONTAINER) -> int:
-    """What this machine, or the container in which this runs, may still take."""
+    """Return the free memory of this machine, or of the container if its limit is lower."""
     free = int(psutil.virtual_memory().available)
     try:
         limit, used = (int((container / name).read_text()) for name in ("memory.max", "memory.current"))
@@ -40,9 +40,9 @@ def free_bytes(container: Path = CONTAINER) -> int:
 
 
 class SharedMemory:
-    """One side's view of it. The side that `create`s gives the file its size; the other opens it afterwards.
+    """Maps the shared memory into this process. The side with `create` sets its size; the other opens it afterwards.
 
-    Raises ConfigError when so many slabs would not fit into what is free.
+    Raises ConfigError if the batch buffers do not fit into the free memory.
     """
 
     def __init__(self, descriptor: int, floats: int, layout: SegmentLayout, slabs: int, *, create: bool) -> None:
@@ -57,7 +57,7 @@ class SharedMemory:
 
 
 def _refuse_too_many(slabs: int, nbytes: int, free: int) -> None:
-    """Pages are taken when they are written: too many of them would end the run in its midst."""
+    """Raise ConfigError now: memory is allocated when it is first written to, which would end the run later."""
     if slabs * nbytes > free:
         raise ConfigError(
             f"rollout.queue: {slabs} batches of {nbytes / 2**20:,.0f} MiB, with the one at work, are more than the "

@@ -1,4 +1,7 @@
-"""The two ways to get batches on one machine. Both are learner.feed.Source, and both are opened with `with`."""
+"""The two sources of batches: an actor in this process (serial) or in a process of its own (overlapped).
+
+Both implement `learner.feed.BatchSource`.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +26,12 @@ from ludus.types import SegmentBatch
 
 POLL_S = 0.2
 SILENCE_S = 120.0  # an actor reports every second
-SAVE_S = 20.0  # for the actor's matches in a checkpoint; a save without them is better than a run that stands still
-LEAVING_S = 10.0  # the same on the way out
+SAVE_S = 20.0  # longest wait for the actor to save its matches; a checkpoint without them is better than a long stop
+LEAVING_S = 10.0  # the same at the end of a run
 
 
 class SerialSource:
-    """Plays in this process when a batch is asked for. The same seed gives the same batches."""
+    """Plays in this process when `next` is called. The same seed gives the same batches."""
 
     def __init__(self, actor: Actor, metrics: Metrics) -> None:
         self._actor = actor
@@ -49,15 +52,15 @@ class SerialSource:
         return self._batch if full else None
 
     def ready(self) -> bool:
-        """A batch is played only when it is asked for."""
+        """Return False: a batch is played only when `next` is called."""
         return False
 
     def catch_up(self) -> None:
-        """Take in what the actor has counted meanwhile."""
+        """Add the actor's metrics to those of the run."""
         self._metrics.merge(self._actor.drain())
 
     def release(self) -> None:
-        """The batch is filled again by the next call of `next`."""
+        """Do nothing: the next call of `next` fills the batch again."""
 
     def publish(self, weights: NDArray[np.float32], version: int) -> None:
         self._actor.adopt(weights, version)
@@ -69,7 +72,7 @@ class SerialSource:
         return self._actor.state()
 
     def save(self, path: Path, *, leaving: bool = False) -> bool:
-        """Write all that is under way into a file; False when that cannot be said. Raises OSError."""
+        """Write the running matches into a file. Returns False if the fleet cannot save its matches. Raises OSError."""
         return self._actor.save(path)
 
 
@@ -120,7 +123,7 @@ class OverlappedSource:
                 self._metrics.set(names.QUEUE, len(actor.filled))
                 return batch
             elif actor.phase is ActorPhase.PLAYING and time.monotonic() - heard_s > SILENCE_S:
-                actor.give_up_on(f"said nothing for {SILENCE_S:.0f} s")
+                actor.give_up_on(f"sent nothing for {SILENCE_S:.0f} s")
         return None
 
     def ready(self) -> bool:
@@ -128,7 +131,7 @@ class OverlappedSource:
         return bool(self._actor.filled)
 
     def catch_up(self) -> None:
-        """Take in what the actor has said meanwhile."""
+        """Handle all messages of the actor that have arrived."""
         while self._actor.poll(0):
             pass
 
@@ -142,11 +145,13 @@ class OverlappedSource:
         self._actor.set_past(versions)
 
     def state(self) -> ActorState | None:
-        """As it was when the batch that was last taken was full; None before the first."""
+        """Return the actor's state at the moment when the last batch that was taken was full; None before the first."""
         return self._actor.state
 
     def save(self, path: Path, *, leaving: bool = False) -> bool:
-        """Let the actor write all that is under way into a file, batches that wait here included. Returns False if it
-        does not answer in time, which is shorter when `leaving`. Raises OSError if it cannot write, TrainingError if it
-        is not alive, and what a failed actor raises."""
+        """Let the actor write its matches, and the batches that wait here, into a file.
+
+        Returns False if it does not answer in time; the time is shorter if `leaving`. Raises OSError if it cannot
+        write, TrainingError if it is not playing, and the error of an actor that has failed.
+        """
         return self._actor.save(path, LEAVING_S if leaving else SAVE_S)

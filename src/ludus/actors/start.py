@@ -1,4 +1,4 @@
-"""Where the batches of a run come from: an actor here or in a process of its own, that goes on from a checkpoint."""
+"""Starts the actor of a run, from a checkpoint if there is one."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def open_source(run: ResolvedRun, run_dir: Path, metrics: Metrics) -> Iterator[S
 
 
 def begins_stage(state: State) -> bool:
-    """Whether it was saved between two stages, or before the first update of one."""
+    """Return True if a state was saved between two stages, or before the first update of a stage."""
     return state.curriculum is not None and state.curriculum.get("updates") == state.version
 
 

@@ -1,12 +1,13 @@
-"""One actor in a process of its own, started again when it dies. `poll` is what makes everything happen:
+"""Runs the actor in a process of its own and restarts it when it dies. `poll` does all the work:
 
             ActorReady                     dies, falls silent, or fails unexpectedly
  STARTING ─────────► PLAYING ──────────────────────────────────────────────► RESTING ── back-off over ──► STARTING
-     └── dies, or says no ActorReady in time ──────────────────────────────────────►┘
+     └── dies, or sends no ActorReady in time ─────────────────────────────────────►┘
                      after `fleet.failures_in_a_row` failures without a batch between them: TrainingError
 
-All processes of one actor use the same shared memory, one after the other. So batches that a dead process handed over
-stay valid, and the next process, which is told which buffers the learner still holds, saves them with its matches.
+All processes of one actor use the same shared memory, one after the other. Batches that a dead process has filled
+therefore stay valid. The next process is told which batch buffers (slabs) the learner still uses, and includes them
+when it saves its matches.
 """
 
 from __future__ import annotations
@@ -52,19 +53,19 @@ from ludus.processes.restarts import Restarts
 from ludus.spec import GameSpec
 from ludus.types import SegmentBatch
 
-STOP_S = 10.0  # for the actor and its hosts to leave by themselves
-TRANSIENT = (FleetError, HostError)  # an actor that is started again may report these, and not the next time
+STOP_S = 10.0  # in which the actor and its hosts may exit by themselves
+TRANSIENT = (FleetError, HostError)  # errors of a restarted actor that may not occur again at the next start
 log = logging.getLogger(__name__)
 
 
 class ActorPhase(Enum):
-    RESTING = auto()  # no process; the next one starts when the back-off is over
+    RESTING = auto()  # no process; the next one starts after the back-off
     STARTING = auto()
     PLAYING = auto()
 
 
 class SupervisedActor:
-    """Call `open`, then `start` with the first weights, then `poll` until `filled` batches are there to `take`.
+    """Call `open`, then `start` with the first weights, then `poll` until `filled` is not empty, then `take`.
 
     All calls must come from one thread: the process dies with the thread that starts it. A LudusError that the actor
     reports (no host left, configuration refused) is raised by `poll`, and again by every later call of it.
@@ -94,25 +95,27 @@ class SupervisedActor:
         self._process: ActorProcess | None = None
         self._memory_fd = -1
         self._memory: SharedMemory | None = None  # None until `start`
-        self._current_slab: int | None = None  # the slab that the learner works on
+        self._current_slab: int | None = None  # the slab that the learner trains on
         self._due_s = 0.0  # RESTING: when to start; STARTING: when ActorReady is overdue
-        self._recorded = 0  # decisions that the process has and no batch, when it last said so
+        self._recorded = 0  # decisions that were recorded and in no full batch at the last report
         self._saves = 0
         self._saved: Saved | None = None
-        self._answers = True  # False: it did not answer the last Save, and has said nothing since
+        self._answers = True  # False if it did not answer the last Save and has sent nothing since
         self._error: LudusError | None = None
         self._spec: GameSpec | None = None
         self._floats = 0
 
     @property
     def spec(self) -> GameSpec:
-        """The game of its hosts. Call `open` first."""
+        """The game that the hosts play. Call `open` first."""
         assert self._spec is not None
         return self._spec
 
     def open(self, poll_s: float) -> None:
-        """Start the process and wait until its hosts play. Whatever fails here is raised at once; only a process that
-        is killed by a signal is started again."""
+        """Start the process and wait until its hosts have started.
+
+        Failures are raised at once, except that a process which was killed by a signal is started again.
+        """
         self._memory_fd = anonymous_file()
         try:
             while self._spec is None:
@@ -122,7 +125,7 @@ class SupervisedActor:
             raise
 
     def start(self, weights: NDArray[np.float32], version: int) -> None:
-        """Share the memory, with these weights in it, and let the actor play."""
+        """Create the shared memory with these weights in it, and let the actor play."""
         slabs = self._config.rollout.queue + 1
         layout = layout_of(self._config, self.spec)
         self._memory = SharedMemory(self._memory_fd, self._floats, layout, slabs, create=True)
@@ -131,7 +134,7 @@ class SupervisedActor:
             self._process.send(Attach(slabs))
 
     def poll(self, timeout_s: float) -> bool:
-        """Take in one message, or start the process if that is due. Returns False if neither happened in time."""
+        """Handle one message, or start the process if that is due. Returns False if neither happened in time."""
         if self._error is not None:
             raise self._error
         if self._process is None:
@@ -150,11 +153,11 @@ class SupervisedActor:
         return True
 
     def give_up_on(self, detail: str) -> None:
-        """End the process, which `detail` is wrong with, as in "said nothing for 120 s"; it is started again."""
+        """End the process and restart it. `detail` is the reason for the log, such as "sent nothing for 120 s"."""
         self._fail(detail)
 
     def take(self) -> SegmentBatch:
-        """The oldest batch that was filled, valid until `release`."""
+        """Return the oldest filled batch, which is valid until `release`."""
         assert self._memory is not None
         filled = self.filled.popleft()
         self._current_slab, self.state = filled.slab, filled.state
@@ -172,14 +175,13 @@ class SupervisedActor:
         self._version = version
 
     def set_past(self, versions: Sequence[int]) -> None:
-        """Let these past selves play. A process that is still starting hears of them when it plays: files of versions
-        that have left the pool meanwhile are gone."""
+        """Set the past selves that may play. A process that is starting is told when it plays."""
         self._past = list(versions)
         if self._process is not None and self.phase is ActorPhase.PLAYING:
             self._process.send(PastSelves(self._past))
 
     def save(self, path: Path, wait_s: float) -> bool:
-        """Let the actor write its matches, and all batches that nobody has learned from, into a file.
+        """Let the actor write its matches, and all batches that were not trained on, into a file.
 
         Returns False if it does not answer in time. Raises OSError if it cannot write, TrainingError if it is not
         playing or dies meanwhile, and the error that it reports.
@@ -188,7 +190,7 @@ class SupervisedActor:
             pass
         process = self._process
         if process is None or self.phase is not ActorPhase.PLAYING:
-            raise TrainingError("the actor died and does not play yet")
+            raise TrainingError("the actor died and has not restarted yet")
         if not self._answers:
             return False
         self._saves += 1
@@ -197,7 +199,7 @@ class SupervisedActor:
         while (left_s := until_s - time.monotonic()) > 0:
             self.poll(left_s)
             if self._process is not process:
-                raise TrainingError("the actor died while it saved them")
+                raise TrainingError("the actor died while it saved its matches")
             if self._saved is not None and self._saved.number == self._saves:
                 if self._saved.error:
                     raise OSError(self._saved.errno, self._saved.error)
@@ -206,7 +208,7 @@ class SupervisedActor:
         return False
 
     def close(self) -> None:
-        """End the process. One that plays has some seconds to leave; one that starts or does not answer is killed."""
+        """End the process. If it plays, it has `STOP_S` to exit; if it is starting or does not answer, it is killed."""
         process, self._process = self._process, None
         playing, self.phase = self.phase is ActorPhase.PLAYING and self._answers, ActorPhase.RESTING
         if process is not None and not process.end(STOP_S if playing else 0.0):
@@ -232,16 +234,16 @@ class SupervisedActor:
         self._process, self.phase = process, ActorPhase.STARTING
         self._due_s = time.monotonic() + self._hello_deadline_s()
         self._answers, self._recorded = True, 0
-        if self._memory is None:  # nothing was played
+        if self._memory is None:  # no process has played yet
             process.send(self._begin)
         else:
             process.send(self._begin_again(self.spec))
-            # at once: the learner may be busy for longer than a process waits for this
+            # sent at once, since the process waits for it and the learner may be busy for long
             process.send(Attach(len(self._memory.slabs), self._learner_slabs()))
         return True
 
     def _begin_again(self, spec: GameSpec) -> Begin:
-        """With other matches than any process before, and what the actor had drawn when its last batch was full."""
+        """Return the message that starts a later process: with new matches, and the actor's state at its last batch."""
         restarts = int(self._metrics.counter(names.ACTOR_RESTARTS))
         return msgspec.structs.replace(
             self._begin,
@@ -253,7 +255,7 @@ class SupervisedActor:
         )
 
     def _learner_slabs(self) -> list[int]:
-        """Slabs that a new process must not write to, the oldest first."""
+        """Return the slabs that the learner still needs, oldest first. A new process must not write to them."""
         return [*([] if self._current_slab is None else [self._current_slab]), *(filled.slab for filled in self.filled)]
 
     def _take_in(self, message: AnyMessage) -> None:
@@ -291,8 +293,11 @@ class SupervisedActor:
         raise error
 
     def _fail(self, detail: str, error: LudusError | None = None, *, hopeless: bool = False) -> None:
-        """End the process and plan the next one. Raises `error`, else TrainingError, if there will be none: after too
-        many failures in a row, or if `hopeless` and its hosts have never played."""
+        """End the process and schedule the next start.
+
+        Raises `error`, or TrainingError, if there is none: after too many failures in a row, or if `hopeless` and no
+        process has ever started its hosts.
+        """
         process, self._process = self._process, None
         matches = self._count_lost()
         self.phase = ActorPhase.RESTING
@@ -315,7 +320,7 @@ class SupervisedActor:
         )
 
     def _count_lost(self) -> str:
-        """Count the matches and decisions that die with a process, and return them in words."""
+        """Count the matches and decisions that are lost with a process, and return a text for the log."""
         if self.phase is not ActorPhase.PLAYING or self._memory is None:
             return ""
         matches = accounts.void_under_way(self._metrics, accounts.ACTOR)

@@ -22,8 +22,8 @@ def test_presets_with_stages_can_be_done(preset: str) -> None:
     ("settings", "message"),
     [
         ({"opponents.scripted": 0.0}, r"curriculum\[0\].promote.win_rate.opponent: perfect is not played"),
-        ({"evaluation.opponents": ["perfekt"]}, r"curriculum\[0\], with what it sets: evaluation.opponents: .*perfect"),
-        ({"learner.replay.decisions": 5000}, r"curriculum\[0\], with what it sets: learner.replay"),
+        ({"evaluation.opponents": ["perfekt"]}, r"curriculum\[0\], with its settings: evaluation.opponents: .*perfect"),
+        ({"learner.replay.decisions": 5000}, r"curriculum\[0\], with its settings: learner.replay"),
     ],
 )
 def test_what_a_stage_cannot_do_is_refused_with_its_place(settings: dict[str, Any], message: str) -> None:

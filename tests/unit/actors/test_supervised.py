@@ -178,7 +178,7 @@ def test_silent_actor_is_killed_and_started_again(
     with source(tmp_path, metrics) as opened:
         opened.start(WEIGHTS, 0)
         assert opened.next(lambda: False) is not None
-    assert "said nothing for 0 s" in caplog.text
+    assert "sent nothing for 0 s" in caplog.text
     assert metrics.counter(names.ACTOR_RESTARTS) == 1
 
 
@@ -261,7 +261,7 @@ def test_saving_while_the_actor_is_dead_says_so_at_once(tmp_path: Path, plays: C
     try:
         opened.start(WEIGHTS, 0)
         until(opened, lambda: opened.phase is ActorPhase.STARTING)
-        with pytest.raises(TrainingError, match="the actor died and does not play yet"):
+        with pytest.raises(TrainingError, match="the actor died and has not restarted yet"):
             opened.save(tmp_path / "matches", PATIENCE_S)
     finally:
         opened.close()
@@ -271,7 +271,7 @@ def test_actor_that_dies_while_it_saves_does_not_end_the_run(tmp_path: Path, pla
     plays(["read", HELLO, "read", "read", "die"], ["read", HELLO, Filled(0, STATE), "obey"])
     with source(tmp_path, Metrics()) as opened:
         opened.start(WEIGHTS, 0)
-        with pytest.raises(TrainingError, match="the actor died while it saved them"):
+        with pytest.raises(TrainingError, match="the actor died while it saved its matches"):
             opened.save(tmp_path / "matches")
         assert opened.next(lambda: False) is not None
 
