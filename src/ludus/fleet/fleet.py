@@ -99,13 +99,13 @@ class HostFleet:
         self._nothing = nothing(self.spec)
 
     def recv(self, timeout_s: float, *, wait_all: bool = False) -> Arrivals:
-        """Return what is ready; nothing if the time is up or the schedule is exhausted.
+        """Return the rows and endings that are ready, or none if the time is up or the schedule is exhausted.
 
         With `wait_all`, nothing is ready until every host has answered all it was sent. Rows are then in the order of
         hosts, so that the same actions always give the same arrivals. Raises FleetError when no host is left.
         """
         hosts, end_s = self._hosts, time.monotonic() + timeout_s
-        # if the supervisor waits for nobody, nothing will come: look for hosts that are left before time passes
+        # if the supervisor waits for no host, nothing will arrive: check for remaining hosts without waiting
         waits = not self._ready(wait_all) and hosts.supervisor.wake_s is not None
         hosts.pump(end_s if waits else 0.0)
         while not self._ready(wait_all):
@@ -124,7 +124,7 @@ class HostFleet:
         if not len(row):
             return
         row, action = row.astype(np.int32, copy=False), action.astype(np.int32, copy=False)
-        if np.maximum.reduce(action.view(np.uint32)) >= self.spec.actions:  # negative ones look huge
+        if np.maximum.reduce(action.view(np.uint32)) >= self.spec.actions:  # unsigned: negative ones are huge
             raise ValueError(f"actions {action.min()} to {action.max()}, expected 0 to {self.spec.actions - 1}")
         hosts, span = self._hosts, self._span
         first = int(row[0]) // span
@@ -141,8 +141,10 @@ class HostFleet:
             hosts.send(hosts.all[at], row[is_here] - at * span, action[is_here])
 
     def nudge(self) -> None:
-        """Ask hosts that owe an answer for a sign of life: if its matches wait for people, a host may owe it for
-        days."""
+        """Send hosts that owe an answer an empty ACTIONS frame, which a working host answers at once.
+
+        Use it for matches against people, which may keep an answer open for days.
+        """
         self._hosts.nudge()
 
     def drain(self) -> None:
@@ -207,7 +209,7 @@ class HostFleet:
 
     @property
     def descriptors(self) -> tuple[int, ...]:
-        """The pipes that running hosts write to; readable when `recv` would find something."""
+        """The descriptors of the pipes from the running hosts. They are readable when `recv` has something to read."""
         return tuple(host.process.read_fd for host in self._hosts.all if host.process is not None)
 
     def close(self) -> None:

@@ -40,7 +40,7 @@ _LOG = logging.getLogger("ludus.fleet")
 
 
 class Host:
-    """Starts and stops processes, one after the other, and keeps what outlives them.
+    """Starts and stops the processes of one host, one after the other, and keeps what is shared between them.
 
     `spec` is the game that its processes must describe, once it is known.
     """
@@ -72,12 +72,12 @@ class Host:
 
     @property
     def owes(self) -> bool:
-        """Whether something is on its way: HELLO or answers."""
+        """True if the host owes its HELLO or an answer."""
         return self.process is not None and (self.session is None or self.session.owes)
 
     @property
     def answering(self) -> bool:
-        """Whether it plays and owes an answer."""
+        """True if the host plays and owes an answer."""
         return self.session is not None and self.session.owes
 
     @property
@@ -169,11 +169,11 @@ class Host:
         return False
 
     def nudge(self) -> bool:
-        """Ask for a sign of life, if it owes an answer; returns whether it was asked."""
+        """Send an empty ACTIONS frame, which a working host answers at once. Returns False if it owes no answer."""
         return self.session is not None and self.session.nudge()
 
     def deliver(self) -> tuple[list[ArrivalsBody], list[Ending]]:
-        """Return what came since the last call."""
+        """Return the arrivals and endings since the last call."""
         if self.session is not None:
             self.session.delivered()
         return self.inbox.take()

@@ -42,7 +42,7 @@ _LOG = logging.getLogger("ludus.fleet")
 
 
 class Hosts:
-    """`pump` does all the work: it starts, reads, restarts and gives up hosts."""
+    """All hosts of a fleet. `pump` does all the work: it starts, reads, restarts and gives up hosts."""
 
     def __init__(self, hosts: Sequence[Host], config: FleetConfig, *, scheduled: bool, final_refusals: bool) -> None:
         self.all = tuple(hosts)
@@ -71,7 +71,7 @@ class Hosts:
         return spec
 
     def pump(self, until_s: float) -> None:
-        """Wait for something to happen, at most until then; read, write and supervise.
+        """Wait for frames or deadlines, at most until `until_s`, and handle them: read, write, start and stop hosts.
 
         Deadlines are checked last: a host whose answer waits in its pipe is not silent, however long the caller was
         away.
@@ -96,7 +96,7 @@ class Hosts:
             self._after_write(host)
 
     def nudge(self) -> None:
-        """Ask hosts that owe an answer for a sign of life."""
+        """Send an empty ACTIONS frame to hosts that owe an answer; a working host answers it at once."""
         for host in self.all:
             if host.nudge():
                 self._after_write(host)

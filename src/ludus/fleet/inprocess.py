@@ -1,4 +1,4 @@
-"""A fleet without processes: matches written in Python are played where `recv` and `send` are called. For tests."""
+"""A fleet without processes, for tests: `send` advances matches that are written in Python."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _Slot:
 
 
 class InProcessFleet:
-    """`at_once` bounds how many rows one `recv` returns, the longest waiting first; 0: all."""
+    """Implements `Fleet` in this process. `recv` returns at most `at_once` rows, those that wait longest; 0: all."""
 
     def __init__(
         self, spec: GameSpec, new_match: Callable[[], Match], matches: int, *, seed: int = 0, at_once: int = 0
@@ -50,7 +50,7 @@ class InProcessFleet:
         return FleetHealth(alive=1, restarts=0, voided=Counter(self._voided.by_reason))
 
     def take_times(self) -> Times:
-        """Its matches are played in the caller's time."""
+        """Return no times: matches run in the caller's process."""
         return Times()
 
     def recv(self, timeout_s: float, *, wait_all: bool = False) -> Arrivals:
@@ -82,7 +82,7 @@ class InProcessFleet:
                 self._advance(index)
 
     def void(self, index: int, reason: str) -> None:
-        """Lose the match in this slot, as if its host had died, and begin another."""
+        """Void the match in this slot, as if its host had died, and begin another."""
         self._end(index, void=reason)
 
     def saved_state(self) -> None:

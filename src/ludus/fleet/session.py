@@ -41,7 +41,7 @@ class Launch:
 
     host: int
     write: Callable[[bytes], None]  # to its stdin
-    shared_rows: RowMemory | None  # memory that it was offered for its rows; None: it sends them
+    shared_rows: RowMemory | None  # shared memory for its observations; None: it sends them in frames
     incarnation: int
     seed: int
     first_id: int  # added to its match numbers, which start at 0 in every process, to make ids that are unique
@@ -57,7 +57,7 @@ class Launch:
 
 
 class Session:
-    """Takes frames, fills the inbox and returns events for the supervisor.
+    """Handles the frames of a process: fills the inbox and returns events for the supervisor.
 
     Rows are local to the host; endings carry rows of the fleet.
     """
@@ -71,15 +71,15 @@ class Session:
         resume = None if saved is None else saved.resumption()
         self._ledger = Ledger(spec, setup.matches, launch.schedule, resume)
         self._transcript = None if launch.schedule is not None else Transcript(setup.matches * spec.seats)
-        self.fast_forward = None if saved is None else FastForward(saved)  # until its matches are where they were
-        self.progress: Event | None = None  # made by the frames since the owner last looked; the owner clears it
-        # made once, since they are returned for most frames
+        self.fast_forward = None if saved is None else FastForward(saved)  # until the saved state is reached
+        self.progress: Event | None = None  # progress since the owner last cleared it
+        # created once, since most frames return one of them
         self._progress_event, self._answer_event = Heard(self._index), Answered(self._index)
         self._settled: list[Event] = [Settled(self._index)]
         self._is_draining = False
         self._lost_in_a_row = 0
         self._times_frames = 0  # in the answer under way
-        self._has_played = False  # a match to its end
+        self._has_played = False  # whether a match has ended
 
     @property
     def owes(self) -> bool:
@@ -118,7 +118,7 @@ class Session:
         return True
 
     def nudge(self) -> bool:
-        """Send an empty ACTIONS frame if the host owes an answer, and return whether it did: a live host answers it."""
+        """Send an empty ACTIONS frame, which a working host answers at once. Returns False if it owes no answer."""
         if not self.owes:
             return False
         nobody = np.empty(0, np.int32)
@@ -132,7 +132,7 @@ class Session:
         return not self._ledger.answers_due and not self._ledger.running()
 
     def delivered(self) -> None:
-        """The caller has taken all arrivals: it knows every match that has begun."""
+        """Note that the fleet's caller has taken all arrivals, and so knows every match that has begun."""
         self._ledger.opened.clear()
 
     def saved_state(self, endings: tuple[Ending, ...]) -> HostState | None:
@@ -158,7 +158,7 @@ class Session:
             self._void(slot, number, reason)
 
     def lose(self, error: ErrorBody, reason: str) -> list[Event]:
-        """Void the match that the host has lost, and reported with ERROR of kind match."""
+        """Void the match that the host has reported as lost, with an ERROR frame of kind match."""
         slot, number, lapsed = self._ledger.lose(error)
         self._note_progress()
         self._end_match(slot, lapsed)
@@ -202,7 +202,7 @@ class Session:
         return self._settled
 
     def _replay(self, fast_forward: FastForward, arrivals: ArrivalsBody) -> list[Event]:
-        """Send the recorded actions, answer by answer, until the matches are where they were."""
+        """Send the recorded actions, one answer at a time, until the matches have reached their saved state."""
         fast_forward.take(arrivals)
         if self._ledger.answers_due:
             return []
@@ -250,14 +250,14 @@ class Session:
         return [Played(self._index)]
 
     def _note_progress(self) -> None:
-        """Rows came, or the end of a match: a part of an answer that a host cannot send again and again."""
+        """Report progress to the supervisor: rows or an ending, which a stuck host cannot repeat forever."""
         if self.progress is None:
             self.progress = self._progress_event
 
     def _times(self, body: memoryview) -> list[Event]:
         if self._setup.times_s is None or not self._ledger.answers_due:
             raise ProtocolError(
-                "TIMES came although nobody asked for it, or all ACTIONS were answered", HostFault.BAD_TIMES
+                "received TIMES, which was not requested, or after all ACTIONS were answered", HostFault.BAD_TIMES
             )
         self._times_frames += 1
         if self._times_frames > limits.TIMES_FRAMES:
@@ -269,12 +269,12 @@ class Session:
 
     def _event(self, body: memoryview) -> list[Event]:
         if not self._setup.events:
-            raise ProtocolError("EVENT came although nobody asked for events")
+            raise ProtocolError("received EVENT, but events were not requested")
         self._inbox.add_event(decode_event(body))
         return []
 
     def _end_match(self, slot: int, lapsed: list[int]) -> None:
-        """The match in this slot is over, and its `lapsed` rows need no answer."""
+        """Forget the match in this slot, which is over; its `lapsed` rows need no answer."""
         if self._transcript is not None:
             seats = self._spec.seats
             self._transcript.forget(slice(slot * seats, (slot + 1) * seats))

@@ -1,4 +1,4 @@
-"""Decides which host is started, stopped or given up. Pure: events and the time in, instructions out.
+"""Decides when hosts are started, stopped or given up. Pure: takes events and the time, returns instructions.
 
       Tick, back-off over           Greeted                 Finished
 RESTING ───────────────► STARTING ─────────► PLAYING ─────────────────► FINISHED (it may go, nobody misses it)
@@ -18,50 +18,50 @@ from enum import Enum, auto
 from ludus.config.settings import FleetConfig
 from ludus.processes.restarts import Restarts
 
-ANSWER_DEADLINES = 10  # reply deadlines in which an answer must be complete
-EXCUSE_S = 5.0  # for a host that could not write while nobody read
-REFUSED = "refused"  # the reason of a host that refuses what it, or another, has played before
-DIVERGED = "diverged"  # the reason of matches that a replay did not bring back
+ANSWER_DEADLINES = 10  # an answer must be complete within this many reply deadlines
+EXCUSE_S = 5.0  # extra time for a host that could not write because its pipe was full
+REFUSED = "refused"  # why a host failed: it refuses a configuration that it, or another host, has played before
+DIVERGED = "diverged"  # why matches were voided: their replay did not reach the saved state
 
 
 @dataclass(frozen=True, slots=True)
 class Greeted:
-    """HELLO came and was understood; the host owes its opening arrivals."""
+    """The host sent a valid HELLO and owes its opening arrivals."""
 
     host: int
 
 
 @dataclass(frozen=True, slots=True)
 class Owing:
-    """The host was sent actions: from now on it must come further within the reply deadline."""
+    """Actions were sent to the host: it must make progress within the reply deadline."""
 
     host: int
 
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """Rows or the end of a match came, as a part of an answer. Other bytes and frames are no event."""
+    """The host sent rows or an ending, as a part of an answer. Other frames do not count as progress."""
 
     host: int
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """An answer was completed, and the host owes others."""
+    """The host completed an answer and owes further ones."""
 
     host: int
 
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """The host has answered everything: it may be silent as long as it likes."""
+    """The host owes no answer, so no deadline applies to it."""
 
     host: int
 
 
 @dataclass(frozen=True, slots=True)
 class Diverged:
-    """Its matches, replayed, did not come to where they stood: it begins again at once, which is no failure of it."""
+    """The replay of its matches did not reach the saved state. The host restarts at once; this is not a failure."""
 
     host: int
     detail: str
@@ -69,7 +69,7 @@ class Diverged:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """A match was played to its end: the host works, failures before this do not count any more."""
+    """A match has ended normally, so the host works: its earlier failures no longer count."""
 
     host: int
 
@@ -79,20 +79,20 @@ class HostFailed:
     """The host died or broke the protocol."""
 
     host: int
-    reason: str  # matches are counted by it: died, protocol, "host: ..."
+    reason: str  # voided matches are counted by it: died, protocol, "host: ..."
     detail: str
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """Everything the host had to play is played."""
+    """The host has played all its matches."""
 
     host: int
 
 
 @dataclass(frozen=True, slots=True)
 class Assigned:
-    """There is more to play for a host that had played everything: it begins again at once."""
+    """A host that had finished gets further matches: it restarts at once."""
 
     host: int
     detail: str
@@ -100,12 +100,12 @@ class Assigned:
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """Nobody read from the hosts for a while: one whose pipe was full could not come further. Tell it before Tick."""
+    """The fleet has not read from the hosts for a while, so full pipes may have blocked them. Report it before Tick."""
 
 
 @dataclass(frozen=True, slots=True)
 class Draining:
-    """No match is to begin any more: hosts that do not play are finished, and a host that fails is not restarted."""
+    """No more matches begin: hosts that do not play are finished, and hosts that fail are not restarted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ class StopHost:
     host: int
     reason: str
     detail: str
-    again_in_s: float | None  # None: never
+    again_in_s: float | None  # delay before the restart; None: it is not restarted
 
 
 Instruction = StartHost | StopHost
@@ -161,13 +161,13 @@ class HostPhase(Enum):
 class _State:
     restarts: Restarts
     phase: HostPhase = HostPhase.RESTING
-    due_s: float | None = 0.0  # when the phase, or the wait for an answer, has lasted too long
-    answer_due_s: float = math.inf  # when an answer must be complete, however many parts of it come
-    is_excused: bool = False  # since it last came further
+    due_s: float | None = 0.0  # deadline of the phase, or of the next progress
+    answer_due_s: float = math.inf  # deadline of the whole answer, even if parts of it arrive
+    is_excused: bool = False  # whether it got extra time since its last progress
 
 
 class Supervisor:
-    """Feed it everything that happens, carry out what it says, in order, and call again at `wake_s` with a Tick."""
+    """Pass every event to `on` and carry out the instructions it returns, in order. Pass a Tick at `wake_s`."""
 
     def __init__(self, config: FleetConfig, hosts: int) -> None:
         self._config = config
@@ -175,7 +175,7 @@ class Supervisor:
         self._states = [_State(Restarts(config, "never started")) for _ in range(hosts)]
 
     def on(self, event: Event, now_s: float) -> list[Instruction]:
-        """Events of a host that is neither starting nor playing are echoes of its past and change nothing."""
+        """Handle an event and return instructions. Late events of hosts that neither start nor play are ignored."""
         if isinstance(event, Tick):
             return [instruction for host in range(len(self._states)) for instruction in self._tick(host, now_s)]
         if isinstance(event, Returned):
@@ -219,7 +219,7 @@ class Supervisor:
 
     @property
     def wake_s(self) -> float | None:
-        """When the next Tick is due; None: nothing to wait for."""
+        """The time at which the next Tick is due; None if there is no deadline."""
         wake_s = None
         for state in self._states:
             if state.due_s is not None and (wake_s is None or state.due_s < wake_s):
@@ -234,7 +234,7 @@ class Supervisor:
 
     @property
     def alive(self) -> int:
-        """Hosts that play or have played all they had to."""
+        """The number of hosts that play or have finished."""
         return sum(state.phase in (HostPhase.PLAYING, HostPhase.FINISHED) for state in self._states)
 
     @property
@@ -243,7 +243,7 @@ class Supervisor:
 
     @property
     def idle(self) -> bool:
-        """Whether no host plays or will play again."""
+        """True if no host plays or will play again."""
         return all(state.phase in (HostPhase.FINISHED, HostPhase.GIVEN_UP) for state in self._states)
 
     @property
@@ -277,13 +277,15 @@ class Supervisor:
         return instructions
 
     def _expect(self, state: _State, now_s: float) -> None:
-        """An answer begins to be waited for."""
+        """Set the deadlines for an answer that the host now owes."""
         reply_s = self._config.reply_deadline_s
         state.due_s, state.answer_due_s, state.is_excused = now_s + reply_s, now_s + ANSWER_DEADLINES * reply_s, False
 
     def _excuse(self, now_s: float) -> None:
-        """Let hosts that are waited for come further now, once: a caller that is away again and again must not keep a
-        host that hangs."""
+        """Give hosts that owe an answer extra time, once per progress.
+
+        More than once, a caller that rarely reads would keep a hung host alive.
+        """
         grace_s = now_s + min(EXCUSE_S, self._config.reply_deadline_s)
         for state in self._states:
             if state.is_excused or state.phase not in (HostPhase.STARTING, HostPhase.PLAYING):

@@ -1,4 +1,4 @@
-"""What the author of a host is told about a fault: the rule of docs/host-protocol.md, and what to do. Pure."""
+"""Advice for the author of a host about each fault: the rule in docs/host-protocol.md, and what to do. Pure."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Does a host keep the protocol? Drives any program with legal actions and says, rule by rule, what was seen.
+"""Checks whether a program follows the host protocol: plays it with legal actions and reports a result for each rule.
 
-`ludus hosts check -- PROGRAM ARGUMENT...` shows it; docs/host-protocol.md has the rules.
+`ludus hosts check -- PROGRAM ARGUMENT...` prints the results; docs/host-protocol.md has the rules.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def check(
     seed: int = 1,
     deadline_s: float = 30.0,
 ) -> CheckReport:
-    """Play about `decisions` decisions in each of several ways. Starts and ends a process for each rule."""
+    """Check a host and return the results of all rules. Each rule starts a process and plays about `decisions`."""
     return CheckReport(tuple(results(command, options, matches, decisions, seed, deadline_s)))
 
 
@@ -72,7 +72,7 @@ def results(
     seed: int = 1,
     deadline_s: float = 30.0,
 ) -> Iterator[RuleResult]:
-    """One after the other, as they are found."""
+    """Yield the result of each rule as soon as it was tried."""
     checks = RuleChecks(command, dict(options or {}), matches, decisions, seed, deadline_s)
     hello = _attempt("It says HELLO, and what it says makes a game", checks.greets)
     yield hello
@@ -98,7 +98,7 @@ _CONTENTS = (_PLAYS, _MASKS, _NUMBERS, _ENDINGS)
 
 
 def _contents(checks: RuleChecks) -> Iterator[RuleResult]:
-    """Four rules that one process is asked about: the one that is broken ends it, and says nothing of the others."""
+    """Yield the results of four rules that are tried in one process. If one is broken, the others are untried."""
     played = _attempt(_PLAYS, checks.plays)
     broken = {"masks": _MASKS, "numbers": _NUMBERS, "endings": _ENDINGS}.get(
         played.advice.topic if played.advice else ""
@@ -113,7 +113,7 @@ def _contents(checks: RuleChecks) -> Iterator[RuleResult]:
 
 
 def _attempt(rule: str, attempt: Callable[[], str]) -> RuleResult:
-    """An attempt gives what was measured, or raises what is wrong."""
+    """Call a rule's method and return its result: what it measured, or the HostError that it raised."""
     try:
         return RuleResult(rule, Mark.OK, attempt())
     except HostError as error:

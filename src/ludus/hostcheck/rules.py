@@ -27,18 +27,18 @@ from ludus.wire.frames import (
 from ludus.wire.seeds import match_seed
 
 TIMES_S = 0.1
-SUM_WITHIN = 0.01  # of the whole: hosts that measure in coarse steps round
-QUIET_S = 0.1  # for which a host that owes nothing is listened to
+SUM_WITHIN = 0.01  # tolerance, as a share of the whole, for hosts with a coarse clock
+QUIET_S = 0.1  # in which a host that owes no answer must send nothing
 SPEED_S = 0.5
-ROUNDS = 50  # are enough to see whether rows are held back
+ROUNDS = 50  # most repeats of the measurement whether rows are held back
 SLOW_S = 0.02  # answers that take longer must not hold back rows that are ready
-PARALLEL = 1.5  # an answer for all matches that takes less than this times that for one is played at the same time
+PARALLEL = 1.5  # matches run in parallel if an answer for all takes less than this times an answer for one
 UNKNOWN_OPTION = "no_host_has_an_option_of_this_name"
 
 
 @dataclass(frozen=True, slots=True)
 class RuleChecks:
-    """One method for each rule: gives what was measured, if anything, or raises HostError with what was seen."""
+    """One method for each rule. It returns what it measured, if anything, or raises HostError if the rule is broken."""
 
     command: HostCommand
     options: dict[str, Any]  # Any: the game's own
@@ -95,7 +95,7 @@ class RuleChecks:
         return ""
 
     def sends_the_first_first(self) -> str:
-        """A host that plays one match after the other must not hold back what it has, when answers are slow."""
+        """A host that plays one match after another, slowly, must send rows as soon as they are ready."""
         with self._talk(parts=self.matches) as talk:
             talk.settle()
             alone: list[float] = []
@@ -163,7 +163,7 @@ class RuleChecks:
         return ""
 
     def tells_times(self) -> str:
-        """A host need not: one that never does keeps the rule."""
+        """TIMES frames are optional: a host that sends none passes."""
         with self._talk(times_s=TIMES_S) as talk:
             began_s = time.monotonic()
             while time.monotonic() - began_s < 4 * TIMES_S:
@@ -183,13 +183,13 @@ class RuleChecks:
                         HostFault.BAD_TIMES,
                     )
         if sum(times.wall_ns for times in reports) / 1e9 > alive_s:
-            raise ProtocolError("it told of more time than has passed", HostFault.BAD_TIMES)
+            raise ProtocolError("its TIMES frames report more time than has passed", HostFault.BAD_TIMES)
         often = spent_s / TIMES_S + 1
         if len(reports) > often:
             raise ProtocolError(
-                f"it told {len(reports)} times, asked for were {often:.0f} at most", HostFault.BAD_TIMES
+                f"it sent {len(reports)} TIMES frames, expected at most {often:.0f}", HostFault.BAD_TIMES
             )
-        return "" if reports else "it tells none, which is its right"
+        return "" if reports else "it sends no TIMES frames, which are optional"
 
     def refuses_unknown_options(self) -> str:
         try:
@@ -198,7 +198,7 @@ class RuleChecks:
         except HostRefused as refusal:
             if UNKNOWN_OPTION not in str(refusal):
                 raise ProtocolError(
-                    f"its words do not name the unknown option: {refusal}", HostFault.UNKNOWN_OPTION
+                    f"its error does not name the unknown option: {refusal}", HostFault.UNKNOWN_OPTION
                 ) from None
         return ""
 

@@ -1,4 +1,4 @@
-"""One process of a host, spoken to as a fleet would, with a deadline on everything."""
+"""A conversation with one host process, in the role of the fleet, with a deadline for every wait."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ from ludus.wire.stream import FrameReader
 READ_BYTES = 1 << 20
 REAP_S = 5.0
 STDERR_S = 0.05  # how often stderr is read while something else is waited for
-LOST_IN_A_ROW = 4  # matches a slot that a host may lose before a fleet stops it
+LOST_IN_A_ROW = 4  # matches per slot that a host may lose in a row before a fleet stops it
 
 
 class Talk:
-    """Made when HELLO has come. `deadline_s` is for one frame; the whole talk ends after four times as long."""
+    """Starts a host and waits for its HELLO. Limits: `deadline_s` for one frame, four times that for everything."""
 
     def __init__(self, command: HostCommand, configure: Configure, deadline_s: float) -> None:
         self._deadline_s = deadline_s
@@ -60,7 +60,7 @@ class Talk:
         self._choices: dict[tuple[int, int], int] = defaultdict(int)  # (number, seat) -> decisions
         self._configure = configure
         self._lost_in_a_row = 0
-        self.record: dict[int, list[bytes]] = defaultdict(list)  # number -> everything its seats were shown, in order
+        self.record: dict[int, list[bytes]] = defaultdict(list)  # match number -> all its rows and its ending, in order
         self.endings: list[EndingHead] = []
         self.lost_matches: list[int | None] = []
         self.times: list[TimesBody] = []
@@ -90,8 +90,10 @@ class Talk:
             raise
 
     def play(self, decisions: int | None, at_once: int | None = None, within_s: float | None = None) -> None:
-        """Until that many decisions were answered (None: until nobody asks) or the time is over, at most `at_once` rows
-        in a frame."""
+        """Answer rows until there were this many decisions (None: until no row waits), or until the time is up.
+
+        An ACTIONS frame has at most `at_once` rows; None: all rows that wait.
+        """
         end_s = self._until_s if within_s is None else time.monotonic() + within_s
         while True:
             self.settle()
@@ -101,7 +103,7 @@ class Talk:
             self.answer(sorted(self._waiting)[:at_once])
 
     def answer(self, rows: list[int]) -> None:
-        """Choose for these rows; `settle` then waits for what comes of it."""
+        """Send legal actions for these rows. Call `settle` to wait for the answer."""
         row = np.array(rows, np.int32)
         action = np.array([self._choose(each) for each in rows], np.int32)
         self._ledger.actions(row.astype(np.intp))
@@ -109,21 +111,21 @@ class Talk:
         self.write(encode_actions(row, action))
 
     def waiting(self) -> list[int]:
-        """Rows that must choose."""
+        """Return the rows that wait for an action."""
         return sorted(self._waiting)
 
     def where(self) -> Resumption:
-        """Where this host stands; call when it has answered everything."""
+        """Return the matches from which another process could continue. Call when the host owes no answer."""
         running = dict(self._ledger.running())
         return Resumption([running.get(slot) for slot in range(self._configure.matches)], self._ledger.following)
 
     def settle(self) -> None:
-        """Until the host has answered everything."""
+        """Wait until the host owes no answer."""
         while self._ledger.answers_due:
             self._take(*self._frame())
 
     def silent(self, seconds: float) -> str:
-        """Empty when nothing comes for so long, else what arrivals."""
+        """Wait this long. Returns an empty string if the host sends nothing, else what it sent."""
         for kind, _ in self._reader:
             return kind.name
         if not self._ready(time.monotonic() + seconds):
@@ -147,7 +149,7 @@ class Talk:
         self._stdin.close()
 
     def leave(self) -> int:
-        """Exit status of a host that is expected to go by itself; what it still says is not read."""
+        """Wait for the host to exit and return its exit status. Its remaining output is discarded."""
         end_s = time.monotonic() + self._deadline_s
         while time.monotonic() < end_s:
             status = self._process.poll()
@@ -240,7 +242,7 @@ class Talk:
             self._waiting[row] = number, arrivals.legal[index]
 
     def _choose(self, row: int) -> int:
-        """Depends on the match, the seat and the count of its decisions only, not on the order of arrival."""
+        """Return a legal action that depends only on match, seat and number of the decision, not on arrival order."""
         number, mask = self._waiting.pop(row)
         seat = row % self.spec.seats
         self._choices[number, seat] += 1
@@ -272,7 +274,7 @@ class Talk:
                 raise self._departed()
             try:
                 self._reader.feed(data)
-            except ProtocolError as error:  # frames before it are whole
+            except ProtocolError as error:  # raised later: the frames before it are complete
                 self._broken = error
 
     def _departed(self) -> ProtocolError:
@@ -286,8 +288,10 @@ class Talk:
         return self._stderr.last_line or "none"
 
     def _ready(self, end_s: float, writer: IO[bytes] | None = None) -> bool:
-        """Wait until stdout has something to read, or the `writer` takes bytes, or the time is up, which is False. What
-        the host writes to stderr is read meanwhile, as it might wait for that."""
+        """Wait until stdout can be read, or the `writer` accepts bytes. Returns False if the time is up.
+
+        Reads stderr in the meantime, since a full pipe would block the host.
+        """
         readers, writers = ([self._stdout], []) if writer is None else ([], [writer])
         while True:
             wait_s = max(0.0, min(end_s - time.monotonic(), STDERR_S))
@@ -297,7 +301,7 @@ class Talk:
                 return bool(readable or writable)
 
     def _wait(self, end_s: float) -> int:
-        """Exit status of a host that has closed its stdout."""
+        """Return the exit status of a host that has closed its stdout."""
         while time.monotonic() < end_s:
             self._stderr.read()
             with suppress(subprocess.TimeoutExpired):
@@ -307,7 +311,7 @@ class Talk:
 
 @contextmanager
 def _readable(kind: FrameKind) -> Iterator[None]:
-    """Whatever a host sends is a ProtocolError, never the end of the check."""
+    """Turn unexpected exceptions about a frame into ProtocolError, so that the check goes on."""
     try:
         yield
     except UNREADABLE as error:

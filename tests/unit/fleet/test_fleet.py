@@ -103,7 +103,7 @@ def test_times_that_nobody_asked_for_or_that_come_unasked_break_the_protocol(
     host.take(FrameKind.HELLO, memoryview(encode_hello(spec)[HEADER_BYTES:]))
     if not owed:
         host.take(FrameKind.ARRIVALS, memoryview(no_rows(spec)[HEADER_BYTES:]))
-    with pytest.raises(ProtocolError, match="TIMES came although"):
+    with pytest.raises(ProtocolError, match="TIMES, which was not requested"):
         host.take(FrameKind.TIMES, memoryview(encode_times(TimesBody(1.0, {}))[HEADER_BYTES:]))
 
 
