@@ -17,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ludus.config.settings import MemoryConfig, PolicyConfig
+from ludus.config.settings import PolicyConfig, RecurrentConfig
 from ludus.games.registry import load, nets_of
 from ludus.policies.cpu.drawing import draw
 from ludus.policies.distributions import Distribution
@@ -89,7 +89,7 @@ def _showdown() -> GameSpec:
 
 CASES = {
     "mlp": Case(FLAT, PolicyConfig(net="mlp", width=128, layers=3)),
-    "lstm": Case(FLAT, PolicyConfig(net="mlp", width=64, layers=2, memory=MemoryConfig(kind="lstm", width=256))),
+    "lstm": Case(FLAT, PolicyConfig(net="mlp", width=64, layers=2, recurrent=RecurrentConfig(kind="lstm", width=256))),
     "transformer": Case(ENTITIES, PolicyConfig(net="transformer", width=256, context=256, layers=6, heads=8)),
     "pointer": Case(_showdown(), PolicyConfig(net="pointer")),
 }

@@ -66,7 +66,7 @@ class Choices(msgspec.Struct, frozen=True):
     logp: NDArray[np.float32]  # [n] log-probability of each action; 0 for scripted policies
     value: NDArray[np.float32]  # [n] value estimates; 0 for scripted policies
     version: int = 0  # version of the weights that chose
-    memory: NDArray[np.float32] | None = None  # [n, size] hidden states before the decision; None if not recurrent
+    hidden_state: NDArray[np.float32] | None = None  # [n, size] before the decision; None if not recurrent
 
     @classmethod
     def scripted(cls, action: NDArray[np.int32]) -> Choices:
@@ -141,7 +141,7 @@ class SegmentBatch(Columns):
     # [B] value of the decision after the segment, 0 if the match ended with the segment
     next_value: NDArray[np.float32] = column(np.float32, late=True)
     # [B, size] hidden state before the first decision; size 0 for a net without one
-    memory: NDArray[np.float32] = column(np.float32, "hidden_state")
+    hidden_state: NDArray[np.float32] = column(np.float32, "hidden_state")
     # [B, T] seat that decided, in segments that interleave the seats of a match; [B, 0] in others
     seat: NDArray[np.int8] = column(np.int8, "seats_time")
     # [B, T] in those segments: True if the outcome of the decision becomes known in this segment

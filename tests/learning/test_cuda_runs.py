@@ -11,10 +11,10 @@ from tests.running import NEVER, Watch, assert_equal_weights, small_run, train
 from ludus.config.settings import (
     EvaluationConfig,
     LearnerConfig,
-    MemoryConfig,
     OpponentsConfig,
     PolicyConfig,
     PpoConfig,
+    RecurrentConfig,
     RunConfig,
 )
 from ludus.metrics import names
@@ -45,10 +45,10 @@ def test_two_serial_runs_with_one_seed_give_equal_weights(tmp_path: Path) -> Non
 
 
 def test_a_serial_run_that_was_stopped_ends_with_the_weights_it_would_have_had(tmp_path: Path) -> None:
-    memory = MemoryConfig(kind="lstm", width=8, sequence_length=8)
-    whole = train(config("serial", 6, memory=memory), tmp_path / "whole", observer=Watch())
-    train(config("serial", 3, memory=memory), tmp_path / "parts", observer=Watch())
-    parts = train(config("serial", 6, memory=memory), tmp_path / "parts", resume=True, observer=Watch())
+    recurrent = RecurrentConfig(kind="lstm", width=8, sequence_length=8)
+    whole = train(config("serial", 6, recurrent=recurrent), tmp_path / "whole", observer=Watch())
+    train(config("serial", 3, recurrent=recurrent), tmp_path / "parts", observer=Watch())
+    parts = train(config("serial", 6, recurrent=recurrent), tmp_path / "parts", resume=True, observer=Watch())
     assert_equal_weights(whole, parts)
 
 

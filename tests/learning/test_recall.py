@@ -1,4 +1,4 @@
-"""A game that asks for what was seen before is solved with memory, and not without it."""
+"""A game that asks for what was seen before is solved by a recurrent net, and not without it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.running import Silent, small_run
 from ludus.actors.actor import Actor
 from ludus.actors.resolved import resolve
 from ludus.actors.sources import SerialSource
-from ludus.config.settings import LearnerConfig, MemoryConfig, PolicyConfig, RolloutConfig
+from ludus.config.settings import LearnerConfig, PolicyConfig, RecurrentConfig, RolloutConfig
 from ludus.evaluation import arena
 from ludus.fleet.inprocess import InProcessFleet
 from ludus.games.toy.game import game
@@ -25,11 +25,11 @@ OPTIONS = ToyOptions(game="recall", rounds=5, actions=4)
 UPDATES, MATCHES = 50, 100
 
 
-def learned(memory: MemoryConfig, run_dir: Path) -> float:
+def learned(recurrent: RecurrentConfig, run_dir: Path) -> float:
     """Train, then the share of right answers."""
     config = small_run(
         UPDATES,
-        policy=PolicyConfig(width=8, memory=memory),
+        policy=PolicyConfig(width=8, recurrent=recurrent),
         rollout=RolloutConfig(segment=12),  # so that segments begin within matches
         learner=LearnerConfig(decisions=32 * 12, minibatch=16 * 12, epochs=4, lr=8e-3, entropy_coef=0.03),
     )
@@ -55,16 +55,16 @@ def learned(memory: MemoryConfig, run_dir: Path) -> float:
 
 
 @pytest.mark.parametrize(
-    "memory",
+    "recurrent",
     [
-        MemoryConfig(kind="lstm", width=16, sequence_length=12),
-        MemoryConfig(kind="gru", width=16, sequence_length=6, burn_in=3),
+        RecurrentConfig(kind="lstm", width=16, sequence_length=12),
+        RecurrentConfig(kind="gru", width=16, sequence_length=6, burn_in=3),
     ],
     ids=["lstm", "gru with burn-in"],
 )
-def test_recall_is_solved_with_memory(tmp_path: Path, memory: MemoryConfig) -> None:
-    assert learned(memory, tmp_path) > 0.95
+def test_recall_is_solved_with_memory(tmp_path: Path, recurrent: RecurrentConfig) -> None:
+    assert learned(recurrent, tmp_path) > 0.95
 
 
 def test_recall_is_not_solved_without_memory(tmp_path: Path) -> None:
-    assert learned(MemoryConfig(), tmp_path) < 0.55
+    assert learned(RecurrentConfig(), tmp_path) < 0.55

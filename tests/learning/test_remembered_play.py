@@ -12,7 +12,14 @@ from tests.running import small_run
 
 from ludus.actors.actor import Actor
 from ludus.actors.resolved import resolve
-from ludus.config.settings import FleetConfig, LearnerConfig, MemoryConfig, OpponentsConfig, PolicyConfig, RolloutConfig
+from ludus.config.settings import (
+    FleetConfig,
+    LearnerConfig,
+    OpponentsConfig,
+    PolicyConfig,
+    RecurrentConfig,
+    RolloutConfig,
+)
 from ludus.fleet.inprocess import InProcessFleet
 from ludus.games.toy.matches import new_match, spec_of
 from ludus.games.toy.options import ToyOptions
@@ -30,7 +37,7 @@ SLOTS, LENGTH = 8, 7
 def test_segments_of_matches_that_end_are_truncated_or_lost_say_what_was_said_in_play(
     tmp_path: Path, kind: Literal["lstm", "gru"], options: ToyOptions
 ) -> None:
-    policy = PolicyConfig(width=8, memory=MemoryConfig(kind, 8, sequence_length=3))
+    policy = PolicyConfig(width=8, recurrent=RecurrentConfig(kind, 8, sequence_length=3))
     config = small_run(
         fleet=FleetConfig(hosts=1, matches=SLOTS),
         policy=policy,
@@ -58,7 +65,7 @@ def test_segments_of_matches_that_end_are_truncated_or_lost_say_what_was_said_in
     for _ in range(2):
         batch = actor.layout.allocate()
         assert actor.play(batch, lose_one_now_and_then)
-        assert (batch.memory.any(axis=1) == ~batch.opens[:, 0]).all()
+        assert (batch.hidden_state.any(axis=1) == ~batch.opens[:, 0]).all()
         assert 0 < np.count_nonzero(batch.opens[:, 0]) < len(batch.opens)
         (part,) = data.take(batch).in_order(batch.decisions)
         with torch.no_grad():

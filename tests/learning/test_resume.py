@@ -12,6 +12,8 @@ from typing import Literal
 
 import msgspec
 import pytest
+from safetensors import safe_open
+from safetensors.numpy import save_file
 from tests.running import (
     ENDLESS,
     NEVER,
@@ -28,17 +30,19 @@ from tests.running import (
 
 from ludus.actors import in_flight
 from ludus.actors.resolved import resolve
+from ludus.config import load
 from ludus.config.settings import (
     CheckpointConfig,
     EvaluationConfig,
     FleetConfig,
     LearnerConfig,
-    MemoryConfig,
     OpponentsConfig,
     PolicyConfig,
+    RecurrentConfig,
     RunConfig,
 )
 from ludus.errors import CheckpointError
+from ludus.games import catalogue
 from ludus.metrics import accounts, names
 from ludus.metrics.observer import Numbers
 from ludus.policies.checkpoints import archive, checkpoint, checksums
@@ -78,19 +82,51 @@ def config(updates: int, game: str = "rps", *, mode: str = "serial", hosts: int 
 
 
 @pytest.mark.parametrize(
-    ("game", "truncate_after", "memory"),
+    ("game", "truncate_after", "recurrent"),
     [("nim", 0, None), ("rps", 27, None), ("rps", 27, "lstm")],
 )
 def test_three_updates_and_three_more_are_six(
-    tmp_path: Path, game: str, truncate_after: int, memory: Literal["lstm"] | None
+    tmp_path: Path, game: str, truncate_after: int, recurrent: Literal["lstm"] | None
 ) -> None:
     three, six = (config(updates, game, truncate_after=truncate_after) for updates in (3, 6))
-    if memory is not None:
-        policy = PolicyConfig(width=16, memory=MemoryConfig(memory, 8, sequence_length=5, burn_in=2))
+    if recurrent is not None:
+        policy = PolicyConfig(width=16, recurrent=RecurrentConfig(recurrent, 8, sequence_length=5, burn_in=2))
         three, six = (msgspec.structs.replace(chosen, policy=policy) for chosen in (three, six))
     whole = train(six, tmp_path / "whole", observer=Silent())
     train(three, tmp_path / "parts", observer=Silent())
     parts = train(six, tmp_path / "parts", resume=True, observer=Silent())
+    assert_equal_runs(whole, parts)
+
+
+def as_written_before_the_renaming(run_dir: Path) -> None:
+    """Rewrite a run as earlier versions wrote it: `policy.memory`, and arrays named `memory`."""
+    config_file = run_dir / "config.yaml"
+    assert "  recurrent:" in config_file.read_text()
+    config_file.write_text(config_file.read_text().replace("  recurrent:", "  memory:"))
+    folder = archive.Checkpoints(run_dir, 3).latest()
+    assert folder is not None
+    state = (folder / checkpoint.STATE).read_text()
+    assert '"recurrent"' in state
+    (folder / checkpoint.STATE).write_text(state.replace('"recurrent"', '"memory"'))
+    with safe_open(folder / checkpoint.MATCHES, "np") as file:
+        header = file.metadata()
+        arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  it is no mapping
+    old = {name.replace("hidden_state", "memory"): array for name, array in arrays.items()}
+    assert {"bank.memory", "rollout.segments.open.memory"} <= old.keys()
+    save_file(old, folder / checkpoint.MATCHES, header)
+    (folder / checksums.CHECKSUMS).unlink()
+
+
+def test_a_recurrent_run_of_an_earlier_version_goes_on_exactly(tmp_path: Path) -> None:
+    policy = PolicyConfig(width=16, recurrent=RecurrentConfig("gru", 8, sequence_length=5, burn_in=2))
+    three, six = (msgspec.structs.replace(config(updates, "rps"), policy=policy) for updates in (3, 6))
+    whole = train(six, tmp_path / "whole", observer=Silent())
+    train(three, tmp_path / "parts", observer=Silent())
+    load.save(three, tmp_path / "parts" / "config.yaml")
+    as_written_before_the_renaming(tmp_path / "parts")
+    saved = load.load(tmp_path / "parts" / "config.yaml", ("budget.updates=6",), options_of=catalogue.options_of)
+    assert saved.policy == policy
+    parts = train(saved, tmp_path / "parts", resume=True, observer=Silent())
     assert_equal_runs(whole, parts)
 
 
@@ -214,9 +250,9 @@ def test_without_a_usable_file_matches_begin_anew_which_is_counted_and_logged(
 
 def test_a_run_cannot_be_resumed_with_another_memory(tmp_path: Path, two_updates: Path) -> None:
     copied(two_updates, tmp_path)
-    other = PolicyConfig(width=16, memory=MemoryConfig("gru", sequence_length=8))
+    other = PolicyConfig(width=16, recurrent=RecurrentConfig("gru", sequence_length=8))
     chosen = msgspec.structs.replace(config(4, hosts=1), policy=other)
-    with pytest.raises(CheckpointError, match=r"policy.memory.kind: gru is configured, .* was made with none"):
+    with pytest.raises(CheckpointError, match=r"policy.recurrent.kind: gru is configured, .* was made with none"):
         train(chosen, tmp_path, resume=True, observer=Silent())
 
 

@@ -85,7 +85,7 @@ class Actor:
         segments = (
             InterleavedSegments(fleet.spec, fleet.rows, config.rollout.segment)
             if algorithms.find(config.learner.algorithm).interleaved
-            else Segments(fleet.spec, fleet.rows, config.rollout.segment, state_size(config.policy.memory))
+            else Segments(fleet.spec, fleet.rows, config.rollout.segment, state_size(config.policy.recurrent))
         )
         self._rollout = Rollout(fleet, self._bank, segments, self.metrics, lockstep=config.mode == "serial")
 
@@ -172,9 +172,9 @@ class Actor:
         }
         arrays = {f"fleet.{name}": array for name, array in fleet_arrays.items()}
         arrays |= {f"rollout.{name}": array for name, array in self._rollout.state(unlearned).items()}
-        memory = self._bank.memory()
-        if memory is not None:
-            arrays["bank.memory"] = memory
+        hidden_states = self._bank.hidden_states()
+        if hidden_states is not None:
+            arrays["bank.hidden_state"] = hidden_states
         return Underway(note, {**arrays, **retired})
 
     def resume(self, saved: Underway, versions: Sequence[int]) -> None:
@@ -192,7 +192,7 @@ class Actor:
                 policy.restore(policy_state)
         self._bank.restore(note.bank, policies)
         if self._bank.learner.states is not None:
-            self._bank.remember(saved.arrays["bank.memory"])
+            self._bank.restore_hidden_states(saved.arrays["bank.hidden_state"])
         for name in self._matchmaker.scripted:
             if SCRIPTED + name not in policies:
                 self._bank.enter(SCRIPTED + name, self._script(name))
@@ -327,7 +327,7 @@ def layout_of(config: RunConfig, spec: GameSpec) -> SegmentLayout:
         spec,
         max(1, config.learner.decisions // length),
         length,
-        state_size(config.policy.memory),
+        state_size(config.policy.recurrent),
         interleaved=algorithms.find(config.learner.algorithm).interleaved,
     )
 

@@ -25,7 +25,7 @@ from ludus.fleet import saved_state
 from ludus.fleet.saved_state import FleetNote, FleetState
 from ludus.league.matchmaking import MatchmakerState
 from ludus.policies.bank import BankState
-from ludus.policies.checkpoints import checksums
+from ludus.policies.checkpoints import checksums, old_names
 from ludus.policies.checkpoints.read_errors import reading
 
 
@@ -81,9 +81,9 @@ def read(path: Path, run: ResolvedRun) -> Underway:
     or from a run with another number of hosts, matches per host or decisions per segment."""
     with reading(path):
         with safe_open(checksums.verified(path), "np") as file:
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  it is no mapping
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  it is no mapping
             note = msgspec.json.decode((file.metadata() or {})["note"], type=InFlightHeader)
-        underway = Underway(note, arrays)
+        underway = Underway(note, old_names.current_arrays(tensors))
         underway.standing()
     saved = (len(note.fleet.hosts), note.fleet.matches, note.segment)
     now = (run.hosts, run.config.fleet.matches, run.config.rollout.segment)

@@ -31,6 +31,6 @@ def refuse_unfit(config: RunConfig, game: Game) -> None:
     scripted_names(config.opponents, tuple(game.scripted))  # refuses unknown names
     refuse_unknown(config.evaluation.opponents, tuple(game.scripted), "evaluation.opponents")
     algorithms.refuse_unfit(config.learner, config.rollout)
-    recurrent_checks.refuse_unfit(config.policy.memory, config.learner, config.rollout)
+    recurrent_checks.refuse_unfit(config.policy.recurrent, config.learner, config.rollout)
     nets.refuse_unknown(config.policy.net, game.nets)
     transformer.refuse_unfit(config.policy)

@@ -129,7 +129,7 @@ def unpack(packed: PackedRun) -> ResolvedRun:
 
 def compute_plan(config: RunConfig, machine: Machine) -> compute.ComputePlan:
     """Return how the learner computes on its device. Raises ConfigError for settings that the device cannot do."""
-    recurrent = config.policy.memory.kind != "none"
+    recurrent = config.policy.recurrent.kind != "none"
     return compute.plan(config.learner, machine.learner_device.device, remembers=recurrent)
 
 

@@ -1,20 +1,24 @@
-"""Settings that have a new name. The old name is still accepted, in files and in `--set`. Pure."""
+"""Settings and sections that have a new name. The old name is still accepted, in files and in `--set`. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-RENAMED = {
+RENAMED = {  # a section stands for all settings in it
     "learner.clip": "learner.ppo.clip",
     "learner.gae_lambda": "learner.ppo.gae_lambda",
     "learner.target_kl": "learner.ppo.target_kl",
+    "policy.memory": "policy.recurrent",
 }
 
 
 def current(path: str) -> str:
     """Returns the name that a setting has today."""
-    return RENAMED.get(path, path)
+    for old, new in RENAMED.items():
+        if _is_in(path, old):
+            return new + path.removeprefix(old)
+    return path
 
 
 def moved(data: Mapping[str, Any]) -> dict[str, Any]:  # Any: plain data, not yet checked
@@ -23,9 +27,14 @@ def moved(data: Mapping[str, Any]) -> dict[str, Any]:  # Any: plain data, not ye
     changed = dict(data)
     for old, new in RENAMED.items():
         if _has(changed, old) and not _has(changed, new):
-            target, source = _section(changed, new), _section(changed, old)
-            if target is not None and source is not None:
-                target[new.rpartition(".")[2]] = source.pop(old.rpartition(".")[2])
+            if _section(changed, new) is None:
+                continue
+            source = _section(changed, old)  # a copy; the next call copies the sections above both once more
+            if source is not None:
+                value = source.pop(old.rpartition(".")[2])
+                target = _section(changed, new)
+                assert target is not None
+                target[new.rpartition(".")[2]] = value
     return changed
 
 
@@ -36,7 +45,12 @@ def old_names(data: Mapping[str, Any], sets: Sequence[str]) -> list[str]:
     for stage in stages if isinstance(stages, list | tuple) else ():
         if isinstance(stage, Mapping) and isinstance(stage.get("set"), Mapping):
             used.update(map(str, stage["set"]))
-    return [old for old in RENAMED if old in used or _has(data, old)]
+    return [old for old in RENAMED if _has(data, old) or any(_is_in(path, old) for path in used)]
+
+
+def _is_in(path: str, section: str) -> bool:
+    """Returns whether a path names this setting or section, or a setting in it."""
+    return path == section or path.startswith(f"{section}.")
 
 
 def _has(data: Mapping[str, Any], path: str) -> bool:

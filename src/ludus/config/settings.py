@@ -55,8 +55,8 @@ class ServersConfig(Struct, frozen=True, forbid_unknown_fields=True):
     memory_mib: Positive = 1024.0  # of one; past it, it is started anew between matches
 
 
-class MemoryConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a net remembers of the decisions before, in each row; it starts anew with every match."""
+class RecurrentConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """Settings of the recurrent layer of a net. Its hidden state is zero at the first decision of a match."""
 
     kind: Literal["none", "lstm", "gru"] = "none"
     width: Count = 128  # of the hidden state
@@ -70,7 +70,7 @@ class PolicyConfig(Struct, frozen=True, forbid_unknown_fields=True):
     layers: Count = 2  # hidden ones (mlp), blocks of attention (transformer)
     heads: Count = 4  # of attention (transformer); they divide the width
     context: Count = 128  # of the whole state's vector
-    memory: MemoryConfig = MemoryConfig()
+    recurrent: RecurrentConfig = RecurrentConfig()
     threads: Few = 1  # torch threads in each process: more stalls beside busy simulators
     device: Literal["auto", "cpu", "cuda"] = "auto"  # where it plays; auto: chosen by policies/placement.py
     precision: Literal["fp32", "bf16"] = "fp32"  # of playing; bf16 rounds what is recorded of choices, too

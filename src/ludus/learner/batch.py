@@ -96,7 +96,7 @@ class FlatBatch:
         self._core = core
         if core is not None:
             self._opens = batch.opens.copy()
-            self._memory = torch.from_numpy(batch.memory.copy()).to(self.device)
+            self._hidden_state = torch.from_numpy(batch.hidden_state.copy()).to(self.device)
 
     @property
     def decisions(self) -> int:
@@ -150,7 +150,7 @@ class FlatBatch:
         within = torch.arange(self.length, device=self.device)
         unrolling = None
         if self._core is not None:
-            opens, state = self._opens[index.cpu().numpy()], self._memory[index]
+            opens, state = self._opens[index.cpu().numpy()], self._hidden_state[index]
             unrolling = Unrolling(opens, state, self._core.sequence_length, self._core.burn_in)
         return self.take((index[:, None] * self.length + within).flatten(), self.length, unrolling)
 

@@ -18,7 +18,7 @@ from ludus.config.settings import LearnerConfig
 from ludus.learner.replay_buffer import ReplayBuffer
 from ludus.metrics import names
 from ludus.metrics.core import Metrics
-from ludus.policies.checkpoints import checksums
+from ludus.policies.checkpoints import checksums, old_names
 from ludus.policies.checkpoints.read_errors import reading
 from ludus.types import SegmentBatch
 
@@ -107,7 +107,7 @@ class Feed:
         if self._replay is None:
             return
         with reading(path, "cannot go on with"):
-            arrays = load_file(checksums.verified(path))
+            arrays = old_names.current_arrays(load_file(checksums.verified(path)))
             due, segments = (int(number) for number in arrays["due"])
             self._replay.restore(arrays)
         self._due, self._segments = due, segments

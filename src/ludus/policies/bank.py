@@ -112,42 +112,43 @@ class PolicyBank:
         n = len(arrivals)
         action, logp, value = np.empty(n, np.int32), np.zeros(n, np.float32), np.zeros(n, np.float32)
         states = self.learner.states
-        memory = None if states is None else np.zeros((n, states.size), np.float32)
+        hidden_state = None if states is None else np.zeros((n, states.size), np.float32)
         places = [np.flatnonzero(numbers == number) for number in present]
         parts = [(self._policy(int(number)), arrivals.take(at)) for number, at in zip(present, places, strict=True)]
         for index, choices in zip(places, launching.act(parts), strict=True):
             action[index], logp[index], value[index] = choices.action, choices.logp, choices.value
-            if memory is not None and choices.memory is not None:
-                memory[index] = choices.memory
-        return Choices(action, logp, value, self.learner.version, memory)
+            if hidden_state is not None and choices.hidden_state is not None:
+                hidden_state[index] = choices.hidden_state
+        return Choices(action, logp, value, self.learner.version, hidden_state)
 
     def learning(self, row: NDArray[np.int32]) -> NDArray[np.bool_] | None:
         """Which of these rows the learner plays; None: all."""
         return self._number_of[row] == 0 if self._guests else None
 
-    def memory(self) -> NDArray[np.float32] | None:
-        """What every row is remembered by, [rows, size], by whoever plays it; None without memory."""
+    def hidden_states(self) -> NDArray[np.float32] | None:
+        """Return the hidden states of all rows, [rows, size], from the policies that play them. Return None if the
+        learner's net is not recurrent."""
         states = self.learner.states
         if states is None:
             return None
-        memory = np.zeros((len(self._number_of), states.size), np.float32)
-        for row, remembering in self._remembering(np.arange(len(memory))):
-            memory[row] = remembering.take(row)
-        return memory
+        hidden_states = np.zeros((len(self._number_of), states.size), np.float32)
+        for row, remembering in self._remembering(np.arange(len(hidden_states))):
+            hidden_states[row] = remembering.take(row)
+        return hidden_states
 
-    def remember(self, memory: NDArray[np.float32]) -> None:
-        """Go on with the `memory` of another, after `restore`. Raises ValueError when it does not fit."""
-        if len(memory) != len(self._number_of):
-            raise ValueError(f"{len(memory)} rows were remembered, there are {len(self._number_of)}")
-        for row, remembering in self._remembering(np.arange(len(memory))):
-            remembering.put(row, memory[row])
+    def restore_hidden_states(self, hidden_states: NDArray[np.float32]) -> None:
+        """Set the `hidden_states` of an earlier bank, after `restore`. Raises ValueError if they do not fit."""
+        if len(hidden_states) != len(self._number_of):
+            raise ValueError(f"hidden states of {len(hidden_states)} rows, expected {len(self._number_of)}")
+        for row, remembering in self._remembering(np.arange(len(hidden_states))):
+            remembering.put(row, hidden_states[row])
 
     def _forget(self, rows: NDArray[np.integer[Any]]) -> None:
         for row, remembering in self._remembering(rows):
             remembering.forget(row)
 
     def _remembering(self, rows: NDArray[np.integer[Any]]) -> Iterator[tuple[NDArray[np.integer[Any]], RowStates]]:
-        """These rows by who plays them, where that one has a memory."""
+        """Return these rows grouped by the recurrent policy that plays them."""
         numbers = self._number_of[rows]
         for number in np.unique(numbers).tolist():
             policy = self._policy(number)

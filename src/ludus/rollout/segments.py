@@ -30,16 +30,16 @@ class SegmentLayout:
     """The layout of a batch of B segments in one block of memory, which may be shared."""
 
     def __init__(
-        self, spec: GameSpec, segments: int, length: int, memory: int = 0, *, interleaved: bool = False
+        self, spec: GameSpec, segments: int, length: int, hidden_state: int = 0, *, interleaved: bool = False
     ) -> None:
-        """`memory` is the size of a row's hidden state. For `interleaved`, see rollout/interleaved.py."""
+        """`hidden_state` is the size of a row's hidden state. For `interleaved`, see rollout/interleaved.py."""
         self.segments, self.length = segments, length
         self.sizes = {
             "time": length,
             "seats_time": length if interleaved else 0,
             "obs_bytes": spec.obs.nbytes,
             "actions": spec.actions,
-            "hidden_state": memory,
+            "hidden_state": hidden_state,
         }
         self._offsets: dict[str, int] = {}
         self.nbytes = 0
@@ -69,8 +69,10 @@ class Segments:
 
     SPARE = 1  # segments that a row may complete in one step
 
-    def __init__(self, spec: GameSpec, rows: int, length: int, memory: int = 0, *, interleaved: bool = False) -> None:
-        self._layout = partial(SegmentLayout, spec, length=length, memory=memory, interleaved=interleaved)
+    def __init__(
+        self, spec: GameSpec, rows: int, length: int, hidden_state: int = 0, *, interleaved: bool = False
+    ) -> None:
+        self._layout = partial(SegmentLayout, spec, length=length, hidden_state=hidden_state, interleaved=interleaved)
         layout = self._layout(rows)
         self._length = length
         self._open = layout.allocate()
@@ -176,10 +178,10 @@ class Segments:
         if complete.any():
             self._flush(row[complete], value[complete])
         position, flat = self._position[row], self._flat
-        if choices.memory is not None:
+        if choices.hidden_state is not None:
             begins = position == 0
-            memory = choices.memory if learning is None else choices.memory[learning]
-            self._open.memory[row[begins]] = memory[begins]
+            hidden_state = choices.hidden_state if learning is None else choices.hidden_state[learning]
+            self._open.hidden_state[row[begins]] = hidden_state[begins]
         at = row * self._length + position
         flat.obs[at] = obs
         flat.legal[at] = legal

@@ -21,15 +21,19 @@ def loaded(tmp_path: Path, text: str, *sets: str) -> RunConfig:
     return load.load(path, sets, options_of=lambda game: NoOptions)
 
 
+VALUES = {"policy.memory": "{kind: gru, burn_in: 3}"}
+
+
 @pytest.mark.parametrize("old", renamed.RENAMED)
 def test_an_old_name_in_a_file_or_set_is_the_new_one_and_is_noted(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, old: str
 ) -> None:
     section, _, key = old.rpartition(".")
     new = renamed.RENAMED[old]
-    expected = loaded(tmp_path, "", f"{new}=0.5")
+    value = VALUES.get(old, "0.5")
+    expected = loaded(tmp_path, "", f"{new}={value}")
     assert not caplog.records
-    for text, sets in ((f"{section}: {{{key}: 0.5}}", ()), ("", (f"{old}=0.5",))):
+    for text, sets in ((f"{section}: {{{key}: {value}}}", ()), ("", (f"{old}={value}",))):
         assert loaded(tmp_path, text, *sets) == expected != RunConfig(game="chess")
         assert caplog.messages == [f"{old} is a deprecated name; use {new}"]
         caplog.clear()
@@ -44,6 +48,18 @@ def test_a_set_wins_over_the_file_whichever_names_they_use(tmp_path: Path) -> No
 def test_other_settings_of_a_section_stay_when_one_moves(tmp_path: Path) -> None:
     learner = loaded(tmp_path, "learner: {clip: 0.3, lr: 0.5, ppo: {target_kl: 0.25}}").learner
     assert (learner.ppo.clip, learner.ppo.target_kl, learner.lr) == (0.3, 0.25, 0.5)
+
+
+def test_a_setting_of_a_renamed_section_may_be_set_by_its_old_path(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for text in ("policy: {memory: {kind: lstm}}", "policy: {recurrent: {kind: lstm}}"):
+        caplog.clear()
+        policy = loaded(tmp_path, text, "policy.memory.width=8").policy
+        assert (policy.recurrent.kind, policy.recurrent.width) == ("lstm", 8)
+        assert caplog.messages == ["policy.memory is a deprecated name; use policy.recurrent"]
+    with pytest.raises(ConfigError, match=r"^--set policy\.memory\.width=0: must be"):
+        loaded(tmp_path, "", "policy.memory.width=0")
 
 
 def test_a_setting_under_both_names_is_refused(tmp_path: Path) -> None:

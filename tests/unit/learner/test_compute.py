@@ -79,7 +79,7 @@ def test_auto_is_bf16_on_a_cpu_with_instructions_for_it_and_fp32_elsewhere(
     assert plan(asked, CUDA).autocast is None
 
 
-def test_losses_of_a_net_with_a_memory_are_not_compiled() -> None:
+def test_losses_of_a_recurrent_net_are_not_compiled() -> None:
     chosen = plan(EVERYTHING, CUDA, remembers=True)
     assert not chosen.compiled
     assert not chosen.graphs

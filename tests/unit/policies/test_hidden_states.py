@@ -1,4 +1,4 @@
-"""A policy with memory keeps a state for every row, wherever it plays; the twin keeps whole histories instead."""
+"""A recurrent policy keeps a state for every row, wherever it plays; the twin keeps whole histories instead."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from tests.unit.games.showdown.net.test_pointer import SHOWDOWN_NETS, showdown_spec
 
-from ludus.config.settings import MemoryConfig, PolicyConfig
+from ludus.config.settings import PolicyConfig, RecurrentConfig
 from ludus.policies.bank import PolicyBank
 from ludus.policies.nets import build
 from ludus.policies.network import NetPolicy
@@ -22,8 +22,8 @@ ROWS = 6
 
 
 def policy(kind: str = "lstm", *, spec: GameSpec = SPEC, net: str = "mlp", seed: int = 1) -> NetPolicy:
-    memory = MemoryConfig(kind="lstm" if kind == "lstm" else "gru", width=5)
-    built = build(spec, PolicyConfig(width=8, context=8, memory=memory), net, seed=seed, game_nets=SHOWDOWN_NETS)
+    recurrent = RecurrentConfig(kind="lstm" if kind == "lstm" else "gru", width=5)
+    built = build(spec, PolicyConfig(width=8, context=8, recurrent=recurrent), net, seed=seed, game_nets=SHOWDOWN_NETS)
     with torch.no_grad():
         for parameter in built.parameters():
             parameter.mul_(3)  # so that what is remembered shows
@@ -89,13 +89,13 @@ def test_rows_that_come_in_any_order_are_judged_by_their_own_match_so_far(kind: 
 
 def test_what_was_remembered_before_a_decision_is_told_and_nothing_at_an_opening() -> None:
     player, random = policy("gru"), np.random.default_rng(0)
-    first = player.act(arrive([0, 1], [True, True], random)).memory
+    first = player.act(arrive([0, 1], [True, True], random)).hidden_state
     assert first is not None
     assert not first.any()
     assert player.states is not None
     kept = player.states.take(np.array([1, 0]))
     assert kept.any(axis=1).all()
-    second = player.act(arrive([1, 0], [False, True], random)).memory
+    second = player.act(arrive([1, 0], [False, True], random)).hidden_state
     assert second is not None
     np.testing.assert_array_equal(second[0], kept[0])
     assert not second[1].any()
@@ -141,17 +141,17 @@ def ended(match: int, rows: list[int], void: str = "") -> Ending:
 @pytest.mark.parametrize("void", ["", "died"])
 def test_learner_and_past_selves_each_remember_their_rows_until_the_match_ends(void: str) -> None:
     bank, random, matches = bank_of(policy(), policy(seed=2)), np.random.default_rng(0), count()
-    told = bank.act(arrive([0, 1], [True, True], random, match=next(matches))).memory
+    told = bank.act(arrive([0, 1], [True, True], random, match=next(matches))).hidden_state
     assert told is not None
     assert told.shape == (2, 10)
     bank.act(arrive([2, 3], [True, True], random, match=next(matches)))
-    memory = bank.memory()
-    assert memory is not None
-    assert memory.any(axis=1).tolist() == [True] * 4 + [False] * 2
+    states = bank.hidden_states()
+    assert states is not None
+    assert states.any(axis=1).tolist() == [True] * 4 + [False] * 2
     bank.end([ended(0, [0, 1], void)])
-    memory = bank.memory()
-    assert memory is not None
-    assert memory.any(axis=1).tolist() == [False, False, True, True, False, False]
+    states = bank.hidden_states()
+    assert states is not None
+    assert states.any(axis=1).tolist() == [False, False, True, True, False, False]
 
 
 def test_another_bank_goes_on_with_what_was_remembered() -> None:
@@ -160,19 +160,19 @@ def test_another_bank_goes_on_with_what_was_remembered() -> None:
     for opens in (True, False):
         first.act(arrive([0, 1, 2], [opens] * 3, random))
     second.restore(first.state(), {"past:1": policy(seed=2)})
-    memory = first.memory()
-    assert memory is not None
-    second.remember(memory)
+    states = first.hidden_states()
+    assert states is not None
+    second.restore_hidden_states(states)
     came = arrive([2, 1, 0], [False] * 3, random)
     np.testing.assert_array_equal(first.act(came).value, second.act(came).value)
     with pytest.raises(ValueError, match="10 floats"):
-        second.remember(memory[:, :4])
+        second.restore_hidden_states(states[:, :4])
     with pytest.raises(ValueError, match="5 rows"):
-        second.remember(memory[:5])
+        second.restore_hidden_states(states[:5])
 
 
 def test_without_memory_nothing_is_remembered() -> None:
     player = NetPolicy(build(SPEC, PolicyConfig(width=8), "mlp"), SPEC)
     assert player.states is None
-    assert player.act(arrive([0], [True], np.random.default_rng(0))).memory is None
-    assert bank_of(player, player).memory() is None
+    assert player.act(arrive([0], [True], np.random.default_rng(0))).hidden_state is None
+    assert bank_of(player, player).hidden_states() is None

@@ -17,7 +17,7 @@ from ludus.types import Arrivals, Choices, Ending, SegmentBatch
 
 SPEC = GameSpec("fake", 2, 3, ObsSpec.pack({"x": ("uint8", (5,))}), 1)
 FIELDS = ("obs", "legal", "action", "logp", "value", "reward", "ends", "final_value", "opens", "version")
-SEGMENT = ("next_value", "memory")  # have no time axis
+SEGMENT = ("next_value", "hidden_state")  # have no time axis
 
 
 def value_of(obs: NDArray[np.uint8], row: NDArray[np.int32]) -> NDArray[np.float32]:
@@ -87,7 +87,7 @@ class SlowSegments:
                     "final_value": 0.0,
                     "opens": arrivals.opens[at],
                     "version": choices.version,
-                    "memory": () if choices.memory is None else choices.memory[at],
+                    "hidden_state": () if choices.hidden_state is None else choices.hidden_state[at],
                 }
             )
 
@@ -147,14 +147,14 @@ class Story:
         return ending
 
 
-def choices_for(arrivals: Arrivals, version: int, random: np.random.Generator, memory: int = 0) -> Choices:
+def choices_for(arrivals: Arrivals, version: int, random: np.random.Generator, hidden_state: int = 0) -> Choices:
     n = len(arrivals)
     return Choices(
         random.integers(0, 3, n).astype(np.int32),
         random.normal(size=n).astype(np.float32),
         random.normal(size=n).astype(np.float32),
         version,
-        random.normal(size=(n, memory)).astype(np.float32) if memory else None,
+        random.normal(size=(n, hidden_state)).astype(np.float32) if hidden_state else None,
     )
 
 
@@ -162,7 +162,9 @@ def assert_equal(batches: list[SegmentBatch], slow: list[tuple[list[dict[str, An
     fast = {name: np.concatenate([getattr(batch, name) for batch in batches]) for name in (*FIELDS, *SEGMENT)}
     for at, (decisions, next_value) in enumerate(slow):
         assert fast["next_value"][at] == np.float32(next_value)
-        np.testing.assert_array_equal(fast["memory"][at], decisions[0]["memory"], err_msg=f"memory of segment {at}")
+        np.testing.assert_array_equal(
+            fast["hidden_state"][at], decisions[0]["hidden_state"], err_msg=f"hidden state of segment {at}"
+        )
         for name in FIELDS:
             expected = np.stack([decision[name] for decision in decisions]).astype(fast[name].dtype)
             np.testing.assert_array_equal(fast[name][at], expected, err_msg=f"{name} of segment {at}")
@@ -175,16 +177,16 @@ def assert_equal(batches: list[SegmentBatch], slow: list[tuple[list[dict[str, An
     size=st.integers(1, 9),
     seed=st.integers(0, 2**32 - 1),
     resumed_every=st.sampled_from([1000, 7, 1]),
-    memory=st.sampled_from([0, 3]),
+    hidden_state=st.sampled_from([0, 3]),
     held_back=st.sampled_from([0.0, 0.7]),
 )
 def test_segments_hold_what_a_list_per_row_would_hold(
-    matches: int, length: int, size: int, seed: int, resumed_every: int, memory: int, held_back: float
+    matches: int, length: int, size: int, seed: int, resumed_every: int, hidden_state: int, held_back: float
 ) -> None:
     """`held_back`: how often there is no batch to fill when one is full."""
     random = np.random.default_rng(seed)
     story, slow = Story(matches, random), SlowSegments(2 * matches, length)
-    fast, layout = Segments(SPEC, 2 * matches, length, memory), SegmentLayout(SPEC, size, length, memory)
+    fast, layout = Segments(SPEC, 2 * matches, length, hidden_state), SegmentLayout(SPEC, size, length, hidden_state)
     batches: list[SegmentBatch] = []
     batch = layout.allocate()
     fast.fill(batch)
@@ -197,11 +199,11 @@ def test_segments_hold_what_a_list_per_row_would_hold(
             if fast.full:
                 batches.append(batch)
             state = fast.state()
-            fast, batch = Segments(SPEC, 2 * matches, length, memory), layout.allocate()
+            fast, batch = Segments(SPEC, 2 * matches, length, hidden_state), layout.allocate()
             fast.restore(state)
             fast.fill(batch)
         arrivals, learning = story.arrivals()
-        choices = choices_for(arrivals, version, random, memory)
+        choices = choices_for(arrivals, version, random, hidden_state)
         fast.close(arrivals, value_of)
         fast.open(arrivals, choices, None if learning.all() else learning)
         slow.close(arrivals)

@@ -30,7 +30,7 @@ from torch import Tensor, nn
 from ludus.config.settings import PolicyConfig
 from ludus.errors import CheckpointError
 from ludus.policies import nets, placement
-from ludus.policies.checkpoints import allocation, checksums
+from ludus.policies.checkpoints import allocation, checksums, old_names
 from ludus.policies.checkpoints.checksums import CHECKSUMS
 from ludus.policies.checkpoints.read_errors import reading, reason
 from ludus.policies.gpu.streams import open_stream
@@ -144,7 +144,7 @@ def read_state(path: Path) -> State:
         size = file.stat().st_size
         if size > allocation.STATE_BYTES:
             raise ValueError(f"it has {size:,} bytes, expected at most {allocation.STATE_BYTES:,}")
-        state = msgspec.json.decode(checksums.read(file), type=State)
+        state = msgspec.convert(old_names.current_state(msgspec.json.decode(checksums.read(file))), State)
         name = NAME.fullmatch(path.name)
         if name is not None and int(name[1]) != state.version:
             raise ValueError(f"it is of version {state.version}, its folder is named {path.name}")
@@ -203,15 +203,15 @@ def check_net(state: State, policy: PolicyConfig, prefers: str, path: Path) -> N
 
 def _shape(config: PolicyConfig, prefers: str) -> dict[str, object]:
     """What of a configuration decides which parameters a net has."""
-    memory = config.memory
+    recurrent = config.recurrent
     return {
         "net": prefers if config.net == "auto" else config.net,
         "width": config.width,
         "layers": config.layers,
         "context": config.context,
         "heads": config.heads if config.net == "transformer" else 0,
-        "memory.kind": memory.kind,
-        "memory.width": memory.width if memory.kind != "none" else 0,
+        "recurrent.kind": recurrent.kind,
+        "recurrent.width": recurrent.width if recurrent.kind != "none" else 0,
     }
 
 

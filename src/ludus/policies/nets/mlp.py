@@ -36,7 +36,7 @@ class MlpNet(Net):
         self.body = nn.Sequential(*(part for pair in pairwise(sizes) for part in (linear(*pair), nn.ReLU())))
         self.policy = linear(hidden, spec.actions, gain=0.01)
         self.value = linear(hidden, 1, gain=0.1)
-        self.core = build_core(config.memory, hidden)
+        self.core = build_core(config.recurrent, hidden)
 
     def prepare(self, obs: Mapping[str, Tensor], legal: Tensor) -> dict[str, Tensor]:
         leaves = [reals(obs[name]).flatten(1) for name in self.floats]

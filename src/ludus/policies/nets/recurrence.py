@@ -12,18 +12,18 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
-from ludus.config.settings import MemoryConfig
+from ludus.config.settings import RecurrentConfig
 from ludus.policies.nets.layers import linear
 
 FORGET = 1.0  # an LSTM's gate begins mostly open: what was seen stays (Jozefowicz et al. 2015)
 
 
-def state_size(config: MemoryConfig) -> int:
+def state_size(config: RecurrentConfig) -> int:
     """Floats of one row's state; 0 without memory."""
     return {"none": 0, "lstm": 2, "gru": 1}[config.kind] * config.width
 
 
-def build_core(config: MemoryConfig, context: int) -> Core | None:
+def build_core(config: RecurrentConfig, context: int) -> Core | None:
     """For a context vector of that many floats; None without memory."""
     return None if config.kind == "none" else Core(config, context)
 
@@ -34,7 +34,7 @@ class Core(nn.Module):
     Autocast stops here: what is rounded at one decision is carried to all that follow.
     """
 
-    def __init__(self, config: MemoryConfig, context: int) -> None:
+    def __init__(self, config: RecurrentConfig, context: int) -> None:
         super().__init__()
         self.width, self.size = config.width, state_size(config)
         self.sequence_length, self.burn_in = config.sequence_length, config.burn_in  # for whoever learns

@@ -57,7 +57,7 @@ class TransformerNet(Net):
         self.context = linear(2 * D, C)
         self.policy = linear(C + tokens * ABOUT, spec.actions, gain=0.01)
         self.value = linear(C, 1, gain=0.1)
-        self.core = build_core(config.memory, C)
+        self.core = build_core(config.recurrent, C)
 
     def prepare(self, obs: Mapping[str, Tensor], legal: Tensor) -> dict[str, Tensor]:
         """Of each group its numbers [B, N, ...] and ids, of the state its numbers; the `known` tokens [B, T]."""

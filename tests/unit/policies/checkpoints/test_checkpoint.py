@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from ludus.config.settings import MemoryConfig, PolicyConfig
+from ludus.config.settings import PolicyConfig, RecurrentConfig
 from ludus.errors import CheckpointError
 from ludus.policies.checkpoints import checkpoint, checksums
 from ludus.policies.checkpoints.archive import Checkpoints, removable
@@ -191,7 +191,7 @@ def test_only_the_latest_checkpoint_keeps_what_was_under_way(tmp_path: Path) -> 
         ({"width": 16}, "policy.width: 16 is configured, .* made with 8"),
         ({"layers": 3}, "policy.layers: 3 is configured, .* made with 2"),
         ({"net": "pointer"}, "policy.net: pointer is configured, .* made with mlp"),
-        ({"memory": MemoryConfig(kind="gru")}, "policy.memory.kind: gru is configured, .* made with none"),
+        ({"recurrent": RecurrentConfig(kind="gru")}, "policy.recurrent.kind: gru is configured, .* made with none"),
     ],
 )
 def test_a_net_of_another_shape_is_refused_with_what_differs(change: dict[str, object], said: str) -> None:
@@ -202,12 +202,12 @@ def test_a_net_of_another_shape_is_refused_with_what_differs(change: dict[str, o
 
 def test_what_does_not_shape_the_net_may_change() -> None:
     checkpoint.check_net(
-        state(3), PolicyConfig(width=8, threads=2, memory=MemoryConfig(width=9)), "mlp", Path("runs/x")
+        state(3), PolicyConfig(width=8, threads=2, recurrent=RecurrentConfig(width=9)), "mlp", Path("runs/x")
     )
-    remembered = MemoryConfig(kind="lstm", width=9)
-    noted = msgspec.structs.replace(state(3), policy=PolicyConfig(width=8, memory=remembered))
+    remembered = RecurrentConfig(kind="lstm", width=9)
+    noted = msgspec.structs.replace(state(3), policy=PolicyConfig(width=8, recurrent=remembered))
     longer = msgspec.structs.replace(remembered, sequence_length=5, burn_in=2)
-    checkpoint.check_net(noted, PolicyConfig(width=8, memory=longer), "mlp", Path("runs/x"))
+    checkpoint.check_net(noted, PolicyConfig(width=8, recurrent=longer), "mlp", Path("runs/x"))
     wider = msgspec.structs.replace(remembered, width=10)
-    with pytest.raises(CheckpointError, match=r"policy.memory.width: 10 is configured, .* made with 9"):
-        checkpoint.check_net(noted, PolicyConfig(width=8, memory=wider), "mlp", Path("runs/x"))
+    with pytest.raises(CheckpointError, match=r"policy.recurrent.width: 10 is configured, .* made with 9"):
+        checkpoint.check_net(noted, PolicyConfig(width=8, recurrent=wider), "mlp", Path("runs/x"))

@@ -19,7 +19,7 @@ from tests.unit.policies.checkpoints.test_checkpoint import SPEC, model, save, s
 from ludus.actors import in_flight
 from ludus.actors.in_flight import ActorState, InFlightHeader, Underway
 from ludus.actors.resolved import resolve
-from ludus.config.settings import FleetConfig, LearnerConfig, MemoryConfig, PolicyConfig, ReplayConfig, RunConfig
+from ludus.config.settings import FleetConfig, LearnerConfig, PolicyConfig, RecurrentConfig, ReplayConfig, RunConfig
 from ludus.errors import CheckpointError
 from ludus.fleet import saved_state
 from ludus.fleet.saved_state import FleetState, HostState
@@ -186,7 +186,7 @@ GAME: dict[str, object] = msgspec.to_builtins(checkpoint.note_game(SPEC))
         ({"game": {**GAME, "layout": {"teams": [5]}}}, "layout.teams"),
         ({"policy": {"width": 10**9}}, "cannot build the net of .* more than the model file accounts for"),
         ({"policy": {"width": 8, "layers": 10**9}}, "too few for policy.layers"),
-        ({"policy": {"width": 8, "memory": {"kind": "lstm", "width": 10**7}}}, "more than the model file accounts"),
+        ({"policy": {"width": 8, "recurrent": {"kind": "lstm", "width": 10**7}}}, "more than the model file accounts"),
         ({"net": "pointer"}, "cannot build the net of"),
         ({"net": "nonsense"}, "unknown net 'nonsense'"),
     ],
@@ -215,7 +215,7 @@ def test_a_copied_checkpoint_may_have_any_name(tmp_path: Path) -> None:
 def test_a_net_with_a_memory_is_built_within_its_limit(tmp_path: Path) -> None:
     from ludus.policies.nets import build
 
-    policy = PolicyConfig(width=8, memory=MemoryConfig(kind="lstm", width=64))
+    policy = PolicyConfig(width=8, recurrent=RecurrentConfig(kind="lstm", width=64))
     noted = msgspec.structs.replace(state(3), policy=policy)
     tensors = {**model(), **checkpoint.net_tensors(build(SPEC, policy, "mlp"))}
     Checkpoints(tmp_path, 1).save(noted, tensors, {})

@@ -15,7 +15,7 @@ from tests.unit.games.showdown.net.test_pointer import SHOWDOWN_NETS, showdown_s
 from tests.unit.policies.nets.test_transformer import SPEC as CARDS
 from torch import Tensor
 
-from ludus.config.settings import MemoryConfig, PolicyConfig
+from ludus.config.settings import PolicyConfig, RecurrentConfig
 from ludus.policies import launching
 from ludus.policies.distributions import Categorical
 from ludus.policies.gpu.streams import CudaStream, Run, Stream
@@ -30,16 +30,16 @@ pytestmark = pytest.mark.cuda
 
 LEAVES = {"id": ("uint16", (3,)), "flag": ("uint8", (2, 2)), "delta": ("int8", (4,)), "x": ("float32", (50,))}
 SPEC = GameSpec("fake", 2, 6, ObsSpec.pack({name: (dtype, shape) for name, (dtype, shape) in LEAVES.items()}), 1)
-LSTM = MemoryConfig(kind="lstm", width=32)
+LSTM = RecurrentConfig(kind="lstm", width=32)
 CASES = {
     "mlp": (SPEC, PolicyConfig(net="mlp")),
-    "lstm": (SPEC, PolicyConfig(net="mlp", memory=LSTM)),
-    "gru": (SPEC, PolicyConfig(net="mlp", memory=MemoryConfig(kind="gru", width=32))),
+    "lstm": (SPEC, PolicyConfig(net="mlp", recurrent=LSTM)),
+    "gru": (SPEC, PolicyConfig(net="mlp", recurrent=RecurrentConfig(kind="gru", width=32))),
     "transformer": (CARDS, PolicyConfig(net="transformer")),
-    "transformer lstm": (CARDS, PolicyConfig(net="transformer", memory=LSTM)),
+    "transformer lstm": (CARDS, PolicyConfig(net="transformer", recurrent=LSTM)),
     "singles": (showdown_spec(1, 2), PolicyConfig(net="pointer")),
     "doubles": (showdown_spec(2, 2), PolicyConfig(net="pointer")),
-    "doubles preview": (showdown_spec(2, 2, preview=90), PolicyConfig(net="pointer", memory=LSTM)),
+    "doubles preview": (showdown_spec(2, 2, preview=90), PolicyConfig(net="pointer", recurrent=LSTM)),
 }
 
 
@@ -102,9 +102,9 @@ def assert_same(ours: Choices, theirs: Choices, *, bf16: bool = False) -> None:
     tolerance = 2e-2 if bf16 else 1e-5
     np.testing.assert_allclose(ours.logp[same], theirs.logp[same], rtol=tolerance, atol=tolerance)
     np.testing.assert_allclose(ours.value, theirs.value, rtol=tolerance, atol=tolerance)
-    assert (ours.memory is None) == (theirs.memory is None)
-    if ours.memory is not None and theirs.memory is not None:
-        np.testing.assert_allclose(ours.memory, theirs.memory, rtol=tolerance, atol=tolerance)
+    assert (ours.hidden_state is None) == (theirs.hidden_state is None)
+    if ours.hidden_state is not None and theirs.hidden_state is not None:
+        np.testing.assert_allclose(ours.hidden_state, theirs.hidden_state, rtol=tolerance, atol=tolerance)
 
 
 @pytest.mark.parametrize("bf16", [False, True])

@@ -15,7 +15,7 @@ from tests.unit.games.showdown.net.test_pointer import SHOWDOWN_NETS, showdown_s
 from tests.unit.policies.nets.test_transformer import SPEC as CARDS
 from torch import Tensor
 
-from ludus.config.settings import MemoryConfig, PolicyConfig
+from ludus.config.settings import PolicyConfig, RecurrentConfig
 from ludus.policies import launching
 from ludus.policies.distributions import Categorical, Distribution
 from ludus.policies.gpu import graphs
@@ -197,7 +197,7 @@ def test_graphs_are_of_the_operations_where_kernels_cannot_be_made_and_it_is_sai
 
 @pytest.mark.parametrize("kind", ["none", "lstm"])
 def test_a_plain_net_that_stops_before_its_heads_says_what_it_would_have_said(kind: str) -> None:
-    config = PolicyConfig(memory=MemoryConfig(kind=kind, width=8))  # type: ignore[arg-type]  # a word it takes
+    config = PolicyConfig(recurrent=RecurrentConfig(kind=kind, width=8))  # type: ignore[arg-type]  # a word it takes
     net, came = build(SPEC, config, "mlp", seed=3), arrivals(9)
     obs = {name: torch.from_numpy(leaf.copy()) for name, leaf in SPEC.obs.view(came.obs).items()}
     legal = torch.from_numpy(came.legal)
@@ -303,18 +303,18 @@ def assert_same(ours: Choices, theirs: Choices) -> None:
 
 @pytest.mark.parametrize("kind", ["lstm", "gru"])
 def test_rows_remember_on_a_stream_what_they_remember_without_one(kind: str) -> None:
-    memory = MemoryConfig(kind=kind, width=8)  # type: ignore[arg-type]  # one of the words it takes
+    recurrent = RecurrentConfig(kind=kind, width=8)  # type: ignore[arg-type]  # one of the words it takes
     stream = CountingStream()
-    ours, theirs = pair(PolicyConfig(memory=memory), "mlp", stream)
+    ours, theirs = pair(PolicyConfig(recurrent=recurrent), "mlp", stream)
     random = np.random.default_rng(1)
     for at in range(12):
         rows = np.sort(random.permutation(40 if at > 6 else 20)[: random.integers(1, 20)]).astype(np.int32)
         came = msgspec.structs.replace(arrivals(len(rows), seed=at), row=rows, opens=random.random(len(rows)) < 0.2)
         mine, other = ours.act(came), theirs.act(came)
         assert_same(mine, other)
-        assert mine.memory is not None
-        assert other.memory is not None
-        np.testing.assert_allclose(mine.memory, other.memory, rtol=1e-4, atol=1e-5)
+        assert mine.hidden_state is not None
+        assert other.hidden_state is not None
+        np.testing.assert_allclose(mine.hidden_state, other.hidden_state, rtol=1e-4, atol=1e-5)
         if at % 3 == 2:  # matches that ended
             assert ours.states is not None
             assert theirs.states is not None
@@ -326,7 +326,7 @@ def test_rows_remember_on_a_stream_what_they_remember_without_one(kind: str) -> 
 
 
 def test_padding_changes_what_no_row_remembers() -> None:
-    ours, _ = pair(PolicyConfig(memory=MemoryConfig(kind="gru", width=8)), "mlp", CountingStream())
+    ours, _ = pair(PolicyConfig(recurrent=RecurrentConfig(kind="gru", width=8)), "mlp", CountingStream())
     assert ours.states is not None
     rows = np.arange(16, dtype=np.int32)
     for kept in (rows, np.arange(40, dtype=np.int32)):  # as a resumed run does
@@ -342,7 +342,7 @@ def test_padding_changes_what_no_row_remembers() -> None:
 
 def test_rows_past_the_room_for_states_make_more_and_graphs_are_captured_anew() -> None:
     stream = CountingStream()
-    ours, theirs = pair(PolicyConfig(memory=MemoryConfig(kind="lstm", width=8)), "mlp", stream)
+    ours, theirs = pair(PolicyConfig(recurrent=RecurrentConfig(kind="lstm", width=8)), "mlp", stream)
     for first in (0, 0, 100, 100):
         came = arrivals(4)
         came = msgspec.structs.replace(came, row=came.row + np.int32(first))
@@ -375,8 +375,8 @@ def showdown_arrivals(spec: GameSpec, n: int, seed: int) -> Arrivals:
 @pytest.mark.parametrize("net", ["mlp", "transformer", "pointer"])
 def test_a_net_that_rounds_says_nearly_what_the_exact_one_says_and_follows_its_weights(net: str, kind: str) -> None:
     spec = {"mlp": SPEC, "transformer": CARDS, "pointer": showdown_spec(2, 2)}[net]
-    memory = MemoryConfig(kind=kind, width=8)  # type: ignore[arg-type]  # one of the words it takes
-    config = PolicyConfig(net=net, memory=memory)
+    recurrent = RecurrentConfig(kind=kind, width=8)  # type: ignore[arg-type]  # one of the words it takes
+    config = PolicyConfig(net=net, recurrent=recurrent)
     rounding = NetPolicy(build(spec, config, "mlp", seed=3, game_nets=SHOWDOWN_NETS), spec, greedy=True, bf16=True)
     exact = NetPolicy(build(spec, config, "mlp", seed=3, game_nets=SHOWDOWN_NETS), spec, greedy=True)
     obs, random = np.zeros((30, spec.obs.nbytes), np.uint8), np.random.default_rng(0)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tests.cells import matches, written_out
 from torch import Tensor
 
-from ludus.config.settings import MemoryConfig
+from ludus.config.settings import RecurrentConfig
 from ludus.policies.nets.recurrence import Core, build_core, state_size
 from ludus.policies.nets.unrolling import Unrolling
 
@@ -20,7 +20,7 @@ CONTEXT, WIDTH = 5, 4
 
 def core_of(kind: str, seed: int = 0) -> Core:
     torch.manual_seed(seed)
-    core = build_core(MemoryConfig(kind="lstm" if kind == "lstm" else "gru", width=WIDTH), CONTEXT)
+    core = build_core(RecurrentConfig(kind="lstm" if kind == "lstm" else "gru", width=WIDTH), CONTEXT)
     assert core is not None
     with torch.no_grad():
         for parameter in core.parameters():
@@ -111,6 +111,6 @@ def test_a_step_of_play_is_a_step_of_the_formulas(kind: str) -> None:
 
 
 def test_sizes_of_states() -> None:
-    sizes = [state_size(MemoryConfig(kind=kind, width=7)) for kind in ("none", "lstm", "gru")]
+    sizes = [state_size(RecurrentConfig(kind=kind, width=7)) for kind in ("none", "lstm", "gru")]
     assert sizes == [0, 14, 7]
-    assert build_core(MemoryConfig(), 5) is None
+    assert build_core(RecurrentConfig(), 5) is None

@@ -104,7 +104,7 @@ class PointerNet(Net):
         self.register_buffer("picks", torch.zeros(0, 1) if preview is None else torch.from_numpy(preview.copy()))
         if preview is not None:
             self.preview_out = linear(D, 2, gain=0.01)  # as one of the leads, as one of the rest
-        self.core = build_core(config.memory, C)
+        self.core = build_core(config.recurrent, C)
 
     def prepare(self, obs: Mapping[str, Tensor], legal: Tensor) -> dict[str, Tensor]:
         """What the net reads, none of which depends on weights. The first axis of all is the rows'."""

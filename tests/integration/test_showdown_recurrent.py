@@ -1,4 +1,4 @@
-"""A pointer net with memory trains on real Showdown hosts, with past selves that remember, and is evaluated."""
+"""A recurrent pointer net trains on real Showdown hosts, with past selves that remember, and is evaluated."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ludus.config.settings import (
     EvaluationConfig,
     FleetConfig,
     LearnerConfig,
-    MemoryConfig,
     OpponentsConfig,
     PolicyConfig,
+    RecurrentConfig,
 )
 from ludus.games.registry import load, nets_of
 from ludus.metrics import names
@@ -30,7 +30,7 @@ def test_two_updates_with_memory(tmp_path: Path) -> None:
         game="showdown",
         options={"format": "gen1randombattle"},
         fleet=FleetConfig(hosts=1, matches=8),
-        policy=PolicyConfig(width=16, context=32, memory=MemoryConfig("lstm", 16, sequence_length=6, burn_in=2)),
+        policy=PolicyConfig(width=16, context=32, recurrent=RecurrentConfig("lstm", 16, sequence_length=6, burn_in=2)),
         learner=LearnerConfig(decisions=192, minibatch=96),
         opponents=OpponentsConfig(past=0.5, scripted=0.0, snapshot_every=1),
         evaluation=EvaluationConfig(("random",), matches=4, quick_matches=4, every_updates=NEVER),
@@ -45,5 +45,5 @@ def test_two_updates_with_memory(tmp_path: Path) -> None:
     assert core
     assert [name for name in core if torch.equal(before[name], after[f"net.{name}"])] == []
     arrays = load_file(latest(result) / checkpoint.MATCHES)
-    assert arrays["bank.memory"].any()
-    assert arrays["rollout.segments.open.memory"].any()
+    assert arrays["bank.hidden_state"].any()
+    assert arrays["rollout.segments.open.hidden_state"].any()
