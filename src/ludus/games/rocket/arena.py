@@ -16,7 +16,7 @@ BLUE, ORANGE, NOBODY = 0, 1, -1
 MAX_SEED = 2**31 - 1  # of RocketSim
 BOOST_PER_S = 33.3  # as in RLGym; RocketSim has a third of 100
 
-SWITCHES = (  # of a car's state, beside what get_gym_state gives
+SWITCHES = (  # flags of a car's state that get_gym_state does not return
     "last_controls.jump",
     "has_jumped",
     "is_jumping",
@@ -45,7 +45,7 @@ class Pitch:
         self._rest = simulator.CarControls()
         self._seat: dict[int, int] = {}  # by a car's id
         self.touches: list[int] = []  # the seat of each tick in contact with the ball since they were last read
-        self.scored = NOBODY  # the team that did
+        self.scored = NOBODY  # the team that scored
         self.returning = False  # whether a demolished car is back within the next step
         self._seed, self._returned = 0, 0
         self.arena.set_ball_touch_callback(self._touched)
@@ -54,9 +54,11 @@ class Pitch:
         self.arena.step(1)  # the first one takes milliseconds
 
     def place(self, start: StartState, seed: int = 0) -> None:
-        """Begin a match there; the seed decides where demolished cars return. Cars are new ones, since wheels and
-        suspension remember what was before in ways that cannot be set: so the same start, seed and actions lead to the
-        same bits, in any arena; with more than two cars not always (docs/games/rocket.md)."""
+        """Begin a match from a start state; the seed decides where demolished cars respawn.
+
+        All cars are made anew, because the state of wheels and suspension cannot be set. The same start, seed and
+        actions therefore give the same bits in any arena; with more than two cars not always (docs/games/rocket.md).
+        """
         for car in reversed(self.cars):  # places in the simulator's lists are given out again last in, first out
             self.arena.remove_car(car)
         self.cars = [self.arena.add_car(side, self._octane) for side in (BLUE, ORANGE) for _ in range(self._team)]
@@ -68,7 +70,7 @@ class Pitch:
         self._seed, self._returned = seed, 0
 
     def step(self, car_controls: Sequence[Any], ticks: int, late: int) -> None:
-        """Simulate so many ticks, the first `late` of them with the controls of the step before."""
+        """Simulate `ticks` ticks. The first `late` of them use the controls of the previous step."""
         simulate = self._bring_back if self.returning else self.arena.step
         if late:
             simulate(late)
@@ -78,8 +80,8 @@ class Pitch:
         self.returning = False
 
     def _bring_back(self, ticks: int) -> None:
-        """Simulate tick by tick. A car that would return in the next one is put there before it: RocketSim would draw
-        one of its four places with a generator that it seeds by the clock."""
+        """Simulate tick by tick, and respawn demolished cars one tick before RocketSim would: its own choice among the
+        four respawn places uses a generator seeded by the clock."""
         for _ in range(ticks):
             for car in self.cars:
                 state = car.get_state()
@@ -119,7 +121,7 @@ class Pitch:
 
 
 def controls_of(simulator: Any) -> list[Any]:
-    """The table of actions as RocketSim takes them, made once: 90 objects."""
+    """Return the table of actions as RocketSim's control objects. Made once, because there are 90."""
     table = []
     for row in controls.table().tolist():
         axes = dict(zip(controls.NAMES, row, strict=True))

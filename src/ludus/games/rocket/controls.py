@@ -14,7 +14,7 @@ _STICK, _BUTTON = (-1, 0, 1), (0, 1)
 
 
 def table() -> NDArray[np.float32]:
-    """[90, 8] by NAMES."""
+    """Return the table of actions [90, 8]; the columns are NAMES."""
     ground = [
         (throttle or boost, steer, 0, steer, 0, 0, boost, handbrake)
         for throttle, steer, boost, handbrake in product(_STICK, _STICK, _BUTTON, _BUTTON)
@@ -32,14 +32,14 @@ def table() -> NDArray[np.float32]:
 def ground_action(
     throttle: NDArray[np.int64], steer: NDArray[np.int64], boost: NDArray[np.bool_], handbrake: NDArray[np.bool_]
 ) -> NDArray[np.int32]:
-    """[n] places in the table; boost goes with full throttle only."""
+    """Return indices [n] into the table for driving on the ground. Boost implies full throttle."""
     full = 12 + (steer + 1) * 4 + boost * 2 + handbrake
     slower = (throttle + 1) * 6 + (steer + 1) * 2 + handbrake
     return np.where(throttle == 1, full, slower).astype(np.int32)
 
 
 def action_of(**pressed: int) -> int:
-    """The place in the table of exactly these, everything else at rest."""
+    """Return the index of the action that presses exactly these controls."""
     row = [pressed.get(name, 0) for name in NAMES]
     matches = np.flatnonzero((table() == np.array(row, np.float32)).all(axis=1))
     return int(matches[0])

@@ -109,7 +109,7 @@ class RocketMatches:
     def _read(
         self, slots: Sequence[int], failures: dict[int, BaseException], passed_s: float
     ) -> tuple[list[int], Scene]:
-        """Return the places of the running matches, and their scene. Those that cannot be read are lost, too."""
+        """Return the indices of the running matches, and their scene. Matches that cannot be read are voided."""
         try:
             return self._scene(slots, failures, passed_s)
         except Exception:  # of which of them is asked one by one
@@ -137,7 +137,7 @@ class RocketMatches:
         self._touched[where] = np.where(touched.any(axis=1), self._ticks[where], self._touched[where])
 
     def _rows(self, where: Where, now: Scene, actions: NDArray[np.int32] | None) -> NDArray[np.uint8]:
-        """Without actions: of matches that begin."""
+        """Return the packed observations. `actions` is None for matches that begin."""
         if not self._observer.rich:
             return self._observer.rows(now)
         ticks, options = self._ticks[where], self._options
@@ -148,7 +148,7 @@ class RocketMatches:
         return self._observer.rows(now, nothing if actions is None else self._table[actions], clock)
 
     def _over(self, where: Where, now: Scene) -> list[int]:
-        """Places of those that ended by a goal, and of those that a limit stops."""
+        """Return the indices of matches that ended by a goal or by a time limit."""
         ticks = self._ticks[where]
         late, idle = self._limits(ticks, self._touched[where])
         places: list[int] = np.flatnonzero((now.scored >= 0) | late | idle).tolist()
@@ -160,7 +160,8 @@ class RocketMatches:
         return late, ticks - touched >= options.no_touch_s * field.TICKS_PER_S
 
     def _ended(self, slot: int, now: Scene, at: int, rows: NDArray[np.uint8], reward: Floats) -> Turn:
-        """A limit is no end, so that the last state goes with it."""
+        """Return the last turn of a match. A truncated match includes its last observation, to bootstrap from its
+        value."""
         scorer = int(now.scored[at])
         scored = scorer >= 0
         late, idle = self._limits(self._ticks[slot], self._touched[slot])
@@ -174,7 +175,7 @@ class RocketMatches:
         return tuple(TIED if scorer < 0 else float(seat // size == scorer) for seat in range(2 * size))
 
     def _facts(self, slot: int, now: Scene, at: int) -> dict[str, float]:
-        """Of the match; what each seat earned by each term is its own (`name@seat`)."""
+        """Return the facts of a match. Facts of one seat, such as its reward per term, are named `name@seat`."""
         ticks = float(self._ticks[slot])
         facts = {
             "turns": ticks / self._options.tick_skip,
@@ -211,7 +212,7 @@ class RocketMatches:
 
 
 class _Before:
-    """What of the scene before a step rewards are made of, by slot."""
+    """The numbers of the previous scene that rewards need, by slot."""
 
     def __init__(self, slots: int, cars: int) -> None:
         self._ball_velocity = np.zeros((slots, 3), np.float32)
@@ -224,5 +225,5 @@ class _Before:
         self._flipped[where] = now.flipped
 
     def of(self, where: Where) -> Earlier:
-        """Perhaps views: to be used before the next is noted."""
+        """Return the numbers for these slots. They may be views: use them before the next scene is stored."""
         return Earlier(self._ball_velocity[where], self._tallies[where], self._flipped[where])

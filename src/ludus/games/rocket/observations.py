@@ -1,5 +1,5 @@
-"""What the seats of n arenas see, as packed rows: feature set `default` is RLGym's DefaultObs number by number, and
-`rich` adds what a net would have to work out of it."""
+"""Observations of all seats of n arenas, as packed rows. The feature set `default` equals RLGym's DefaultObs; `rich`
+adds features relative to the car."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _GOALS = np.array(((0, field.BACK_WALL_Y, field.GOAL_Z), (0, -field.BACK_WALL_Y,
 
 
 def layout(feature_set: str, room: int) -> ObsSpec:
-    """`room`: cars a team that a row has room for; places of cars that are not there are zeros."""
+    """Return the row layout for a feature set. A row has room for `room` cars per team; absent cars are zeros."""
     leaves: dict[str, tuple[str, tuple[int, ...]]] = {
         "ball": ("float32", (9,)),  # position, velocity, spin
         "pads": ("float32", (field.PADS,)),  # tens of seconds until each can be taken
@@ -61,8 +61,7 @@ RELATIVE = 18  # as the car sees it: ball (where, how it moves), own movement, b
 class Observer:
     """Writes rows [n, S, nbytes]. Seats see the field from their own side: they attack towards positive y.
 
-    The numbers of DefaultObs are one gather: `_source` says for each of them, seat by seat, which number of an arena it
-    is. All of these are scaled before."""
+    DefaultObs is one gather from the scaled numbers of an arena: `_source` holds the index of each number, by seat."""
 
     def __init__(self, feature_set: str, team: int, room: int) -> None:
         self.obs = layout(feature_set, room)
@@ -102,14 +101,14 @@ class Observer:
         return out
 
     def _scratch(self, n: int) -> tuple[Floats, Floats]:
-        """Kept between calls: what is large enough to be fresh pages of memory costs more than what is done with it."""
+        """Return scratch arrays, kept between calls: allocating large ones costs more than the computation."""
         if n > len(self._scaled):
             self._scaled = np.zeros((n, self._at.width + _JUDGED * self._at.cars + 1), np.float32)  # the last stays 0
             self._gathered = np.empty((n, *self._source.shape), np.float32)
         return self._scaled[:n], self._gathered[:n]
 
     def _relate(self, now: Scene, leaves: dict[str, NDArray[np.generic]]) -> None:
-        """From inside the cars."""
+        """Write the features of `rich`, relative to each car."""
         sides, team = self._sides, self._team
         mine = np.concatenate((now.cars[:, :team, :, 0], now.cars[:, team:, :, 1]), axis=1)  # [n, S, 36]
         ball = now.ball[:, :, sides].swapaxes(1, 2)  # [n, S, 25]
@@ -136,7 +135,7 @@ class Observer:
 
 
 def _gathered(order: list[list[int]], at: scene.SceneColumns) -> NDArray[np.intp]:
-    """[S, numbers] places in what `rows` scales: the numbers of a scene, those that are judged, and a zero."""
+    """Return indices [S, numbers] into the scaled numbers: those of the scene, the derived flags, and a zero."""
     C, zero = at.cars, at.width + _JUDGED * at.cars
     source = []
     for seat, listed in enumerate(order):
@@ -170,7 +169,7 @@ def _scales(at: scene.SceneColumns) -> Floats:
 
 
 def _judged(now: Scene) -> Floats:
-    """[n, C, 3] by _JUDGEMENTS."""
+    """Return the derived flags [n, C, 3]; the columns are _JUDGEMENTS."""
     n, C = now.cars.shape[:2]
     judged = np.empty((n, C, _JUDGED), np.float32)
     flags = now.flags
@@ -185,7 +184,7 @@ def _judged(now: Scene) -> Floats:
 
 
 def _order(seat: int, team: int, room: int) -> list[int]:
-    """Which cars a seat lists, itself first; 2 * team stands for one that is not there."""
+    """Return the cars that a seat observes, its own first. The index 2 * team means an absent car."""
     nobody, side = 2 * team, seat // team
     sides = [range(team), range(team, 2 * team)]
     mates = [car for car in sides[side] if car != seat]

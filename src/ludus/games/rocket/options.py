@@ -55,7 +55,7 @@ class RocketOptions(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def check(options: RocketOptions) -> None:
-    """What the types cannot say. Raises ConfigError with the option and what would be accepted."""
+    """Check rules that the types cannot express. Raises ConfigError with the option and the accepted values."""
     if options.room and options.room < options.team_size:
         raise ConfigError(f"options.room: {options.room} is less than team_size {options.team_size}; 0 is the same")
     for name in options.starts:

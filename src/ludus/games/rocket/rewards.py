@@ -1,4 +1,4 @@
-"""Rewards as named terms with weights. Pure: two scenes in, what each car earned by each term out.
+"""Rewards as weighted terms, computed for each car from the scenes before and after a step. Pure.
 
 Terms of an event (goal, touch, save ...) count it. Terms of a state (ball_to_goal, speed_to_ball, boost ...) are about
 1 for each second at their best, whatever tick_skip is.
@@ -29,7 +29,7 @@ _GOAL = np.array((0.0, field.BACK_WALL_Y, field.GOAL_Z), np.float32)
 
 @dataclass(slots=True)
 class Earlier:
-    """What terms ask of the scene before a step, in blue's view."""
+    """The numbers of the scene before a step that terms need, in blue's view."""
 
     ball_velocity: Floats  # [n, 3]
     tallies: Floats  # [n, C, 11] the columns of a car up to its boost
@@ -61,7 +61,7 @@ class Step:
         return np.moveaxis(self.after.ball[:, columns], -1, 1)[:, self.side]
 
     def growth(self, column: int) -> Floats:
-        """[n, C] by how much a count or an amount of a car is more than before."""
+        """Return the increase [n, C] of a count or an amount of each car during the step."""
         growth: Floats = self.after.cars[:, :, column, 0] - self.before.tallies[:, :, column]
         return growth
 
@@ -104,7 +104,7 @@ def _face_ball(step: Step) -> Numbers:
 
 
 def _behind_ball(step: Step) -> Numbers:
-    """Between the ball and the own goal."""
+    """Return whether each car is between the ball and its own goal."""
     return np.where(step.car(scene.POSITION)[..., 1] < step.ball(scene.BALL_POSITION)[..., 1], step.passed_s, 0.0)
 
 
@@ -117,7 +117,7 @@ def _air(step: Step) -> Numbers:
 
 
 def _boost(step: Step) -> Numbers:
-    """The first units are worth the most."""
+    """Return the square root of the boost amount: the first units are worth the most."""
     boost: Numbers = np.sqrt(step.after.cars[:, :, scene.BOOST, 0] / 100.0)
     return boost * step.passed_s
 
@@ -192,7 +192,7 @@ class Rewards:
         self._team, self._spirit = team, np.float32(team_spirit)
 
     def earned(self, before: Earlier, after: Scene, passed_s: float) -> Floats:
-        """[n, C, terms], weighted; their sum is the reward."""
+        """Return the weighted terms [n, C, terms]; their sum is the reward."""
         step = Step(before, after, passed_s, self._side)
         n, C = after.touches.shape
         out = np.empty((n, C, len(self.names)), np.float32)
@@ -206,7 +206,7 @@ class Rewards:
 
 
 def read_rewards(path: str) -> RewardFile:
-    """Raises ConfigError that names the file and what is wrong in it."""
+    """Read a file of rewards. Raises ConfigError with the file and the cause."""
     try:
         reward_file = msgspec.convert(load.read(Path(path).expanduser()), RewardFile)
     except ConfigError as error:
@@ -226,7 +226,7 @@ def refuse_unknown(weights: Mapping[str, float], where: str) -> None:
 
 
 def _along(vectors: Floats, way: Floats) -> Floats:
-    """[n, C] the part of vectors that goes this way."""
+    """Return the components [n, C] of vectors along a direction."""
     length = np.maximum(np.linalg.norm(way, axis=-1), np.float32(1e-6))
     along: Floats = (vectors * way).sum(axis=-1) / length
     return along

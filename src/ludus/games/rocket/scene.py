@@ -1,4 +1,5 @@
-"""What is in n arenas after a step, as arrays: n arenas, C cars, blue's view and orange's (turned by half)."""
+"""The state of n arenas with C cars after a step, as arrays, in blue's view and in orange's (rotated by 180
+degrees)."""
 
 from __future__ import annotations
 
@@ -91,9 +92,9 @@ class SceneReader:
         self._cooldown[slot] = 0.0
 
     def scene(self, slots: Sequence[int], pitches: Sequence[Pitch], passed_s: float) -> Scene:
-        """Of these arenas, `passed_s` of simulated time after they were before; to be used before the next is asked
-        for. Arenas in which a car returns within as much time are told. Raises what the simulator does, and has changed
-        nothing then."""
+        """Return the scene of these arenas, `passed_s` of simulated time after their previous scene. It is valid until
+        the next call. Sets `returning` of arenas in which a car respawns within the next step. If the simulator raises,
+        the exception is passed on and nothing has changed."""
         n, at = len(slots), self._at
         states = self._states(pitches)
         bodies = b"".join(map(_columns, _flat(map(_arrays, map(_gym_state, pitches)))))
@@ -137,7 +138,7 @@ class SceneReader:
 
 
 def places(slots: Sequence[int]) -> Where:
-    """An index of these: a slice where they follow one another, which reads without a copy."""
+    """Return an index for these slots: a slice if they are consecutive, which avoids a copy."""
     if slots and slots[-1] - slots[0] == len(slots) - 1 and list(slots) == list(range(slots[0], slots[-1] + 1)):
         return slice(slots[0], slots[-1] + 1)
     return np.array(slots, np.intp)

@@ -18,7 +18,7 @@ DANGER_Y = -1500.0  # a ball behind this line is the keeper's
 
 
 class CarView(NamedTuple):
-    """Of n rows, in unreal units; every seat attacks towards positive y."""
+    """The observations of n rows in unreal units. Every seat attacks towards positive y."""
 
     ball: Floats  # [n, 3]
     ball_velocity: Floats  # [n, 3]
@@ -74,7 +74,7 @@ def view_of(spec: GameSpec, obs: NDArray[np.uint8]) -> CarView:
 
 
 def drive(view: CarView, target: Floats, *, arrive: NDArray[np.bool_]) -> NDArray[np.int32]:
-    """[n] actions on the ground: towards a target, and through it unless one wants to arrive there."""
+    """Return actions [n] that drive to a target. Cars slow down for it where `arrive` is True."""
     way = target - view.position
     ahead = (way * view.forward).sum(axis=1)
     aside = (way * np.cross(view.up, view.forward)).sum(axis=1)
@@ -90,7 +90,7 @@ def drive(view: CarView, target: Floats, *, arrive: NDArray[np.bool_]) -> NDArra
 
 
 def recovering(view: CarView, driving: NDArray[np.int32]) -> NDArray[np.int32]:
-    """In the air: turn the wheels down. On the roof: jump, which rolls the car over."""
+    """Return actions [n] that turn the wheels down in the air and jump off the roof; else those of `driving`."""
     right = np.cross(view.up, view.forward)
     roll = np.where(np.abs(right[:, 2]) > 0.1, np.sign(right[:, 2]), 0).astype(np.int64)
     pitch = np.where(np.abs(view.forward[:, 2]) > 0.2, -np.sign(view.forward[:, 2]), 0).astype(np.int64)

@@ -17,7 +17,7 @@ SOCCAR_MESHES = 16
 
 
 def rocketsim(meshes: str = "") -> Any:  # Any: RocketSim's stubs are not those of its module
-    """The module, ready to make soccar arenas. Raises SetupError."""
+    """Import RocketSim and load the collision meshes. Raises SetupError if either is missing."""
     folder = meshes_folder(meshes)
     try:
         module = importlib.import_module("RocketSim")
@@ -25,14 +25,15 @@ def rocketsim(meshes: str = "") -> Any:  # Any: RocketSim's stubs are not those 
         raise SetupError(f"RocketSim is not installed ({error}); run: {INSTALL}") from error
     try:
         module.init(str(folder))
-    except Exception as error:  # bare ones; the second call of a process is refused, too, and harmless
+    except Exception as error:  # RocketSim has no error types; it also refuses a second init, which is harmless
         if "already" not in str(error).lower():
             raise SetupError(f"RocketSim refuses the collision meshes in {folder}: {error}") from error
     return module
 
 
 def meshes_folder(configured: str = "") -> Path:
-    """The folder that holds `soccar/*.cmf`: the one that is named, or that of the installed package. SetupError."""
+    """Return the folder above `soccar/*.cmf`: the configured one, or that of the installed package. Raises SetupError
+    if meshes are missing."""
     folder = Path(configured).expanduser() if configured else _packaged()
     meshes = len(list((folder / "soccar").glob("*.cmf")))
     if meshes < SOCCAR_MESHES:
