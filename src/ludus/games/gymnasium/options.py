@@ -14,6 +14,4 @@ class GymnasiumOptions(Struct, frozen=True, forbid_unknown_fields=True):
     kwargs: dict[str, Any] = field(default_factory=dict)  # Any: arguments of the environment
     max_steps: Annotated[int, Meta(ge=0)] = 10_000  # a longer match is truncated; 0: no limit
     stepping: Stepping = "auto"  # auto: threads if a short measurement shows that steps mostly wait
-    step_deadline_s: Annotated[float, Meta(gt=0.0)] = (
-        20.0  # longest step or reset in a thread; then the match is voided
-    )
+    step_deadline_s: Annotated[float, Meta(gt=0.0)] = 20.0  # of a step or reset in a thread; then the match is voided

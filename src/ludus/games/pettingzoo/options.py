@@ -15,6 +15,4 @@ class PettingZooOptions(Struct, frozen=True, forbid_unknown_fields=True):
     api: Literal["auto", "aec", "parallel"] = "auto"  # auto: parallel where the environment offers it
     max_steps: Annotated[int, Meta(ge=0)] = 10_000  # a longer match is truncated; 0: no limit
     stepping: Stepping = "auto"  # auto: threads if a short measurement shows that steps mostly wait
-    step_deadline_s: Annotated[float, Meta(gt=0.0)] = (
-        20.0  # longest step or reset in a thread; then the match is voided
-    )
+    step_deadline_s: Annotated[float, Meta(gt=0.0)] = 20.0  # of a step or reset in a thread; then the match is voided
