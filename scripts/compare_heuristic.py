@@ -160,6 +160,8 @@ def play(
         log_dir=folder,
         fleet=FleetConfig(matches=8),
         hosts=1,
+        save_replays=folder,  # without it, hosts discard the log, which the tracer reads, after every turn
+        replays=0,
     )
     return by_name["heuristic"], [json.loads(line) for line in trace.read_text().splitlines()]
 

@@ -1,6 +1,6 @@
 'use strict';
 // Loaded before host.js (node --require): writes what each seat is told, one JSON line a decision, to the file
-// LUDUS_TRACE.
+// LUDUS_TRACE. The host must keep the logs of its matches (`keep_log`), or the lines would be missing.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -10,6 +10,7 @@ const file = fs.openSync(process.env.LUDUS_TRACE, 'a');
 const ask = Match.prototype.ask;
 
 Match.prototype.ask = function (seat, stage) {
+	if (!this.setup.keepLog) throw new Error('the tracer reads the log of a match, and this host does not keep logs');
 	ask.call(this, seat, stage);
 	this.told ??= [0, 0];
 	const lines = toldTo(seat, this.battle.log, this.told[seat]);
