@@ -2,8 +2,10 @@
 // The flat action set (docs/games/showdown.md, "Actions"): the mask comes from a request alone, a choice is a string
 // for `side.choose`. A slot's actions are its moves (by variant and target), then 6 switches, then, in doubles, pass.
 
+const { TEAM_SIZE, previewChoices, previewOrders } = require('./preview.js');
+
 const MOVES = 4;
-const SWITCHES = 6;
+const SWITCHES = TEAM_SIZE; // one for each place in the team
 const FAINTED = '0 fnt';
 
 // Where a move may be aimed, by its target type: [from slot 0, from slot 1], as indices 1..4 of TARGETS.
@@ -340,48 +342,6 @@ function variantsOf(format, gen, ruleTable) {
 	return gen === 8 ? ['plain', 'dynamax'] : ['plain', 'tera'];
 }
 
-/** Team positions that each preview action names, leads first; none in singles where all come: a switch says it. */
-function previewOrders(slots, picked, shown) {
-	if (!shown || (slots === 1 && (!picked || picked >= SWITCHES))) return [];
-	const backs = picked && picked < SWITCHES ? Math.max(picked - slots, 0) : 0;
-	const positions = [0, 1, 2, 3, 4, 5];
-	const orders = [];
-	for (const leads of subsets(positions, slots)) {
-		const rest = positions.filter(position => !leads.includes(position));
-		for (const back of subsets(rest, backs)) orders.push([...leads, ...back]);
-	}
-	return orders;
-}
-
-/**
- * For a team of that many Pokemon: the preview actions that are legal, and what each says. Smaller teams make some
- * actions say the same thing; only the first of those is legal.
- */
-function previewChoices(actionSet, team) {
-	const texts = [];
-	const legal = [];
-	if (actionSet.preview.length === 0) {
-		for (let i = 0; i < SWITCHES; i++) {
-			texts.push(`team ${i + 1}`);
-			if (i < team) legal.push(actionSet.moveActions + i);
-		}
-		return { texts, legal };
-	}
-	const brought = Math.min(team, actionSet.previewPicks);
-	const said = new Set();
-	for (const [index, order] of actionSet.preview.entries()) {
-		const present = order.filter(position => position < team);
-		const text = `team ${present.map(position => position + 1).join(',')}`;
-		texts.push(text);
-		const leadsPresent = order.slice(0, actionSet.slots).every(position => position < team);
-		if (leadsPresent && present.length === brought && !said.has(text)) {
-			said.add(text);
-			legal.push(actionSet.joint + index);
-		}
-	}
-	return { texts, legal };
-}
-
 function slotTexts(actionSet, megaSuffix) {
 	const texts = [];
 	for (const variant of actionSet.variants) {
@@ -394,11 +354,6 @@ function slotTexts(actionSet, megaSuffix) {
 	for (let i = 0; i < SWITCHES; i++) texts.push(`switch ${i + 1}`);
 	if (actionSet.slots === 2) texts.push('pass');
 	return texts;
-}
-
-function subsets(items, size) {
-	if (size === 0) return [[]];
-	return items.flatMap((item, i) => subsets(items.slice(i + 1), size - 1).map(rest => [item, ...rest]));
 }
 
 function set(out, bit) {

@@ -65,39 +65,6 @@ const LEVEL_FACTOR = 0, ATTACK = 1, SPECIAL_ATTACK = 2, DEFENSE = 3, SPECIAL_DEF
 
 const UNKNOWN_POWER = 80; // of a move nobody has seen yet
 
-const NO_BOOSTS = new Int8Array(7);
-
-/** One Pokemon in a damage estimate; the caller fills it. */
-class Fighter {
-	constructor() {
-		this.species = 0;
-		this.level = 100;
-		this.atk = this.def = this.spa = this.spd = this.spe = this.maxhp = 1;
-		this.hp = 1; // share
-		this.type1 = this.type2 = this.addedType = 0; // what it is hit as
-		this.born1 = this.born2 = 0; // what it has STAB for besides its tera type
-		this.tera = 0; // 0 unless terastallized
-		this.ability = 0;
-		this.item = 0;
-		this.status = 0;
-		this.boosts = NO_BOOSTS; // somebody else's array, not to be written
-		this.dynamaxed = false;
-	}
-}
-
-/** What else both see: `weather` and `terrain` are type ids they help, `reflect` and `lightscreen` factors. */
-class Surroundings {
-	constructor() {
-		this.helped = 0;
-		this.hindered = 0;
-		this.terrainType = 0;
-		this.sand = false;
-		this.snow = false;
-		this.physical = [1, 1]; // factor of screens when that side is hit
-		this.special = [1, 1];
-	}
-}
-
 class Damage {
 	constructor(tables, doubles) {
 		this.tables = tables;
@@ -398,4 +365,4 @@ function raised(boosts) {
 	return sum;
 }
 
-module.exports = {Damage, Fighter, NO_BOOSTS, Surroundings};
+module.exports = {Damage};

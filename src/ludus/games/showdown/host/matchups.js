@@ -1,7 +1,7 @@
 'use strict';
 /** What moves would do: each own Pokemon against each active foe, and the other way round. */
 
-const {Surroundings} = require('./damage');
+const {Surroundings} = require('./fighter');
 const {TYPE_COUNT} = require('./tables');
 const {DUEL, MATCHUP, ONE8, fixed8} = require('./columns');
 

@@ -1,7 +1,7 @@
 'use strict';
 /** The rows of the foe's Pokemon: what everybody sees, with stats estimated from it. */
 
-const {Fighter} = require('../damage');
+const {Fighter} = require('../fighter');
 const {standsIn} = require('../tracking/state');
 const {COLUMN, MOVE_STATE, ONE, ONE8, eighths, fixed, fixed8, lasted} = require('../columns');
 const {MOVES} = require('./own');

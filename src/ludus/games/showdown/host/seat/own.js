@@ -1,7 +1,7 @@
 'use strict';
 /** What a seat knows of one of its own Pokemon, from requests and from what everybody sees. */
 
-const {Fighter} = require('../damage');
+const {Fighter} = require('../fighter');
 const {STATUS_INDEX} = require('../tracking/state');
 
 const MOVES = 4;

@@ -1,7 +1,7 @@
 'use strict';
 /** The rows of a seat's own Pokemon: what its requests tell, and what everybody sees of them. */
 
-const {NO_BOOSTS} = require('../damage');
+const {NO_BOOSTS} = require('../fighter');
 const {NONE} = require('../tables');
 const {COLUMN, MOVE_STATE, ONE, ONE8, clearNumbers, eighths, fixed, fixed8, lasted} = require('../columns');
 const {standsIn} = require('../tracking/state');
