@@ -24,7 +24,7 @@ from ludus.policies.distributions import Categorical
 from ludus.policies.nets.heads import Heads
 from ludus.policies.nets.layers import linear
 from ludus.policies.nets.net import Net
-from ludus.policies.nets.reals import reals
+from ludus.policies.nets.reals import scaled
 from ludus.policies.nets.recurrence import Recall, build_core, recalled
 from ludus.spec import GameSpec, Leaf
 
@@ -193,14 +193,6 @@ def grouped(spec: GameSpec) -> tuple[list[tuple[Leaf, ...]], tuple[Leaf, ...]]:
         listed = len(leaf.shape) > 1 or (len(leaf.shape) == 1 and not leaf.is_real and leaf.shape[0] in of)
         (of[leaf.shape[0]] if listed else state).append(leaf)
     return [tuple(leaves) for leaves in of.values()], tuple(state)
-
-
-def scaled(leaf: Tensor, real: bool) -> Tensor:
-    """As floats; whole numbers as sign(x) log(1 + |x|): flags stay near one, counts of thousands near ten."""
-    if real:
-        return reals(leaf)
-    whole = leaf.to(torch.float32)
-    return whole.abs().log1p() * whole.sign()
 
 
 def _table(spec: GameSpec, leaf: Leaf) -> str | None:
