@@ -1,24 +1,27 @@
-"""The nets for any game, by name. docs/contributing.md shows how to add one."""
+"""The nets for any game, by name. docs/inference.md shows how to add one."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Collection, Mapping
+from importlib import import_module
 
 import torch
 
 from ludus.config.settings import PolicyConfig
 from ludus.errors import ConfigError
-from ludus.policies.nets.mlp import MlpNet
 from ludus.policies.nets.net import Net
-from ludus.policies.nets.transformer import TransformerNet
 from ludus.spec import GameSpec
 
 NetFactory = Callable[[GameSpec, PolicyConfig], Net]
 """A class of nets, or a function that builds one."""
 
-NETS: dict[str, NetFactory] = {"mlp": MlpNet, "transformer": TransformerNet}
-"""The nets for any game. A game brings its own by `Game.nets`."""
+NETS = {
+    "mlp": "ludus.policies.nets.mlp:MlpNet",
+    "transformer": "ludus.policies.nets.transformer:TransformerNet",
+}
+"""`policy.net` -> the module and the class of a net for any game, imported when it is built. A game brings its own nets
+by `Game.nets`."""
 
 NO_NETS: Mapping[str, NetFactory] = {}
 
@@ -33,7 +36,7 @@ def build(
     """
     name = prefers if config.net == "auto" else config.net
     refuse_unknown(name, game_nets)
-    factory = game_nets.get(name) or NETS[name]
+    factory = game_nets.get(name) or _find(name)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         net = factory(spec, config)
@@ -51,3 +54,10 @@ def refuse_unknown(name: str, game_nets: Collection[str]) -> None:
         near = difflib.get_close_matches(name, names, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(names)}"
         raise ConfigError(f"policy.net: unknown net {name!r}; {hint}")
+
+
+def _find(name: str) -> NetFactory:
+    """Return the class of a net for any game."""
+    module, _, class_name = NETS[name].partition(":")
+    factory: NetFactory = getattr(import_module(module), class_name)
+    return factory
