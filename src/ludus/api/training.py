@@ -58,8 +58,7 @@ def train(
     Ctrl-C (or "interrupt" in a notebook) saves a checkpoint and returns.
 
     Args:
-        config: Name of a preset (`ludus.games()` lists them), path of a YAML file, or a mapping of settings. The
-            default is the preset "gen1".
+        config: Preset (`ludus.games()` lists them), YAML file or mapping of settings. The default is the preset "gen1".
         game: Train this game with its default settings, instead of `config`. A colon separates the game from its main
             option: "gymnasium:CartPole-v1", "showdown:gen9randombattle".
         minutes: Training time. Replaces the budget in `config`.

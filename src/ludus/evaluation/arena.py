@@ -104,12 +104,11 @@ def play(
     time, FleetError when no host is left to play them on.
     """
     metrics = metrics or Metrics(ACTOR)
-    config = fleet or FleetConfig()
     built = msgspec.to_builtins(options)
     schedule = Schedule.of(opponents, matches, seed, teams)
     with HostFleet(
         game.command(options),
-        config,
+        fleet or FleetConfig(),
         options=built,
         seed=seed,
         log_dir=log_dir,
@@ -118,9 +117,7 @@ def play(
         keep_log=save_replays is not None,
         usable_cores=usable_cores,
     ) as running:
-        recorder = None
-        if save_replays is not None:
-            recorder = _recorder(save_replays, replays, schedule, agent, game, running.spec.schema, built)
+        recorder = _recorder(save_replays, replays, schedule, agent, game, running.spec.schema, built)
         policy_of = policies(running.spec) if callable(policies) else policies
         metrics.begin()
         results = contest(
@@ -140,15 +137,17 @@ def play(
 
 
 def _recorder(
-    folder: Path,
+    folder: Path | None,
     replays: int,
     schedule: Schedule,
     agent: str,
     game: Game,
     schema: int,
     options: Mapping[str, object],
-) -> Recorder:
-    """Of a few matches, with the options that mean the same on another machine."""
+) -> Recorder | None:
+    """Return a recorder of a few matches, without the options that only this machine has. None without a folder."""
+    if folder is None:
+        return None
     return Recorder(
         folder,
         schedule.sample(replays),
