@@ -57,14 +57,7 @@ def main() -> None:
         ratios |= {f"train_vs_{peer}_{environment}": ratio for environment, ratio in each.items()}
         ratios[f"train_vs_{peer}"] = min(each.values(), key=lambda ratio: ratio["median"])
     contest.show(rows, ratios)
-    result = {
-        "bench": "cheap_envs",
-        "commit": contest.commit(ROOT),
-        "machine": contest.machine(),
-        "number": arguments.number,
-        "repeats": arguments.repeats,
-        "seconds": arguments.seconds,
-    }
+    result = contest.result("cheap_envs", ROOT, arguments, number=arguments.number)
     contest.report(result, rows, ratios, RESULTS if arguments.save else None)
 
 

@@ -62,14 +62,7 @@ def main() -> None:
         for name, (what, peer) in RATIOS.items()
     }
     contest.show(rows, ratios)
-    result = {
-        "bench": "stragglers",
-        "commit": contest.commit(ROOT),
-        "machine": contest.machine(),
-        "numbers": arguments.numbers,
-        "repeats": arguments.repeats,
-        "seconds": arguments.seconds,
-    }
+    result = contest.result("stragglers", ROOT, arguments, numbers=arguments.numbers)
     contest.report(result, rows, ratios, RESULTS if arguments.save else None)
 
 

@@ -255,8 +255,20 @@ def show(rows: Mapping[str, Mapping[str, float]], ratios: Mapping[str, Mapping[s
         print(f"{name:26}{row['median']:>12.2f}   {row['low']:>10.2f} to {row['high']:.2f}")
 
 
+def result(bench: str, root: Path, arguments: argparse.Namespace, **facts: object) -> dict[str, object]:
+    """Return what a benchmark's last line says besides its rows: commit, machine, repeats and seconds."""
+    return {
+        "bench": bench,
+        "commit": commit(root),
+        "machine": machine(),
+        **facts,
+        "repeats": arguments.repeats,
+        "seconds": arguments.seconds,
+    }
+
+
 def report(
-    result: Mapping[str, object],
+    facts: Mapping[str, object],
     rows: Mapping[str, Mapping[str, float]],
     ratios: Mapping[str, Mapping[str, float]],
     kept_in: Path | None,
@@ -264,7 +276,7 @@ def report(
     """Print the benchmark's last line, and append it to a file."""
     medians = {name: row["median"] for name, row in ratios.items()}
     spread = {name: [row["low"], row["high"]] for name, row in ratios.items()}
-    line = json.dumps({**result, "rows": rows, "ratios": medians, "ratio_spread": spread})
+    line = json.dumps({**facts, "rows": rows, "ratios": medians, "ratio_spread": spread})
     if kept_in is not None:
         kept_in.parent.mkdir(exist_ok=True)
         with kept_in.open("a") as file:

@@ -23,3 +23,12 @@ def batch(seed: int = 0) -> SegmentBatch:
     filled.reward[:] = filled.action == shown
     filled.ends[:] = True
     return filled
+
+
+def with_poison(segments: SegmentBatch, field: str, poison: float) -> SegmentBatch:
+    """Put one number that is not finite into a column of a batch."""
+    if field == "obs":
+        SPEC.obs.leaf(segments.obs, "x")[3, 4] = poison
+    else:
+        getattr(segments, field)[3, 4] = -poison if field == "logp" else poison
+    return segments

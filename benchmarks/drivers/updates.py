@@ -103,11 +103,8 @@ def segments(task: Task) -> SegmentBatch:
     return batch
 
 
-def sb3(task: Task) -> tuple[Update, Update]:
-    """Return two functions for Stable-Baselines3 on the CPU with the same net: preparation, not timed, and update.
-
-    Its net shares one body for policy and value, as ours does. It does not support masks, so it runs without them.
-    """
+def _sb3_model(task: Task) -> Any:  # Any: an extra that is imported when it is needed
+    """Return Stable-Baselines3's PPO with a net of the same shape as ours."""
     import gymnasium
     from stable_baselines3 import PPO
     from stable_baselines3.common.logger import Logger
@@ -134,10 +131,9 @@ def sb3(task: Task) -> tuple[Update, Update]:
         observation_space = gymnasium.spaces.Box(-np.inf, np.inf, leaf.shape, np.float32)
         action_space: gymnasium.spaces.Discrete[np.int64] = gymnasium.spaces.Discrete(task.case.spec.actions)
 
-    environments = task.decisions // SEGMENT
     model = PPO(
         "MlpPolicy",
-        DummyVecEnv([Nothing for _ in range(environments)]),
+        DummyVecEnv([Nothing for _ in range(task.decisions // SEGMENT)]),
         learning_rate=LR,
         n_steps=SEGMENT,
         batch_size=task.minibatch,
@@ -152,6 +148,16 @@ def sb3(task: Task) -> tuple[Update, Update]:
         device="cpu",
     )
     model.set_logger(Logger(None, []))
+    return model
+
+
+def sb3(task: Task) -> tuple[Update, Update]:
+    """Return two functions for Stable-Baselines3 on the CPU with the same net: preparation, not timed, and update.
+
+    Its net shares one body for policy and value, as ours does. It does not support masks, so it runs without them.
+    """
+    leaf, environments = task.case.spec.obs.leaves[0], task.decisions // SEGMENT
+    model = _sb3_model(task)
     ours_has = sum(part.numel() for part in task.case.net().parameters())
     theirs_has = sum(part.numel() for part in model.policy.parameters())
     if ours_has != theirs_has:

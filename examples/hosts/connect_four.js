@@ -56,7 +56,8 @@ class ConnectFour {
 	isWonAt(place, seat) {
 		const row = Math.floor(place / this.columns);
 		const column = place % this.columns;
-		const isOwn = (r, c) => r >= 0 && r < this.rows && c >= 0 && c < this.columns && this.board[r * this.columns + c] === seat;
+		const isOnBoard = (r, c) => r >= 0 && r < this.rows && c >= 0 && c < this.columns;
+		const isOwn = (r, c) => isOnBoard(r, c) && this.board[r * this.columns + c] === seat;
 		return DIRECTIONS.some(([down, right]) => {
 			let length = 1;
 			for (const way of [1, -1]) {

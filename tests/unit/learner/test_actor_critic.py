@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from tests.rewarded import LENGTH, SEGMENTS, SPEC, batch
+from tests.rewarded import LENGTH, SEGMENTS, SPEC, batch, with_poison
 
 from ludus.config.settings import ComputeConfig, LearnerConfig, PolicyConfig, ReplayConfig, RolloutConfig, VtraceConfig
 from ludus.errors import ConfigError
@@ -57,11 +57,7 @@ def test_loss_that_is_not_finite_leaves_weights_and_optimiser_untouched(field: s
     algorithm = actor_critic()
     algorithm.update(batch(0), 1e-3)
     before = everything(algorithm)
-    poisoned = batch(1)
-    if field == "obs":
-        SPEC.obs.leaf(poisoned.obs, "x")[3, 4] = poison
-    else:
-        getattr(poisoned, field)[3, 4] = -poison if field == "logp" else poison
+    poisoned = with_poison(batch(1), field, poison)
     assert algorithm.update(poisoned, 1e-3)[names.SKIPPED] == 1.0
     assert all(torch.equal(one, other) for one, other in zip(before, everything(algorithm), strict=True))
     assert names.SKIPPED not in algorithm.update(batch(2), 1e-3)

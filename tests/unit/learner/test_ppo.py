@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from tests.rewarded import SPEC, batch
+from tests.rewarded import SPEC, batch, with_poison
 
 from ludus.config.settings import LearnerConfig, PolicyConfig, PpoConfig
 from ludus.learner.ppo import Ppo
@@ -47,11 +47,7 @@ def test_loss_that_is_not_finite_leaves_weights_and_optimiser_untouched(field: s
     algorithm = ppo()
     algorithm.update(batch(0), 1e-3)
     before = everything(algorithm)
-    poisoned = batch(1)
-    if field == "obs":
-        SPEC.obs.leaf(poisoned.obs, "x")[3, 4] = poison
-    else:
-        getattr(poisoned, field)[3, 4] = -poison if field == "logp" else poison
+    poisoned = with_poison(batch(1), field, poison)
     numbers = algorithm.update(poisoned, 1e-3)
     assert numbers[names.SKIPPED] == 1.0
     assert numbers[names.NON_FINITE] >= 1

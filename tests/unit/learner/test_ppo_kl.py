@@ -150,5 +150,5 @@ def test_an_update_that_went_wrong_counts_for_nothing() -> None:
 
 
 def test_a_checkpoint_of_another_algorithm_is_refused() -> None:
-    with pytest.raises(CheckpointError, match="of another algorithm than ppo_kl"):
+    with pytest.raises(CheckpointError, match="by another algorithm than ppo_kl"):
         ppo_kl().load_state(made(LearnerConfig(), Ppo).state())

@@ -145,7 +145,7 @@ def test_it_goes_on_from_its_saved_state_over_a_swap() -> None:
 def test_a_checkpoint_of_another_algorithm_is_refused() -> None:
     net = build(SPEC, PolicyConfig(width=8), "mlp", seed=1)
     other = Ppo(net, SPEC, LearnerConfig(), torch.Generator(), torch.device("cpu"))
-    with pytest.raises(CheckpointError, match="of another algorithm than rnad"):
+    with pytest.raises(CheckpointError, match="by another algorithm than rnad"):
         rnad().load_state(other.state())
 
 

@@ -27,48 +27,57 @@ RULES = (
 CARRIED = ("format", "feature_set", "teams", "node")  # options of the run that `ludus play` uses, too
 Mode = Literal["accept", "challenge", "ladder"]
 
+CheckpointArgument = Annotated[
+    Path,
+    typer.Argument(metavar="CHECKPOINT", help="A run's folder (its latest checkpoint), or one checkpoint."),
+]
+ServerOption = Annotated[
+    str, typer.Option(metavar="ws://...", help="Address of the server: a WebSocket URL, or host and port.")
+]
+PasswordFileOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="P", help="File whose first line is the password of a registered account.", show_default=False
+    ),
+]
+LoginServerOption = Annotated[
+    str,
+    typer.Option(
+        metavar="https://...",
+        help="The only place the password is sent to. Default: the login server of play.pokemonshowdown.com.",
+        show_default=False,
+    ),
+]
+TeamFolderOption = Annotated[
+    Path | None,
+    typer.Option(metavar="T", help="Folder of teams, for formats without random teams.", show_default=False),
+]
+SaveReplaysOption = Annotated[
+    Path | None, typer.Option(metavar="D", help="Folder for an HTML page of every battle.", show_default=False)
+]
+ReadTheRulesOption = Annotated[
+    bool, typer.Option("--i-read-the-rules", help="Required for the ladder of a server on another machine.")
+]
+FormatOption = Annotated[
+    str, typer.Option("--format", help="Battle format. Default: the format of training.", show_default=False)
+]
+
 
 def play(
-    path: Annotated[
-        Path,
-        typer.Argument(metavar="CHECKPOINT", help="A run's folder (its latest checkpoint), or one checkpoint."),
-    ],
-    server: Annotated[
-        str, typer.Option(metavar="ws://...", help="Address of the server: a WebSocket URL, or host and port.")
-    ] = "ws://127.0.0.1:8000",
-    game_format: Annotated[
-        str, typer.Option("--format", help="Battle format. Default: the format of training.", show_default=False)
-    ] = "",
+    path: CheckpointArgument,
+    server: ServerOption = "ws://127.0.0.1:8000",
+    game_format: FormatOption = "",
     name: Annotated[str, typer.Option(help="Name of the account, exactly.")] = "ludus",
-    password_file: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="P", help="File whose first line is the password of a registered account.", show_default=False
-        ),
-    ] = None,
-    login_server: Annotated[
-        str,
-        typer.Option(
-            metavar="https://...",
-            help="The only place the password is sent to. Default: the login server of play.pokemonshowdown.com.",
-            show_default=False,
-        ),
-    ] = "https://play.pokemonshowdown.com/action.php",
-    team_folder: Annotated[
-        Path | None,
-        typer.Option(metavar="T", help="Folder of teams, for formats without random teams.", show_default=False),
-    ] = None,
+    password_file: PasswordFileOption = None,
+    login_server: LoginServerOption = "https://play.pokemonshowdown.com/action.php",
+    team_folder: TeamFolderOption = None,
     accept: Annotated[bool, typer.Option("--accept", help="Accept challenges in this format.")] = False,
     challenge: Annotated[str, typer.Option(metavar="USER", help="Challenge this user.", show_default=False)] = "",
     ladder: Annotated[bool, typer.Option("--ladder", help="Search for opponents on the server's ladder.")] = False,
     matches: Annotated[int, typer.Option(min=0, help="Number of battles; 0: until Ctrl-C.", show_default=True)] = 0,
     concurrency: Annotated[int, typer.Option(min=1, max=256, help="Battles at the same time.")] = 1,
-    save_replays: Annotated[
-        Path | None, typer.Option(metavar="D", help="Folder for an HTML page of every battle.", show_default=False)
-    ] = None,
-    read_the_rules: Annotated[
-        bool, typer.Option("--i-read-the-rules", help="Required for the ladder of a server on another machine.")
-    ] = False,
+    save_replays: SaveReplaysOption = None,
+    read_the_rules: ReadTheRulesOption = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     sets: command_parts.Sets = None,
 ) -> None:

@@ -70,14 +70,13 @@ class Foes {
 		this.versions[i] = version;
 		this.seat.clearMon(TEAM + i);
 		const {observer} = this;
-		const {at, words, numbers: out, small} = this.seat;
+		const {at, words, numbers: out} = this.seat;
 		const row = at.pokemon + (TEAM + i) * observer.pokemonColumns.length;
 		if (mon === null) {
 			if (hidden) out[row + COLUMN.hp] = out[row + COLUMN.alive] = out[row + COLUMN.present] = ONE;
 			if (i < observer.slots) this.facing[i].combat = -1, this.facing[i].stale = true;
 			return;
 		}
-		const {data} = observer;
 		const active = standsIn(this.seat.foe, mon);
 		const p = TEAM + i;
 		words[at.species + p] = mon.shown;
@@ -97,7 +96,7 @@ class Foes {
 			out[row + COLUMN.brn + mon.status - 1] = ONE;
 			out[row + COLUMN.status_turns] = eighths(mon.statusTurns);
 		}
-		estimateStats(data, fighter, mon.shown, mon.level);
+		estimateStats(observer.data, fighter, mon.shown, mon.level);
 		out[row + COLUMN.maxhp] = fixed(fighter.maxhp / 500);
 		out[row + COLUMN.atk] = fixed(fighter.atk / 500);
 		out[row + COLUMN.def] = fixed(fighter.def / 500);
@@ -110,20 +109,10 @@ class Foes {
 			if (observer.dynamaxedAt >= 0) out[row + observer.dynamaxedAt] = mon.dynamaxed ? ONE : 0;
 		}
 		if (observer.terastallizedAt >= 0) out[row + observer.terastallizedAt] = mon.terastallized ? ONE : 0;
-		const width = MOVE_STATE.length;
-		for (let m = 0; m < mon.moveCount; m++) {
-			const move = mon.moves[m];
-			const state = at.move_state + (p * MOVES + m) * width;
-			const pp = mon.transformed ? Math.min(5, data.movePp[move]) : data.movePp[move];
-			words[at.moves + p * MOVES + m] = move;
-			small[state] = ONE8;
-			small[state + 1] = pp > 0 ? fixed8(Math.max(0, 1 - mon.uses[m] / pp)) : 0;
-			small[state + 2] = move === mon.disabledMove ? ONE8 : 0;
-			small[state + 3] = active && move === mon.lastMove ? ONE8 : 0;
-		}
+		this.#writeMoves(p, mon, active);
 		if (facing === null) return;
 		fighter.hp = alive ? mon.hp : 0;
-		if (mon.transformed) estimateHp(data, fighter, mon.species, mon.level);
+		if (mon.transformed) estimateHp(observer.data, fighter, mon.species, mon.level);
 		fighter.species = mon.shown;
 		fighter.level = mon.level;
 		fighter.ability = mon.ability;
@@ -132,6 +121,23 @@ class Foes {
 		fighter.dynamaxed = mon.dynamaxed;
 		fighter.boosts = mon.boosts;
 		this.#markChanges(facing, mon);
+	}
+
+	/** Writes the moves of a Pokemon that were seen into row `p`. */
+	#writeMoves(p, mon, active) {
+		const {at, words, small} = this.seat;
+		const {movePp} = this.observer.data;
+		const width = MOVE_STATE.length;
+		for (let m = 0; m < mon.moveCount; m++) {
+			const move = mon.moves[m];
+			const state = at.move_state + (p * MOVES + m) * width;
+			const pp = mon.transformed ? Math.min(5, movePp[move]) : movePp[move];
+			words[at.moves + p * MOVES + m] = move;
+			small[state] = ONE8;
+			small[state + 1] = pp > 0 ? fixed8(Math.max(0, 1 - mon.uses[m] / pp)) : 0;
+			small[state + 2] = move === mon.disabledMove ? ONE8 : 0;
+			small[state + 3] = active && move === mon.lastMove ? ONE8 : 0;
+		}
 	}
 
 	/** Whether the match-ups must be estimated again, or only those of moves that were not known before. */

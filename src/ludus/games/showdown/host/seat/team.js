@@ -123,11 +123,9 @@ class Team {
 		return null;
 	}
 
-	#write(own, entry, i, active) {
-		const {observer} = this;
-		const {data} = observer;
-		const {shown, slot} = own;
-		const {fighter} = own;
+	/** Takes in what the request says of one Pokemon. */
+	#read(own, entry) {
+		const {data, gen} = this.observer;
 		if (own.details !== entry.details) {
 			own.details = entry.details;
 			const comma = entry.details.indexOf(',');
@@ -143,17 +141,24 @@ class Team {
 		}
 		if (own.abilityId !== abilityId) {
 			own.abilityId = abilityId;
-			own.ability = observer.gen < 3 || abilityId === '' ? NONE : data.abilities.row(abilityId);
+			own.ability = gen < 3 || abilityId === '' ? NONE : data.abilities.row(abilityId);
 		}
 		if (own.teraType !== entry.teraType) {
 			own.teraType = entry.teraType;
 			own.tera = data.typeIds.get(entry.teraType) ?? 0;
 		}
+	}
+
+	#write(own, entry, i, active) {
+		this.#read(own, entry);
+		const {observer} = this;
+		const {data} = observer;
+		const {shown, slot, fighter} = own;
 		const looks = slot >= 0 && shown !== null && (shown.transformed || shown.shown !== shown.species);
 		const species = looks ? shown.shown : own.species;
 		const terastallized = !!entry.terastallized;
 		this.filled |= 1 << i;
-		const {at, words, numbers: out} = this.seat;
+		const {at, words} = this.seat;
 		const ability = this.#ability(own, shown);
 		words[at.species + i] = species;
 		words[at.ability + i] = ability;
@@ -164,7 +169,18 @@ class Team {
 		const type2 = changedTypes ? shown.type2 : data.speciesType2[species];
 		const added = changedTypes ? shown.addedType : 0;
 		this.seat.types(i, fighter, type1, type2, added, own.tera, terastallized);
+		this.#writeNumbers(own, entry, i, active, terastallized);
+		own.shownVersion = shown !== null ? shown.version : 0;
+		const movesChanged = this.#moves(own, entry, i, active);
+		this.#setFighter(own, entry, species, ability, looks && shown.transformed);
+		this.#markChanges(own, i, movesChanged);
+	}
 
+	/** Writes the numeric columns of row `i`. */
+	#writeNumbers(own, entry, i, active, terastallized) {
+		const {observer} = this;
+		const {shown, slot, fighter} = own;
+		const {at, numbers: out} = this.seat;
 		const row = at.pokemon + i * observer.pokemonColumns.length;
 		clearNumbers(out, row, observer.pokemonColumns.length);
 		const alive = own.hp > 0;
@@ -197,9 +213,11 @@ class Team {
 			out[row + COLUMN.maybe_trapped] = active.maybeTrapped ? ONE : 0;
 		}
 		if (observer.terastallizedAt >= 0) out[row + observer.terastallizedAt] = terastallized ? ONE : 0;
-		own.shownVersion = shown !== null ? shown.version : 0;
-		const movesChanged = this.#moves(own, entry, i, active);
+	}
 
+	/** Sets what the estimate of damage needs to know; one that has transformed has the stats of its new species. */
+	#setFighter(own, {stats}, species, ability, isTransformed) {
+		const {shown, slot, fighter} = own;
 		fighter.species = species;
 		fighter.level = own.level;
 		fighter.hp = own.hp;
@@ -207,9 +225,9 @@ class Team {
 		fighter.ability = ability;
 		fighter.item = own.item;
 		fighter.dynamaxed = slot >= 0 && shown !== null && shown.dynamaxed;
-		if (looks && shown.transformed) {
+		if (isTransformed) {
 			const {maxhp} = fighter;
-			estimateStats(data, fighter, species, own.level);
+			estimateStats(this.observer.data, fighter, species, own.level);
 			fighter.maxhp = maxhp;
 		} else {
 			fighter.atk = stats.atk;
@@ -219,7 +237,6 @@ class Team {
 			fighter.spe = stats.spe;
 		}
 		fighter.boosts = slot >= 0 && shown !== null ? shown.boosts : NO_BOOSTS;
-		this.#markChanges(own, i, movesChanged);
 	}
 
 	/** Whether the match-ups must be estimated again, or only be held against another HP. */
