@@ -1,4 +1,5 @@
-"""What a net says about the legal actions of n rows. Masked logits are finite, so that 0 * log 0 is 0 and not NaN."""
+"""Probability distributions over the legal actions of n rows. The logits of illegal actions are finite, so that
+0 * log 0 is 0 and not NaN."""
 
 from __future__ import annotations
 
@@ -12,32 +13,32 @@ MASKED = -1e9
 
 
 class Distribution(Protocol):
-    """Over the flat actions of n rows; illegal ones have probability 0 and no gradient."""
+    """A distribution over the flat actions of n rows. Illegal actions have probability 0 and no gradient."""
 
-    draws: int  # uniform numbers that decide one row
+    draws: int  # uniform random numbers needed to sample one row
 
     def sample(self, generator: torch.Generator) -> Tensor:
-        """One action a row [n], by uniform numbers of a generator on the same device."""
+        """Sample one action per row [n] with a generator on the same device."""
         ...
 
     def draw(self, uniform: Tensor) -> Tensor:
-        """One action a row [n], as uniform numbers [draws, n] decide."""
+        """Return one action per row [n], sampled with the uniform random numbers [draws, n]."""
         ...
 
     def best(self) -> Tensor:
-        """The action to take when not exploring [n]."""
+        """Return the most likely action of each row [n], for greedy play."""
         ...
 
     def log_prob(self, action: Tensor) -> Tensor:
-        """[n]"""
+        """Return the log-probability of each action [n]."""
         ...
 
     def entropy(self, action: Tensor) -> Tensor:
-        """In nats [n]: exact, or an unbiased estimate that may use the actions taken."""
+        """Return the entropy in nats [n]: exact, or an unbiased estimate that may use the actions taken."""
         ...
 
     def kl(self, other: Self, action: Tensor) -> Tensor:
-        """Divergence of this from another over the same legal actions, in nats [n]: exact, or an estimate that may use
+        """Return KL(self || other) in nats [n], for the same legal actions: exact, or an estimate that may use
         the actions taken."""
         ...
 
@@ -48,14 +49,14 @@ class Categorical:
     draws = 1
 
     def __init__(self, logits: Tensor, legal: Tensor) -> None:
-        self._masked = torch.where(legal, logits.float(), MASKED)  # which fp16 cannot say
+        self._masked = torch.where(legal, logits.float(), MASKED)  # out of range for fp16
         self.log_probs = self._masked.log_softmax(1)
 
     def sample(self, generator: torch.Generator) -> Tensor:
         return self.draw(torch.rand(1, len(self._masked), generator=generator, device=self._masked.device))
 
     def draw(self, uniform: Tensor) -> Tensor:
-        reach = self._masked.softmax(1).cumsum(1)  # `exp` of what is masked takes many times as long
+        reach = self._masked.softmax(1).cumsum(1)  # `exp` of masked log-probabilities would be slower
         below_total = reach[:, -1:] * (1 - 1e-6)  # rounding must not lead past the last legal action
         return torch.searchsorted(reach, uniform.reshape(-1, 1) * below_total, right=True).squeeze(1)
 
@@ -75,16 +76,18 @@ class Categorical:
 class Pairs:
     """A joint action of two slots, k choices each, as p(first) p(second | first); flat action = first * k + second.
 
-    Two softmaxes over k choices instead of one over k * k: in doubles 94 numbers a row instead of 2,209. What is legal
-    for the second slot is exact given the first. Actions past k * k are no pairs (team preview) and end with the first.
+    This needs two softmaxes over k choices instead of one over k * k: 94 logits per row instead of 2,209 in Showdown's
+    doubles. The second slot's mask depends on the first choice. Actions from k * k on (team preview) are not pairs: the
+    first choice alone determines them.
     """
 
     draws = 2
 
     def __init__(self, first: Tensor, second: Callable[[Tensor, Tensor], Tensor], legal: Tensor, may: Tensor) -> None:
-        """Scores of the first choice [n, k + more]; `may` [n, k] is `first_choices` of what is legal.
+        """`first` [n, k + more] are the logits of the first choice; `may` [n, k] is `first_choices(legal, k)`.
 
-        `second` gives the scores [n, k] of the second choice, for a first [n] and what is legal then [n, k].
+        `second` returns the logits [n, k] of the second choice, given the first choice [n] and the mask [n, k] that
+        follows from it.
         """
         self._k = may.shape[1]
         pairs, more = legal[:, : self._k**2], legal[:, self._k**2 :]
@@ -95,8 +98,8 @@ class Pairs:
 
     @staticmethod
     def first_choices(legal: Tensor, k: int) -> Tensor:
-        """What the first slot may choose, whatever the second does [n, k], of legal [n, k * k + more]."""
-        return legal[:, : k * k].view(torch.uint8).view(-1, k, k).amax(2).bool()  # half the time of `any`
+        """Return the mask [n, k] of first choices that have a legal second choice, from `legal` [n, k * k + more]."""
+        return legal[:, : k * k].view(torch.uint8).view(-1, k, k).amax(2).bool()  # faster than `any`
 
     def sample(self, generator: torch.Generator) -> Tensor:
         return self.draw(torch.rand(2, len(self._legal), generator=generator, device=self._legal.device))
@@ -116,12 +119,12 @@ class Pairs:
         return self._first.log_prob(first) + torch.where(first < self._k, given.log_prob(second), 0.0)
 
     def entropy(self, action: Tensor) -> Tensor:
-        """Exact in the first choice; the second's is that given the first choice taken."""
+        """Exact for the first choice; for the second, conditional on the first choice taken."""
         first, second, given = self._parted(action)
         return self._first.entropy(first) + torch.where(first < self._k, given.entropy(second), 0.0)
 
     def kl(self, other: Self, action: Tensor) -> Tensor:
-        """Exact in the first choice; the second's is that given the first choice taken."""
+        """Exact for the first choice; for the second, conditional on the first choice taken."""
         first, _, given = self._parted(action)
         _, _, others = other._parted(action)
         return self._first.kl(other._first, first) + torch.where(first < self._k, given.kl(others, first), 0.0)
@@ -130,7 +133,7 @@ class Pairs:
         row = torch.arange(len(first), device=first.device)
         slot = first.clamp(max=self._k - 1)
         legal = self._legal[row, slot]
-        return Categorical(self._second(slot, legal), legal)  # where none is legal it is not used, but finite
+        return Categorical(self._second(slot, legal), legal)  # finite, but unused, if nothing is legal
 
     def _remembered(self, first: Tensor, second: Tensor, given: Categorical) -> Tensor:
         k = self._k
@@ -139,7 +142,7 @@ class Pairs:
         return action
 
     def _parted(self, action: Tensor) -> tuple[Tensor, Tensor, Categorical]:
-        """The two choices, and the second's distribution; worked out once for questions about the same actions."""
+        """Return both choices and the distribution of the second. The result for the last actions is cached."""
         if self._known is None or self._known[0] is not action:
             k = self._k
             first = torch.where(action < k * k, action // k, action - k * k + k)

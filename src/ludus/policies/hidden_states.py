@@ -1,4 +1,4 @@
-"""What a policy remembers of each row: one state a row, beside the policy and on its device, zero before a match."""
+"""The hidden states of a recurrent policy: one per row, on the policy's device, zero at the start of a match."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ludus.policies.nets.recurrence import Core
 
 
 class RowStates:
-    """Rows are known by their number; there is room for as many as were ever asked for."""
+    """A table of hidden states by row number. It grows to the highest row number in use."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
@@ -21,50 +21,50 @@ class RowStates:
 
     @property
     def size(self) -> int:
-        """Floats of a row's state."""
+        """The number of floats in a row's hidden state."""
         return self._core.size
 
     @property
     def table(self) -> Tensor:
-        """All states [rows + 1, size]; another piece of memory once there is room for more rows. The last is spare: no
-        row's, for whoever has to write somewhere."""
+        """All hidden states [rows + 1, size]. `reserve` may replace the tensor. The last entry belongs to no row:
+        padded batches write to it."""
         return self._states
 
     def reserve(self, rows: int) -> None:
-        """Make room for at least as many."""
+        """Grow the table to at least `rows` rows. This replaces the tensor `table`."""
         before = self._states
         if rows < len(before):
             return
-        with torch.inference_mode(False):  # else it could not be changed outside of that mode
+        with torch.inference_mode(False):  # tensors made in inference mode cannot be changed outside of it
             self._states = before.new_zeros(max(rows + 1, 2 * len(before)), self._core.size)
             self._states[: max(len(before) - 1, 0)] = before[:-1]
 
     def recall(self, row: NDArray[np.integer[Any]], opens: NDArray[np.bool_]) -> Recalled:
-        """Of rows that decide now; those that open a match begin anew."""
+        """Return the hidden states for a decision of these rows; zeros for rows that open a match."""
         return self.recall_at(self._places(row), torch.from_numpy(opens).to(self._states.device))
 
     def recall_at(self, at: Tensor, opens: Tensor) -> Recalled:
-        """The same, of rows [n] that are known to have room."""
+        """Do the same as `recall` for rows [n] as a tensor, all within the table."""
         return Recalled(self._core, at, self._states[at].masked_fill(opens[:, None], 0.0))
 
     def keep(self, recalled: Recalled) -> None:
-        """What the rows remember after that decision."""
+        """Store the hidden states after the decision."""
         self._states[recalled.at] = recalled.after
 
     def forget(self, row: NDArray[np.integer[Any]]) -> None:
-        """Of matches that ended."""
+        """Reset the hidden states of these rows to zero, because their matches ended."""
         at = self._places(row)
         self._states[at] = 0.0
 
     def take(self, row: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
-        """A copy of what these rows remember [n, size]."""
+        """Return a copy of the hidden states of these rows [n, size]."""
         at = self._places(row)
         return self._states[at].cpu().numpy()
 
     def put(self, row: NDArray[np.integer[Any]], states: NDArray[np.float32]) -> None:
-        """Go on with what `take` gave. Raises ValueError when it is of another core."""
+        """Set hidden states that `take` returned. Raises ValueError if their shape does not fit."""
         if states.shape != (len(row), self._core.size):
-            raise ValueError(f"states of {states.shape} were kept, {len(row)} rows of {self._core.size} floats play")
+            raise ValueError(f"hidden states have shape {states.shape}, expected {(len(row), self._core.size)}")
         at = self._places(row)
         self._states[at] = torch.from_numpy(states).to(self._states.device)
 
@@ -74,7 +74,7 @@ class RowStates:
 
 
 class Recalled:
-    """The states of some rows on their way through one forward: `before` it, and `after` once it was made."""
+    """The hidden states of some rows in one forward pass: `before` it and `after` it."""
 
     def __init__(self, core: Core, at: Tensor, before: Tensor) -> None:
         self._core = core

@@ -1,4 +1,5 @@
-"""A net that plays in bfloat16: the weights of its linear layers are rounded once, not by autocast in every forward."""
+"""A copy of a net that computes in bfloat16. Its weights are rounded once per update; autocast would round them in
+every forward pass."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from ludus.policies.weights import FlatWeights
 
 
 class Rounded:
-    """The twin of a net whose weights are flat. `refresh` when those have changed; the twin's stay where they lie."""
+    """A copy of a net, `net`, whose linear layers have bfloat16 weights. Call `refresh` after the weights have changed;
+    it updates the copy in place, so CUDA graphs that read it stay valid."""
 
     def __init__(self, net: Net, weights: FlatWeights) -> None:
         self.net = deepcopy(net)
@@ -25,17 +27,18 @@ class Rounded:
             parameter.data = rounded[name] if name in linear else exact[name]
 
     def refresh(self) -> None:
+        """Round the current weights into the copy, in place."""
         self._vector.copy_(self._weights.vector)
 
 
 def _linear_parameters(net: Net) -> set[str]:
-    """By name. Those of a memory's core stay exact, which would carry what it rounds through the match, and those that
-    the net names."""
+    """Return the names of the parameters to round: those of all linear layers, except for the recurrent layer, which
+    would carry rounding errors through a match, and the modules that the net lists in `exact`."""
     exact = [name for name, module in net.named_modules() if isinstance(module, Core)] + list(net.exact)
-    kept = tuple(f"{name}." for name in exact)
+    exact_prefixes = tuple(f"{name}." for name in exact)
     return {
         f"{name}.{own}"
         for name, module in net.named_modules()
-        if isinstance(module, nn.Linear) and not f"{name}.".startswith(kept)
+        if isinstance(module, nn.Linear) and not f"{name}.".startswith(exact_prefixes)
         for own, _ in module.named_parameters(recurse=False)
     }

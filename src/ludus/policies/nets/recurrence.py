@@ -1,6 +1,7 @@
-"""Memory inside a net: what was seen in a match so far, between the encoder of a state and the heads that act on it.
+"""The recurrent layer of a net (LSTM or GRU), between the encoder of an observation and the heads.
 
-A row's state is one vector, zero before the first decision of a match. Axes: n rows, C context, W width.
+The hidden state of a row is one vector. It is zero before the first decision of a match.
+Axes: n rows, C context, W width.
 """
 
 from __future__ import annotations
@@ -15,29 +16,28 @@ from torch.nn.utils.rnn import PackedSequence
 from ludus.config.settings import RecurrentConfig
 from ludus.policies.nets.layers import linear
 
-FORGET = 1.0  # an LSTM's gate begins mostly open: what was seen stays (Jozefowicz et al. 2015)
+FORGET = 1.0  # initial bias of an LSTM's forget gate, so that it starts mostly open (Jozefowicz et al. 2015)
 
 
 def state_size(config: RecurrentConfig) -> int:
-    """Floats of one row's state; 0 without memory."""
+    """Return the number of floats in a row's hidden state; 0 if the net is not recurrent."""
     return {"none": 0, "lstm": 2, "gru": 1}[config.kind] * config.width
 
 
 def build_core(config: RecurrentConfig, context: int) -> Core | None:
-    """For a context vector of that many floats; None without memory."""
+    """Return a recurrent layer for context vectors of `context` floats, or None if the net is not recurrent."""
     return None if config.kind == "none" else Core(config, context)
 
 
 class Core(nn.Module):
-    """Adds what it remembers to the context, so that heads read one vector with memory or without.
-
-    Autocast stops here: what is rounded at one decision is carried to all that follow.
+    """An LSTM or GRU with a residual connection: its output is added to the context, so the heads are the same with and
+    without it. It computes in float32 even under autocast, because rounding errors would accumulate over a match.
     """
 
     def __init__(self, config: RecurrentConfig, context: int) -> None:
         super().__init__()
         self.width, self.size = config.width, state_size(config)
-        self.sequence_length, self.burn_in = config.sequence_length, config.burn_in  # for whoever learns
+        self.sequence_length, self.burn_in = config.sequence_length, config.burn_in  # for the learner
         self.cells: nn.LSTM | nn.GRU
         self.cells = (nn.LSTM if config.kind == "lstm" else nn.GRU)(context, config.width)
         self.out = linear(config.width, context, gain=1.0)
@@ -51,7 +51,7 @@ class Core(nn.Module):
             nn.init.constant_(self._weights()[2].data[config.width : 2 * config.width], FORGET)
 
     def step(self, context: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
-        """One decision of each row: [n, C] and states [n, size] in, the same out."""
+        """Return context [n, C] and hidden states [n, size] after one decision of each row, given those before it."""
         with torch.autocast(context.device.type, enabled=False):
             context = context.float()
             if isinstance(self.cells, nn.LSTM):
@@ -62,9 +62,11 @@ class Core(nn.Module):
             return context + self.out(hidden), after
 
     def unroll(self, context: Tensor, times: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
-        """Sequences of several lengths, the longest first, decision by decision: of [N, C] the first times[0] are their
-        first decisions, the next times[1] the second ones, and so on; `times` [L] lies on the CPU. States [n, size] of
-        all sequences in, and after the last decision of each out."""
+        """Run over n sequences of different lengths and return their contexts [N, C] and last hidden states [n, size].
+
+        `context` is packed as in `PackedSequence`, the longest sequence first: the first times[0] of its N rows are the
+        first decisions of all sequences, the next times[1] the second decisions, and so on. `times` [L] is on the CPU.
+        `state` [n, size] holds the hidden states before the first decision of each sequence."""
         cells = self.cells
         with torch.autocast(context.device.type, enabled=False), warnings.catch_warnings():
             warnings.filterwarnings("ignore", "RNN module weights")  # cuDNN copies flat weights of some widths
@@ -72,25 +74,25 @@ class Core(nn.Module):
             packed = PackedSequence(context, times)
             if isinstance(cells, nn.LSTM):
                 hidden, cell = (part.contiguous()[None] for part in torch.split(state, self.width, dim=1))
-                said, last = cells(packed, (hidden, cell))
+                output, last = cells(packed, (hidden, cell))
                 after = torch.cat(last, dim=2)[0]
             else:
-                said, last = cells(packed, state[None])
+                output, last = cells(packed, state[None])
                 after = last[0]
-            return context + self.out(said.data), after
+            return context + self.out(output.data), after
 
     def _weights(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Of what is seen, of the state; the biases of both."""
-        seen, carried, seen_bias, carried_bias = self.cells.parameters()
-        return seen, carried, seen_bias, carried_bias
+        """Return the weights for the input and for the hidden state, then the biases of both."""
+        input_weight, state_weight, input_bias, state_bias = self.cells.parameters()
+        return input_weight, state_weight, input_bias, state_bias
 
 
 Recall = Callable[[Tensor], Tensor]
-"""The contexts [n, C] of some decisions in, with what is remembered at each of them out."""
+"""Maps the contexts [n, C] of some decisions to the output of the recurrent layer for them."""
 
 
 def recalled(core: Core | None, context: Tensor, recall: Recall | None) -> Tensor:
-    """The context that heads read. Without a `recall`, decisions are as the first of a match."""
+    """Return the context for the heads. Without `recall`, every decision counts as the first of a match."""
     if core is None:
         return context
     if recall is None:
