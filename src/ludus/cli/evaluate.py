@@ -36,9 +36,9 @@ def evaluate(
     ],
     opponents: Annotated[
         str,
-        typer.Option(help="Names, with commas between. Default: all scripted ones of the game.", show_default=False),
+        typer.Option(help="Names, separated by commas. Default: all scripted policies.", show_default=False),
     ] = "",
-    matches: Annotated[int, typer.Option(min=2, help="Against each opponent; half of them with seats swapped.")] = 400,
+    matches: Annotated[int, typer.Option(min=2, help="Matches per opponent; half of them with seats swapped.")] = 400,
     save_replays: Annotated[
         Path | None, typer.Option(metavar="D", help="Save a few matches there, for `ludus replay`.", show_default=False)
     ] = None,
@@ -49,7 +49,7 @@ def evaluate(
             min=0, help="Servers to start, for a game played on such. Default: as its run.", show_default=False
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the list of match-ups.")] = SEED,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the list of matches.")] = SEED,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     sets: command_parts.Sets = None,
 ) -> None:
@@ -64,7 +64,7 @@ def evaluate(
 
 @dataclass(frozen=True, slots=True)
 class EvalArguments:
-    """The command line."""
+    """Arguments of `ludus eval`."""
 
     path: Path
     opponents: str
@@ -111,7 +111,7 @@ def _evaluate(arguments: EvalArguments) -> None:
 
 @contextmanager
 def _bar(console: Console) -> Iterator[Callable[[int, int, str], None]]:
-    """A progress bar on a terminal, nothing elsewhere. Drawn as matches end, by no thread of its own."""
+    """Show a progress bar if the output is a terminal. It is redrawn when its function is called, without a thread."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("against {task.description:<12}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())

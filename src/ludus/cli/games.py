@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def games(
-    name: Annotated[str | None, typer.Argument(metavar="GAME", help="Only this one.", show_default=False)] = None,
+    name: Annotated[str | None, typer.Argument(metavar="GAME", help="Show this game only.", show_default=False)] = None,
 ) -> None:
     """List the games: formats, options with their defaults, opponents and presets.
 
@@ -50,7 +50,7 @@ def _page(game: Game) -> RenderableType:
     parts: list[tuple[str, RenderableType]] = [
         *([("presets", presets)] if presets.row_count else []),
         *([("opponents", Text(", ".join(game.scripted)))] if game.scripted else []),
-        ("options, their defaults and what they may be", options),
+        ("options, defaults and allowed values", options),
         *([("formats", Text(", ".join(formats)))] if formats else []),
     ]
     lines: list[RenderableType] = [Text.assemble((game.name, "bold cyan"), f"  {game.summary}")]
@@ -60,7 +60,7 @@ def _page(game: Game) -> RenderableType:
 
 
 def _options(game: Game) -> list[tuple[str, str, str]]:
-    """name, default, what is allowed."""
+    """Return the name, the default and the allowed values of each option."""
     import msgspec
     from msgspec import inspect
 

@@ -1,4 +1,4 @@
-"""`ludus hosts`: does a program keep the host protocol, and what helps to write one."""
+"""`ludus hosts`: checks whether a program follows the host protocol, and lists the files for writing one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FAILED = 1  # exit code when a rule is broken
 MARGIN = 11
 
 app = typer.Typer(
-    help="Check hosts of your own, and find what helps to write one.",
+    help="Check your own hosts, and list the files for writing one.",
     no_args_is_help=True,
     rich_markup_mode="rich",
     add_completion=False,
@@ -29,7 +29,7 @@ app = typer.Typer(
 
 @app.callback()
 def hosts() -> None:
-    """Check hosts of your own, and find what helps to write one."""
+    """Check your own hosts, and list the files for writing one."""
 
 
 @app.command("check", context_settings={"allow_interspersed_args": False})
@@ -47,14 +47,14 @@ def check(
             show_default=False,
         ),
     ] = None,
-    matches: Annotated[int, typer.Option(min=1, max=65536, metavar="N", help="Matches it runs at once.")] = 4,
-    decisions: Annotated[int, typer.Option(min=1, metavar="N", help="To play for each rule.")] = 400,
+    matches: Annotated[int, typer.Option(min=1, max=65536, metavar="N", help="Concurrent matches.")] = 4,
+    decisions: Annotated[int, typer.Option(min=1, metavar="N", help="Decisions to play per rule.")] = 400,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="The same seed plays the same matches.")] = 1,
-    deadline_s: Annotated[float, typer.Option(min=0.01, metavar="S", help="For everything that is waited for.")] = 30.0,
+    deadline_s: Annotated[float, typer.Option(min=0.01, metavar="S", help="Seconds to wait for each reply.")] = 30.0,
 ) -> None:
-    """Say whether a program keeps the host protocol: rule by rule, what was seen, and what to do about it.
+    """Check whether a program follows the host protocol. Prints the result of each rule and how to fix a failure.
 
-    Every rule is tried on a process of its own. The exit code is 1 when one is broken.
+    Every rule is tested in a new process. The exit code is 1 if a rule is broken.
 
     Example: [bold]ludus hosts check --option rows=6 -- node my_host.js[/bold]
     """
@@ -85,7 +85,7 @@ def check(
 
 @app.command("files")
 def files() -> None:
-    """Say where the files are that make a host of a game in another language.
+    """Print the paths of the JavaScript and Java files for writing a host.
 
     Example: [bold]cp $(ludus hosts files | grep java$) .[/bold]
     """

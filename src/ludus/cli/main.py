@@ -1,4 +1,4 @@
-"""`ludus`: the commands, and what a user sees when one of them fails."""
+"""Entry point of `ludus`: registers the commands and prints their errors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MESSAGE_CHARACTERS = 4_000  # of an error on the console
 app = typer.Typer(
     name="ludus",
     cls=GameCommands,
-    help="Train game-playing agents against simulators that live outside the Python process.",
+    help="Train game-playing agents against simulators that run in other processes.",
     epilog="Start with: ludus doctor, then ludus train",
     no_args_is_help=True,
     add_completion=False,
@@ -42,14 +42,14 @@ app.add_typer(bench.app, name="bench")
 def options(
     version: Annotated[
         bool,
-        typer.Option("--version", help="Show the version and leave.", is_eager=True, callback=lambda on: _version(on)),
+        typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=lambda on: _version(on)),
     ] = False,
 ) -> None:
     pass
 
 
 def main() -> None:
-    """Run a command. What goes wrong is one line on stderr; the traceback goes to ludus.log in the cache folder."""
+    """Run a command. An error is printed to stderr as one line; its traceback goes to ludus.log in the cache folder."""
     try:
         app()
     except LudusError as error:
@@ -69,13 +69,13 @@ def _version(on: bool) -> None:
 
 
 def _one_line(error: Exception) -> str:
-    """The message without line ends or control characters: a file or a host may have written a part of it."""
+    """Return the message on one line, without control characters: parts of it may come from a file or a host."""
     line = "; ".join(line.strip() for line in str(error).splitlines() if line.strip())
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in line[:MESSAGE_CHARACTERS])
 
 
 def _note(error: Exception) -> str:
-    """Log the traceback and say where. A folder that cannot be written must not hide the error itself."""
+    """Log the traceback. Returns where it is, or why it could not be written."""
     path = home() / "ludus.log"
     failures = Failures()
     try:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def win_rates(results: Sequence[MatchupResult]) -> Table:
-    """One line an opponent, with the 95% interval of the win rate; of a game with one seat, what was earned."""
+    """Return a table of win rates by opponent with 95% intervals; for single-player games, of mean returns."""
     if any(result.opponent == ALONE for result in results):
         return _returns(results)
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -54,7 +54,7 @@ def _returns(results: Sequence[MatchupResult]) -> Table:
 
 
 def activity_times(times: Times) -> Table:
-    """One line an activity; the shares of each process sum to 100% of its wall-clock."""
+    """Return a table of the time per activity. The shares of each process sum to 100% of its wall-clock time."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("process")
     table.add_column("activity")

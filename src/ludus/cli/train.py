@@ -76,7 +76,7 @@ SizeOption = Annotated[
 ]
 ResumeOption = Annotated[
     bool,
-    typer.Option("--resume", help="Go on with the run in --run-dir, or with the latest one.", show_default=False),
+    typer.Option("--resume", help="Continue the run in --run-dir, or the latest run.", show_default=False),
 ]
 ResumeFromOption = Annotated[
     str | None,
@@ -102,7 +102,7 @@ def train(
 ) -> None:
     """Train an agent by self-play, then evaluate it.
 
-    Ctrl-C saves and leaves; --resume goes on from there. A second Ctrl-C ends at once.
+    Ctrl-C saves a checkpoint and stops; --resume continues from it. A second Ctrl-C stops at once.
 
     Example: [bold]ludus train gen1 --set budget.minutes=30 --set learner.lr=5e-4[/bold]
 
@@ -123,7 +123,7 @@ def train(
 
 @dataclass(frozen=True, slots=True)
 class TrainArguments:
-    """The command line."""
+    """Arguments of `ludus train`."""
 
     config: str | None
     game: str | None
@@ -217,7 +217,7 @@ def _refuse_beside_game(config: str | None, resume: bool) -> None:
 
 
 def _to_resume(run_dir: Path | None, name: str | None) -> Path:
-    """The run that --resume means: the given one, or the latest, of that preset if one is named."""
+    """Return the folder to resume: `run_dir`, or the latest run (of the preset `name`, if given)."""
     if run_dir is not None:
         if not (run_dir / CONFIG).exists():
             raise ConfigError(f"{run_dir} holds no run to resume: there is no {CONFIG} in it")
@@ -239,7 +239,7 @@ def _run_of(checkpoint: str | None) -> Path | None:
 
 
 def _again(arguments: TrainArguments, folder: Path) -> str:
-    """How to make the run again."""
+    """Return the command that repeats the run."""
     if arguments.resume:
         return shlex.join(["ludus", "train", str(folder / CONFIG)])
     words = ["--game", arguments.game] if arguments.game is not None else [arguments.config or defaults.PRESET]

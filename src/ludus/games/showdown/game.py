@@ -49,14 +49,14 @@ class ShowdownOptions(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def command(options: ShowdownOptions) -> HostCommand:
-    """Install the simulator where it is missing (SetupError), then say how to start a host on it."""
+    """Install the simulator if missing (or raise SetupError) and return the command that starts a host."""
     installed = install.ensure(options.node)
     host = HERE / "host" / "host.js"
     return HostCommand((str(installed.node), *NODE_FLAGS, str(host), "--sim", str(installed.root)))
 
 
 def prepare(options: ShowdownOptions, progress: Progress) -> None:
-    """Install the simulator where it is missing."""
+    """Install the simulator if it is missing."""
     install.ensure(options.node, progress)
 
 

@@ -1,9 +1,9 @@
-"""Brings the simulator, once, into the per-user cache.
+"""Installs the simulator into the per-user cache.
 
     <LUDUS_HOME>/showdown/0.11.11-<lock>/   a finished install: npm's tree and, written last, installed.json
     <LUDUS_HOME>/showdown/partial-*/        an install under way, or what an interrupted one left
     <LUDUS_HOME>/showdown/install.lock      held by the one process that may write here
-    <LUDUS_HOME>/showdown/install.log       what npm said last
+    <LUDUS_HOME>/showdown/install.log       output of the latest npm command
 
 npm works in a partial folder, which takes its final name in one rename after its marker is on the disk; so whatever
 has the final name and the marker is whole.
@@ -45,7 +45,7 @@ Progress = Callable[[str, float], None]  # stage, share of the whole done so far
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """What a host needs to start."""
+    """Paths of Node and of the simulator."""
 
     node: Path
     root: Path  # the pokemon-showdown package
@@ -53,7 +53,7 @@ class Installation:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What is there, for people. `problem` says why no match could be played, and what to do."""
+    """State of the installation. `problem` says why no match can be played and what to do; empty if none."""
 
     installed: bool
     folder: Path
@@ -64,7 +64,7 @@ class Status:
 
 
 def ensure(node: str = "wheel", progress: Progress | None = None) -> Installation:
-    """Install what is missing, or return at once. Safe to call from several processes; raises SetupError."""
+    """Install the simulator if it is missing. Safe to call from several processes. Raises SetupError."""
     executable = nodes.find(node)
     folder = _folder()
     if not _finished(folder):
@@ -73,7 +73,7 @@ def ensure(node: str = "wheel", progress: Progress | None = None) -> Installatio
 
 
 def status(node: str = "wheel") -> Status:
-    """Look, without installing or creating anything."""
+    """Return the state of the installation. Installs and creates nothing."""
     folder = _folder()
     installed = _finished(folder)
     problem = "" if installed else "the simulator is not installed yet: the first run installs it, or `make setup`"

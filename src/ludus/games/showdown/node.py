@@ -17,7 +17,7 @@ VERSION_DEADLINE_S = 20.0
 
 
 def find(node: str = "wheel") -> Path:
-    """The Node executable for "wheel", "system" (the first on PATH) or a path; the last two must be new enough."""
+    """Return the Node executable for "wheel", "system" (the first on PATH) or a path. Raises SetupError if unusable."""
     if node == "wheel":
         return _of_wheel()
     if node == "system":
@@ -38,7 +38,7 @@ def find(node: str = "wheel") -> Path:
 
 
 def version(executable: Path) -> str:
-    """What the executable says it is, as "24.19.0"."""
+    """Return the version of a Node executable, such as "24.19.0". Raises SetupError if it cannot be run."""
     try:
         answer = subprocess.run(
             [executable, "--version"], capture_output=True, text=True, timeout=VERSION_DEADLINE_S, check=False
@@ -52,7 +52,7 @@ def version(executable: Path) -> str:
 
 
 def npm(executable: Path) -> tuple[str, ...]:
-    """The command that runs npm on this Node: the npm that came with it, the wheel's, or the first on PATH."""
+    """Return the command that runs npm: the npm beside this Node, the wheel's, or the first on PATH."""
     folder = executable.resolve().parent
     homes = [folder / "node_modules", folder / "lib/node_modules", folder.parent / "lib/node_modules"]
     if (wheel := _wheel_folder()) is not None:

@@ -43,7 +43,7 @@ h2 {{ border-bottom: 1px solid #aaa; font-size: 1em; margin: 1.2em 0 0.3em; }}
 
 
 def page(title: str, log: str) -> str:
-    """HTML of a battle; everything from the log is escaped."""
+    """Return an HTML page of a battle. All text from the log is escaped."""
     lines = list(public(log.split("\n")))
     return PAGE.format(
         title=html.escape(title),
@@ -56,12 +56,12 @@ def page(title: str, log: str) -> str:
 
 
 def _data(lines: list[str]) -> str:
-    """Text inside a script element: nothing may end it, as Showdown does it, nor a comment keep it open."""
+    """Escape the log for a script element, so that no line of it ends the element or opens a comment."""
     return "\n".join(lines).replace("/", "\\/").replace("<!--", "<! --")
 
 
 def public(lines: list[str]) -> Iterator[str]:
-    """What a spectator sees: after `|split|SIDE` comes a line for that side and then one for everybody."""
+    """Yield the lines that a spectator sees: `|split|SIDE` precedes a line for that side and one for everybody."""
     secret = 0
     for line in lines:
         if line.startswith("|split|"):
@@ -82,7 +82,7 @@ def _paragraph(line: str) -> str:
 
 
 def _sentence(kind: str, parts: list[str]) -> str:
-    """Words for the lines that make up most of a battle, the line itself for the rest."""
+    """Return a sentence for common kinds of lines, and the line itself for others."""
     names = [_name(part) for part in parts]
     match kind, names:
         case "move", [who, move, target, *_] if target and target != who:
@@ -105,6 +105,6 @@ def _sentence(kind: str, parts: list[str]) -> str:
 
 
 def _name(part: str) -> str:
-    """`p1a: Pikachu` as `Pikachu (p1)`."""
+    """Turn `p1a: Pikachu` into `Pikachu (p1)`."""
     seat, colon, name = part.partition(": ")
     return f"{name} ({seat[:2]})" if colon and len(seat) in (2, 3) and seat[0] == "p" and seat[1].isdigit() else part

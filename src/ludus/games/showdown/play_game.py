@@ -20,7 +20,7 @@ Seconds = Annotated[float, Meta(gt=0)]
 
 
 class PlayOptions(embedded.ShowdownOptions, frozen=True, forbid_unknown_fields=True):
-    """One account on one server; `max_turns` and the rewards mean nothing here."""
+    """Options of one account on one server. `max_turns` and the rewards have no effect."""
 
     server: str = LOCAL_SERVER
     name: str = "ludus"  # the account's, exactly
@@ -35,7 +35,7 @@ class PlayOptions(embedded.ShowdownOptions, frozen=True, forbid_unknown_fields=T
 
 
 def command(options: PlayOptions) -> HostCommand:
-    """Install the simulator, whose data the host needs, where it is missing (SetupError), then say how to start one."""
+    """Install the simulator, whose data the host needs, if missing, and return the command that starts one."""
     installed = install.ensure(options.node)
     host = embedded.HERE / "host" / "play" / "host.js"
     return HostCommand((str(installed.node), *embedded.NODE_FLAGS, str(host), "--sim", str(installed.root)))
@@ -58,7 +58,7 @@ def address(server: str) -> str:
 
 
 def is_local(server: str) -> bool:
-    """Whether a server is on this machine."""
+    """Return whether a server is on this machine."""
     host = urlsplit(server).hostname or ""
     if host == "localhost":
         return True

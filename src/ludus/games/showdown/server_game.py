@@ -38,7 +38,7 @@ class ShowdownServerOptions(embedded.ShowdownOptions, frozen=True, forbid_unknow
 
 
 def command(options: ShowdownServerOptions) -> HostCommand:
-    """Install the simulator, whose data the host needs, where it is missing (SetupError), then say how to start one."""
+    """Install the simulator, whose data the host needs, if missing, and return the command that starts one."""
     installed = install.ensure(options.node)
     host = embedded.HERE / "host" / "server" / "host.js"
     return HostCommand((str(installed.node), *embedded.NODE_FLAGS, str(host), "--sim", str(installed.root)))
@@ -46,7 +46,7 @@ def command(options: ShowdownServerOptions) -> HostCommand:
 
 @contextmanager
 def serve(options: ShowdownServerOptions, servers: ServersConfig, folder: Path) -> Iterator[Served]:
-    """Raises ConfigError (ports, addresses given as well), SetupError (install) or FleetError (they do not start)."""
+    """Start servers and yield options that use them. Raises ConfigError, SetupError or FleetError."""
     if options.servers != ShowdownServerOptions().servers:
         raise ConfigError(
             f"servers.count: {servers.count} servers would be started, but options.servers names "
@@ -71,7 +71,7 @@ def serve(options: ShowdownServerOptions, servers: ServersConfig, folder: Path) 
 
 
 def health(views: Sequence[ServerView]) -> ServersHealth:
-    """How all are together. A server that drains finishes its battles: it is alive, but takes no more."""
+    """Sum up the state of all servers. `alive` counts those that accept new battles."""
     memory_mib = [view.memory_mib for view in views]
     return ServersHealth(
         total=len(views),

@@ -35,12 +35,12 @@ class Dice:
         self._steps = STEP * np.arange(1, MOST_DICE + 1, dtype=np.uint64)
 
     def throw(self, arrivals: Arrivals, count: int) -> NDArray[np.float32]:
-        """Uniform in [0, 1), [n, count]."""
+        """Return `count` uniform numbers in [0, 1) per row: [n, count]."""
         numbers = _mixed(self._states(arrivals)[:, None] + self._steps[:count])
         return (numbers >> SPARE_BITS).astype(np.float32) * np.float32(2.0**-24)
 
     def any_legal(self, arrivals: Arrivals) -> NDArray[np.int32]:
-        """One legal action a row, all equally likely."""
+        """Return one legal action per row, drawn uniformly."""
         legal = arrivals.legal
         flat = legal.ravel().nonzero()[0]
         row_at = np.arange(0, legal.size + 1, legal.shape[1])

@@ -38,19 +38,19 @@ def matchup(scene: BattleScene, types: Types, foes: slice) -> Floats:
 
 
 def effectiveness(scene: BattleScene, types: Types, kind: Ints, foes: slice) -> Floats:
-    """Of moves of a type [n, S, M] on those foes [n, S, F, M]."""
+    """Return the type effectiveness of moves of types `kind` [n, S, M] on these foes [n, S, F, M]."""
     return types.on[kind[:, :, None, :], scene.pair[:, None, foes, None]]
 
 
 def same_type(scene: BattleScene, kind: Ints, slots: int) -> Bools:
-    """Whether the user has the move's type [n, S, M]."""
+    """Return whether the user has the move's type [n, S, M]."""
     user = scene.types[:, :slots, :2]
     same: Bools = (kind > 0) & ((kind == user[:, :, :1]) | (kind == user[:, :, 1:]))
     return same
 
 
 def rough_damage(scene: BattleScene, moves: Moves, types: Types, slots: int) -> Floats:
-    """Of the own actives' moves on the foe's actives [n, S, F, M], by base stats and boosts; for comparing only."""
+    """Return relative damage of own moves on active foes [n, S, F, M], from base stats and boosts."""
     foes = slice(TEAM, TEAM + slots)
     ids = scene.moves[:, :slots]
     own, foe = staged(scene.boosts[:, :slots, :SPE]), staged(scene.boosts[:, slots:, :SPE])
@@ -62,9 +62,9 @@ def rough_damage(scene: BattleScene, moves: Moves, types: Types, slots: int) -> 
 
 
 def damage(scene: BattleScene, moves: Moves, types: Types, slots: int, users: int) -> Floats:
-    """Of the first `users` own Pokemon's moves on the foe's actives [n, users, F, M], as a share of the full HP.
+    """Return the expected damage of the first `users` own Pokemon on active foes [n, users, F, M], as a share of HP.
 
-    Expected: level, stats, boosts of those on the field, burn, accuracy and number of hits count.
+    It includes level, stats, boosts of active Pokemon, burn, accuracy and the number of hits.
     """
     foes = slice(TEAM, TEAM + slots)
     ids = scene.moves[:, :users]

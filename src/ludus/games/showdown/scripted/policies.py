@@ -23,7 +23,7 @@ SPREAD_DAMAGE = 0.75
 
 
 class RandomPolicy:
-    """Every legal action is equally likely."""
+    """Draws a legal action uniformly."""
 
     def __init__(self, spec: GameSpec, seed: int) -> None:
         self._dice = Dice(spec, seed)
@@ -33,7 +33,7 @@ class RandomPolicy:
 
 
 class ScoringPolicy(ABC):
-    """Scores of slots in, the best legal action out."""
+    """Base of policies that score the actions of each slot and take the legal action with the highest sum."""
 
     def __init__(self, spec: GameSpec, seed: int) -> None:
         self.actions, self.reader = ActionMap(spec), Reader(spec)
@@ -50,7 +50,7 @@ class ScoringPolicy(ABC):
         """
 
     def throw(self, arrivals: Arrivals) -> Floats:
-        """Uniform in [0, 1), one for each Pokemon of the team [n, 6]."""
+        """Return a uniform number in [0, 1) for each Pokemon of the team [n, 6]."""
         return self._dice.throw(arrivals, TEAM)
 
     def act(self, arrivals: Arrivals) -> Choices:

@@ -21,7 +21,7 @@ IDLE_S = 10.0  # for a browser that connects and says nothing
 
 
 def serve(server: str, port: int = 0) -> ThreadingHTTPServer:
-    """An HTTP server on loopback, to be run with `serve_forever`; port 0: a free one. Raises ConfigError."""
+    """Return an HTTP server on loopback, to be run with `serve_forever`. Port 0 chooses a free port."""
     try:
         return ThreadingHTTPServer((LOOPBACK, port), partial(_Handler, page(server), _policy(server)))
     except OSError as error:
@@ -29,7 +29,7 @@ def serve(server: str, port: int = 0) -> ThreadingHTTPServer:
 
 
 def page(server: str) -> bytes:
-    """The page for the server of that WebSocket address."""
+    """Return the HTML page for a server, given by its WebSocket address. Raises ConfigError."""
     if not re.fullmatch(r"wss?://[\w.:\[\]/~-]+", server):
         raise ConfigError(
             f"--server: {server!r} is no address; expected one like ws://{LOOPBACK}:8000/showdown/websocket"
@@ -71,4 +71,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Nobody reads it."""
+        """Discard the request log."""

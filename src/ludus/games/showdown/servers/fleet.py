@@ -51,7 +51,7 @@ logger = logging.getLogger("ludus.servers")
 
 
 class ServerView(msgspec.Struct, frozen=True):
-    """How one server is."""
+    """State of one server."""
 
     address: str
     state: str  # a ServerPhase, in words
@@ -124,7 +124,7 @@ class ServerFleet:
         self.close()
 
     def start(self) -> None:
-        """Begin to start them, without waiting."""
+        """Start the servers in the background, without waiting for them."""
         installation = self._installation or install.ensure()
         self._installation = installation
         folder = self._folder or Path(tempfile.mkdtemp(prefix="ludus-servers-"))
@@ -140,7 +140,7 @@ class ServerFleet:
         self._thread.start()
 
     def wait_until_ready(self) -> None:
-        """Raises FleetError when one is given up."""
+        """Wait until all servers are ready. Raises FleetError if one failed too often."""
         while True:
             self.check()
             self.raise_given_up()
@@ -151,17 +151,17 @@ class ServerFleet:
 
     @property
     def ready(self) -> int:
-        """How many servers take connections and battles."""
+        """Return the number of servers that accept connections and battles."""
         return sum(view.state == ServerPhase.READY.value for view in self._views)
 
     def raise_given_up(self) -> None:
-        """FleetError for the first server that failed too often."""
+        """Raise FleetError if a server failed too often and is no longer restarted."""
         for view in self._views:
             if view.state == ServerPhase.GIVEN_UP.value:
                 raise FleetError(f"the server at {view.address} was given up: it {view.last_failure} ({view.log})")
 
     def check(self) -> None:
-        """Raises FleetError when nobody looks after the servers any more."""
+        """Raise FleetError if the thread that supervises the servers has ended."""
         if self._error is not None:
             raise FleetError(f"the servers were stopped: {self._error}") from self._error
         if self._closing.is_set():
@@ -171,7 +171,7 @@ class ServerFleet:
         return [address(port) for port in self._ports]
 
     def views(self) -> tuple[ServerView, ...]:
-        """How all are, as of a moment ago."""
+        """Return the latest state of all servers."""
         return self._views
 
     def close(self) -> None:

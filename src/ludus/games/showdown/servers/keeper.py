@@ -40,7 +40,7 @@ class KeeperConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def keep(plan: KeeperConfig, watch: Watch | None = None) -> None:
-    """Returns after SIGINT, SIGTERM or SIGHUP, with all servers stopped. `watch` hears how they are, now and then.
+    """Run servers until SIGINT, SIGTERM or SIGHUP, then stop them. `watch` is called regularly with their state.
 
     Raises SetupError when there is a keeper already, else what ServerFleet raises.
     """
@@ -65,7 +65,7 @@ def keep(plan: KeeperConfig, watch: Watch | None = None) -> None:
 
 
 def already(keeper_state: state.KeeperState | None) -> SetupError:
-    """That there is a keeper, in words."""
+    """Return the error that servers are already running."""
     who = (
         f"servers are up already (keeper pid {keeper_state.pid})"
         if keeper_state

@@ -12,7 +12,7 @@ FIRST, LAST = 8000, 65535  # 8000 is what Showdown's own clients look for
 
 
 def choose(count: int, base_port: int | None) -> list[int]:
-    """From `base_port` on, exactly and in a row, or ConfigError; None: the first free ones from 8000 on."""
+    """Return `count` ports from `base_port` on, or the first free ones from 8000 if None. Raises ConfigError."""
     if count < 1:
         raise ConfigError(f"count: {count} servers cannot be started; ask for 1 or more")
     if base_port is None:
@@ -28,7 +28,7 @@ def choose(count: int, base_port: int | None) -> list[int]:
 
 
 def is_free(port: int) -> bool:
-    """Whether a server could listen there now."""
+    """Return whether a server could listen on this port now."""
     with socket.socket() as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # connections that linger do not matter
         try:
@@ -39,7 +39,7 @@ def is_free(port: int) -> bool:
 
 
 def another(excluded: Collection[int]) -> int:
-    """A free port that is none of those."""
+    """Return a free port that is not in `excluded`."""
     return _first_free(1, excluded)[0]
 
 

@@ -14,18 +14,18 @@ Page = Literal["status", "drain", "leave"]
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """Of any page; what a page does not say keeps its default."""
+    """A server's answer to any request. Fields that it lacks keep their defaults."""
 
     battles: int | None = None
     has_left: bool = msgspec.field(default=False, name="left")
 
 
 class StrangerError(Exception):
-    """Something answers on that port, and it is not the server that was started."""
+    """Another program answers on the port of the server."""
 
 
 async def ask(port: int, token: str, page: Page = "status") -> Answer:
-    """OSError: nobody listens, or the connection broke. StrangerError. Waits without a deadline of its own."""
+    """Send a request to a server and return its answer. Raises OSError or StrangerError; has no timeout."""
     method = "GET" if page == "status" else "POST"
     reader, writer = await asyncio.open_connection(LOOPBACK, port)
     try:
@@ -40,7 +40,7 @@ async def ask(port: int, token: str, page: Page = "status") -> Answer:
 
 
 def understood(data: bytes) -> Answer:
-    """A whole answer, from its first line to its body. An empty one is a connection that broke."""
+    """Parse an HTTP response. Raises ConnectionResetError if it is empty, StrangerError if it is not a server's."""
     if not data:
         raise ConnectionResetError("the server closed the connection without an answer")
     head, _, body = data.partition(b"\r\n\r\n")

@@ -52,7 +52,7 @@ class ShowdownServer:
         self.pid = self._process.pid
 
     def exited(self) -> str:
-        """How it ended, with its last words; empty while it runs."""
+        """Return how the process ended, with its last error line, or an empty text while it runs."""
         status = self._process.poll()
         if status is None:
             return ""
@@ -61,19 +61,19 @@ class ShowdownServer:
         return f"{how}: {last}" if last else how
 
     def memory_mib(self) -> float:
-        """What it holds in memory; 0 once it is gone."""
+        """Return its resident memory in MiB, or 0 if it has exited."""
         try:
             return float(psutil.Process(self.pid).memory_info().rss) / 2**20
         except psutil.Error:
             return 0.0
 
     def terminate(self) -> None:
-        """Ask it to go. A stopped one does not hear that."""
+        """Send SIGTERM. A process stopped by SIGSTOP does not react to it."""
         with suppress(ProcessLookupError):
             self._process.terminate()
 
     def reap(self, grace_s: float = 0.0) -> None:
-        """Collect it, after `grace_s` with force."""
+        """Wait up to `grace_s` for the process to exit, then kill it and its children."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(grace_s)
         with suppress(ProcessLookupError, PermissionError):

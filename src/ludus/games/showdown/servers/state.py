@@ -37,12 +37,12 @@ class KeeperState(msgspec.Struct, frozen=True):
 
 
 def folder() -> Path:
-    """Not created here."""
+    """Return the folder of the servers' state. Does not create it."""
     return cache.home() / "servers"
 
 
 def is_kept() -> bool:
-    """Whether a keeper lives. Its lock is the truth: the system lets go of it when the keeper dies, however."""
+    """Return whether a keeper is running, which holds a lock that the system releases when it dies."""
     path = folder() / "keeper.lock"
     if not path.exists():
         return False
@@ -54,7 +54,7 @@ def is_kept() -> bool:
 
 
 def read() -> KeeperState | None:
-    """What the keeper, or one that died, wrote last; None when there is nothing."""
+    """Return the state that the latest keeper wrote, dead or alive, or None if there is none."""
     try:
         return msgspec.json.decode((folder() / "state.json").read_bytes(), type=KeeperState)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -62,7 +62,7 @@ def read() -> KeeperState | None:
 
 
 def write(state: KeeperState) -> None:
-    """In one step: a reader finds the old one or this one."""
+    """Replace the state file atomically."""
     files.replace(folder() / "state.json", msgspec.json.encode(state))
 
 
