@@ -34,7 +34,8 @@ from ludus.config.settings import FleetConfig
 from ludus.fleet.fleet import HostFleet
 from ludus.fleet.process import PIPE_BYTES
 from ludus.processes.command import HostCommand
-from ludus.wire.frames import HEADER_BYTES, Configure, encode_actions, encode_configure
+from ludus.wire.bodies import Configure
+from ludus.wire.frames import HEADER_BYTES, encode_actions, encode_configure
 
 ROOT = Path(__file__).parents[1]
 CASES = ((32, 10), (64, 10), (64, 14), (32, 2209), (64, 2209))  # rows, actions

@@ -36,7 +36,8 @@ from ludus.games.rocket.simulator import rocketsim
 from ludus.games.rocket.starts import Starts
 from ludus.sdk.batched import MatchesTogether
 from ludus.sdk.slots import SlotTable
-from ludus.wire.frames import HEADER_BYTES, Configure, FrameKind, encode_actions
+from ludus.wire.bodies import Configure
+from ludus.wire.frames import HEADER_BYTES, FrameKind, encode_actions
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "rocket.jsonl"

@@ -23,8 +23,9 @@ from ludus.metrics.exporters import csv, evaluations
 from ludus.metrics.observer import Observers
 from ludus.policies.checkpoints import archive, checkpoint
 from ludus.run import provenance
-from ludus.wire import frames
-from ludus.wire.frames import Configure, ErrorBody, FrameKind
+from ludus.wire import bodies, frames
+from ludus.wire.bodies import Configure, ErrorBody
+from ludus.wire.frames import FrameKind
 
 TOKENS = (b"null", b"1e999", b"-1", b"9" * 25, b"\xff", b"\xed\xa0\x80", b"\0", b'"', b"[" * 64, b"{", b"NaN", b",")
 ENOUGH_FRAMES = 12
@@ -115,7 +116,7 @@ def _host_frames() -> Iterator[bytes]:
             frame = fleet.channel.receive()
             assert frame is not None
             kind, body = frame[0], bytes(frame[1])
-            yield frames.HEADER.pack(frames.MAGIC, frames.VERSION, kind, len(body)) + body
+            yield frames.HEADER.pack(frames.MAGIC, bodies.VERSION, kind, len(body)) + body
             if kind is FrameKind.ARRIVALS:
                 arrivals = frames.decode_arrivals(body, spec.actions, spec.obs.nbytes)
                 legal = np.unpackbits(arrivals.legal, axis=1, bitorder="little").argmax(axis=1)

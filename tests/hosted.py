@@ -12,7 +12,7 @@ import numpy as np
 from ludus.sdk.match import MakeGame
 from ludus.sdk.serve import serve
 from ludus.spec import GameSpec
-from ludus.wire import frames
+from ludus.wire import bodies, frames
 from ludus.wire.channel import MemoryChannel, memory_pair
 from ludus.wire.frames import FrameKind
 
@@ -25,7 +25,7 @@ class Fleet:
         self._spec = spec
 
     def configure(self, matches: int = 1, **fields: Any) -> None:  # Any: fields of Configure
-        self.channel.send(frames.encode_configure(frames.Configure(matches, fields.pop("options", {}), 1, **fields)))
+        self.channel.send(frames.encode_configure(bodies.Configure(matches, fields.pop("options", {}), 1, **fields)))
 
     def act(self, rows: list[int], actions: list[int]) -> None:
         self.channel.send(frames.encode_actions(np.array(rows, np.int32), np.array(actions, np.int32)))
@@ -36,13 +36,13 @@ class Fleet:
         assert frame[0] is kind, (frame[0], bytes(frame[1]))
         return frame[1]
 
-    def arrivals(self) -> frames.ArrivalsBody:
+    def arrivals(self) -> bodies.ArrivalsBody:
         return frames.decode_arrivals(self.next(FrameKind.ARRIVALS), self._spec.actions, self._spec.obs.nbytes)
 
-    def ending(self) -> frames.EndingHead:
+    def ending(self) -> bodies.EndingHead:
         return frames.decode_ending(self.next(FrameKind.ENDING), self._spec.seats, self._spec.obs.nbytes)[0]
 
-    def error(self) -> frames.ErrorBody:
+    def error(self) -> bodies.ErrorBody:
         return frames.decode_error(self.next(FrameKind.ERROR))
 
 

@@ -12,17 +12,9 @@ import numpy as np
 from tests.faulty.options import FaultyOptions
 
 from ludus.games.toy.matches import spec_of
+from ludus.wire.bodies import VERSION
 from ludus.wire.channel import Channel
-from ludus.wire.frames import (
-    HEADER,
-    HEADER_BYTES,
-    MAGIC,
-    VERSION,
-    FrameKind,
-    decode_arrivals,
-    decode_configure,
-    encode_arrivals,
-)
+from ludus.wire.frames import HEADER, HEADER_BYTES, MAGIC, FrameKind, decode_arrivals, decode_configure, encode_arrivals
 
 FOREVER_S = 3600.0
 

@@ -21,7 +21,8 @@ from ludus.games.registry import load
 from ludus.games.showdown.game import FORMATS
 from ludus.games.showdown.install import Installation
 from ludus.types import Arrivals, Ending
-from ludus.wire.frames import HEADER, Configure, FrameKind, encode_configure, encode_stop
+from ludus.wire.bodies import Configure
+from ludus.wire.frames import HEADER, FrameKind, encode_configure, encode_stop
 
 TEAMS = Path(__file__).parents[1] / "data" / "teams"
 DEADLINE_S = 100.0

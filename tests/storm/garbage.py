@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 
-from ludus.wire.frames import HEADER, MAGIC, VERSION, FrameKind
+from ludus.wire.bodies import VERSION
+from ludus.wire.frames import HEADER, MAGIC, FrameKind
 
 RANDOM_BYTES = (1, 3000)
 DEPTH = 20_000

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ludus.fleet.host import Host
 from ludus.spec import GameSpec
 from ludus.types import Arrivals, Ending
-from ludus.wire.frames import ArrivalsBody
+from ludus.wire.bodies import ArrivalsBody
 
 
 def nothing(spec: GameSpec) -> Arrivals:

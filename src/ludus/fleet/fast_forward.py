@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludus.fleet.saved_state import NONE, HostState
-from ludus.wire.frames import ArrivalsBody
+from ludus.wire.bodies import ArrivalsBody
 
 
 class FastForward:

@@ -25,15 +25,8 @@ from ludus.fleet.supervisor import DIVERGED, Event, Greeted, HostFailed, Owing
 from ludus.fleet.voided import reason_of
 from ludus.spec import GameSpec
 from ludus.types import Ending
-from ludus.wire.frames import (
-    ArrivalsBody,
-    Configure,
-    ErrorBody,
-    FrameKind,
-    decode_error,
-    decode_hello,
-    encode_configure,
-)
+from ludus.wire.bodies import ArrivalsBody, Configure, ErrorBody
+from ludus.wire.frames import FrameKind, decode_error, decode_hello, encode_configure
 from ludus.wire.seeds import match_seed
 
 _LOG = logging.getLogger("ludus.fleet")

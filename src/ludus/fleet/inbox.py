@@ -13,7 +13,7 @@ from ludus.fleet.interface import HostEvent
 from ludus.fleet.voided import VoidedMatches
 from ludus.metrics.times import Times
 from ludus.types import Ending
-from ludus.wire.frames import ArrivalsBody
+from ludus.wire.bodies import ArrivalsBody
 
 _LOG = logging.getLogger("ludus.fleet")
 

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from ludus.spec import GameSpec
 from ludus.types import Ending
-from ludus.wire import frames
-from ludus.wire.frames import ArrivalsBody, Resumption
+from ludus.wire import bodies
+from ludus.wire.bodies import ArrivalsBody, Resumption
 
 NONE = -1
-KINDS = {name: dtype.kind for name, dtype in frames.COLUMNS.items()} | {  # numpy's kind of each array in the file
+KINDS = {name: dtype.kind for name, dtype in bodies.COLUMNS.items()} | {  # numpy's kind of each array in the file
     "match": "i",
     "opens": "bu",
     "number": "i",
@@ -150,7 +150,7 @@ def unpack(note: FleetNote, arrays: Mapping[str, NDArray[Any]]) -> FleetState:
     hosts = []
     for at, host in enumerate(note.hosts):
         part = slice(rows[at], rows[at + 1])
-        columns = {name: arrays[name][part].astype(kind, copy=False) for name, kind in frames.COLUMNS.items()}
+        columns = {name: arrays[name][part].astype(kind, copy=False) for name, kind in bodies.COLUMNS.items()}
         waiting = ArrivalsBody(**columns, done=True)
         hosts.append(
             HostState(
@@ -179,7 +179,7 @@ def _check(note: FleetNote, arrays: Mapping[str, NDArray[Any]]) -> None:
         raise ValueError(f"matches {number.shape} and choices {count.shape} are not of {hosts} hosts x {matches}")
     if (count < 0).any() or len(arrays["choice"]) != count.sum():
         raise ValueError(f"{len(arrays['choice'])} choices were made, the rows count {count.sum()}")
-    columns = {len(arrays[name]) for name in frames.COLUMNS}
+    columns = {len(arrays[name]) for name in bodies.COLUMNS}
     if len(counts) != hosts or (counts < 0).any() or columns != {int(counts.sum())}:
         raise ValueError(f"waiting rows have columns of {sorted(columns)}, the hosts count {counts.tolist()[:8]}")
     if ((row < 0) | (row >= matches * seats)).any():

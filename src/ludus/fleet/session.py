@@ -20,15 +20,8 @@ from ludus.fleet.transcript import Transcript
 from ludus.metrics.times import HOSTS, Times
 from ludus.spec import GameSpec
 from ludus.types import Ending
-from ludus.wire.frames import (
-    ArrivalsBody,
-    ErrorBody,
-    FrameKind,
-    decode_event,
-    decode_times,
-    encode_actions,
-    encode_drain,
-)
+from ludus.wire.bodies import ArrivalsBody, ErrorBody
+from ludus.wire.frames import FrameKind, decode_event, decode_times, encode_actions, encode_drain
 from ludus.wire.ledger import Ledger
 from ludus.wire.seeds import match_seed
 

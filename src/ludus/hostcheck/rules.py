@@ -13,17 +13,8 @@ import numpy as np
 from ludus.errors import HostFault, HostRefused, ProtocolError
 from ludus.hostcheck.talk import Talk
 from ludus.processes.command import HostCommand
-from ludus.wire.frames import (
-    HEADER,
-    MAGIC,
-    MAX_BODY,
-    VERSION,
-    Configure,
-    FrameKind,
-    Resumption,
-    encode_actions,
-    encode_stop,
-)
+from ludus.wire.bodies import VERSION, Configure, Resumption
+from ludus.wire.frames import HEADER, MAGIC, MAX_BODY, FrameKind, encode_actions, encode_stop
 from ludus.wire.seeds import match_seed
 
 TIMES_S = 0.1

@@ -23,16 +23,11 @@ from ludus.processes.command import HostCommand
 from ludus.processes.launch import CANNOT_START, tied
 from ludus.processes.stderr import StderrPipe
 from ludus.spec import GameSpec
+from ludus.wire.bodies import ArrivalsBody, Configure, EndingHead, ErrorBody, Resumption, TimesBody
 from ludus.wire.facts import FactNames
 from ludus.wire.frames import (
     UNREADABLE,
-    ArrivalsBody,
-    Configure,
-    EndingHead,
-    ErrorBody,
     FrameKind,
-    Resumption,
-    TimesBody,
     decode_error,
     decode_hello,
     decode_times,

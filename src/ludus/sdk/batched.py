@@ -13,8 +13,9 @@ from ludus.sdk.slots import SlotTable, rows_at_most
 from ludus.sdk.threads import close
 from ludus.sdk.turn_check import BadTurn, TurnCheck
 from ludus.spec import GameSpec
+from ludus.wire.bodies import Configure
 from ludus.wire.channel import Channel
-from ludus.wire.frames import Configure, FrameKind, decode_actions, encode_arrivals, encode_times
+from ludus.wire.frames import FrameKind, decode_actions, encode_arrivals, encode_times
 
 _NOBODY = -1  # has chosen here
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from ludus.wire.bodies import HOST_ACTIVITIES, TimesBody
 from ludus.wire.durations import Durations
-from ludus.wire.frames import HOST_ACTIVITIES, TimesBody
 
 KEPT = 4096  # laps before they are counted into buckets
 

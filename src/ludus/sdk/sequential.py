@@ -11,8 +11,9 @@ from ludus.errors import ProtocolError
 from ludus.sdk.match import Match, Turn
 from ludus.sdk.slots import Slot, SlotTable
 from ludus.sdk.threads import close
+from ludus.wire.bodies import Configure
 from ludus.wire.channel import Channel
-from ludus.wire.frames import Configure, FrameKind, decode_actions
+from ludus.wire.frames import FrameKind, decode_actions
 
 
 class MatchesInTurn:

@@ -18,16 +18,9 @@ from ludus.sdk.match import AsyncMatch, HostedGame, MakeGame, Match, SendEvent
 from ludus.sdk.sequential import MatchesInTurn
 from ludus.sdk.slots import SlotTable, rows_at_most
 from ludus.sdk.threads import ThreadRunner
+from ludus.wire.bodies import Configure, ErrorBody
 from ludus.wire.channel import Channel, PipeChannel
-from ludus.wire.frames import (
-    Configure,
-    ErrorBody,
-    FrameKind,
-    decode_configure,
-    encode_error,
-    encode_event,
-    encode_hello,
-)
+from ludus.wire.frames import FrameKind, decode_configure, encode_error, encode_event, encode_hello
 
 CLOSE_S = 0.7  # for matches that wait to be cancelled and closed
 LEAVE_S = 1.5  # for matches to close and threads of the game to end: a fleet kills who takes longer than 2 s

@@ -20,17 +20,9 @@ from ludus.sdk.clock import ActivityClock
 from ludus.sdk.match import HostedGame, Turn
 from ludus.sdk.turn_check import BadTurn, TurnCheck
 from ludus.spec import GameSpec
+from ludus.wire.bodies import Configure, EndingHead, ErrorBody
 from ludus.wire.channel import Channel
-from ludus.wire.frames import (
-    MAX_BODY,
-    Configure,
-    EndingHead,
-    ErrorBody,
-    encode_arrivals,
-    encode_ending,
-    encode_error,
-    encode_times,
-)
+from ludus.wire.frames import MAX_BODY, encode_arrivals, encode_ending, encode_error, encode_times
 from ludus.wire.seeds import match_seed
 
 _PADDING = 8 + 6 * 8  # bytes of an ARRIVALS body beside its rows, at most

@@ -19,8 +19,9 @@ from ludus import limits
 from ludus.errors import HostFault, ProtocolError
 from ludus.limits import clipped
 from ludus.spec import GameSpec, ObsSpec
+from ludus.wire.bodies import ArrivalsBody, EndingHead, ErrorBody, Resumption
 from ludus.wire.described import check_size
-from ludus.wire.frames import ArrivalsBody, Bytes, EndingHead, ErrorBody, Resumption, decode_arrivals, decode_ending
+from ludus.wire.frames import Bytes, decode_arrivals, decode_ending
 
 _NONE = -1
 _NO_MATCH = 2**32 - 1  # the largest uint32, which is not allowed as a match number

@@ -9,7 +9,8 @@ import numpy as np
 
 from ludus import limits
 from ludus.errors import HostFault, ProtocolError
-from ludus.wire.frames import HEADER, HEADER_BYTES, MAGIC, MAX_BODIES, VERSION, Bytes, FrameKind
+from ludus.wire.bodies import VERSION
+from ludus.wire.frames import HEADER, HEADER_BYTES, MAGIC, MAX_BODIES, Bytes, FrameKind
 
 CHUNK_BYTES, CHUNK_BYTES_MOST = 1 << 16, 2 << 20  # bounds of a chunk; within them, twice the largest frame so far
 _NAMES = {int(kind): kind for kind in FrameKind}

@@ -23,7 +23,8 @@ from ludus.metrics.times import HOSTS
 from ludus.processes.cores import cores
 from ludus.spec import GameSpec, ObsSpec
 from ludus.types import Arrivals
-from ludus.wire.frames import HEADER_BYTES, FrameKind, TimesBody, encode_arrivals, encode_hello, encode_times
+from ludus.wire.bodies import TimesBody
+from ludus.wire.frames import HEADER_BYTES, FrameKind, encode_arrivals, encode_hello, encode_times
 
 
 def recorded(fleet: HostFleet, rounds: int) -> list[Arrivals]:

@@ -15,7 +15,7 @@ from tests.hosted import Fleet
 from ludus.errors import ConfigError
 from ludus.sdk.match import HostedGame, Match, Turn
 from ludus.spec import GameSpec, ObsSpec
-from ludus.wire import frames
+from ludus.wire import bodies, frames
 from ludus.wire.frames import FrameKind
 from ludus.wire.seeds import match_seed
 
@@ -101,13 +101,13 @@ def test_a_host_that_is_asked_says_where_its_time_went_before_the_answer_is_comp
 
 def test_a_resumed_host_opens_the_given_matches_and_numbers_go_on() -> None:
     with served() as fleet:
-        fleet.configure(matches=3, resume=frames.Resumption([4, None, 2], 6))
+        fleet.configure(matches=3, resume=bodies.Resumption([4, None, 2], 6))
         fleet.next(FrameKind.HELLO)
         assert fleet.arrivals().match.tolist() == [4, 4, 6, 6, 2, 2]
         for _ in range(2):
             fleet.act([0, 1], [0, 0])
             last = fleet.next(FrameKind.ENDING) if _ else fleet.arrivals()
-        assert not isinstance(last, frames.ArrivalsBody)
+        assert not isinstance(last, bodies.ArrivalsBody)
         ending = frames.decode_ending(last, SPEC.seats, SPEC.obs.nbytes)[0]
         assert (ending.number, ending.seed) == (4, match_seed(1, 4))
         assert fleet.arrivals().match.tolist() == [7, 7]

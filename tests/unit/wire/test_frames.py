@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ludus.errors import ProtocolError
 from ludus.spec import GameSpec, ObsSpec
-from ludus.wire import frames
+from ludus.wire import bodies, frames
 from ludus.wire.durations import Durations
 from ludus.wire.frames import HEADER_BYTES, MAX_BODY
 from ludus.wire.stream import FrameReader
@@ -47,7 +47,7 @@ def test_header_is_the_documented_eight_bytes() -> None:
 
 
 def test_configure_survives_the_wire() -> None:
-    sent = frames.Configure(4, {"format": "x", "deep": [1, {"a": None}]}, 2**53 - 1, [(3, 9)], True)
+    sent = bodies.Configure(4, {"format": "x", "deep": [1, {"a": None}]}, 2**53 - 1, [(3, 9)], True)
     assert frames.decode_configure(body_of(frames.encode_configure(sent))) == sent
 
 
@@ -66,13 +66,13 @@ def test_hello_becomes_the_same_spec() -> None:
         ({"obs": [("a", "float64", [1])]}, "float64"),
         ({"obs": [("a", "uint8", [1]), ("a", "uint8", [1])]}, "twice"),
         ({"obs": [("a", "uint8", [-1])]}, "negative"),
-        ({"tables": {"t": frames.TableBody([3], b"1234")}}, "expected shape"),
-        ({"tables": {"t": frames.TableBody([1], struct.pack("<f", float("nan")))}}, "not finite"),
+        ({"tables": {"t": bodies.TableBody([3], b"1234")}}, "expected shape"),
+        ({"tables": {"t": bodies.TableBody([1], struct.pack("<f", float("nan")))}}, "not finite"),
     ],
 )
 def test_hello_that_describes_no_game_is_refused(change: dict[str, object], message: str) -> None:
     fields: dict[str, object] = {"protocol": 2, "name": "g", "seats": 1, "actions": 2, "schema": 1, "obs": []}
-    hello = frames.Hello(**{**fields, **change})  # type: ignore[arg-type]  # one field is wrong on purpose
+    hello = bodies.Hello(**{**fields, **change})  # type: ignore[arg-type]  # one field is wrong on purpose
     with pytest.raises(ProtocolError, match=message):
         hello.spec()
 
@@ -130,7 +130,7 @@ def test_actions_of_the_wrong_size_are_refused() -> None:
 
 @pytest.mark.parametrize("truncated", [False, True])
 def test_ending_survives_the_wire(truncated: bool) -> None:
-    sent = frames.EndingHead(3, 77, [1.0, 0.0], [0.5, -0.5], truncated, 99, {"turns": 12.0}, "log é")
+    sent = bodies.EndingHead(3, 77, [1.0, 0.0], [0.5, -0.5], truncated, 99, {"turns": 12.0}, "log é")
     final = np.arange(2 * NBYTES, dtype=np.uint8).reshape(2, NBYTES) if truncated else None
     head, final_obs = frames.decode_ending(body_of(frames.encode_ending(sent, final)), 2, NBYTES)
     assert head == sent
@@ -161,7 +161,7 @@ def test_ending_whose_json_is_longer_than_its_body_is_refused() -> None:
 
 
 def test_times_survive_the_wire() -> None:
-    times = frames.TimesBody(1500.0, {"simulate": Durations.of([1000, 200]), "wait": Durations.of([300])})
+    times = bodies.TimesBody(1500.0, {"simulate": Durations.of([1000, 200]), "wait": Durations.of([300])})
     assert frames.decode_times(body_of(frames.encode_times(times))) == times
 
 
@@ -176,7 +176,7 @@ def test_times_survive_the_wire() -> None:
 )
 def test_times_that_make_no_sense_are_refused(wall_ns: float, activity: str, found: Durations, message: str) -> None:
     with pytest.raises(ProtocolError, match=message):
-        frames.decode_times(body_of(frames.encode_times(frames.TimesBody(wall_ns, {activity: found}))))
+        frames.decode_times(body_of(frames.encode_times(bodies.TimesBody(wall_ns, {activity: found}))))
 
 
 def test_error_of_an_unknown_kind_is_refused() -> None:
@@ -199,7 +199,7 @@ def test_frames_come_out_whole_however_the_stream_is_cut(sizes: list[int], cuts:
 
 
 def test_bodies_are_aligned_and_stay_as_they_were_when_more_comes() -> None:
-    odd = frames.encode_error(frames.ErrorBody("odd", "internal"))
+    odd = frames.encode_error(bodies.ErrorBody("odd", "internal"))
     odd += b" " * (len(odd) % 2 == 0)
     odd = odd[:4] + (len(odd) - HEADER_BYTES).to_bytes(4, "little") + odd[HEADER_BYTES:]
     reader, got = FrameReader(), []
@@ -244,7 +244,7 @@ def test_stream_that_ends_within_a_frame_is_refused(keep: int, message: str) -> 
 
 def test_frame_that_would_be_too_big_is_not_sent() -> None:
     with pytest.raises(ProtocolError, match="allowed are"):
-        frames.encode_error(frames.ErrorBody("x" * MAX_BODY, "internal"))
+        frames.encode_error(bodies.ErrorBody("x" * MAX_BODY, "internal"))
 
 
 def elsewhere(n: int) -> bytes:

@@ -10,7 +10,8 @@ import pytest
 from ludus.errors import ProtocolError
 from ludus.spec import GameSpec, ObsSpec
 from ludus.wire import frames
-from ludus.wire.frames import HEADER_BYTES, EndingHead, ErrorBody, Resumption
+from ludus.wire.bodies import EndingHead, ErrorBody, Resumption
+from ludus.wire.frames import HEADER_BYTES
 from ludus.wire.ledger import Ledger, float_ranges
 
 SPEC = GameSpec("g", 2, 3, ObsSpec.pack({"id": ("uint16", (2,)), "x": ("float32", (1,)), "y": ("float32", (1,))}), 1)

@@ -20,8 +20,9 @@ from ludus.fleet.setup import Setup
 from ludus.processes.command import HostCommand
 from ludus.spec import GameSpec, ObsSpec
 from ludus.wire import frames
+from ludus.wire.bodies import VERSION, EndingHead, ErrorBody, TimesBody
 from ludus.wire.durations import Durations
-from ludus.wire.frames import HEADER, HEADER_BYTES, MAGIC, VERSION, EndingHead, ErrorBody, FrameKind, TimesBody
+from ludus.wire.frames import HEADER, HEADER_BYTES, MAGIC, FrameKind
 from ludus.wire.ledger import Ledger
 from ludus.wire.stream import FrameReader
 

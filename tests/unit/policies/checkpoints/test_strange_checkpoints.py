@@ -32,7 +32,7 @@ from ludus.policies.checkpoints import checkpoint, checksums
 from ludus.policies.checkpoints.archive import BEST, Best, Checkpoints
 from ludus.policies.checkpoints.checkpoint import MODEL, OPTIMISER, STATE, load_agent
 from ludus.policies.weights import read_tensors
-from ludus.wire.frames import ArrivalsBody
+from ludus.wire.bodies import ArrivalsBody
 
 QUICK = settings(
     max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
