@@ -7,7 +7,6 @@ from itertools import islice
 import pytest
 
 from ludus.games import registry
-from ludus.hostcheck import check
 from ludus.hostcheck.check import CheckReport, results
 
 UP_TO_OPTIONS = 13  # rules; the toy host keeps the others by the same means, where matches are played in turn
@@ -15,7 +14,7 @@ UP_TO_OPTIONS = 13  # rules; the toy host keeps the others by the same means, wh
 
 @pytest.fixture(autouse=True)
 def _speed_is_measured_coarsely(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(check, "SPEED_S", 0.1)
+    monkeypatch.setattr("ludus.hostcheck.rules.SPEED_S", 0.1)
 
 
 def report(name: str, env: str, stepping: str, rules: int | None) -> CheckReport:

@@ -9,7 +9,6 @@ import pytest
 
 from ludus.games import registry
 from ludus.games.showdown.install import Installation
-from ludus.hostcheck import check
 from ludus.hostcheck.check import CheckReport, results
 
 OF_THE_GAME = 10  # the first rules; the others do not depend on what a host plays, so one game of each kind does
@@ -17,7 +16,7 @@ OF_THE_GAME = 10  # the first rules; the others do not depend on what a host pla
 
 @pytest.fixture(autouse=True)
 def _speed_is_measured_coarsely(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(check, "SPEED_S", 0.1)
+    monkeypatch.setattr("ludus.hostcheck.rules.SPEED_S", 0.1)
 
 
 def report(name: str, options: dict[str, object], rules: int | None, decisions: int = 400) -> CheckReport:

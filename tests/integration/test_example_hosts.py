@@ -19,7 +19,6 @@ from ludus.config.settings import EvaluationConfig, FleetConfig, LearnerConfig, 
 from ludus.fleet.fleet import HostFleet
 from ludus.games import registry
 from ludus.games.showdown import node
-from ludus.hostcheck import check
 from ludus.hostcheck.check import CheckReport, Mark, results
 from ludus.hostcheck.rules import RuleChecks
 from ludus.processes.command import HostCommand
@@ -66,7 +65,7 @@ LANGUAGES = ["python", "javascript", pytest.param("java", marks=needs_java)]
 
 @pytest.fixture(autouse=True)
 def _speed_is_measured_coarsely(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(check, "SPEED_S", 0.1)
+    monkeypatch.setattr("ludus.hostcheck.rules.SPEED_S", 0.1)
 
 
 @pytest.fixture(scope="module")
