@@ -26,7 +26,9 @@ PARTICIPLES = frozenset(
         *("shown", "stood", "stored", "taken", "told", "wanted"),
     }
 )
-PUBLIC = frozenset({"sdk/match.py: lost"})  # fields of interfaces that games implement; they keep their name
+PUBLIC = frozenset(  # they keep their name: fields of interfaces that games implement, and parameters in checkpoints
+    {"sdk/match.py: lost", "policies/nets/transformer.py: asked", "policies/nets/transformer.py: named"}
+)
 VERBS = frozenset({"left", "read"})  # allowed as names of functions: `read()` reads
 
 # Names of modules that several packages use for the same thing. Any other name is used once. Modules in cli/ are named

@@ -35,7 +35,7 @@ class PolicyBank:
         self._policies: list[Policy | None] = [learner]  # the learner is number 0
         self._numbers: dict[str, int] = {LEARNER: 0}
         self._number_of = np.zeros(rows, np.int32)
-        self._guests = 0  # rows that are not the learner's
+        self._opponent_rows = 0  # rows that are not the learner's
         self._pairings: dict[int, Pairing] = {}
 
     @property
@@ -59,11 +59,11 @@ class PolicyBank:
 
     def restore(self, state: BankState, policies: Mapping[str, Policy]) -> None:
         """Go on with the matches of another bank. `policies` has those that it names, but for the learner."""
-        known = {**policies, LEARNER: self.learner}
-        self._policies = [None if name is None else known[name] for name in state.policies]
+        policies_by_name = {**policies, LEARNER: self.learner}
+        self._policies = [None if name is None else policies_by_name[name] for name in state.policies]
         self._numbers = {name: number for number, name in enumerate(state.policies) if name is not None}
         self._number_of[:] = state.number_of
-        self._guests = int(np.count_nonzero(self._number_of))
+        self._opponent_rows = int(np.count_nonzero(self._number_of))
         self._pairings = {match: Pairing(match, seats) for match, seats in state.pairings}
 
     def enter(self, name: str, policy: Policy) -> None:
@@ -103,7 +103,7 @@ class PolicyBank:
     def act(self, arrivals: Arrivals) -> Choices:
         if arrivals.opens.any():
             self._seat(arrivals)
-        if not self._guests:
+        if not self._opponent_rows:
             return self.learner.act(arrivals)
         numbers = self._number_of[arrivals.row]
         present = np.unique(numbers)
@@ -123,7 +123,7 @@ class PolicyBank:
 
     def learning(self, row: NDArray[np.int32]) -> NDArray[np.bool_] | None:
         """Which of these rows the learner plays; None: all."""
-        return self._number_of[row] == 0 if self._guests else None
+        return self._number_of[row] == 0 if self._opponent_rows else None
 
     def hidden_states(self) -> NDArray[np.float32] | None:
         """Return the hidden states of all rows, [rows, size], from the policies that play them. Return None if the
@@ -168,7 +168,7 @@ class PolicyBank:
     def _assign(self, rows: NDArray[np.integer[Any]], number: int) -> None:
         before = np.count_nonzero(self._number_of[rows])
         self._number_of[rows] = number
-        self._guests += int(np.count_nonzero(self._number_of[rows]) - before)
+        self._opponent_rows += int(np.count_nonzero(self._number_of[rows]) - before)
 
     def _policy(self, number: int) -> Policy:
         policy = self._policies[number]

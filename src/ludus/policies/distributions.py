@@ -94,7 +94,7 @@ class Pairs:
         self._legal = pairs.view(-1, self._k, self._k)
         self._first = Categorical(first, torch.cat((may, more), dim=1) if more.shape[1] else may)
         self._second = second
-        self._known: tuple[Tensor, Tensor, Tensor, Categorical] | None = None
+        self._cache: tuple[Tensor, Tensor, Tensor, Categorical] | None = None
 
     @staticmethod
     def first_choices(legal: Tensor, k: int) -> Tensor:
@@ -106,45 +106,45 @@ class Pairs:
 
     def draw(self, uniform: Tensor) -> Tensor:
         first = self._first.draw(uniform[0])
-        given = self._given(first)
-        return self._remembered(first, given.draw(uniform[1]), given)
+        second_dist = self._second_dist(first)
+        return self._remembered(first, second_dist.draw(uniform[1]), second_dist)
 
     def best(self) -> Tensor:
         first = self._first.best()
-        given = self._given(first)
-        return self._remembered(first, given.best(), given)
+        second_dist = self._second_dist(first)
+        return self._remembered(first, second_dist.best(), second_dist)
 
     def log_prob(self, action: Tensor) -> Tensor:
-        first, second, given = self._parted(action)
-        return self._first.log_prob(first) + torch.where(first < self._k, given.log_prob(second), 0.0)
+        first, second, second_dist = self._parted(action)
+        return self._first.log_prob(first) + torch.where(first < self._k, second_dist.log_prob(second), 0.0)
 
     def entropy(self, action: Tensor) -> Tensor:
         """Exact for the first choice; for the second, conditional on the first choice taken."""
-        first, second, given = self._parted(action)
-        return self._first.entropy(first) + torch.where(first < self._k, given.entropy(second), 0.0)
+        first, second, second_dist = self._parted(action)
+        return self._first.entropy(first) + torch.where(first < self._k, second_dist.entropy(second), 0.0)
 
     def kl(self, other: Self, action: Tensor) -> Tensor:
         """Exact for the first choice; for the second, conditional on the first choice taken."""
-        first, _, given = self._parted(action)
+        first, _, second_dist = self._parted(action)
         _, _, others = other._parted(action)
-        return self._first.kl(other._first, first) + torch.where(first < self._k, given.kl(others, first), 0.0)
+        return self._first.kl(other._first, first) + torch.where(first < self._k, second_dist.kl(others, first), 0.0)
 
-    def _given(self, first: Tensor) -> Categorical:
+    def _second_dist(self, first: Tensor) -> Categorical:
         row = torch.arange(len(first), device=first.device)
         slot = first.clamp(max=self._k - 1)
         legal = self._legal[row, slot]
         return Categorical(self._second(slot, legal), legal)  # finite, but unused, if nothing is legal
 
-    def _remembered(self, first: Tensor, second: Tensor, given: Categorical) -> Tensor:
+    def _remembered(self, first: Tensor, second: Tensor, second_dist: Categorical) -> Tensor:
         k = self._k
         action = torch.where(first < k, first * k + second, first - k + k * k)
-        self._known = action, first, second, given
+        self._cache = action, first, second, second_dist
         return action
 
     def _parted(self, action: Tensor) -> tuple[Tensor, Tensor, Categorical]:
         """Return both choices and the distribution of the second. The result for the last actions is cached."""
-        if self._known is None or self._known[0] is not action:
+        if self._cache is None or self._cache[0] is not action:
             k = self._k
             first = torch.where(action < k * k, action // k, action - k * k + k)
-            self._known = action, first, action % k, self._given(first)
-        return self._known[1:]
+            self._cache = action, first, action % k, self._second_dist(first)
+        return self._cache[1:]

@@ -46,11 +46,11 @@ class FlatWeights:
         """Views of a vector like this one, by the names of the parameters."""
         return {name: vector[at : at + shape.numel()].view(shape) for name, (at, shape) in self._places.items()}
 
-    def join(self, named: Mapping[str, Tensor]) -> Tensor:
+    def join(self, tensors: Mapping[str, Tensor]) -> Tensor:
         """The vector whose `split` is this."""
         vector = torch.zeros_like(self.vector)
         for name, view in self.split(vector).items():
-            view.copy_(named[name])
+            view.copy_(tensors[name])
         return vector
 
     def numpy(self) -> NDArray[np.float32]:

@@ -48,7 +48,7 @@ class AllocationLimit(TorchFunctionMode):
 
     def __init__(self, elements: int) -> None:
         super().__init__()
-        self._left = elements
+        self._remaining = elements
 
     @classmethod
     def of(cls, tensors: Iterable[Tensor]) -> AllocationLimit:
@@ -69,7 +69,7 @@ class AllocationLimit(TorchFunctionMode):
             elements = max((abs(bound) for bound in args if isinstance(bound, int)), default=0)
         else:
             elements = 0
-        self._left -= elements
-        if self._left < 0:
+        self._remaining -= elements
+        if self._remaining < 0:
             raise MemoryError(f"a tensor of {elements:,} elements is more than the model file accounts for")
         return func(*args, **(kwargs or {}))

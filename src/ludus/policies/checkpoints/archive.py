@@ -242,5 +242,5 @@ def _scores(path: Path) -> Mapping[str, float]:
 
 def _failure(path: Path, error: OSError, names: Sequence[str]) -> str:
     reason = "no space left on the disk" if error.errno == errno.ENOSPC else str(error)
-    kept = f"{names[-1]} stays the latest" if names else "there is none yet"
-    return f"checkpoint {path} was not written: {reason}; {kept}"
+    latest = f"{names[-1]} stays the latest" if names else "there is none yet"
+    return f"checkpoint {path} was not written: {reason}; {latest}"

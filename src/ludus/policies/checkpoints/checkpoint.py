@@ -193,11 +193,11 @@ def check_fits(state: State, spec: GameSpec, path: Path, *, staged: bool = False
 def check_net(state: State, policy: PolicyConfig, prefers: str, path: Path) -> None:
     """Raise CheckpointError, saying both, unless this configuration builds the net that the checkpoint holds."""
     now, then = (_shape(config, prefers) for config in (policy, msgspec.structs.replace(state.policy, net=state.net)))
-    for name, wanted in now.items():
-        if then[name] != wanted:
+    for name, configured in now.items():
+        if then[name] != configured:
             raise CheckpointError(
-                f"policy.{name}: {wanted} is configured, {path} was made with {then[name]}; go on with that, or train "
-                "anew in another folder"
+                f"policy.{name}: {configured} is configured, {path} was made with {then[name]}; go on with that, or "
+                "train anew in another folder"
             )
 
 
@@ -286,9 +286,9 @@ def table_tensors(spec: GameSpec) -> dict[str, Tensor]:
 
 def load_net(net: nn.Module, tensors: Mapping[str, Tensor], path: Path) -> None:
     """Copy tensors written by `net_tensors` into a net of the same shape."""
-    named = {name.removeprefix("net."): tensor for name, tensor in tensors.items() if name.startswith("net.")}
+    net_state = {name.removeprefix("net."): tensor for name, tensor in tensors.items() if name.startswith("net.")}
     try:
-        net.load_state_dict(named)
+        net.load_state_dict(net_state)
     except RuntimeError as error:
         raise CheckpointError(f"{path} holds another net than the configuration builds: {reason(error)}") from error
 

@@ -26,7 +26,7 @@ UNFINISHED = ".unfinished-"
 LARGEST = 2**20  # bytes of checksums.json
 ATTEMPTS = 2  # a writer may replace files between two steps of a reader
 
-Taken = TypeVar("Taken")
+Content = TypeVar("Content")
 
 
 class FileSum(Struct, frozen=True):
@@ -128,23 +128,23 @@ def verified(path: Path) -> Path:
     return _matching(path, lambda candidate: (candidate, of_file(candidate)))
 
 
-def _matching(path: Path, take: Callable[[Path], tuple[Taken, FileSum]]) -> Taken:
+def _matching(path: Path, take: Callable[[Path], tuple[Content, FileSum]]) -> Content:
     with reading(path):
         for _ in range(ATTEMPTS):
-            wanted = (load(path.parent) or {}).get(path.name)
-            if wanted is None:
+            expected = (load(path.parent) or {}).get(path.name)
+            if expected is None:
                 return take(path)[0]
             for candidate in (path, pending(path)):
                 with contextlib.suppress(FileNotFoundError):
-                    if candidate.stat().st_size == wanted.size:
-                        taken, seen = take(candidate)
-                        if seen == wanted:
-                            return taken
-        assert wanted is not None  # there is at least one attempt
-        seen = of_file(path)
+                    if candidate.stat().st_size == expected.size:
+                        content, actual = take(candidate)
+                        if actual == expected:
+                            return content
+        assert expected is not None  # there is at least one attempt
+        actual = of_file(path)
         raise CheckpointError(
-            f"{path} is damaged: expected {wanted.size:,} bytes with SHA-256 {wanted.sha256[:16]}, "
-            f"found {seen.size:,} bytes with SHA-256 {seen.sha256[:16]}"
+            f"{path} is damaged: expected {expected.size:,} bytes with SHA-256 {expected.sha256[:16]}, "
+            f"found {actual.size:,} bytes with SHA-256 {actual.sha256[:16]}"
         )
 
 

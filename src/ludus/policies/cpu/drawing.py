@@ -24,5 +24,5 @@ def draw(logits: Floats, uniform: Floats | None) -> tuple[Whole, Floats]:
         below_total = total * np.float32(1 - 1e-6)  # rounding must not lead past the last legal choice
         choice = (reach > (uniform * below_total)[:, None]).argmax(axis=1)
     n, k = logits.shape
-    chosen = logits.reshape(-1)[np.arange(0, n * k, k) + choice]
-    return choice, chosen - top - np.log(total)
+    logit = logits.reshape(-1)[np.arange(0, n * k, k) + choice]
+    return choice, logit - top - np.log(total)

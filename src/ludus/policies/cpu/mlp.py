@@ -34,7 +34,7 @@ class MlpChooser:
 
     def __init__(self, net: MlpNet, spec: GameSpec) -> None:
         self._net = net
-        self._read = _Reading(net, spec.obs)
+        self._input_reader = _Reading(net, spec.obs)
         self._actions = spec.actions
         self.refresh()
 
@@ -51,17 +51,17 @@ class MlpChooser:
     def choose(
         self, obs: NDArray[np.uint8], legal: NDArray[np.bool_], uniform: Floats | None, recall: Recall | None = None
     ) -> tuple[Whole, Floats, Floats]:
-        hidden = self._read(obs)
+        hidden = self._input_reader(obs)
         for layer in self._layers:
             hidden = layer(hidden)
             np.maximum(hidden, 0, out=hidden)
         if self._net.core is not None:
             with torch.no_grad():
                 hidden = recalled(self._net.core, torch.from_numpy(hidden), recall).numpy()
-        said = self._heads(hidden)
-        logits = np.where(legal, said[:, : self._actions], np.float32(MASKED))
+        outputs = self._heads(hidden)
+        logits = np.where(legal, outputs[:, : self._actions], np.float32(MASKED))
         action, logp = draw(logits, None if uniform is None else uniform[0])
-        return action, logp, said[:, self._actions]
+        return action, logp, outputs[:, self._actions]
 
 
 class _Product:
@@ -101,10 +101,10 @@ class _Reading:
             end = self._at + 4 * self._width
             return np.ascontiguousarray(rows[:, self._at : end]).view(np.float32)
         rows = np.ascontiguousarray(rows)
-        read = [self._obs.reals(rows, name).reshape(len(rows), -1) for name in self._floats]
+        columns = [self._obs.reals(rows, name).reshape(len(rows), -1) for name in self._floats]
         if self._integers:
             whole = np.concatenate(
                 [self._obs.reals(rows, name).reshape(len(rows), -1) for name in self._integers], axis=1
             )
-            read.append(np.log1p(np.abs(whole)) * np.sign(whole))
-        return np.concatenate(read, axis=1, dtype=np.float32)
+            columns.append(np.log1p(np.abs(whole)) * np.sign(whole))
+        return np.concatenate(columns, axis=1, dtype=np.float32)

@@ -248,7 +248,7 @@ class Program:
         from ludus.policies.gpu.kernels import deciding  # imports triton
 
         assert self._fused is not None
-        inputs, outputs, states = self._inputs.tensors, self._outputs.seen, self._states
+        inputs, outputs, states = self._inputs.tensors, self._outputs.mapped, self._states
         with torch.inference_mode(), self._precision():
             self._inputs.pull()
             recall = None if states is None else states.recall_at(inputs["row"], inputs["opens"])

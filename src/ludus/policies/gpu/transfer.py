@@ -34,7 +34,7 @@ Fields = Mapping[str, tuple[str, tuple[int, ...]]]  # by name: dtype and shape
 class TransferBuffer:
     """The same fields twice: `arrays` here, in memory that a device can read by itself, and `tensors` there.
 
-    `seen` are those here as the device sees them: a kernel that reads or writes a few of them needs no copy.
+    `mapped` are the arrays here as tensors of the device: a kernel that reads or writes a few of them needs no copy.
     """
 
     def __init__(self, fields: Fields, device: torch.device) -> None:
@@ -44,14 +44,14 @@ class TransferBuffer:
             size += (prod(shape) * np.dtype(dtype).itemsize + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
         self._here = torch.zeros(size, dtype=torch.uint8, pin_memory=device.type == "cuda")
         self._there = torch.zeros(size, dtype=torch.uint8, device=device)
-        self._seen = _mapped(self._here, device) if device.type == "cuda" else self._here
+        self._mapped_host = _mapped(self._here, device) if device.type == "cuda" else self._here
         self.arrays: dict[str, NDArray[Any]] = {}  # Any: fields of several types
         self.tensors: dict[str, Tensor] = {}
-        self.seen: dict[str, Tensor] = {}
+        self.mapped: dict[str, Tensor] = {}
         for name, (dtype, shape) in fields.items():
             end = places[name] + prod(shape) * np.dtype(dtype).itemsize
             self.arrays[name] = self._here[places[name] : end].numpy().view(dtype).reshape(shape)
-            for memory, fields_of in ((self._there, self.tensors), (self._seen, self.seen)):
+            for memory, fields_of in ((self._there, self.tensors), (self._mapped_host, self.mapped)):
                 fields_of[name] = memory[places[name] : end].view(DTYPES[dtype]).view(shape)
 
     def send(self) -> None:
@@ -67,11 +67,11 @@ class TransferBuffer:
         if self._here.nbytes > LARGEST_PULL:
             self.send()
             return
-        torch.add(self._seen.view(torch.int32), 0, out=self._there.view(torch.int32))
+        torch.add(self._mapped_host.view(torch.int32), 0, out=self._there.view(torch.int32))
 
     def push(self) -> None:
         """What `fetch` does, by a kernel."""
-        torch.add(self._there.view(torch.int32), 0, out=self._seen.view(torch.int32))
+        torch.add(self._there.view(torch.int32), 0, out=self._mapped_host.view(torch.int32))
 
 
 class _Interface:

@@ -63,59 +63,59 @@ class TransformerNet(Net):
         """Of each group its numbers [B, N, ...] and ids, of the state its numbers; the `known` tokens [B, T]."""
         state = [scaled(obs[name], real).flatten(1) for name, real in self.state.items()]
         inputs = {"state": torch.cat(state or [legal.new_zeros(len(legal), 1).float()], dim=1)}
-        known = [torch.ones(len(legal), 1, dtype=torch.bool, device=legal.device)]
+        masks = [torch.ones(len(legal), 1, dtype=torch.bool, device=legal.device)]
         for at, group in enumerate(self.groups):
             assert isinstance(group, Entities)
-            seen = group.read(obs)
-            known.append(torch.cat([part.flatten(2) != 0 for part in seen.values()], dim=2).any(2))
-            inputs |= {f"{at}.{name}": part for name, part in seen.items()}
-        inputs["known"] = torch.cat(known, dim=1)
+            parts = group.read(obs)
+            masks.append(torch.cat([part.flatten(2) != 0 for part in parts.values()], dim=2).any(2))
+            inputs |= {f"{at}.{name}": part for name, part in parts.items()}
+        inputs["known"] = torch.cat(masks, dim=1)
         return inputs
 
     def outputs(
         self, inputs: Mapping[str, Tensor], legal: Tensor, recall: Recall | None = None
     ) -> tuple[Categorical, Tensor]:
-        known, said = inputs["known"], self._tokens(inputs)
-        hidden = torch.zeros_like(known, dtype=self.context.weight.dtype).masked_fill_(~known, -torch.inf)
+        mask, tokens = inputs["known"], self._tokens(inputs)
+        attention_bias = torch.zeros_like(mask, dtype=self.context.weight.dtype).masked_fill_(~mask, -torch.inf)
         # of the kernels that take a mask, for some 32 tokens cuDNN's, which torch prefers, takes twice as long
-        with sdpa_kernel([SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]) if said.is_cuda else nullcontext():
+        with sdpa_kernel([SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]) if tokens.is_cuda else nullcontext():
             for block in self.blocks:
-                said = block(said, hidden[:, None, None, :])
-        context, about = self._summary(self.norm(said), known, recall)
+                tokens = block(tokens, attention_bias[:, None, None, :])
+        context, about = self._summary(self.norm(tokens), mask, recall)
         return Categorical(self.policy(torch.cat((context, about), dim=1)), legal), self.value(context).squeeze(1)
 
     def forward_to_heads(self, inputs: Mapping[str, Tensor], recall: Recall | None = None) -> Heads | None:
         from ludus.policies.gpu.kernels import tokens as kernels  # which needs triton
 
-        known = inputs["known"]
-        if not kernels.fits(known.shape[1], self.norm.normalized_shape[0], self.heads):
+        mask = inputs["known"]
+        if not kernels.fits(mask.shape[1], self.norm.normalized_shape[0], self.heads):
             return None
-        said = self._tokens(inputs)
+        tokens = self._tokens(inputs)
         rounded, added = self.context.weight.dtype, None
         for block in self.blocks:
             assert isinstance(block, AttentionBlock)
-            asked = block.asked(kernels.add_norm(said, added, block.before_attention, rounded))
-            answered = block.answered(kernels.attend(asked, known, self.heads))
-            wide = block.wide(kernels.add_norm(said, answered, block.before_layer, rounded))
+            projections = block.asked(kernels.add_norm(tokens, added, block.before_attention, rounded))
+            attention_output = block.answered(kernels.attend(projections, mask, self.heads))
+            wide = block.wide(kernels.add_norm(tokens, attention_output, block.before_layer, rounded))
             added = block.narrow(gelu(wide))
-        said = kernels.add_norm(said, added, self.norm, torch.float32)
-        return Heads(torch.cat(self._summary(said, known, recall), dim=1), self.policy, self.value)
+        tokens = kernels.add_norm(tokens, added, self.norm, torch.float32)
+        return Heads(torch.cat(self._summary(tokens, mask, recall), dim=1), self.policy, self.value)
 
     def _tokens(self, inputs: Mapping[str, Tensor]) -> Tensor:
         """The state's, then those of all groups [B, T, D], in float32."""
         tokens = [self.state_in(inputs["state"])[:, None]]
         for at, group in enumerate(self.groups):
             prefix = f"{at}."
-            seen = {name.removeprefix(prefix): part for name, part in inputs.items() if name.startswith(prefix)}
-            tokens.append(group(seen))
+            leaves = {name.removeprefix(prefix): part for name, part in inputs.items() if name.startswith(prefix)}
+            tokens.append(group(leaves))
         return torch.cat([part.float() for part in tokens], dim=1)
 
-    def _summary(self, said: Tensor, known: Tensor, recall: Recall | None) -> tuple[Tensor, Tensor]:
+    def _summary(self, tokens: Tensor, mask: Tensor, recall: Recall | None) -> tuple[Tensor, Tensor]:
         """Of what the blocks said: the context [B, C], and what each token in its place says [B, T * ABOUT]."""
-        rest, there = said[:, 1:], known[:, 1:, None]
+        rest, there = tokens[:, 1:], mask[:, 1:, None]
         mean = (rest * there).sum(1) / there.sum(1).clamp(min=1)
-        context = recalled(self.core, relu(self.context(torch.cat((said[:, 0], mean), dim=1))), recall)
-        return context, (self.about(said) * known[:, :, None]).flatten(1)
+        context = recalled(self.core, relu(self.context(torch.cat((tokens[:, 0], mean), dim=1))), recall)
+        return context, (self.about(tokens) * mask[:, :, None]).flatten(1)
 
 
 class Entities(nn.Module):
@@ -138,20 +138,20 @@ class Entities(nn.Module):
 
     def read(self, obs: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Ids [B, N, ...] by leaf, and all numbers as one part."""
-        read = {name: obs[name].to(torch.int32)[:, :, None].flatten(2) for name in self.ids}
+        parts = {name: obs[name].to(torch.int32)[:, :, None].flatten(2) for name in self.ids}
         if self.numbers:
             numbers = [scaled(obs[name], real)[:, :, None].flatten(2) for name, real in self.numbers.items()]
-            read["numbers"] = torch.cat(numbers, dim=2)
-        return read
+            parts["numbers"] = torch.cat(numbers, dim=2)
+        return parts
 
-    def forward(self, seen: Mapping[str, Tensor]) -> Tensor:
-        said = self.place.expand(len(next(iter(seen.values()))), -1, -1)
+    def forward(self, parts: Mapping[str, Tensor]) -> Tensor:
+        vectors = self.place.expand(len(next(iter(parts.values()))), -1, -1)
         if self.numbers_in is not None:
-            said = said + self.numbers_in(seen["numbers"])
+            vectors = vectors + self.numbers_in(parts["numbers"])
         tables = {name: self._vectors(name) for name in self.named}
         for leaf, table in self.ids.items():
-            said = said + nn.functional.embedding(seen[leaf], tables[table]).sum(2)
-        return said
+            vectors = vectors + nn.functional.embedding(parts[leaf], tables[table]).sum(2)
+        return vectors
 
     def _vectors(self, table: str) -> Tensor:
         vectors: Tensor = self.named[table] + self.described[table](self.get_buffer(f"table_{table}"))
@@ -169,13 +169,13 @@ class AttentionBlock(nn.Module):
         self.answered = nn.Linear(width, width)
         self.wide, self.narrow = nn.Linear(width, GROWTH * width), nn.Linear(GROWTH * width, width)
 
-    def forward(self, tokens: Tensor, hidden: Tensor) -> Tensor:
-        """[B, T, D]; `hidden` [B, 1, 1, T] is added to what draws attention."""
+    def forward(self, tokens: Tensor, attention_bias: Tensor) -> Tensor:
+        """[B, T, D]; `attention_bias` [B, 1, 1, T] is added to the attention scores."""
         B, T, D = tokens.shape
-        asked: Tensor = self.asked(self.before_attention(tokens)).view(B, T, 3, self.heads, -1)
-        query, key, value = asked.permute(2, 0, 3, 1, 4)
-        seen = scaled_dot_product_attention(query, key, value, attn_mask=hidden)
-        tokens = tokens + self.answered(seen.transpose(1, 2).reshape(B, T, D))
+        projections: Tensor = self.asked(self.before_attention(tokens)).view(B, T, 3, self.heads, -1)
+        query, key, value = projections.permute(2, 0, 3, 1, 4)
+        attended = scaled_dot_product_attention(query, key, value, attn_mask=attention_bias)
+        tokens = tokens + self.answered(attended.transpose(1, 2).reshape(B, T, D))
         layered: Tensor = self.narrow(gelu(self.wide(self.before_layer(tokens))))
         return tokens + layered
 

@@ -1,8 +1,8 @@
-"""A core run over segments to learn from them: gradients flow back over a limited number of decisions.
+"""A core unrolled over segments to learn from them: gradients flow back over a limited number of decisions.
 
-A segment may span matches, and a state does not. So each segment is cut where a match opens, and each of these runs is
-cut into windows of `sequence_length` decisions: states pass from window to window, gradients do not. The runs of all
-segments go through the core together, longest first, without padding. A run that goes on with a match begins with the
+A segment may span matches, and a state does not. So each segment is cut where a match opens, and each piece is
+cut into windows of `sequence_length` decisions: states pass from window to window, gradients do not. The pieces of all
+segments go through the core together, longest first, without padding. A piece that goes on with a match begins with the
 state that was kept when it was played, which came of older weights: its first `burn_in` decisions only refresh it.
 Axes: B segments, T decisions of each, N = B * T, C context.
 """
@@ -26,20 +26,20 @@ Whole = NDArray[np.integer[Any]]
 class Window:
     """Decisions that go through the core in one piece."""
 
-    order: NDArray[np.int64]  # their places among the N, all first ones of a run, then all second ones ...
+    order: NDArray[np.int64]  # their places among the N, all first ones of a piece, then all second ones ...
     times: NDArray[np.int64]  # how many of each
-    runs: int  # how many runs they are of; of the runs so far, these are the first
+    pieces: int  # how many pieces they are of; of the pieces so far, these are the first
 
 
 @dataclass(frozen=True, slots=True)
 class UnrollPlan:
-    """`refreshed` comes first and needs no gradient; its runs go on as those named by `resumed`."""
+    """`refreshed` comes first and needs no gradient; its pieces go on as those named by `resumed`."""
 
     refreshed: Window | None
     windows: tuple[Window, ...]
-    begins: NDArray[np.int64]  # [runs of the first window] the segment whose kept state a run begins with; -1: none
-    refreshes: NDArray[np.int64]  # [runs of `refreshed`] likewise
-    resumed: NDArray[np.int64]  # [runs of the first window] the place in `refreshed` that a run goes on from; -1: none
+    begins: NDArray[np.int64]  # [pieces of the first window] the segment with a piece's first state; -1: none
+    refreshes: NDArray[np.int64]  # [pieces of `refreshed`] likewise
+    resumed: NDArray[np.int64]  # [pieces of the first window] the piece of `refreshed` before it; -1: none
     counts: NDArray[np.bool_]  # [N] which decisions are learned from
 
 
@@ -50,7 +50,7 @@ def plan(opens: NDArray[np.bool_], sequence_length: int, burn_in: int) -> Unroll
     starts[:, 0] = True
     start = np.flatnonzero(starts)
     length = np.diff(np.append(start, B * T))
-    segment = np.where(opens.reshape(-1)[start], -1, start // T)  # the runs that go on with a match
+    segment = np.where(opens.reshape(-1)[start], -1, start // T)  # the pieces that go on with a match
     counts = np.ones(B * T, np.bool_)
     resumed = np.full(len(start), -1)
     refreshed, refreshes = None, np.zeros(0, np.int64)
@@ -70,8 +70,8 @@ def plan(opens: NDArray[np.bool_], sequence_length: int, burn_in: int) -> Unroll
     start, length = start[by_length], length[by_length]
     windows = []
     for begin in range(0, int(length[0]) if len(length) else 0, sequence_length):
-        left = length[length > begin] - begin
-        windows.append(_window(start[: len(left)] + begin, np.minimum(left, sequence_length)))
+        remaining = length[length > begin] - begin
+        windows.append(_window(start[: len(remaining)] + begin, np.minimum(remaining, sequence_length)))
     return UnrollPlan(refreshed, tuple(windows), segment[by_length], refreshes, resumed[by_length], counts)
 
 
@@ -81,7 +81,7 @@ def burned_in(opens: NDArray[np.bool_], burn_in: int) -> float:
 
 
 def _window(start: Whole, length: Whole) -> Window:
-    """Of runs by their first places and lengths, the longest first."""
+    """Of pieces by their first places and lengths, the longest first."""
     steps = range(int(length[0]))
     times = np.array([np.count_nonzero(length > step) for step in steps], np.int64)
     order = np.concatenate([start[: times[step]] + step for step in steps]).astype(np.int64)
@@ -95,16 +95,16 @@ class Unrolling:
         """Matches open at [B, T]; states [B, size] were kept before the first decisions."""
         self._opens, self._state = opens, state
         self._limits = sequence_length, burn_in
-        self._plan = kept = plan(opens, sequence_length, burn_in)
-        windows = ([] if kept.refreshed is None else [kept.refreshed]) + list(kept.windows)
+        self._plan = unroll_plan = plan(opens, sequence_length, burn_in)
+        windows = ([] if unroll_plan.refreshed is None else [unroll_plan.refreshed]) + list(unroll_plan.windows)
         order = torch.from_numpy(np.concatenate([window.order for window in windows]))
         self._sizes = [len(window.order) for window in windows]
         self._order = order.to(state.device)
         self._back = order.argsort().to(state.device)
-        self.learned = int(kept.counts.sum())  # decisions
+        self.learned = int(unroll_plan.counts.sum())  # decisions
         self.counts = None  # [N] which decisions are learned from; None: all
-        if self.learned < kept.counts.size:
-            self.counts = torch.from_numpy(kept.counts).to(state.device)
+        if self.learned < unroll_plan.counts.size:
+            self.counts = torch.from_numpy(unroll_plan.counts).to(state.device)
 
     def part(self, segments: slice) -> Unrolling:
         """Of some of these segments alone."""
@@ -113,22 +113,24 @@ class Unrolling:
     def recall(self, core: Core, context: Tensor) -> Tensor:
         """The contexts [N, C] of all decisions, with what the core remembers at each of them."""
         parts = list(torch.split(context.index_select(0, self._order), self._sizes))
-        said: list[Tensor] = []
-        kept, state = self._plan, self._kept(self._plan.begins)
-        if kept.refreshed is not None:
+        outputs: list[Tensor] = []
+        unroll_plan, state = self._plan, self._states_before(self._plan.begins)
+        if unroll_plan.refreshed is not None:
             with torch.no_grad():
                 first, after = core.unroll(
-                    parts.pop(0), torch.from_numpy(kept.refreshed.times), self._kept(kept.refreshes)
+                    parts.pop(0),
+                    torch.from_numpy(unroll_plan.refreshed.times),
+                    self._states_before(unroll_plan.refreshes),
                 )
-            said.append(first)
-            state = state + _rows(after, kept.resumed)
-        for window, part in zip(kept.windows, parts, strict=True):
-            told, after = core.unroll(part, torch.from_numpy(window.times), state[: window.runs].detach())
-            said.append(told)
+            outputs.append(first)
+            state = state + _rows(after, unroll_plan.resumed)
+        for window, part in zip(unroll_plan.windows, parts, strict=True):
+            output, after = core.unroll(part, torch.from_numpy(window.times), state[: window.pieces].detach())
+            outputs.append(output)
             state = after
-        return torch.cat(said).index_select(0, self._back)
+        return torch.cat(outputs).index_select(0, self._back)
 
-    def _kept(self, segments: NDArray[np.int64]) -> Tensor:
+    def _states_before(self, segments: NDArray[np.int64]) -> Tensor:
         return _rows(self._state, segments)
 
 

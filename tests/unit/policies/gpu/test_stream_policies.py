@@ -44,7 +44,7 @@ def test_a_block_carries_fields_of_all_types_both_ways(
     send(block)
     for name, array in block.arrays.items():
         np.testing.assert_array_equal(block.tensors[name].cpu().numpy(), array)
-        assert torch.equal(block.seen[name], block.tensors[name])
+        assert torch.equal(block.mapped[name], block.tensors[name])
     block.tensors["b"].mul_(3)
     fetch(block)
     tripled = block.tensors["b"].cpu().numpy()  # waits for what was fetched, too

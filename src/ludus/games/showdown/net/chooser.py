@@ -101,7 +101,7 @@ class PointerChooser:
     def _judge_state(self, space: _Space, recall: Recall | None) -> Floats:
         """The context's heads, and the value [n]."""
         weights = self._weights
-        torch.addmm(weights.context_in_bias, space.seen, weights.context_in, out=space.hidden.tensor)
+        torch.addmm(weights.context_in_bias, space.context_input, weights.context_in, out=space.hidden.tensor)
         np.maximum(space.hidden.array, 0, out=space.hidden.array)
         torch.addmm(weights.context_out_bias, space.hidden.tensor, weights.context_out, out=space.context.tensor)
         np.maximum(space.context.array, 0, out=space.context.array)
@@ -154,16 +154,16 @@ class PointerChooser:
         pairs = np.ascontiguousarray(legal[:, : k * k])
         may = np.bitwise_or.reduceat(pairs.view(np.uint8).reshape(-1), space.firsts)  # [n * k]
         at = np.flatnonzero(may)
-        scores, said = self._scored(space, ways, at, 0)
+        scores, pair_vectors = self._scored(space, ways, at, 0)
         logits = np.full(n * k, MASKED, np.float32)
         logits[at] = scores
         first, logp = draw(logits.reshape(n, k), None if uniform is None else uniform[0])
-        chosen = space.firsts_of_rows + first
-        asked = said[np.searchsorted(at, chosen)]  # [n, r]
-        at = np.flatnonzero(pairs.reshape(n * k, k).take(chosen, axis=0))
-        scores, said = self._scored(space, ways, at, 1)
+        first_index = space.firsts_of_rows + first
+        first_vector = pair_vectors[np.searchsorted(at, first_index)]  # [n, r]
+        at = np.flatnonzero(pairs.reshape(n * k, k).take(first_index, axis=0))
+        scores, pair_vectors = self._scored(space, ways, at, 1)
         logits.fill(MASKED)
-        logits[at] = scores + np.einsum("ir,ir->i", said, asked.take(at // k, axis=0))
+        logits[at] = scores + np.einsum("ir,ir->i", pair_vectors, first_vector.take(at // k, axis=0))
         second, logp_second = draw(logits.reshape(n, k), None if uniform is None else uniform[1])
         return first * k + second, logp + logp_second
 
@@ -284,12 +284,15 @@ class _Space:
     def _see(self, memory: Scratch, n: int, S: int, D: int) -> None:
         """What the context reads: of each side the active Pokemon, the bench's sum and maximum; and the field."""
         pooled = 2 * (S + 2) * D
-        seen = memory.of("seen", n, n, pooled + self.features.field.shape[1])
-        self.seen = seen.tensor
-        by_side = seen.array[:, :pooled].reshape(n, 2, S + 2, D).transpose(1, 0, 2, 3)
+        context_input = memory.of("context_input", n, n, pooled + self.features.field.shape[1])
+        self.context_input = context_input.tensor
+        by_side = context_input.array[:, :pooled].reshape(n, 2, S + 2, D).transpose(1, 0, 2, 3)
         self.first, self.total, self.most = by_side[:, :, :S], by_side[:, :, S], by_side[:, :, S + 1]
-        self.field = seen.array[:, pooled:]
-        self.active, self.facing = seen.tensor[:, : S * D], seen.tensor[:, pooled // 2 : pooled // 2 + S * D]
+        self.field = context_input.array[:, pooled:]
+        self.active, self.facing = (
+            context_input.tensor[:, : S * D],
+            context_input.tensor[:, pooled // 2 : pooled // 2 + S * D],
+        )
 
     def _contexts(self, memory: Scratch, net: PointerNet, n: int) -> None:
         S, H = net.slots, net.hidden

@@ -81,14 +81,14 @@ class FeatureColumns(nn.Module):
     def forward(self, obs: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """own, foe [B, 6, ...], own_active, foe_active [B, S, ...], state [B, S, 4, ...]"""
         measures = [reals(torch.cat([obs[name].flatten(1) for name in names], dim=1)) for names in self.alike]
-        said = torch.cat((*measures, obs["boosts"].flatten(1) * (1 / 6), obs["volatiles"].flatten(1).float()), dim=1)
-        by_move = _taken(said, self.by_move)
-        said = torch.cat((said, by_move.amax(1), by_move.mean(1)), dim=1)
-        return {name: _taken(said, self.get_buffer(name)) for name in FEATURES}
+        values = torch.cat((*measures, obs["boosts"].flatten(1) * (1 / 6), obs["volatiles"].flatten(1).float()), dim=1)
+        by_move = _gather(values, self.by_move)
+        values = torch.cat((values, by_move.amax(1), by_move.mean(1)), dim=1)
+        return {name: _gather(values, self.get_buffer(name)) for name in FEATURES}
 
     def _keep(self, name: str, places: Tensor) -> None:
         self.register_buffer(name, places.contiguous(), persistent=False)
 
 
-def _taken(said: Tensor, places: Tensor) -> Tensor:
-    return said.index_select(1, places.view(-1)).view(-1, *places.shape)
+def _gather(values: Tensor, places: Tensor) -> Tensor:
+    return values.index_select(1, places.view(-1)).view(-1, *places.shape)

@@ -36,8 +36,8 @@ def encode(
     names, first, second, bias = (part.to(dtype) for part in (names, into.weight, out.weight, out.bias))
     with torch.autocast(device, enabled=False):
         if torch.is_grad_enabled():
-            found = _Encode.apply(names, first, second, bias, ids, columns, *features)  # type: ignore[no-untyped-call]  # torch leaves it untyped
-            return cast(tuple[Tensor, Tensor], found)
+            encoded_and_pooled = _Encode.apply(names, first, second, bias, ids, columns, *features)  # type: ignore[no-untyped-call]  # torch leaves it untyped
+            return cast(tuple[Tensor, Tensor], encoded_and_pooled)
         _, encoded, pooled = _encoded(names, first, second, bias, ids, columns, features)
     return encoded[:B], pooled
 
@@ -109,8 +109,8 @@ class _Encode(Function):
         of_into = torch.zeros_like(into)
         own, foe = (side.view(-1, SIDE, side.shape[1]) for side in of_hidden.chunk(2))
         active = slice(0, columns.slots)
-        read = (own, foe, own[:, active], foe[:, active])
-        for weight, gradient, feature in zip(parted(of_into, columns), read, features, strict=True):
+        sides = (own, foe, own[:, active], foe[:, active])
+        for weight, gradient, feature in zip(parted(of_into, columns), sides, features, strict=True):
             weight.addmm_(gradient.flatten(0, 1).t(), feature)
         of_names = sum_rows_gradient(ids, of_hidden, ctx.names)
         return of_names, of_into, of_encoded.t() @ hidden, of_encoded.sum(0), *[None] * (2 + len(features))

@@ -127,20 +127,20 @@ class PointerNet(Net):
         names, moves = self.names.tables()
         B, ids = len(legal), inputs["names"]
         own, sides = encode(names, inputs, self.columns, self.pokemon_in, self.pokemon_out)
-        seen, met = torch.split(sides, B)
-        hidden = relu(self.context_in(torch.cat((seen, met, inputs["field"]), dim=1)), inplace=True)
+        own_side, foe_side = torch.split(sides, B)
+        hidden = relu(self.context_in(torch.cat((own_side, foe_side, inputs["field"]), dim=1)), inplace=True)
         context = recalled(self.core, relu(self.context_out(hidden), inplace=True), recall)  # [B, C]
         user, switch, worth = torch.split(self.heads(context), [H, H, D], dim=1)
         value = self.value_out(relu(worth)).squeeze(1)
 
-        known = embedding(ids[:, :S, :MOVES], moves)
-        state = inputs["state"].to(known.dtype)
-        move = torch.addmm(known.flatten(0, 2), state.flatten(0, 2), self.move_state.weight.t())  # [B*S*4, H]
+        move_vectors = embedding(ids[:, :S, :MOVES], moves)
+        state = inputs["state"].to(move_vectors.dtype)
+        move = torch.addmm(move_vectors.flatten(0, 2), state.flatten(0, 2), self.move_state.weight.t())  # [B*S*4, H]
         into = self.switch_in(own)
         if self.joint:
             into = torch.cat((into, self.stay.expand(len(into), -1, -1)), dim=1)
         switches = into.add_(switch[:, None])  # [B, 6 or 7, H]
-        active, facing = seen[:, : S * D], met[:, : S * D]
+        active, facing = own_side[:, : S * D], foe_side[:, : S * D]
         if self.joint:
             user = self.move_actor(active.reshape(-1, S, D)) + user[:, None]
             move = move.view(-1, S, MOVES, H) + user[:, :, None]
@@ -202,8 +202,8 @@ class Names(nn.Module):
         ability = item + len(tables["item"])
         types = ability + len(tables["ability"])
         own_side = types + len(tables["effectiveness"])
-        told = [kind for kind in ("item", "ability") if len(tables[kind]) > UNTOLD]
-        self.kinds = ("moves", "species", *told, "types")  # leaves of a Pokemon's names, moves first
+        id_kinds = [kind for kind in ("item", "ability") if len(tables[kind]) > UNTOLD]
+        self.kinds = ("moves", "species", *id_kinds, "types")  # leaves of a Pokemon's names, moves first
         begins = {"moves": 0, "species": self.moves, "item": item, "ability": ability, "types": types}
         several = {"moves": MOVES, "types": 3}
         first = [begins[kind] for kind in self.kinds for _ in range(several.get(kind, 1))]  # the row of each one's id 0

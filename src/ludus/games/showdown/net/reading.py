@@ -37,10 +37,10 @@ class Reading:
         at = self._place([leaf for leaf in spec.obs.leaves if leaf.name in (*columns.leaves, "field")])
         self.live = [(name, prod(leaves[name].shape)) for name in ("boosts", "volatiles")]
         self.pooled = columns.by_move.shape[1]
-        said = [np.arange(at[name].start, at[name].stop) for name in columns.leaves]
+        measure_columns = [np.arange(at[name].start, at[name].stop) for name in columns.leaves]
         behind = sum(size for _, size in self.live) + 2 * self.pooled + 1  # the last is always 1
         # the column in a row of each place in what `FeatureColumns` looks at
-        column = np.concatenate((*said, np.arange(behind) + self.measures))
+        column = np.concatenate((*measure_columns, np.arange(behind) + self.measures))
         self.width, self.one = self.measures + behind, self.measures + behind - 1
         units = np.concatenate([np.full(prod(leaves[name].shape), leaves[name].unit) for name in columns.leaves])
         pooled = units[columns.by_move[0].numpy()]
@@ -59,15 +59,15 @@ class Reading:
         """Where each leaf of measures stands in a row of floats. `runs` joins neighbours: fewer copies."""
         at: dict[str, slice] = {}
         self.measures = 0  # floats
-        self.runs: list[tuple[np.dtype[np.generic], slice, slice]] = []  # bytes of a packed row, where they go
+        self.spans: list[tuple[np.dtype[np.generic], slice, slice]] = []  # bytes of a packed row, where they go
         for leaf in leaves:
             begin, self.measures = self.measures, self.measures + prod(leaf.shape)
             at[leaf.name] = slice(begin, self.measures)
             source = slice(leaf.offset, leaf.offset + leaf.nbytes)
-            if self.runs and self.runs[-1][0] == leaf.storage_dtype and self.runs[-1][1].stop == leaf.offset:
-                _, stored, to = self.runs.pop()
-                source, begin = slice(stored.start, source.stop), to.start
-            self.runs.append((leaf.storage_dtype, source, slice(begin, self.measures)))
+            if self.spans and self.spans[-1][0] == leaf.storage_dtype and self.spans[-1][1].stop == leaf.offset:
+                _, earlier, to = self.spans.pop()
+                source, begin = slice(earlier.start, source.stop), to.start
+            self.spans.append((leaf.storage_dtype, source, slice(begin, self.measures)))
         return at
 
     def _with_one(self, places: Places) -> Places:
@@ -98,7 +98,7 @@ class Features:
         self._bytes = np.zeros((n, reading.spec.obs.nbytes), np.uint8)
         leaves = reading.spec.obs.view(self._bytes)
         self._copied: list[tuple[NDArray[np.float32], NDArray[Any]]] = [  # Any: leaves of several types
-            (row[:, to], self._bytes[:, source].view(stored)) for stored, source, to in reading.runs
+            (row[:, to], self._bytes[:, source].view(dtype)) for dtype, source, to in reading.spans
         ]
         at = reading.measures
         for name, size in reading.live:
@@ -109,7 +109,7 @@ class Features:
         self.field = row[:, reading.field]
         self.active_moves = cast(NDArray[np.uint16], leaves["moves"])[:, :S]
         self._name(reading, leaves, n)
-        self._taken: list[tuple[Places, NDArray[np.float32]]] = []
+        self._feature_places: list[tuple[Places, NDArray[np.float32]]] = []
         self.own = self._take("own", reading.own, memory, n)
         self.foe = self._take("foe", reading.foe, memory, n)
         self.own_active = self._take("own_active", reading.own_active, memory, n)
@@ -122,26 +122,26 @@ class Features:
             self._spread, self._aimed = hits[:, :, 0], hits[:, :, 1:]
 
     def _take(self, name: str, places: Places, memory: Scratch, n: int) -> Twin:
-        taken = memory.of(name, n, n * prod(places.shape[:-1]), places.shape[-1])
-        self._taken.append((places.reshape(-1), taken.array.reshape(n, -1)))
-        return taken
+        feature = memory.of(name, n, n * prod(places.shape[:-1]), places.shape[-1])
+        self._feature_places.append((places.reshape(-1), feature.array.reshape(n, -1)))
+        return feature
 
     def _name(self, reading: Reading, leaves: Mapping[str, NDArray[np.generic]], n: int) -> None:
         self._ids = np.zeros((2, n, SIDE, len(reading.names)), np.int32)  # own, foe
         self.ids: Tensor = torch.from_numpy(self._ids.reshape(-1))
         self.bags: Tensor = torch.arange(0, self._ids.size, len(reading.names), dtype=torch.int32)
         by_row = self._ids.transpose(1, 0, 2, 3)  # [n, 2, 6, names]
-        self._named: list[tuple[NDArray[Any], np.int32, NDArray[np.int32]]] = []  # Any: ids of several widths
+        self._name_ids: list[tuple[NDArray[Any], np.int32, NDArray[np.int32]]] = []  # Any: ids of several widths
         at = 0
         for kind in reading.kinds:
             leaf = leaves[kind].reshape(n, 2, SIDE, -1)
-            self._named.append((leaf, np.int32(reading.names[at]), by_row[..., at : at + leaf.shape[3]]))
+            self._name_ids.append((leaf, np.int32(reading.names[at]), by_row[..., at : at + leaf.shape[3]]))
             at += leaf.shape[3]
 
     def read(self, obs: NDArray[np.uint8]) -> None:
         np.copyto(self._bytes, obs)
-        for target, stored in self._copied:
-            np.copyto(target, stored)
+        for target, leaf in self._copied:
+            np.copyto(target, leaf)
         row, by_move, best, total = self._row, self._by_move, self._best, self._sum
         row.take(self._reading.by_move, axis=1, out=by_move, mode="clip")
         np.maximum(by_move[:, 0], by_move[:, 1], out=best)
@@ -149,10 +149,10 @@ class Features:
         for move in range(2, MOVES):  # a reduction over so short an axis takes twice the time
             np.maximum(best, by_move[:, move], out=best)
             np.add(total, by_move[:, move], out=total)
-        for places, features in self._taken:
+        for places, features in self._feature_places:
             row.take(places, axis=1, out=features, mode="clip")
         if self.hit is not None:
             np.add.reduce(self._aimed, axis=2, out=self._spread)  # without a target a move may strike all foes
             np.multiply(self._spread, 1 / self._reading.slots, out=self._spread)
-        for names, first, ids in self._named:
+        for names, first, ids in self._name_ids:
             np.add(names, first, out=ids)

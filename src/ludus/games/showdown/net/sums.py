@@ -24,9 +24,9 @@ def sum_rows(table: Tensor, ids: Tensor) -> Tensor:
 def sum_rows_gradient(ids: Tensor, gradient: Tensor, names: int) -> Tensor:
     """That of the table [names, D], given that of the sums [n, D]."""
     short = torch.int16 if names < 2**15 else torch.int32  # what is sorted: fewer bytes, fewer passes
-    named = ids.flatten()
-    place = named.to(short).sort(stable=True)[1]
-    times = torch.bincount(named, minlength=names)
+    flat_ids = ids.flatten()
+    place = flat_ids.to(short).sort(stable=True)[1]
+    times = torch.bincount(flat_ids, minlength=names)
     first = times.cumsum(0) - times
     bag = divide_floor_(place, ids.shape[1])
     return embedding_bag(bag, gradient.contiguous(), first, mode="sum")

@@ -57,10 +57,10 @@ class Ways:
     def _scores_given(self, first: Tensor, at: Tensor) -> Tensor:
         """A choice's score and what it says about the first's are one product: with a vector of its row."""
         net, every = self._net, torch.arange(self._rows, device=first.device)
-        left = net.pair_left(self._hidden(every, first, 0))  # [B, r]
+        first_vector = net.pair_left(self._hidden(every, first, 0))  # [B, r]
         outs = (net.move_out, net.switch_out)
-        vectors = torch.stack([torch.addmm(out.weight, left, net.pair_right.weight) for out in outs], dim=1)
-        constants = torch.stack([mv(left, net.pair_right.bias) + out.bias for out in outs], dim=1)
+        vectors = torch.stack([torch.addmm(out.weight, first_vector, net.pair_right.weight) for out in outs], dim=1)
+        constants = torch.stack([mv(first_vector, net.pair_right.bias) + out.bias for out in outs], dim=1)
         row = at // self._k
         choice = at - row * self._k
         hidden = self._hidden(row, choice, 1)
@@ -84,12 +84,12 @@ class Ways:
         return masked.index_copy(0, at, score).view(self._rows, self._k)
 
 
-def to_score(wanted: Tensor) -> Tensor:
+def to_score(mask: Tensor) -> Tensor:
     """Which of B * k choices [L] to score: the wanted ones [B, k]. At play on a GPU, all: how many are wanted would
     have to be waited for, which no captured graph can do."""
-    if wanted.is_cuda and not torch.is_grad_enabled():
-        return torch.arange(wanted.numel(), device=wanted.device)
-    return wanted.reshape(-1).nonzero().squeeze(1)
+    if mask.is_cuda and not torch.is_grad_enabled():
+        return torch.arange(mask.numel(), device=mask.device)
+    return mask.reshape(-1).nonzero().squeeze(1)
 
 
 class _Places:

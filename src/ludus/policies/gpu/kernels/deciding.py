@@ -35,38 +35,38 @@ class DrawOutputs(NamedTuple):
     value: Tensor  # float32
 
 
-def decide(found: Heads | tuple[Distribution, Tensor], asked: DrawInputs, decided: DrawOutputs) -> bool:
+def decide(net_outputs: Heads | tuple[Distribution, Tensor], inputs: DrawInputs, outputs: DrawOutputs) -> bool:
     """By what a net says of these rows. False where there is no kernel for it."""
-    if asked.legal.shape[1] > MOST_ACTIONS:
+    if inputs.legal.shape[1] > MOST_ACTIONS:
         return False
-    if isinstance(found, Heads):
-        _by_heads(found, asked, decided)
+    if isinstance(net_outputs, Heads):
+        _by_heads(net_outputs, inputs, outputs)
         return True
-    said, value = found
-    if not isinstance(said, Categorical):
+    dist, value = net_outputs
+    if not isinstance(dist, Categorical):
         return False
-    _by_logits(said.log_probs, value, asked, decided)
+    _by_logits(dist.log_probs, value, inputs, outputs)
     return True
 
 
-def _by_logits(logits: Tensor, value: Tensor, asked: DrawInputs, decided: DrawOutputs) -> None:
+def _by_logits(logits: Tensor, value: Tensor, inputs: DrawInputs, outputs: DrawOutputs) -> None:
     rows, actions = logits.shape
     logits, value = logits.contiguous(), value.contiguous()
     _logits_kernel[(triton.cdiv(rows, ROWS),)](
         logits,
         value,
-        *_pointers(asked),
-        *decided,
+        *_pointers(inputs),
+        *outputs,
         rows,
         actions,
         ROWS=ROWS,
         ACTIONS=_columns(actions),
-        GREEDY=asked.uniform is None,
+        GREEDY=inputs.uniform is None,
         ILLEGAL=MASKED,
     )
 
 
-def _by_heads(heads: Heads, asked: DrawInputs, decided: DrawOutputs) -> None:
+def _by_heads(heads: Heads, draw_inputs: DrawInputs, draw_outputs: DrawOutputs) -> None:
     """The last layers, too."""
     hidden, policy, value = heads
     hidden = hidden.to(policy.weight.dtype).contiguous()
@@ -79,8 +79,8 @@ def _by_heads(heads: Heads, asked: DrawInputs, decided: DrawOutputs) -> None:
         policy.bias,
         value.weight,
         value.bias,
-        *_pointers(asked),
-        *decided,
+        *_pointers(draw_inputs),
+        *draw_outputs,
         rows,
         actions,
         inputs,
@@ -89,7 +89,7 @@ def _by_heads(heads: Heads, asked: DrawInputs, decided: DrawOutputs) -> None:
         ACTIONS=_columns(actions),
         INPUTS=at_once,
         STEPS=triton.cdiv(inputs, at_once),
-        GREEDY=asked.uniform is None,
+        GREEDY=draw_inputs.uniform is None,
         ILLEGAL=MASKED,
     )
 
@@ -99,9 +99,9 @@ def _columns(actions: int) -> int:
     return max(columns, ROWS)
 
 
-def _pointers(asked: DrawInputs) -> tuple[Tensor, Tensor]:
-    legal = asked.legal.view(torch.uint8)
-    return legal, legal if asked.uniform is None else asked.uniform
+def _pointers(inputs: DrawInputs) -> tuple[Tensor, Tensor]:
+    legal = inputs.legal.view(torch.uint8)
+    return legal, legal if inputs.uniform is None else inputs.uniform
 
 
 @triton.jit
@@ -120,14 +120,14 @@ def _logits_kernel(
     GREEDY: tl.constexpr,
     ILLEGAL: tl.constexpr,
 ):
-    row, _column, there, known, at, inside = _places(rows, actions, ROWS, ACTIONS)
+    row, _column, in_rows, in_columns, at, inside = _places(rows, actions, ROWS, ACTIONS)
     logits = tl.load(logits_at + at, inside, 0.0).to(tl.float32)
     legal = tl.load(legal_at + at, inside, 0) != 0
-    uniform = tl.load(uniform_at + row, there, 0.0)
-    tl.store(value_to + row, tl.load(value_at + row, there, 0.0).to(tl.float32), there)
-    action, logp = _chosen(logits, legal, known, uniform, ROWS, ACTIONS, GREEDY, ILLEGAL)
-    tl.store(action_to + row, action, there)
-    tl.store(logp_to + row, logp, there)
+    uniform = tl.load(uniform_at + row, in_rows, 0.0)
+    tl.store(value_to + row, tl.load(value_at + row, in_rows, 0.0).to(tl.float32), in_rows)
+    action, logp = _draw(logits, legal, in_columns, uniform, ROWS, ACTIONS, GREEDY, ILLEGAL)
+    tl.store(action_to + row, action, in_rows)
+    tl.store(logp_to + row, logp, in_rows)
 
 
 @triton.jit
@@ -153,33 +153,33 @@ def _heads_kernel(
     GREEDY: tl.constexpr,
     ILLEGAL: tl.constexpr,
 ):
-    row, column, there, known, at, inside = _places(rows, actions, ROWS, ACTIONS)
+    row, column, in_rows, in_columns, at, inside = _places(rows, actions, ROWS, ACTIONS)
     # what is needed last is asked for first: each wait for memory takes as long as all products
     legal = tl.load(legal_at + at, inside, 0) != 0
-    uniform = tl.load(uniform_at + row, there, 0.0)
-    policy_bias = tl.load(policy_bias_at + column, known, 0.0).to(tl.float32)
+    uniform = tl.load(uniform_at + row, in_rows, 0.0)
+    policy_bias = tl.load(policy_bias_at + column, in_columns, 0.0).to(tl.float32)
     value_bias = tl.load(value_bias_at).to(tl.float32)
     logits = tl.zeros((ROWS, ACTIONS), tl.float32)
     value = tl.zeros((ROWS,), tl.float32)
     if STEPS <= 8:
         for step in tl.static_range(STEPS):
-            said, worth = _part(
+            added_logits, added_value = _part(
                 hidden_at, policy_at, value_at, row, column, rows, actions, inputs, value_inputs, step * INPUTS, INPUTS
             )
-            logits, value = logits + said, value + worth
+            logits, value = logits + added_logits, value + added_value
     else:
         for step in range(STEPS):
-            said, worth = _part(
+            added_logits, added_value = _part(
                 hidden_at, policy_at, value_at, row, column, rows, actions, inputs, value_inputs, step * INPUTS, INPUTS
             )
-            logits, value = logits + said, value + worth
+            logits, value = logits + added_logits, value + added_value
     rounded = hidden_at.dtype.element_ty  # as layers of their own would
     value = (value + value_bias).to(rounded).to(tl.float32)
     logits = (logits + policy_bias[None, :]).to(rounded).to(tl.float32)
-    tl.store(value_to + row, value, there)
-    action, logp = _chosen(logits, legal, known, uniform, ROWS, ACTIONS, GREEDY, ILLEGAL)
-    tl.store(action_to + row, action, there)
-    tl.store(logp_to + row, logp, there)
+    tl.store(value_to + row, value, in_rows)
+    action, logp = _draw(logits, legal, in_columns, uniform, ROWS, ACTIONS, GREEDY, ILLEGAL)
+    tl.store(action_to + row, action, in_rows)
+    tl.store(logp_to + row, logp, in_rows)
 
 
 @triton.jit
@@ -187,8 +187,9 @@ def _places(rows, actions, ROWS: tl.constexpr, ACTIONS: tl.constexpr):
     """The rows and actions of this program, which of them there are, and where they stand in [rows, actions]."""
     row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     column = tl.arange(0, ACTIONS)
-    there, known = row < rows, column < actions
-    return row, column, there, known, row[:, None] * actions + column[None, :], there[:, None] & known[None, :]
+    in_rows, in_columns = row < rows, column < actions
+    at, inside = row[:, None] * actions + column[None, :], in_rows[:, None] & in_columns[None, :]
+    return row, column, in_rows, in_columns, at, inside
 
 
 @triton.jit
@@ -207,18 +208,18 @@ def _part(
 ):
     """What some of the inputs add to logits and values."""
     at = begin + tl.arange(0, INPUTS)
-    there, known, read = row < rows, column < actions, at < inputs
-    hidden = tl.load(hidden_at + row[:, None] * inputs + at[None, :], there[:, None] & read[None, :], 0.0)
-    weight = tl.load(policy_at + column[None, :] * inputs + at[:, None], known[None, :] & read[:, None], 0.0)
+    in_rows, in_columns, in_inputs = row < rows, column < actions, at < inputs
+    hidden = tl.load(hidden_at + row[:, None] * inputs + at[None, :], in_rows[:, None] & in_inputs[None, :], 0.0)
+    weight = tl.load(policy_at + column[None, :] * inputs + at[:, None], in_columns[None, :] & in_inputs[:, None], 0.0)
     worth = tl.load(value_at + at, at < value_inputs, 0.0).to(tl.float32)
     return tl.dot(hidden, weight, input_precision="ieee"), tl.sum(hidden.to(tl.float32) * worth[None, :], axis=1)
 
 
 @triton.jit
-def _chosen(
+def _draw(
     logits,
     legal,
-    known,
+    in_columns,
     uniform,
     ROWS: tl.constexpr,
     ACTIONS: tl.constexpr,
@@ -227,17 +228,17 @@ def _chosen(
 ):
     """The action of each row and its log-probability."""
     logits = tl.where(legal, logits, ILLEGAL)
-    logits = tl.where(known[None, :], logits, float("-inf"))
+    logits = tl.where(in_columns[None, :], logits, float("-inf"))
     top = tl.max(logits, axis=1)
     weight = tl.exp(logits - top[:, None])
     total = tl.sum(weight, axis=1)
     if GREEDY:
-        taken = logits == top[:, None]
+        candidates = logits == top[:, None]
     else:
         reach = tl.cumsum(weight / total[:, None], axis=1)
         below = tl.max(reach, axis=1) * (1 - 1e-6)  # as in `Categorical.draw`
-        taken = (reach > (uniform * below)[:, None]) & legal  # a sum may round up where it has nothing to add
+        candidates = (reach > (uniform * below)[:, None]) & legal  # a sum may round up where it has nothing to add
     columns = tl.broadcast_to(tl.arange(0, ACTIONS)[None, :], (ROWS, ACTIONS))
-    action = tl.min(tl.where(taken, columns, ACTIONS - 1), axis=1)
+    action = tl.min(tl.where(candidates, columns, ACTIONS - 1), axis=1)
     logit = tl.sum(tl.where(columns == action[:, None], logits, 0.0), axis=1)
     return action, logit - top - tl.log(total)

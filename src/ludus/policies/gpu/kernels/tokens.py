@@ -41,15 +41,15 @@ def add_norm(tokens: Tensor, added: Tensor | None, norm: nn.LayerNorm, dtype: to
     return normed
 
 
-def attend(asked: Tensor, known: Tensor, heads: int) -> Tensor:
+def attend(projections: Tensor, mask: Tensor, heads: int) -> Tensor:
     """Of queries, keys and values [B, T, 3 D]: what each token sees in the known ones [B, T], as [B, T, D]."""
-    B, T, width = asked.shape
+    B, T, width = projections.shape
     depth = width // 3 // heads
-    seen = asked.new_empty(B, T, heads * depth)
+    attended = projections.new_empty(B, T, heads * depth)
     _attend[(B, heads)](
-        asked,
-        known.view(torch.uint8),
-        seen,
+        projections,
+        mask.view(torch.uint8),
+        attended,
         T,
         depth,
         depth**-0.5,
@@ -57,7 +57,7 @@ def attend(asked: Tensor, known: Tensor, heads: int) -> Tensor:
         DEPTH=max(triton.next_power_of_2(depth), 16),
         num_warps=1 if T <= 32 else 4,
     )
-    return seen
+    return attended
 
 
 @triton.jit
@@ -93,9 +93,9 @@ def _add_norm(
 
 @triton.jit
 def _attend(
-    asked_at,
-    known_at,
-    seen_to,
+    projections_at,
+    mask_at,
+    attended_to,
     tokens,
     depth,
     scale,
@@ -109,12 +109,12 @@ def _attend(
     width = heads * depth
     numbers = (row * tokens + token)[:, None]
     within = head * depth + place[None, :]
-    query = tl.load(asked_at + numbers * 3 * width + within, inside, 0.0)
-    key = tl.load(asked_at + numbers * 3 * width + width + within, inside, 0.0)
-    value = tl.load(asked_at + numbers * 3 * width + 2 * width + within, inside, 0.0)
-    known = tl.load(known_at + row * tokens + token, token < tokens, 0) != 0
+    query = tl.load(projections_at + numbers * 3 * width + within, inside, 0.0)
+    key = tl.load(projections_at + numbers * 3 * width + width + within, inside, 0.0)
+    value = tl.load(projections_at + numbers * 3 * width + 2 * width + within, inside, 0.0)
+    mask = tl.load(mask_at + row * tokens + token, token < tokens, 0) != 0
     score = tl.dot(query, tl.trans(key), input_precision="ieee") * scale
-    score = tl.where(known[None, :], score, float("-inf"))
+    score = tl.where(mask[None, :], score, float("-inf"))
     weight = tl.exp(score - tl.max(score, axis=1)[:, None])
-    seen = tl.dot(weight.to(value.dtype), value, input_precision="ieee") / tl.sum(weight, axis=1)[:, None]
-    tl.store(seen_to + numbers * width + within, seen.to(seen_to.dtype.element_ty), inside)
+    attended = tl.dot(weight.to(value.dtype), value, input_precision="ieee") / tl.sum(weight, axis=1)[:, None]
+    tl.store(attended_to + numbers * width + within, attended.to(attended_to.dtype.element_ty), inside)
