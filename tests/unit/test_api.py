@@ -62,7 +62,7 @@ def test_a_loaded_agent_chooses_legal_actions(run: ludus.Run) -> None:
 def test_a_run_is_resumed_with_its_own_configuration(run: ludus.Run) -> None:
     again = ludus.train(run_dir=run.folder, resume=True, updates=3, progress=False)
     assert again.updates == 3
-    with pytest.raises(ConfigError, match="leave config and game out"):
+    with pytest.raises(ConfigError, match="leave out config and game"):
         ludus.train("gen1", run_dir=run.folder, resume=True)
     with pytest.raises(ConfigError, match="already holds a run"):
         ludus.train(SMALL, run_dir=run.folder)

@@ -1,4 +1,4 @@
-"""The two sources of batches: an actor in this process (serial) or in a process of its own (overlapped).
+"""The two sources of training batches: an actor in this process (serial) or in a child process (overlapped).
 
 Both implement `learner.feed.BatchSource`.
 """

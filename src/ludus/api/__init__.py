@@ -1,4 +1,4 @@
-"""What `import ludus` offers: train, evaluate, load, games. The commands stand on it.
+"""The Python interface of ludus: train, evaluate, load and games. The commands of the terminal call it too.
 
 import ludus
 

@@ -1,4 +1,4 @@
-"""A trained agent, loaded from a run or a checkpoint."""
+"""Loads a trained agent from a run or a checkpoint."""
 
 from __future__ import annotations
 
@@ -17,37 +17,37 @@ from ludus.types import Arrivals, Choices
 
 
 class Agent:
-    """A trained policy. It implements `ludus.types.Policy`, so it can be an opponent or be played in an arena."""
+    """A trained policy. It implements `ludus.types.Policy`, so it can also be used as an opponent."""
 
     def __init__(self, policy: NetPolicy, spec: GameSpec, path: Path) -> None:
-        self.spec = spec  # the game's description: seats, actions, leaves of an observation
+        self.spec = spec  # description of the game: seats, number of actions, arrays of an observation
         self.path = path  # folder of the checkpoint
         self._policy = policy
 
     @property
     def updates(self) -> int:
-        """Number of updates before the checkpoint was written."""
+        """Return the number of updates that the weights have been trained for."""
         return self._policy.version
 
     def act(self, arrivals: Arrivals) -> Choices:
-        """Choose an action for each row of a batch from a fleet."""
+        """Return an action for each row of a batch of observations (`Arrivals`)."""
         return self._policy.act(arrivals)
 
     def choose(
         self, observation: Mapping[str, ArrayLike], legal: ArrayLike | None = None, *, first: bool = False
     ) -> int:
-        """Choose an action for one observation.
+        """Return an action for one observation.
 
         Args:
-            observation: Arrays by leaf name, as in `spec.obs.leaves`. A missing leaf is filled with zeros.
-            legal: [A] True for each legal action. The default is that all actions are legal.
+            observation: Arrays by name, as listed in `spec.obs.leaves`. A missing array is filled with zeros.
+            legal: Mask of the legal actions, of length `spec.actions`. By default, all actions are legal.
             first: True for the first decision of a match: a recurrent agent then resets its hidden state.
 
         Returns:
-            The number of the action, from 0 to `spec.actions - 1`.
+            The index of the action, from 0 to `spec.actions - 1`.
 
         Raises:
-            ValueError: A leaf does not exist or does not fit its shape, or no action is legal.
+            ValueError: An array has an unknown name or the wrong shape, or no action is legal.
         """
         row = np.zeros((1, self.spec.obs.nbytes), np.uint8)
         leaf_names = {leaf.name for leaf in self.spec.obs.leaves}
@@ -64,7 +64,7 @@ class Agent:
         if legal is not None:
             mask[0] = legal
         if not mask.any():
-            raise ValueError("no action is legal")
+            raise ValueError("legal: no action is legal")
         return Arrivals(
             row=np.zeros(1, np.int32),
             match=np.zeros(1, np.int64),
@@ -81,7 +81,10 @@ def load(run: Run | str | Path, *, greedy: bool = True, seed: int = 0) -> Agent:
     Args:
         run: A `Run`, the folder of a run (its latest checkpoint is used), or the folder of a checkpoint.
         greedy: Take the most likely action. If False, sample from the policy's distribution.
-        seed: Seed of the random generator that samples.
+        seed: Seed of the random generator, used if `greedy` is False.
+
+    Returns:
+        The agent, with the weights of the checkpoint.
 
     Raises:
         CheckpointError: The checkpoint cannot be read.

@@ -31,7 +31,7 @@ from ludus.spec import GameSpec, teams_in
 from ludus.types import Policy
 
 AGENT = "agent"
-SEED = 20_000  # the list of match-ups that a run's own evaluation plays
+SEED = 20_000  # the default of `evaluation.seed`, so that results compare with those of training runs
 
 
 def evaluate(
@@ -51,7 +51,7 @@ def evaluate(
 
     Args:
         run: A `Run`, the folder of a run (its latest checkpoint is used), or the folder of a checkpoint.
-        opponents: Names of scripted policies. The default is all of the game.
+        opponents: Names of scripted policies. The default is all scripted policies of the game.
         matches: Number of matches against each opponent. Each seed is played once from every seat.
         seed: Selects the list of matches. The default is the list that training runs use for their final evaluation.
         hosts: Number of host processes. 0 means one per core.
@@ -81,7 +81,7 @@ def evaluate(
 
 @dataclass(frozen=True, slots=True)
 class ResolvedEvaluation:
-    """An evaluation with every choice made. `resolve` makes it once; nothing of it is read or checked again."""
+    """A validated evaluation: the checkpoint that was read, the game, its options and the numbers of processes."""
 
     checkpoint: SavedCheckpoint
     game: Game
@@ -100,9 +100,9 @@ def resolve(
     servers: int | None = None,
     options: Mapping[str, Any] | None = None,  # Any: options of the game, not yet checked
 ) -> ResolvedEvaluation:
-    """Read a checkpoint and check how it is to be evaluated, with the arguments of `evaluate`. Starts no process.
+    """Read a checkpoint and validate the arguments of `evaluate`, without starting a process.
 
-    Raises CheckpointError, UntrustedError or ConfigError.
+    Returns the evaluation, for `play`. Raises CheckpointError, UntrustedError or ConfigError, as `evaluate` does.
     """
     path = find(run)
     state = checkpoint.read_state(path)
@@ -129,12 +129,15 @@ def play(
     progress: Callable[[Progress], None] | None = None,
     metrics: Metrics | None = None,
 ) -> list[MatchupResult]:
-    """Play an evaluation, with the arguments of `evaluate`. Raises SetupError, FleetError or EvaluationError."""
+    """Play the matches of an evaluation and return one result per opponent.
+
+    The arguments are those of `evaluate`. Raises SetupError, FleetError or EvaluationError.
+    """
     game, state = resolved.game, resolved.checkpoint.state
     teams = teams_in(state.game.layout, state.game.seats)
 
     def policies(spec: GameSpec) -> Mapping[str, Policy]:
-        """Return the agent and its opponents, for the game as its hosts describe it."""
+        """Return the agent and its opponents by name, built for the spec that the hosts sent."""
         rows = resolved.hosts * FleetConfig().matches
         nets = registry.nets_of(game)
         agent = checkpoint.load_agent(resolved.checkpoint.path, spec, rows=rows, game_nets=nets, state=state)
@@ -163,7 +166,10 @@ def play(
 
 
 def find(run: Run | str | Path) -> Path:
-    """The folder of the checkpoint that is meant. Raises CheckpointError."""
+    """Return the folder of a checkpoint: the latest of a run, or `run` itself if it is a checkpoint.
+
+    Raises CheckpointError if there is none.
+    """
     if isinstance(run, Run):
         return checkpoint.find(run.checkpoint or run.folder)
     return checkpoint.find(Path(run))
@@ -176,8 +182,10 @@ def _options(
     local: Mapping[str, Any],  # Any: options of the game, not yet checked
     servers: int | None,
 ) -> msgspec.Struct:
-    """Return the options of a checkpoint with those of this machine (`local`) over them. Raises UntrustedError for an
-    option that only this machine may set."""
+    """Return the game options of a checkpoint, overridden by those of the caller (`local`).
+
+    Raises UntrustedError if the checkpoint sets an option that only the user of this machine may set.
+    """
     saved = {name: value for name, value in state.options.items() if not servers or name not in game.local}
     return check(trust.accept(game, saved, str(path), local), game.options, f"{path}: options")
 
@@ -191,7 +199,7 @@ def scripted_opponents(names: Sequence[str], game: Game) -> tuple[str, ...]:
 
 
 def nets_for(checkpoint_path: Path, spec_name: str) -> dict[str, NetFactory]:
-    """The nets that the game of a checkpoint brings; none if that game is not installed."""
+    """Return the net architectures of a checkpoint's game, by name. Empty if that game is not installed."""
     try:
         return registry.nets_of(game_of(checkpoint_path, spec_name))
     except ConfigError:
@@ -199,13 +207,15 @@ def nets_for(checkpoint_path: Path, spec_name: str) -> dict[str, NetFactory]:
 
 
 def game_of(path: Path, spec_name: str) -> Game:
-    """Return the game of a checkpoint: the one that its run's configuration names, or, for a checkpoint that was moved
-    out of its run, the one whose hosts it was trained on. Raises ConfigError if that game is not installed."""
+    """Return the game of a checkpoint, from its run's configuration or, outside of a run, from the name in its spec.
+
+    Raises ConfigError if that game is not installed.
+    """
     return _game_in(_config_of(path), spec_name)
 
 
 def _config_of(path: Path) -> Mapping[str, Any] | None:  # Any: plain data, not yet checked
-    """Return the configuration of a checkpoint's run; None if the checkpoint was moved out of its run."""
+    """Return the configuration of a checkpoint's run, or None if the checkpoint is not in the folder of a run."""
     config = path.parent.parent / CONFIG
     return load.read(config) if config.exists() else None
 
@@ -217,7 +227,7 @@ def _game_in(config: Mapping[str, Any] | None, spec_name: str) -> Game:  # Any: 
 
 
 def _servers(path: Path, config: Mapping[str, Any] | None, count: int | None) -> ServersConfig:  # Any: plain data
-    """Return the servers that the checkpoint's run configures, or `count` of them."""
+    """Return the server settings of the checkpoint's run. `count`, if given, replaces the number of servers."""
     section = {} if config is None else config.get("servers", {})
     servers = check(section, ServersConfig, f"{path.parent.parent / CONFIG}: servers")
     return servers if count is None else msgspec.structs.replace(servers, count=count)

@@ -1,4 +1,4 @@
-"""The settings of a run: those of a preset, a YAML file or a mapping, with single settings put over them."""
+"""Reads the settings of a run from a preset, a YAML file or a mapping, and applies overrides to them."""
 
 from __future__ import annotations
 
@@ -21,25 +21,29 @@ Config = str | Path | Mapping[str, Any] | RunConfig  # Any: plain data, not yet 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where the settings of a run come from, before single settings are put over them."""
+    """The settings of a run before overrides, and where they come from."""
 
-    name: str  # of the run's folder
-    path: str | None  # of the file they are in, if any
+    name: str  # base name for the run's folder
+    path: str | None  # path of their file; None if they are not from a file
     data: Mapping[str, Any]  # Any: plain data, not yet checked
-    is_preset: bool  # it came with a game
+    is_preset: bool  # True for a preset of an installed game
 
 
 def of_game(game: str) -> Source:
-    """All defaults of a game; what follows a colon is its main option, as in gymnasium:CartPole-v1."""
+    """Return the default settings of a game. A colon may add its main option, as in "gymnasium:CartPole-v1"."""
     return Source(file_name(game), None, {"game": game}, False)
 
 
 def of_file(path: Path) -> Source:
+    """Return the settings in a YAML file. Raises ConfigError if it cannot be read."""
     return Source(path.stem, str(path), load.read(path), path in catalogue.presets().values())
 
 
 def of(config: Config | None) -> Source:
-    """The settings in a preset of this name, a YAML file, a mapping or a configuration; None: the default preset."""
+    """Return the settings in `config`: a preset's name, a path of a YAML file, a mapping or a RunConfig.
+
+    None means the default preset. Raises ConfigError if there is no such preset or file.
+    """
     if isinstance(config, RunConfig):
         config = msgspec.to_builtins(config)
     if isinstance(config, Mapping):
@@ -48,14 +52,19 @@ def of(config: Config | None) -> Source:
 
 
 def resolved(source: Source, sets: Sequence[str]) -> ResolvedRun:
-    """Return the run that the settings of a source, with `sets` such as `learner.lr=1e-3` over them, describe. Raises
-    ConfigError, which names the file or the `--set` that is wrong."""
+    """Apply overrides such as "learner.lr=1e-3" (`sets`) to the settings and return the validated run.
+
+    Raises ConfigError, which names the file or the override that is wrong.
+    """
     return load.assembled(source.data, sets, source.path, resolve)
 
 
 def refuse_untrusted(run: ResolvedRun, sets: Sequence[str], origin: str) -> None:
-    """Raise UntrustedError if the run's folder (`origin`), which may come from elsewhere, sets an option that only this
-    machine may set."""
+    """Raise UntrustedError if the run's configuration file sets an option that only the user of this machine may set.
+
+    The file may come from another machine (docs/security.md). Options that `sets` replaces are the user's own.
+    `origin` names the file in the error.
+    """
     options, given_names = run.config.options, whole_options(sets)
     local = {name: options[name] for name in given_names if name in options}
     for stage in run.stages or (run,):

@@ -1,4 +1,4 @@
-"""Train an agent: from settings to the report in the run's folder."""
+"""Trains an agent and writes the report of the run."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def train(
 
 
 def _source(config: Config | None, game: str | None, folder: Path | None, *, resume: bool) -> run_settings.Source:
-    """Read the settings that were asked for: those of the run to resume, of a preset or file, or of a game."""
+    """Return the settings of the run to resume, of the preset or file `config`, or of `game`. Raises ConfigError."""
     if resume:
         refuse_beside_resume(config, game)
         return run_settings.of_file(_folder_to_resume(folder) / CONFIG)
@@ -121,9 +121,13 @@ def run_in(
     resume_from: str | None = None,
     lines_to: TextIO | None = None,
 ) -> RunResult:
-    """Train in this folder, which no other process may use meanwhile; write the configuration and the telemetry there.
+    """Lock the folder, write the configuration and telemetry into it, and train. Returns the result of the run.
 
-    A run that is refused leaves the folder as it was. Lines of the log also go to `lines_to`.
+    If the run cannot start, the folder is left as it was. `watchers` are observers by name; if one of them raises, the
+    run continues. If `observer` raises, the run ends. Log lines are also written to `lines_to`.
+
+    Raises ConfigError if another process trains in the folder, SetupError if the folder cannot be written, and the
+    errors of `ludus.run.train`.
     """
     with run.hold(folder) as lock, as_found_when_refused(folder):
         try:
@@ -139,35 +143,39 @@ def run_in(
 
 
 def write_report(folder: Path, config: RunConfig, command: str) -> tuple[Path | None, str]:
-    """Write the report; returns where it is, or None and why it could not be written."""
+    """Write report.md. Returns its path and "", or None and the reason why it could not be written."""
     try:
         return report.write(folder, config, command), ""
-    except Exception as error:  # whatever is wrong with a page, the user is to see what hours of training came to
+    except Exception as error:  # a broken report must not hide the result of the training
         with suppress(OSError), logging_to(folder / "run.log") as logger:
             logger.error("the report could not be written", exc_info=error)
         return None, files.reason(error)
 
 
 def refuse_used(folder: Path) -> None:
-    """Raise ConfigError if a folder for a new run holds one already."""
+    """Raise ConfigError if the folder for a new run already contains a run with a checkpoint."""
     if has_checkpoint(folder):
-        raise ConfigError(f"{folder} already holds a run; add --resume to go on with it, or choose another --run-dir")
+        raise ConfigError(f"{folder} already holds a run; add --resume to continue it, or choose another --run-dir")
 
 
 def refuse_beside_resume(config: object, game: object) -> None:
-    """Raise ConfigError if a run that is resumed is given another configuration."""
+    """Raise ConfigError if `config` or `game` is given together with `resume`."""
     if config is not None or game is not None:
-        raise ConfigError("resume: a run that is resumed has its configuration; leave config and game out")
+        raise ConfigError("resume: a resumed run uses its own configuration; leave out config and game")
 
 
 def _folder_to_resume(folder: Path | None) -> Path:
+    """Return the folder of the run to resume. Raises ConfigError if it is None or contains no run."""
     if folder is None or not (folder / CONFIG).is_file():
         raise ConfigError(f"run_dir: {folder} holds no run to resume: there is no {CONFIG} in it")
     return folder
 
 
 def _budget(minutes: float | None, updates: int | None) -> list[str]:
-    """Whichever is given is the whole budget."""
+    """Return overrides that replace the whole budget by `minutes` and `updates`; empty if both are None.
+
+    A limit that is not given is set to 0, which means no limit.
+    """
     if minutes is None and updates is None:
         return []
     return [f"budget.minutes={minutes or 0}", f"budget.updates={updates or 0}", "budget.decisions=0"]

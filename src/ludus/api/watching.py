@@ -1,4 +1,4 @@
-"""Whoever watches a run: files in its folder always, and what the caller brings, such as a table or a bar."""
+"""Sets up the observers of a run: those that write files into its folder, and those of the caller."""
 
 from __future__ import annotations
 
@@ -27,9 +27,12 @@ def watched(
     lines_to: TextIO | None = None,
     observer: RunObserver | None = None,
 ) -> Iterator[RunObserver]:
-    """One observer for all: progress.csv, evaluations.jsonl, TensorBoard, run.log, and `watchers` by their names. Lines
-    of the log also go to `lines_to`. A watcher that fails is counted, named once and tried again; the run goes on. An
-    error of the caller's own `observer` ends the run."""
+    """Return one observer that forwards to all: progress.csv, evaluations.jsonl, TensorBoard, run.log and `watchers`.
+
+    Use it in a `with` statement, which closes the files at the end. Log lines are also written to `lines_to`. If one of
+    the files or watchers fails, the failure is counted and logged once under its name, and it is called again for the
+    next report. If the caller's own `observer` raises an exception, the run ends.
+    """
     failures = Failures()
     with ExitStack() as stack:
         logger = stack.enter_context(logging_to(folder / "run.log", lines_to, failures))
@@ -48,7 +51,7 @@ def watched(
 
 @contextmanager
 def _logged(logger: logging.Logger) -> Iterator[None]:
-    """Write an error that stops the run to its log, with its traceback."""
+    """Log an exception that ends the run, with its traceback, and raise it again."""
     try:
         yield
     except Exception:
