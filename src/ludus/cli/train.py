@@ -211,9 +211,9 @@ def _run(run: ResolvedRun, folder: Path, arguments: TrainArguments, console: Con
 
 def _refuse_beside_game(config: str | None, resume: bool) -> None:
     if config is not None:
-        raise ConfigError(f"--game: stands instead of {config}; to change the game of a file, use --set game=...")
+        raise ConfigError(f"--game: cannot be combined with {config}; to change the game of a file, use --set game=...")
     if resume:
-        raise ConfigError("--game: a run that is resumed has its game; leave --game out")
+        raise ConfigError("--game: cannot be combined with --resume, because a run keeps its game; leave --game out")
 
 
 def _to_resume(run_dir: Path | None, name: str | None) -> Path:
