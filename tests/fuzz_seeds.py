@@ -77,7 +77,7 @@ def _of_a_run(folder: Path) -> dict[str, list[bytes]]:
         "state": [(path / checkpoint.STATE).read_bytes()],
         "best": [note.read_bytes() if note.exists() else b'{"name":"u00000002","score":0.5,"stage":0}'],
         "weights": [(path / checkpoint.MODEL).read_bytes()],
-        "underway": [(path / checkpoint.MATCHES).read_bytes()],
+        "in_flight": [(path / checkpoint.MATCHES).read_bytes()],
         "progress": [(folder / report.PROGRESS).read_bytes()],
         "evaluations": [(folder / report.EVALUATIONS).read_bytes()],
         "activities": [(folder / times.ACTIVITIES_FILE).read_bytes()],

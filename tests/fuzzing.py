@@ -129,7 +129,7 @@ def _weights(data: bytes, folder: Path) -> None:
     read_tensors(path)
 
 
-def _underway(data: bytes, folder: Path) -> None:
+def _in_flight(data: bytes, folder: Path) -> None:
     path = folder / checkpoint.MATCHES
     path.write_bytes(data)
     in_flight.read(path, resolve(small_run()))
@@ -230,7 +230,7 @@ TARGETS: Mapping[str, Target] = {
     "state": Target(_state, (CheckpointError,), "state"),
     "best": Target(_best, (CheckpointError,), "best"),
     "weights": Target(_weights, (CheckpointError,), "weights"),
-    "underway": Target(_underway, (CheckpointError,), "underway"),
+    "in_flight": Target(_in_flight, (CheckpointError,), "in_flight"),
     "recording": Target(_recording, (ReplayError, UntrustedError), "recording"),
     "yaml": Target(_yaml, (ConfigError,), "yaml"),
     "config": Target(_config, (ConfigError,), "yaml"),

@@ -67,9 +67,9 @@ def test_segments_of_matches_that_end_are_truncated_or_lost_say_what_was_said_in
         assert actor.play(batch, lose_one_now_and_then)
         assert (batch.hidden_state.any(axis=1) == ~batch.opens[:, 0]).all()
         assert 0 < np.count_nonzero(batch.opens[:, 0]) < len(batch.opens)
-        (part,) = data.take(batch).in_order(batch.decisions)
+        (minibatch,) = data.take(batch).in_order(batch.decisions)
         with torch.no_grad():
-            said, value = part.outputs(net)
-            logp = said.log_prob(part.action)
+            said, value = minibatch.outputs(net)
+            logp = said.log_prob(minibatch.action)
         np.testing.assert_allclose(value.numpy(), batch.value.reshape(-1), rtol=1e-4, atol=1e-5)
         np.testing.assert_allclose(logp.numpy(), batch.logp.reshape(-1), rtol=1e-4, atol=1e-5)

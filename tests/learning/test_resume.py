@@ -274,7 +274,7 @@ def test_a_match_that_diverges_is_voided_and_the_run_goes_on(tmp_path: Path, two
     arrays = {name: array.copy() for name, array in found.arrays.items()}
     arrays["fleet.obs"][0] ^= 255  # as if the simulator were another one by now
     (file.parent / checksums.CHECKSUMS).unlink()  # else the file is taken for damaged
-    in_flight.write(file, in_flight.Underway(found.note, arrays))
+    in_flight.write(file, in_flight.InFlight(found.note, arrays))
     again = train(chosen, tmp_path, resume=True, observer=Silent())
     assert again.version == 6
     assert counters(again)[names.VOIDED_BY("diverged")] == 1

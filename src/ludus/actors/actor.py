@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from ludus.actors import in_flight
-from ludus.actors.in_flight import ActorState, InFlightHeader, Underway
+from ludus.actors.in_flight import ActorState, InFlight, InFlightHeader
 from ludus.actors.resolved import ResolvedRun
 from ludus.config.settings import RunConfig
 from ludus.errors import CheckpointError
@@ -141,12 +141,12 @@ class Actor:
 
         Returns False if this kind of fleet cannot save its matches. Raises OSError.
         """
-        underway = self.underway(unlearned)
-        if underway is not None:
-            in_flight.write(path, underway)
-        return underway is not None
+        saved = self.in_flight(unlearned)
+        if saved is not None:
+            in_flight.write(path, saved)
+        return saved is not None
 
-    def underway(self, unlearned: Sequence[SegmentBatch] = ()) -> Underway | None:
+    def in_flight(self, unlearned: Sequence[SegmentBatch] = ()) -> InFlight | None:
         """Return everything that is needed to continue exactly, or None if this kind of fleet cannot save its matches.
 
         The actor's own state does not change.
@@ -175,10 +175,10 @@ class Actor:
         hidden_states = self._bank.hidden_states()
         if hidden_states is not None:
             arrays["bank.hidden_state"] = hidden_states
-        return Underway(note, {**arrays, **retired})
+        return InFlight(note, {**arrays, **retired})
 
-    def resume(self, saved: Underway, versions: Sequence[int]) -> None:
-        """Continue exactly from what `underway` returned. The fleet must have been opened with the state in it.
+    def resume(self, saved: InFlight, versions: Sequence[int]) -> None:
+        """Continue exactly from what `in_flight` returned. The fleet must have been opened with the state in it.
 
         Replaces `set_past` and `restore`.
         """
@@ -198,7 +198,7 @@ class Actor:
                 self._bank.enter(SCRIPTED + name, self._script(name))
         self._enter_past(versions)
         self.restore(note.actor)
-        self._rollout.restore(saved.part("rollout."))
+        self._rollout.restore(saved.arrays_of("rollout."))
 
     def drain(self) -> Delta:
         """Return the metrics since the last call."""
@@ -234,7 +234,7 @@ class Actor:
             return False
         return True
 
-    def _revive(self, name: str, saved: Underway) -> Policy:
+    def _revive(self, name: str, saved: InFlight) -> Policy:
         if name.startswith(SCRIPTED):
             return self._script(name.removeprefix(SCRIPTED))
         version = int(name.removeprefix(PAST_PREFIX))
@@ -281,7 +281,7 @@ def open_actor(
     version: int,
     past: Sequence[int],
     state: ActorState | None,
-    saved: Underway | None,
+    saved: InFlight | None,
 ) -> Iterator[Actor]:
     """Start hosts and an actor that continues the `saved` matches.
 
@@ -290,7 +290,7 @@ def open_actor(
     """
     if saved is not None:
         seeded = saved.note.seeded
-        with open_fleet(run, log_dir, seeded, saved.standing()) as fleet:
+        with open_fleet(run, log_dir, seeded, saved.fleet_state()) as fleet:
             actor = Actor(fleet, run, pool, version=seeded)
             if _resumed(actor, saved, past, state):
                 yield actor
@@ -305,7 +305,7 @@ def open_actor(
         yield actor
 
 
-def _resumed(actor: Actor, saved: Underway, past: Sequence[int], state: ActorState | None) -> bool:
+def _resumed(actor: Actor, saved: InFlight, past: Sequence[int], state: ActorState | None) -> bool:
     """Continue the saved matches. Returns False, and logs the reason, if they do not fit this run."""
     if saved.note.game != actor.spec.fingerprint:  # an error is raised later, when the net is restored
         actor.set_past(past)
@@ -332,10 +332,10 @@ def layout_of(config: RunConfig, spec: GameSpec) -> SegmentLayout:
     )
 
 
-def open_fleet(run: ResolvedRun, log_dir: Path, version: int, standing: FleetState | None = None) -> HostFleet:
+def open_fleet(run: ResolvedRun, log_dir: Path, version: int, saved: FleetState | None = None) -> HostFleet:
     """Start the hosts of a run.
 
-    With a saved state (`standing`), they continue its matches. Otherwise the seeds of the matches are derived from
+    With a saved state (`saved`), they continue its matches. Otherwise the seeds of the matches are derived from
     `version`, so that a resumed run does not repeat matches.
     """
     return HostFleet(
@@ -345,6 +345,6 @@ def open_fleet(run: ResolvedRun, log_dir: Path, version: int, standing: FleetSta
         seed=run.seed("fleet", version),
         log_dir=log_dir,
         hosts=run.hosts,
-        saved_state=standing,
+        saved_state=saved,
         usable_cores=run.machine.cores,
     )

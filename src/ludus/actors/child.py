@@ -89,8 +89,8 @@ def _serve(control: ControlChannel, memory_fd: int) -> None:
         }
         control.send(ActorReady(note_game(actor.spec), tables, actor.floats))
         attach = _expect(control, Attach)
-        memory = SharedMemory(memory_fd, actor.floats, actor.layout, attach.slabs, create=False)
-        ActorLoop(actor, memory, control, attach.learner_slabs).work()
+        memory = SharedMemory(memory_fd, actor.floats, actor.layout, attach.buffers, create=False)
+        ActorLoop(actor, memory, control, attach.learner_buffers).work()
 
 
 def _expect(control: ControlChannel, kind: type[Expected]) -> Expected:
@@ -107,16 +107,16 @@ def _expect(control: ControlChannel, kind: type[Expected]) -> Expected:
 
 
 class ActorLoop:
-    """Fills one batch buffer (slab) after another. Handles messages and loads new weights between forward passes."""
+    """Fills one batch buffer after another. Handles messages and loads new weights between forward passes."""
 
     def __init__(
-        self, actor: Actor, memory: SharedMemory, control: ControlChannel, learner_slabs: Sequence[int] = ()
+        self, actor: Actor, memory: SharedMemory, control: ControlChannel, learner_buffers: Sequence[int] = ()
     ) -> None:
         self._actor = actor
         self._memory = memory
         self._control = control
-        self._free = deque(slab for slab in range(len(memory.slabs)) if slab not in learner_slabs)
-        self._learner_slabs = deque(learner_slabs)  # slabs that the learner has, the oldest first
+        self._free = deque(buffer for buffer in range(len(memory.buffers)) if buffer not in learner_buffers)
+        self._learner_buffers = deque(learner_buffers)  # buffers that the learner has, the oldest first
         self._stopped = False
         self._report_at = time.monotonic() + REPORT_S
 
@@ -125,15 +125,15 @@ class ActorLoop:
         self._actor.metrics.begin()
         self._load_first_weights()
         while not self._stopped:
-            self._wait_for_slab()
-            if self._stopped or not self._actor.play(self._memory.slabs[self._free[0]], self._between):
+            self._wait_for_buffer()
+            if self._stopped or not self._actor.play(self._memory.buffers[self._free[0]], self._between):
                 return
-            slab = self._free.popleft()
-            self._learner_slabs.append(slab)
+            buffer = self._free.popleft()
+            self._learner_buffers.append(buffer)
             self._send_report()  # before Filled, so that the metrics include the matches of this batch
-            self._control.send(Filled(slab, self._actor.state(), self._actor.recorded))
+            self._control.send(Filled(buffer, self._actor.state(), self._actor.recorded))
 
-    def _wait_for_slab(self) -> None:
+    def _wait_for_buffer(self) -> None:
         """Wait until the learner releases a batch buffer. Play on until the next segment is complete: when matches
         run in lockstep, their segments finish together, so several batches fill at once and then none for a while."""
         if not self._free:
@@ -172,8 +172,8 @@ class ActorLoop:
 
     def _take_in(self, message: AnyMessage) -> None:
         if isinstance(message, Release):
-            self._learner_slabs.remove(message.slab)
-            self._free.append(message.slab)
+            self._learner_buffers.remove(message.buffer)
+            self._free.append(message.buffer)
         elif isinstance(message, Save):
             self._control.send(self._save(Path(message.path), message.number))
         elif isinstance(message, PastSelves):
@@ -185,7 +185,7 @@ class ActorLoop:
         """Save the running matches, together with the batches that the learner has not learned from yet."""
         with self._actor.metrics.activity(names.SAVE):
             try:
-                self._actor.save(path, [self._memory.slabs[slab] for slab in self._learner_slabs])
+                self._actor.save(path, [self._memory.buffers[buffer] for buffer in self._learner_buffers])
             except OSError as error:
                 return Saved(str(path), number, error.errno or 0, str(error))
         self._send_report()  # the counts up to here belong to the same checkpoint

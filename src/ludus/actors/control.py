@@ -46,24 +46,24 @@ class ActorReady(Message, frozen=True):
 class Attach(Message, frozen=True):
     """Learner to actor: the shared memory is set up and holds the first weights; start to play."""
 
-    slabs: int
-    learner_slabs: list[
+    buffers: int
+    learner_buffers: list[
         int
-    ] = []  # slabs with batches of an earlier actor that the learner has yet to release, oldest first
+    ] = []  # buffers with batches of an earlier actor that the learner has yet to release, oldest first
 
 
 class Filled(Message, frozen=True):
-    """Actor to learner: this slab holds a batch."""
+    """Actor to learner: this buffer holds a batch."""
 
-    slab: int
+    buffer: int
     state: ActorState
     recorded: int = 0  # decisions that are recorded and in no batch yet
 
 
 class Release(Message, frozen=True):
-    """Learner to actor: this slab may be filled again."""
+    """Learner to actor: this buffer may be filled again."""
 
-    slab: int
+    buffer: int
 
 
 class PastSelves(Message, frozen=True):

@@ -55,39 +55,39 @@ class InFlightHeader(Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Underway:
+class InFlight:
     """The running matches of an actor, and everything needed to continue them exactly."""
 
     note: InFlightHeader
     arrays: Mapping[str, NDArray[Any]]  # Any: columns of several types
 
-    def part(self, prefix: str) -> dict[str, NDArray[Any]]:
+    def arrays_of(self, prefix: str) -> dict[str, NDArray[Any]]:
         """Return the arrays whose names begin with `prefix`, without it. Any: columns of several types."""
         return {name.removeprefix(prefix): array for name, array in self.arrays.items() if name.startswith(prefix)}
 
-    def standing(self) -> FleetState:
+    def fleet_state(self) -> FleetState:
         """Return the state of the fleet."""
-        return saved_state.unpack(self.note.fleet, self.part("fleet."))
+        return saved_state.unpack(self.note.fleet, self.arrays_of("fleet."))
 
 
-def write(path: Path, underway: Underway) -> None:
+def write(path: Path, saved: InFlight) -> None:
     """Write the file and fsync it. Raises OSError."""
-    arrays = {name: np.ascontiguousarray(array) for name, array in underway.arrays.items()}
-    files.write(path, save(arrays, {"note": msgspec.json.encode(underway.note).decode()}), durable=True)
+    arrays = {name: np.ascontiguousarray(array) for name, array in saved.arrays.items()}
+    files.write(path, save(arrays, {"note": msgspec.json.encode(saved.note).decode()}), durable=True)
 
 
-def read(path: Path, run: ResolvedRun) -> Underway:
+def read(path: Path, run: ResolvedRun) -> InFlight:
     """Return what was in flight when a checkpoint was written. Raises CheckpointError if the file is missing, damaged,
     or from a run with another number of hosts, matches per host or decisions per segment."""
     with reading(path):
         with safe_open(checksums.verified(path), "np") as file:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  it is no mapping
             note = msgspec.json.decode((file.metadata() or {})["note"], type=InFlightHeader)
-        underway = Underway(note, old_names.current_arrays(tensors))
-        underway.standing()
+        matches = InFlight(note, old_names.current_arrays(tensors))
+        matches.fleet_state()  # raises if the arrays do not fit together
     saved = (len(note.fleet.hosts), note.fleet.matches, note.segment)
     now = (run.hosts, run.config.fleet.matches, run.config.rollout.segment)
     if saved != now:
         words = "{} hosts of {} matches and segments of {}"
         raise CheckpointError(f"{path} has {words.format(*saved)}, the run now has {words.format(*now)}")
-    return underway
+    return matches

@@ -1,4 +1,4 @@
-"""The memory that learner and actor share: the newest weights, then the batch buffers (slabs).
+"""The memory that learner and actor share: the newest weights, then the batch buffers.
 
 It is an anonymous file, so that nothing is left behind however the processes end. (multiprocessing.shared_memory leaves
 segments in /dev/shm after kill -9, and its resource tracker unlinks them while the other process still reads.)
@@ -45,22 +45,22 @@ class SharedMemory:
     Raises ConfigError if the batch buffers do not fit into the free memory.
     """
 
-    def __init__(self, descriptor: int, floats: int, layout: SegmentLayout, slabs: int, *, create: bool) -> None:
+    def __init__(self, descriptor: int, floats: int, layout: SegmentLayout, buffers: int, *, create: bool) -> None:
         board = _pages(WeightsBoard.nbytes(floats))
-        slab = _pages(layout.nbytes)
+        buffer_bytes = _pages(layout.nbytes)
         if create:
-            _refuse_too_many(slabs, slab, free_bytes())
-            os.ftruncate(descriptor, board + slabs * slab)
-        memory = memoryview(mmap.mmap(descriptor, board + slabs * slab))
+            _refuse_too_many(buffers, buffer_bytes, free_bytes())
+            os.ftruncate(descriptor, board + buffers * buffer_bytes)
+        memory = memoryview(mmap.mmap(descriptor, board + buffers * buffer_bytes))
         self.board = WeightsBoard(memory[: WeightsBoard.nbytes(floats)])
-        self.slabs = [layout.over(memory[board + at * slab :][: layout.nbytes]) for at in range(slabs)]
+        self.buffers = [layout.over(memory[board + at * buffer_bytes :][: layout.nbytes]) for at in range(buffers)]
 
 
-def _refuse_too_many(slabs: int, nbytes: int, free: int) -> None:
+def _refuse_too_many(buffers: int, nbytes: int, free: int) -> None:
     """Raise ConfigError now: memory is allocated when it is first written to, which would end the run later."""
-    if slabs * nbytes > free:
+    if buffers * nbytes > free:
         raise ConfigError(
-            f"rollout.queue: {slabs} batches of {nbytes / 2**20:,.0f} MiB, with the one at work, are more than the "
+            f"rollout.queue: {buffers} batches of {nbytes / 2**20:,.0f} MiB, with the one at work, are more than the "
             f"{free / 2**20:,.0f} MiB that are free here; a shorter queue or smaller batches (learner.decisions) fit"
         )
 

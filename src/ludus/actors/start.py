@@ -11,7 +11,7 @@ import msgspec
 
 from ludus.actors import in_flight
 from ludus.actors.actor import open_actor
-from ludus.actors.in_flight import ActorState, Underway
+from ludus.actors.in_flight import ActorState, InFlight
 from ludus.actors.resolved import ResolvedRun
 from ludus.actors.sources import OverlappedSource, SerialSource
 from ludus.errors import CheckpointError
@@ -56,7 +56,7 @@ def begins_stage(state: State) -> bool:
     return state.curriculum is not None and state.curriculum.get("updates") == state.version
 
 
-def _in_flight(path: Path, run: ResolvedRun, metrics: Metrics) -> Underway | None:
+def _in_flight(path: Path, run: ResolvedRun, metrics: Metrics) -> InFlight | None:
     """Read the matches that were running. If that fails, return None, count it and log why: new matches begin."""
     try:
         return in_flight.read(path, run)

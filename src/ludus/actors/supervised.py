@@ -6,7 +6,7 @@
                      after `fleet.failures_in_a_row` failures without a batch between them: TrainingError
 
 All processes of one actor use the same shared memory, one after the other. Batches that a dead process has filled
-therefore stay valid. The next process is told which batch buffers (slabs) the learner still uses, and includes them
+therefore stay valid. The next process is told which batch buffers the learner still uses, and includes them
 when it saves its matches.
 """
 
@@ -95,7 +95,7 @@ class SupervisedActor:
         self._process: ActorProcess | None = None
         self._memory_fd = -1
         self._memory: SharedMemory | None = None  # None until `start`
-        self._current_slab: int | None = None  # the slab that the learner trains on
+        self._current_buffer: int | None = None  # the buffer that the learner trains on
         self._due_s = 0.0  # RESTING: when to start; STARTING: when ActorReady is overdue
         self._recorded = 0  # decisions that were recorded and in no full batch at the last report
         self._saves = 0
@@ -126,12 +126,12 @@ class SupervisedActor:
 
     def start(self, weights: NDArray[np.float32], version: int) -> None:
         """Create the shared memory with these weights in it, and let the actor play."""
-        slabs = self._config.rollout.queue + 1
+        buffers = self._config.rollout.queue + 1
         layout = layout_of(self._config, self.spec)
-        self._memory = SharedMemory(self._memory_fd, self._floats, layout, slabs, create=True)
+        self._memory = SharedMemory(self._memory_fd, self._floats, layout, buffers, create=True)
         self.publish(weights, version)
         if self._process is not None:
-            self._process.send(Attach(slabs))
+            self._process.send(Attach(buffers))
 
     def poll(self, timeout_s: float) -> bool:
         """Handle one message, or start the process if that is due. Returns False if neither happened in time."""
@@ -160,14 +160,14 @@ class SupervisedActor:
         """Return the oldest filled batch, which is valid until `release`."""
         assert self._memory is not None
         filled = self.filled.popleft()
-        self._current_slab, self.state = filled.slab, filled.state
-        return self._memory.slabs[filled.slab]
+        self._current_buffer, self.state = filled.buffer, filled.state
+        return self._memory.buffers[filled.buffer]
 
     def release(self) -> None:
-        if self._current_slab is not None:
-            slab, self._current_slab = self._current_slab, None
+        if self._current_buffer is not None:
+            buffer, self._current_buffer = self._current_buffer, None
             if self._process is not None:
-                self._process.send(Release(slab))
+                self._process.send(Release(buffer))
 
     def publish(self, weights: NDArray[np.float32], version: int) -> None:
         assert self._memory is not None
@@ -239,7 +239,7 @@ class SupervisedActor:
         else:
             process.send(self._begin_again(self.spec))
             # sent at once, since the process waits for it and the learner may be busy for long
-            process.send(Attach(len(self._memory.slabs), self._learner_slabs()))
+            process.send(Attach(len(self._memory.buffers), self._learner_buffers()))
         return True
 
     def _begin_again(self, spec: GameSpec) -> Begin:
@@ -254,9 +254,12 @@ class SupervisedActor:
             game=spec.fingerprint,
         )
 
-    def _learner_slabs(self) -> list[int]:
-        """Return the slabs that the learner still needs, oldest first. A new process must not write to them."""
-        return [*([] if self._current_slab is None else [self._current_slab]), *(filled.slab for filled in self.filled)]
+    def _learner_buffers(self) -> list[int]:
+        """Return the buffers that the learner still needs, oldest first. A new process must not write to them."""
+        return [
+            *([] if self._current_buffer is None else [self._current_buffer]),
+            *(filled.buffer for filled in self.filled),
+        ]
 
     def _take_in(self, message: AnyMessage) -> None:
         if isinstance(message, Filled):

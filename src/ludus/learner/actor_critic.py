@@ -34,10 +34,10 @@ class SegmentTensors(NamedTuple):
     next_value: Tensor  # [B]
     followed: Tensor  # [N] True if the outcome of the decision is in its segment
 
-    def trained_on(self, part: Minibatch) -> Tensor:
+    def trained_on(self, micro_batch: Minibatch) -> Tensor:
         """Returns which decisions of a minibatch are trained on [n]."""
-        followed = self.followed[part.at]
-        return followed if part.counts is None else followed & part.counts
+        followed = self.followed[micro_batch.at]
+        return followed if micro_batch.counts is None else followed & micro_batch.counts
 
 
 class ActorCritic(Algorithm[SegmentTensors]):
@@ -72,27 +72,27 @@ class ActorCritic(Algorithm[SegmentTensors]):
     def step(self, minibatch: Minibatch, targets: SegmentTensors) -> Tensor:
         return self.optimiser.step([minibatch], self.loss, targets, self._moments(minibatch, targets))
 
-    def loss(self, part: Minibatch, targets: SegmentTensors, moments: Tensor | None = None) -> Measured:
+    def loss(self, micro_batch: Minibatch, targets: SegmentTensors, moments: Tensor | None = None) -> Measured:
         """`moments`: mean and standard deviation of the advantages of the whole minibatch, if this is a micro-batch."""
         config = self.config
-        dist, value = part.outputs(self.net)
-        logp = dist.log_prob(part.action)
-        log_ratio = (logp - part.logp).detach()
-        trained = targets.trained_on(part)
+        dist, value = micro_batch.outputs(self.net)
+        logp = dist.log_prob(micro_batch.action)
+        log_ratio = (logp - micro_batch.logp).detach()
+        trained = targets.trained_on(micro_batch)
         target, advantage, rho = self._traces(
-            part, targets, torch.where(trained, log_ratio, -torch.inf), value.detach()
+            micro_batch, targets, torch.where(trained, log_ratio, -torch.inf), value.detach()
         )
         mean, deviation = _moments(advantage, trained) if moments is None else moments
 
         gain = rho * (advantage - mean) / (deviation + 1e-8) * logp
-        policy_loss = -part.mean(torch.where(trained, gain, 0.0))
-        value_loss = part.mean(torch.where(trained, (target - value).square(), 0.0))
-        entropy = part.mean(dist.entropy(part.action))
+        policy_loss = -micro_batch.mean(torch.where(trained, gain, 0.0))
+        value_loss = micro_batch.mean(torch.where(trained, (target - value).square(), 0.0))
+        entropy = micro_batch.mean(dist.entropy(micro_batch.action))
         loss = policy_loss + config.value_coef * value_loss - config.entropy_coef * entropy
         with torch.no_grad():
-            kl = part.mean(log_ratio.clamp(max=LARGEST_LOG_RATIO).exp() - 1 - log_ratio)
-            clip_share = part.mean((log_ratio.exp() > config.vtrace.rho_bar).float())
-            mean_rho = part.mean(log_ratio.exp().clamp(max=config.vtrace.rho_bar))
+            kl = micro_batch.mean(log_ratio.clamp(max=LARGEST_LOG_RATIO).exp() - 1 - log_ratio)
+            clip_share = micro_batch.mean((log_ratio.exp() > config.vtrace.rho_bar).float())
+            mean_rho = micro_batch.mean(log_ratio.exp().clamp(max=config.vtrace.rho_bar))
             numbers = (loss, policy_loss, value_loss, entropy, kl, clip_share, mean_rho)
             return Measured(loss, torch.stack((*numbers, _explained(target, value, trained))))
 
@@ -103,19 +103,19 @@ class ActorCritic(Algorithm[SegmentTensors]):
             return None
         advantages, trained = [], []
         with torch.no_grad():
-            for part in minibatch.split(self.optimiser.plan.accumulate):
-                dist, value = part.outputs(self.net)
-                trained.append(targets.trained_on(part))
-                log_ratio = torch.where(trained[-1], dist.log_prob(part.action) - part.logp, -torch.inf)
-                advantages.append(self._traces(part, targets, log_ratio, value)[1])
+            for micro_batch in minibatch.split(self.optimiser.plan.accumulate):
+                dist, value = micro_batch.outputs(self.net)
+                trained.append(targets.trained_on(micro_batch))
+                log_ratio = torch.where(trained[-1], dist.log_prob(micro_batch.action) - micro_batch.logp, -torch.inf)
+                advantages.append(self._traces(micro_batch, targets, log_ratio, value)[1])
             return _moments(torch.cat(advantages), torch.cat(trained))
 
     def _traces(
-        self, part: Minibatch, targets: SegmentTensors, log_ratio: Tensor, value: Tensor
+        self, micro_batch: Minibatch, targets: SegmentTensors, log_ratio: Tensor, value: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Returns value targets, advantages and clipped ratios of whole segments, [n] each."""
         config, T = self.config, targets.length
-        segments = part.at.view(-1, T)
+        segments = micro_batch.at.view(-1, T)
         traces = vtrace(
             log_ratio.view(-1, T),
             targets.reward[segments],

@@ -51,10 +51,11 @@ class Minibatch:
         counts = self.counts
         return values.mean() if counts is None else torch.where(counts, values, 0.0).sum() / self.decisions
 
-    def split(self, parts: int) -> list[Minibatch]:
-        """Split into `parts` micro-batches of about equal size, or fewer if there are not enough segments."""
+    def split(self, count: int) -> list[Minibatch]:
+        """Split into `count` micro-batches of about equal size, or fewer if there are not enough segments."""
         units = len(self.at) // self.length
-        cuts = [slice(part[0], part[-1] + 1) for part in np.array_split(np.arange(units), min(parts, units))]
+        chunks = np.array_split(np.arange(units), min(count, units))
+        cuts = [slice(chunk[0], chunk[-1] + 1) for chunk in chunks]
         sizes = [(cut.stop - cut.start) * self.length for cut in cuts]
         inputs = {name: torch.split(leaf, sizes) for name, leaf in self.inputs.items()}
         columns = (torch.split(column, sizes) for column in (self.at, self.legal, self.action, self.logp))
@@ -124,8 +125,8 @@ class FlatBatch:
         if whole_segments:
             units, size = self.segments, max(1, decisions // self.length)
         order = torch.randperm(units, generator=generator).to(self.device, non_blocking=True)  # one copy an epoch
-        for part in torch.split(order, size):
-            yield self.take_segments(part) if whole_segments else self.take(part)
+        for index in torch.split(order, size):
+            yield self.take_segments(index) if whole_segments else self.take(index)
 
     def in_order(self, decisions: int) -> Iterator[Minibatch]:
         """Yield every segment once, in order, in minibatches of about `decisions`. Used for forward passes only."""
@@ -185,12 +186,12 @@ class Intake:
         inputs: dict[str, Tensor] = {}
         all_legal = torch.empty(N, legal.shape[1], dtype=torch.bool, device=self._device)
         for begin in range(0, N, self._rows):
-            part = slice(begin, begin + self._rows)
-            leaves, all_legal[part] = self._staging.put(obs[part], legal[part])
+            rows = slice(begin, begin + self._rows)
+            leaves, all_legal[rows] = self._staging.put(obs[rows], legal[rows])
             lower = torch.autocast(self._device.type, self._autocast, enabled=self._autocast is not None)
             with torch.no_grad(), lower:
-                for name, leaf in self._net.prepare(leaves, all_legal[part]).items():
+                for name, leaf in self._net.prepare(leaves, all_legal[rows]).items():
                     if name not in inputs:
                         inputs[name] = leaf.new_empty(N, *leaf.shape[1:])
-                    inputs[name][part] = leaf
+                    inputs[name][rows] = leaf
         return FlatBatch(batch, inputs, all_legal, self._net.core)

@@ -123,7 +123,7 @@ def _word(value: bool) -> str:
 
 
 def _divisors(number: int) -> list[int]:
-    return [part for part in range(1, number + 1) if number % part == 0]
+    return [divisor for divisor in range(1, number + 1) if number % divisor == 0]
 
 
 def _listed(numbers: list[int]) -> str:

@@ -34,12 +34,12 @@ class Divisible(Protocol):
     @property
     def decisions(self) -> int: ...
 
-    def split(self, parts: int) -> Sequence[Self]:
-        """Split into `parts` micro-batches of about equal size, or fewer if it is too small."""
+    def split(self, count: int) -> Sequence[Self]:
+        """Split into `count` micro-batches of about equal size, or fewer if there are not enough decisions."""
         ...
 
 
-Part = TypeVar("Part", bound=Divisible)
+MicroBatch = TypeVar("MicroBatch", bound=Divisible)
 Given = TypeVarTuple("Given")
 
 
@@ -97,16 +97,18 @@ class Optimiser:
         if self._scaling is not None:
             self._scaling.adam.param_groups[0]["lr"] = lr
 
-    def step(self, parts: Sequence[Part], loss: Callable[[Part, *Given], Measured], *inputs: *Given) -> Tensor:
-        """Take one optimiser step on `loss(part, *inputs)`, averaged over the decisions of all parts.
+    def step(
+        self, micro_batches: Sequence[MicroBatch], loss: Callable[[MicroBatch, *Given], Measured], *inputs: *Given
+    ) -> Tensor:
+        """Take one optimiser step on `loss(micro_batch, *inputs)`, averaged over the decisions of all micro-batches.
 
-        With gradient accumulation, each part is split into micro-batches first. Returns the means of the reported
-        numbers and, last, the gradient's norm before clipping [k + 1]. If fp16 loss scaling overflows, the step is
-        skipped and the norm is reported as 0.
+        With gradient accumulation, each of the given micro-batches is split into smaller ones first. Returns the means
+        of the reported numbers and, last, the gradient's norm before clipping [k + 1]. If fp16 loss scaling overflows,
+        the step is skipped and the norm is reported as 0.
         """
         if self.plan.accumulate > 1:
-            parts = [piece for part in parts for piece in part.split(self.plan.accumulate)]
-        numbers = self._backward(parts, loss, *inputs)
+            micro_batches = [piece for whole in micro_batches for piece in whole.split(self.plan.accumulate)]
+        numbers = self._backward(micro_batches, loss, *inputs)
         if self._scaling is not None:
             self._scaling.scaler.unscale_(self._scaling.adam)
         norm = self.weights.gradient.norm()
@@ -146,29 +148,33 @@ class Optimiser:
                 maximize=False,
             )
 
-    def _backward(self, parts: Sequence[Part], loss: Callable[[Part, *Given], Measured], *inputs: *Given) -> Tensor:
+    def _backward(
+        self, micro_batches: Sequence[MicroBatch], loss: Callable[[MicroBatch, *Given], Measured], *inputs: *Given
+    ) -> Tensor:
         if self._compiler is not None:
             try:
-                return self._gradient(parts, self._compiler.of(loss), *inputs)
+                return self._gradient(micro_batches, self._compiler.of(loss), *inputs)
             except Exception as error:  # torch.compile raises many types; the loss may work without it
                 self._compiler = None
                 log.warning("learner.compute.compile: going on without torch.compile: %s", reason(error))
-        return self._gradient(parts, loss, *inputs)
+        return self._gradient(micro_batches, loss, *inputs)
 
-    def _gradient(self, parts: Sequence[Part], loss: Callable[[Part, *Given], Measured], *inputs: *Given) -> Tensor:
-        """Compute the gradient of the mean loss over the decisions of all parts (scaled, if losses are scaled).
+    def _gradient(
+        self, micro_batches: Sequence[MicroBatch], loss: Callable[[MicroBatch, *Given], Measured], *inputs: *Given
+    ) -> Tensor:
+        """Compute the gradient of the mean loss over all decisions (scaled, if losses are scaled).
 
         Returns the means of the reported numbers [k].
         """
-        decisions = sum(part.decisions for part in parts)
+        decisions = sum(micro_batch.decisions for micro_batch in micro_batches)
         self.weights.gradient.zero_()
         numbers: list[Tensor] = []
-        for part in parts:
+        for micro_batch in micro_batches:
             with torch.autocast(self.device.type, self.plan.autocast, enabled=self.plan.autocast is not None):
-                measured = loss(part, *inputs)
+                measured = loss(micro_batch, *inputs)
             total, means = measured
-            if len(parts) > 1:
-                share = part.decisions / decisions
+            if len(micro_batches) > 1:
+                share = micro_batch.decisions / decisions
                 total, means = total * share, means * share
             if self._scaling is not None:
                 total = self._scaling.scaler.scale(total)
@@ -191,8 +197,8 @@ class Optimiser:
         """Return Adam's moments by parameter name, its step count and, for fp16, the loss scale."""
         state = {"step": self._moments["step"]}
         for moment in MOMENTS:
-            for name, part in self.weights.split(self._moments[moment]).items():
-                state[f"{moment}.{name}"] = part
+            for name, tensor in self.weights.split(self._moments[moment]).items():
+                state[f"{moment}.{name}"] = tensor
         if self._scaling is not None:
             scaling = self._scaling.scaler.state_dict()
             state[SCALE], state[GROWN] = torch.tensor(scaling["scale"]), torch.tensor(scaling["_growth_tracker"])
@@ -210,8 +216,10 @@ class Optimiser:
             self._moments["step"].copy_(state["step"])
             for moment in MOMENTS:
                 prefix = f"{moment}."
-                parts = {name.removeprefix(prefix): part for name, part in state.items() if name.startswith(prefix)}
-                self._moments[moment].copy_(self.weights.join(parts))
+                tensors = {
+                    name.removeprefix(prefix): tensor for name, tensor in state.items() if name.startswith(prefix)
+                }
+                self._moments[moment].copy_(self.weights.join(tensors))
         if self._scaling is not None and SCALE in state:
             scaler = self._scaling.scaler
             scaling = {**scaler.state_dict(), "scale": float(state[SCALE]), "_growth_tracker": int(state[GROWN])}

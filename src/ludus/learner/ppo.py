@@ -57,25 +57,25 @@ class Ppo(Algorithm[PpoTargets]):
             normalised = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
         return PpoTargets(data.tensor(normalised), data.tensor(returns))
 
-    def loss(self, part: Minibatch, targets: PpoTargets) -> Measured:
-        return self.clipped_loss(part, targets, *part.outputs(self.net))
+    def loss(self, micro_batch: Minibatch, targets: PpoTargets) -> Measured:
+        return self.clipped_loss(micro_batch, targets, *micro_batch.outputs(self.net))
 
-    def clipped_loss(self, part: Minibatch, targets: PpoTargets, dist: Distribution, value: Tensor) -> Measured:
+    def clipped_loss(self, micro_batch: Minibatch, targets: PpoTargets, dist: Distribution, value: Tensor) -> Measured:
         """Returns PPO's loss for these outputs of the net, and the numbers to report."""
         config = self.config
-        advantage = targets.advantage[part.at]
-        log_ratio = dist.log_prob(part.action) - part.logp
+        advantage = targets.advantage[micro_batch.at]
+        log_ratio = dist.log_prob(micro_batch.action) - micro_batch.logp
         ratio = log_ratio.exp()
 
         clip = config.ppo.clip
         clipped = ratio.clamp(1 - clip, 1 + clip)
-        policy_loss = -part.mean(torch.min(ratio * advantage, clipped * advantage))
-        value_loss = part.mean((value - targets.returns[part.at]).square())
-        entropy = part.mean(dist.entropy(part.action))
+        policy_loss = -micro_batch.mean(torch.min(ratio * advantage, clipped * advantage))
+        value_loss = micro_batch.mean((value - targets.returns[micro_batch.at]).square())
+        entropy = micro_batch.mean(dist.entropy(micro_batch.action))
         loss = policy_loss + config.value_coef * value_loss - config.entropy_coef * entropy
         with torch.no_grad():
-            kl = part.mean(ratio - 1 - log_ratio)  # never negative, low variance (Schulman, "Approximating KL")
-            clip_share = part.mean(((ratio - 1).abs() > clip).float())
+            kl = micro_batch.mean(ratio - 1 - log_ratio)  # never negative, low variance (Schulman, "Approximating KL")
+            clip_share = micro_batch.mean(((ratio - 1).abs() > clip).float())
             return Measured(loss, torch.stack((loss, policy_loss, value_loss, entropy, kl, clip_share)))
 
     def stops(self, numbers: Tensor) -> bool:

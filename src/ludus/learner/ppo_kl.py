@@ -47,12 +47,12 @@ class PpoKl(Ppo):
         self._closest = self._find_closest(data)
         return super().targets(batch, data)
 
-    def loss(self, part: Minibatch, targets: PpoTargets) -> Measured:
-        dist, value = part.outputs(self.net)
-        ppo_loss, numbers = self.clipped_loss(part, targets, dist, value)
+    def loss(self, micro_batch: Minibatch, targets: PpoTargets) -> Measured:
+        dist, value = micro_batch.outputs(self.net)
+        ppo_loss, numbers = self.clipped_loss(micro_batch, targets, dist, value)
         with torch.no_grad():
-            reference_dist, _ = part.outputs(self._closest.net)
-        kl = part.mean(dist.kl(reference_dist, part.action))
+            reference_dist, _ = micro_batch.outputs(self._closest.net)
+        kl = micro_batch.mean(dist.kl(reference_dist, micro_batch.action))
         loss = ppo_loss + self.config.ppo_kl.coef * kl
         return Measured(loss, torch.cat((loss.detach()[None], numbers[1:], kl.detach()[None])))
 
@@ -95,10 +95,10 @@ class PpoKl(Ppo):
             return self.portfolio[0]
         with torch.no_grad():
             divergence = torch.zeros(len(self.portfolio), device=data.device)
-            for part in data.in_order(self.config.minibatch):
-                dist, _ = part.outputs(self.net)
+            for minibatch in data.in_order(self.config.minibatch):
+                dist, _ = minibatch.outputs(self.net)
                 for index, reference in enumerate(self.portfolio):
-                    divergence[index] += dist.kl(part.outputs(reference.net)[0], part.action).sum()
+                    divergence[index] += dist.kl(minibatch.outputs(reference.net)[0], minibatch.action).sum()
         return self.portfolio[int(divergence.argmin())]
 
     def _add_reference(self) -> None:

@@ -30,7 +30,7 @@ class Reference:
                 self.weights.vector.lerp_(vector, share)
 
     def state(self) -> dict[str, Tensor]:
-        return {f"{self.name}.{name}": part for name, part in self.weights.split(self.weights.vector).items()}
+        return {f"{self.name}.{name}": tensor for name, tensor in self.weights.split(self.weights.vector).items()}
 
     def load_state(self, state: Mapping[str, Tensor]) -> None:
         """Restore the weights. Ignores unknown names; raises CheckpointError if a name is missing."""
@@ -40,5 +40,5 @@ class Reference:
             raise CheckpointError(
                 f"the checkpoint lacks {', '.join(missing[:3])}: it belongs to another algorithm or net"
             )
-        for name, part in mine.items():
-            part.copy_(state[name])
+        for name, tensor in mine.items():
+            tensor.copy_(state[name])

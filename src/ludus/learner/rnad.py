@@ -102,27 +102,29 @@ class Rnad(Algorithm[InterleavedTensors]):
         self.target.follow(self.weights.vector, self.config.rnad.target_share)
         return numbers
 
-    def loss(self, part: Minibatch, targets: InterleavedTensors) -> Measured:
+    def loss(self, micro_batch: Minibatch, targets: InterleavedTensors) -> Measured:
         config = self.config
-        dist, value = part.outputs(self.net)
+        dist, value = micro_batch.outputs(self.net)
         log_probs = _log_probs(dist)
         with torch.no_grad():
-            pi = torch.where(part.legal, log_probs.exp(), 0.0)
-            log_ratio = torch.where(part.legal, log_probs - targets.regularising[part.at], 0.0)
+            pi = torch.where(micro_batch.legal, log_probs.exp(), 0.0)
+            log_ratio = torch.where(micro_batch.legal, log_probs - targets.regularising[micro_batch.at], 0.0)
             distance = (pi * log_ratio).sum(1)
-            value_target, gain = self._traces(part, targets, pi, log_ratio)
-            correction = torch.zeros_like(pi).scatter(1, part.action[:, None], (gain * (-part.logp).exp())[:, None])
+            value_target, gain = self._traces(micro_batch, targets, pi, log_ratio)
+            correction = torch.zeros_like(pi).scatter(
+                1, micro_batch.action[:, None], (gain * (-micro_batch.logp).exp())[:, None]
+            )
             action_value = correction - config.rnad.eta * log_ratio  # up to a constant per row
             advantage = action_value - (pi * action_value).sum(1, keepdim=True)
-        neurd = neurd_loss(log_probs, part.legal, advantage, beta=config.rnad.beta, clip=config.rnad.force_clip)
-        weight = targets.weight[part.at]
+        neurd = neurd_loss(log_probs, micro_batch.legal, advantage, beta=config.rnad.beta, clip=config.rnad.force_clip)
+        weight = targets.weight[micro_batch.at]
         policy_loss = (neurd * weight).mean()
         value_loss = ((value - value_target).square() * weight).mean()
         loss = policy_loss + config.value_coef * value_loss
         with torch.no_grad():
-            moved = dist.log_prob(part.action) - part.logp
+            moved = dist.log_prob(micro_batch.action) - micro_batch.logp
             kl = ((moved.clamp(max=LARGEST_LOG_RATIO).exp() - 1 - moved) * weight).mean()
-            entropy = (dist.entropy(part.action) * weight).mean()
+            entropy = (dist.entropy(micro_batch.action) * weight).mean()
             numbers = (loss, policy_loss, value_loss, entropy, kl, (distance * weight).mean())
             return Measured(loss, torch.stack(numbers))
 
@@ -155,29 +157,29 @@ class Rnad(Algorithm[InterleavedTensors]):
         weighted = ((self.regularisation, alpha), (self.before, 1 - alpha))
         log_probs = torch.zeros(data.legal.shape, device=data.device)
         with torch.no_grad():
-            for part in data.in_order(self.config.minibatch):
+            for minibatch in data.in_order(self.config.minibatch):
                 for reference, weight in weighted:
                     if weight:
-                        log_probs[part.at] += weight * _log_probs(part.outputs(reference.net)[0])
+                        log_probs[minibatch.at] += weight * _log_probs(minibatch.outputs(reference.net)[0])
         return log_probs
 
     def _traces(
-        self, part: Minibatch, targets: InterleavedTensors, pi: Tensor, log_ratio: Tensor
+        self, micro_batch: Minibatch, targets: InterleavedTensors, pi: Tensor, log_ratio: Tensor
     ) -> tuple[Tensor, Tensor]:
         """Returns value targets, and gains over the target net's values, [n] each."""
         settings, shape = self.config.rnad, (-1, targets.length)
         if targets.finetunes:
             pi = post_process(pi, threshold=settings.threshold, discretisation=settings.discretisation)
-        at = part.at.view(shape)
-        action_prob = pi.gather(1, part.action[:, None]).squeeze(1)
+        at = micro_batch.at.view(shape)
+        action_prob = pi.gather(1, micro_batch.action[:, None]).squeeze(1)
         traces = two_player_vtrace(
             targets.seat[at],
             targets.opens[at],
             targets.ends[at],
             targets.reward[at],
             targets.final_value[at],
-            part.outputs(self.target.net)[1].view(shape),
-            (action_prob * (-part.logp).exp()).view(shape),
+            micro_batch.outputs(self.target.net)[1].view(shape),
+            (action_prob * (-micro_batch.logp).exp()).view(shape),
             (settings.eta * (pi * log_ratio).sum(1)).view(shape),
             seats=self._seats,
             gamma=self.config.gamma,

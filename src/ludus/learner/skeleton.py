@@ -70,11 +70,12 @@ class Algorithm(ABC, Generic[Targets]):
         """
 
     @abstractmethod
-    def loss(self, part: Minibatch, targets: Targets) -> Measured:
-        """Returns the mean loss over the decisions of a minibatch (or a micro-batch of it), and the numbers to report.
+    def loss(self, micro_batch: Minibatch, targets: Targets) -> Measured:
+        """Return the mean loss over the decisions of a micro-batch, and the numbers to report.
 
-        `targets` has values for the whole batch: index them by `part.at`. The loss may be compiled, so everything that
-        changes between calls must be an argument.
+        Without gradient accumulation, the micro-batch is the whole minibatch. `targets` has values for the whole batch:
+        index them by `micro_batch.at`. The loss may be compiled, so everything that changes between calls must be an
+        argument.
         """
 
     def step(self, minibatch: Minibatch, targets: Targets) -> Tensor:
@@ -130,10 +131,10 @@ class Algorithm(ABC, Generic[Targets]):
 
     def trained_state(self, prefix: str) -> dict[str, Tensor]:
         """Returns the weights that are trained, for the `state` of an algorithm whose `result` is another net."""
-        return {f"{prefix}.{name}": part for name, part in self.weights.split(self.weights.vector).items()}
+        return {f"{prefix}.{name}": tensor for name, tensor in self.weights.split(self.weights.vector).items()}
 
     def load_trained(self, prefix: str, state: Mapping[str, Tensor]) -> None:
         """Restores the weights that `trained_state` returned."""
         with torch.no_grad():
-            for name, part in self.weights.split(self.weights.vector).items():
-                part.copy_(state[f"{prefix}.{name}"])
+            for name, tensor in self.weights.split(self.weights.vector).items():
+                tensor.copy_(state[f"{prefix}.{name}"])

@@ -67,7 +67,7 @@ def test_an_actor_plays_with_the_weights_of_the_learner_from_the_first_decision_
     board = WeightsBoard(memoryview(bytearray(WeightsBoard.nbytes(2))))
     board.publish(np.array([1.0, 2.0], np.float32), 7)
     actor = FakeActor(7)
-    memory = SimpleNamespace(board=board, slabs=[None])
+    memory = SimpleNamespace(board=board, buffers=[None])
     ActorLoop(cast(Any, actor), cast(Any, memory), cast(Any, None)).work()  # Any: fakes
     assert actor.weights == [1.0, 2.0]
 
@@ -76,7 +76,7 @@ def test_saving_while_the_learner_has_all_batches_is_no_waiting_for_it() -> None
     board = WeightsBoard(memoryview(bytearray(WeightsBoard.nbytes(1))))
     board.publish(np.zeros(1, np.float32), 1)
     actor, channel = FakeActor(1), FakeChannel(Save("matches"), StopActor())
-    memory = SimpleNamespace(board=board, slabs=[])
+    memory = SimpleNamespace(board=board, buffers=[])
     ActorLoop(cast(Any, actor), cast(Any, memory), cast(Any, channel)).work()  # Any: fakes
     assert [type(message) for message in channel.sent] == [MetricsMessage, Saved]
     times = actor.metrics.drain().times
@@ -104,14 +104,14 @@ class TirelessActor(FakeActor):
         return ActorState("", SharedMatchmaker(OpponentsConfig(), teams=(0, 1), scripted=(), seed=1).state())
 
 
-def test_an_actor_fills_every_slab_once_and_then_waits_until_one_comes_back() -> None:
+def test_an_actor_fills_every_buffer_once_and_then_waits_until_one_comes_back() -> None:
     board = WeightsBoard(memoryview(bytearray(WeightsBoard.nbytes(1))))
     board.publish(np.zeros(1, np.float32), 1)
     queue = 3
     channel = FakeChannel(Release(2), StopActor())  # read only while it waits
-    memory = SimpleNamespace(board=board, slabs=[None] * (queue + 1))
+    memory = SimpleNamespace(board=board, buffers=[None] * (queue + 1))
     ActorLoop(cast(Any, TirelessActor(1)), cast(Any, memory), cast(Any, channel)).work()  # Any: fakes
-    assert [message.slab for message in channel.sent if isinstance(message, Filled)] == [0, 1, 2, 3, 2]
+    assert [message.buffer for message in channel.sent if isinstance(message, Filled)] == [0, 1, 2, 3, 2]
 
 
 class AvidActor(TirelessActor):
@@ -130,9 +130,9 @@ def test_an_actor_plays_on_while_the_learner_has_all_batches_and_fills_the_first
     board = WeightsBoard(memoryview(bytearray(WeightsBoard.nbytes(1))))
     board.publish(np.zeros(1, np.float32), 1)
     actor, channel = AvidActor(1), FakeChannel(None, None, Release(0), None, None, StopActor())
-    memory = SimpleNamespace(board=board, slabs=[None])
+    memory = SimpleNamespace(board=board, buffers=[None])
     ActorLoop(cast(Any, actor), cast(Any, memory), cast(Any, channel)).work()  # Any: fakes
-    assert [message.slab for message in channel.sent if isinstance(message, Filled)] == [0, 0]
+    assert [message.buffer for message in channel.sent if isinstance(message, Filled)] == [0, 0]
     assert actor.rounds == 3
     assert actor.metrics.drain().times.share(names.HAND_OVER) == 0.0
 
@@ -147,9 +147,9 @@ def test_an_actor_leaves_batches_of_an_earlier_one_alone_and_saves_them_until_th
             saved.append(handed)
 
     channel = FakeChannel(Save("matches", 3), Release(2), StopActor())  # read only while it waits
-    memory = SimpleNamespace(board=board, slabs=["first", "second", "third"])
+    memory = SimpleNamespace(board=board, buffers=["first", "second", "third"])
     ActorLoop(cast(Any, SavingActor(1)), cast(Any, memory), cast(Any, channel), [2, 0]).work()  # Any: fakes
-    assert [message.slab for message in channel.sent if isinstance(message, Filled)] == [1, 2]
+    assert [message.buffer for message in channel.sent if isinstance(message, Filled)] == [1, 2]
     assert saved == [["third", "first", "second"]]
     assert [message.number for message in channel.sent if isinstance(message, Saved)] == [3]
 
@@ -169,6 +169,6 @@ def test_an_actor_waits_for_weights_that_are_being_written() -> None:
 
     actor = FakeActor(0)
     ActorLoop(
-        cast(Any, actor), cast(Any, SimpleNamespace(board=Board(), slabs=[None])), cast(Any, None)
+        cast(Any, actor), cast(Any, SimpleNamespace(board=Board(), buffers=[None])), cast(Any, None)
     ).work()  # Any: fakes
     assert (actor.weights, actor.version) == ([1.0], 4)

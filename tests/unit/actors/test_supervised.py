@@ -131,7 +131,7 @@ def test_batches_of_a_dead_actor_are_learned_from_and_not_written_to(
     begin, attach, again, attached = [
         message for message in begun if type(message).__name__ in ("Begin", "Attach", "PastSelves")
     ][:4]
-    assert (attach.learner_slabs, attached.learner_slabs) == ([], [0, 1])  # type: ignore[attr-defined]  # they are Attach
+    assert (attach.learner_buffers, attached.learner_buffers) == ([], [0, 1])  # type: ignore[attr-defined]  # they are Attach
     assert (begin.version, begin.state, begin.game) == (0, None, "")  # type: ignore[attr-defined]
     assert again.version == restarted(7, 1)  # type: ignore[attr-defined]
     assert (again.state, again.game) == (STATE, SPEC.fingerprint)  # type: ignore[attr-defined]

@@ -23,7 +23,7 @@ def actor_critic(config: LearnerConfig = CONFIG) -> ActorCritic:
 
 
 def everything(algorithm: ActorCritic) -> list[torch.Tensor]:
-    return [algorithm.weights.vector.clone(), *(part.clone() for part in algorithm.state().values())]
+    return [algorithm.weights.vector.clone(), *(tensor.clone() for tensor in algorithm.state().values())]
 
 
 def test_update_makes_rewarded_actions_more_likely_and_reports_finite_numbers() -> None:
@@ -74,20 +74,20 @@ def gradient(values: float) -> torch.Tensor:
     return algorithm.weights.gradient.clone()
 
 
-def test_a_minibatch_in_parts_gives_the_step_of_the_whole() -> None:
-    """The parts hold different shares of decisions that are learned from."""
-    whole, parts = (
+def test_a_minibatch_in_micro_batches_gives_the_step_of_the_whole() -> None:
+    """The micro-batches hold different shares of decisions that are learned from."""
+    whole, accumulated = (
         actor_critic(LearnerConfig(algorithm="vtrace", minibatch=SEGMENTS * LENGTH, epochs=1, accumulate=accumulate))
         for accumulate in (1, 4)
     )
     uneven = batch()
     uneven.ends[:] = np.random.default_rng(3).random(uneven.ends.shape) < 0.3
     uneven.ends[:4, -1] = False
-    numbers, in_parts = whole.update(uneven, 1e-3), parts.update(uneven, 1e-3)
-    torch.testing.assert_close(whole.weights.gradient, parts.weights.gradient, rtol=1e-5, atol=1e-6)
-    torch.testing.assert_close(whole.weights.vector, parts.weights.vector, rtol=1e-5, atol=1e-6)
+    numbers, in_micro_batches = whole.update(uneven, 1e-3), accumulated.update(uneven, 1e-3)
+    torch.testing.assert_close(whole.weights.gradient, accumulated.weights.gradient, rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(whole.weights.vector, accumulated.weights.vector, rtol=1e-5, atol=1e-6)
     for name in (names.LOSS_TOTAL, names.LOSS_VALUE, names.RHO, names.GRAD_NORM):
-        assert numbers[name] == pytest.approx(in_parts[name], rel=1e-4)
+        assert numbers[name] == pytest.approx(in_micro_batches[name], rel=1e-4)
 
 
 def test_it_learns_in_bfloat16_as_well() -> None:

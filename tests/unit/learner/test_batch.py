@@ -40,35 +40,35 @@ def test_decisions_stand_segment_after_segment_and_keep_what_belongs_to_them(fla
 
 
 def test_minibatches_hold_every_decision_once(flat: FlatBatch) -> None:
-    parts = list(flat.minibatches(torch.Generator().manual_seed(1), 6))
-    assert [part.decisions for part in parts] == [6, 6, 6, 2]
-    at = torch.cat([part.at for part in parts])
+    minibatches = list(flat.minibatches(torch.Generator().manual_seed(1), 6))
+    assert [minibatch.decisions for minibatch in minibatches] == [6, 6, 6, 2]
+    at = torch.cat([minibatch.at for minibatch in minibatches])
     assert at.tolist() != list(range(B * T))
     assert sorted(at.tolist()) == list(range(B * T))
-    for part in parts:
-        b, t = part.inputs["leaves"].long().unbind(1)
-        assert (b * T + t).tolist() == part.at.tolist()
-        assert (10 * b + t).tolist() == part.logp.tolist()
+    for minibatch in minibatches:
+        b, t = minibatch.inputs["leaves"].long().unbind(1)
+        assert (b * T + t).tolist() == minibatch.at.tolist()
+        assert (10 * b + t).tolist() == minibatch.logp.tolist()
 
 
 @pytest.mark.parametrize(("decisions", "sizes"), [(9, [8, 8, 4]), (1, [4] * 5), (100, [20])])
 def test_whole_segments_stay_together_and_in_their_order(flat: FlatBatch, decisions: int, sizes: list[int]) -> None:
-    parts = list(flat.minibatches(torch.Generator().manual_seed(1), decisions, whole_segments=True))
-    assert [part.decisions for part in parts] == sizes
-    rows = torch.cat([part.inputs["leaves"] for part in parts]).view(-1, T, 2)
+    minibatches = list(flat.minibatches(torch.Generator().manual_seed(1), decisions, whole_segments=True))
+    assert [minibatch.decisions for minibatch in minibatches] == sizes
+    rows = torch.cat([minibatch.inputs["leaves"] for minibatch in minibatches]).view(-1, T, 2)
     assert (rows[:, :, 1] == torch.arange(T)).all()
     assert (rows[:, :, 0] == rows[:, :1, 0]).all()
     assert sorted(rows[:, 0, 0].tolist()) == list(range(B))
 
 
-@pytest.mark.parametrize(("parts", "sizes"), [(2, [8, 4]), (3, [4, 4, 4]), (9, [4, 4, 4])])
-def test_minibatch_of_whole_segments_is_split_between_them(flat: FlatBatch, parts: int, sizes: list[int]) -> None:
+@pytest.mark.parametrize(("count", "sizes"), [(2, [8, 4]), (3, [4, 4, 4]), (9, [4, 4, 4])])
+def test_minibatch_of_whole_segments_is_split_between_them(flat: FlatBatch, count: int, sizes: list[int]) -> None:
     whole = flat.take_segments(torch.tensor([4, 0, 2]))
-    pieces = whole.split(parts)
-    assert [piece.decisions for piece in pieces] == sizes
+    micro_batches = whole.split(count)
+    assert [piece.decisions for piece in micro_batches] == sizes
     for name in ("at", "legal", "action", "logp"):
-        assert torch.equal(torch.cat([getattr(piece, name) for piece in pieces]), getattr(whole, name))
-    assert torch.equal(torch.cat([piece.inputs["leaves"] for piece in pieces]), whole.inputs["leaves"])
+        assert torch.equal(torch.cat([getattr(piece, name) for piece in micro_batches]), getattr(whole, name))
+    assert torch.equal(torch.cat([piece.inputs["leaves"] for piece in micro_batches]), whole.inputs["leaves"])
 
 
 def test_minibatch_of_decisions_is_split_anywhere(flat: FlatBatch) -> None:
@@ -76,8 +76,8 @@ def test_minibatch_of_decisions_is_split_anywhere(flat: FlatBatch) -> None:
 
 
 def test_batch_can_be_gone_through_in_order(flat: FlatBatch) -> None:
-    parts = list(flat.in_order(9))
-    assert torch.cat([part.at for part in parts]).tolist() == list(range(B * T))
+    minibatches = list(flat.in_order(9))
+    assert torch.cat([minibatch.at for minibatch in minibatches]).tolist() == list(range(B * T))
 
 
 def test_nothing_is_kept_of_the_memory_that_is_filled_anew() -> None:

@@ -29,8 +29,8 @@ class Rows:
     def decisions(self) -> int:
         return len(self.x)
 
-    def split(self, parts: int) -> list[Rows]:
-        return [Rows(x, y) for x, y in zip(self.x.tensor_split(parts), self.y.tensor_split(parts), strict=True)]
+    def split(self, count: int) -> list[Rows]:
+        return [Rows(x, y) for x, y in zip(self.x.tensor_split(count), self.y.tensor_split(count), strict=True)]
 
 
 def rows(seed: int, n: int = ROWS) -> Rows:
@@ -60,17 +60,17 @@ class Fit:
         self.optimiser = Optimiser(Regression(), config, device)
         self.optimiser.set_lr(LR)
 
-    def loss(self, part: Rows, factor: Tensor) -> Measured:
-        legal = torch.ones(len(part.x), 1, dtype=torch.bool, device=part.x.device)
-        _, value = self.optimiser.net.outputs({"x": part.x}, legal)
-        error = value.float() - part.y
+    def loss(self, minibatch: Rows, factor: Tensor) -> Measured:
+        legal = torch.ones(len(minibatch.x), 1, dtype=torch.bool, device=minibatch.x.device)
+        _, value = self.optimiser.net.outputs({"x": minibatch.x}, legal)
+        error = value.float() - minibatch.y
         loss = factor * error.square().mean()
         return Measured(loss, torch.stack((loss, error.abs().mean())).detach())
 
-    def step(self, part: Rows, factor: float = 1.0) -> Tensor:
+    def step(self, minibatch: Rows, factor: float = 1.0) -> Tensor:
         device = self.optimiser.device
         return self.optimiser.step(
-            [Rows(part.x.to(device), part.y.to(device))], self.loss, torch.tensor(factor, device=device)
+            [Rows(minibatch.x.to(device), minibatch.y.to(device))], self.loss, torch.tensor(factor, device=device)
         )
 
 
@@ -80,12 +80,14 @@ def vector(fit: Fit) -> Tensor:
 
 @pytest.mark.parametrize("n", [ROWS, 7])  # the last minibatch of a batch may be of any size
 def test_parts_of_a_minibatch_take_the_step_that_the_whole_takes(n: int) -> None:
-    whole, parts = Fit(LearnerConfig()), Fit(LearnerConfig(accumulate=4))
+    whole, accumulated = Fit(LearnerConfig()), Fit(LearnerConfig(accumulate=4))
     for seed in range(5):
-        one, other = whole.step(rows(seed, n)), parts.step(rows(seed, n))
+        one, other = whole.step(rows(seed, n)), accumulated.step(rows(seed, n))
         assert torch.allclose(one, other, rtol=0, atol=1e-6)
-        assert torch.allclose(whole.optimiser.weights.gradient, parts.optimiser.weights.gradient, rtol=0, atol=1e-6)
-    assert torch.allclose(vector(whole), vector(parts), rtol=0, atol=1e-6)
+        assert torch.allclose(
+            whole.optimiser.weights.gradient, accumulated.optimiser.weights.gradient, rtol=0, atol=1e-6
+        )
+    assert torch.allclose(vector(whole), vector(accumulated), rtol=0, atol=1e-6)
 
 
 def test_step_is_that_of_adam_on_a_clipped_gradient() -> None:
@@ -96,8 +98,8 @@ def test_step_is_that_of_adam_on_a_clipped_gradient() -> None:
     for seed in range(4):
         numbers = fit.step(rows(seed))
         adam.zero_grad()
-        part = rows(seed)
-        (twin(part.x).squeeze(1) - part.y).square().mean().backward()
+        minibatch = rows(seed)
+        (twin(minibatch.x).squeeze(1) - minibatch.y).square().mean().backward()
         norm = nn.utils.clip_grad_norm_(twin.parameters(), 0.1)
         adam.step()
         assert numbers[-1] == pytest.approx(float(norm), rel=1e-5)
@@ -124,7 +126,7 @@ def test_bf16_learns_what_fp32_does_with_weights_in_fp32() -> None:
         first, second = exact.step(rows(0))[0], rounded.step(rows(0))[0]
     assert not torch.equal(vector(exact), vector(rounded))
     assert float(second) == pytest.approx(float(first), rel=0.1)
-    assert all(part.dtype == torch.float32 for part in rounded.optimiser.net.parameters())
+    assert all(tensor.dtype == torch.float32 for tensor in rounded.optimiser.net.parameters())
 
 
 def test_optimiser_without_fused_kernels_takes_the_same_steps() -> None:
@@ -143,8 +145,8 @@ def test_loss_that_cannot_be_compiled_as_a_whole_is_learned_without_and_the_log_
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     class Branching(Fit):
-        def loss(self, part: Rows, factor: Tensor) -> Measured:
-            return super().loss(part, factor * 2 if float(part.x.sum()) > 0 else factor)
+        def loss(self, minibatch: Rows, factor: Tensor) -> Measured:
+            return super().loss(minibatch, factor * 2 if float(minibatch.x.sum()) > 0 else factor)
 
     eager, fit = Branching(LearnerConfig()), Branching(COMPILED)
     with caplog.at_level(logging.WARNING):
@@ -169,7 +171,7 @@ def test_without_a_compiler_the_run_goes_on_and_says_so(caplog: pytest.LogCaptur
 @pytest.mark.filterwarnings("ignore")
 def test_genuine_error_in_a_loss_is_raised_and_not_hidden_by_the_fallback() -> None:
     class Broken(Fit):
-        def loss(self, part: Rows, factor: Tensor) -> Measured:
+        def loss(self, minibatch: Rows, factor: Tensor) -> Measured:
             raise KeyError("weights")
 
     with pytest.raises(KeyError, match="weights"):
@@ -197,7 +199,7 @@ def test_fp16_scales_losses_and_leaves_out_minibatches_for_which_the_scale_is_to
     assert torch.isfinite(numbers).all()
     assert torch.equal(vector(fit), before)
     assert fit.optimiser.non_finite() == 1
-    saved = {name: part.clone() for name, part in fit.optimiser.state().items()}
+    saved = {name: tensor.clone() for name, tensor in fit.optimiser.state().items()}
     assert float(saved["loss_scale"]) == 2.0**15
     again = Fit(LearnerConfig(compute=ComputeConfig(precision="fp16")), torch.device("cuda"))
     again.optimiser.load_state(saved)

@@ -19,7 +19,7 @@ def ppo(config: LearnerConfig = CONFIG) -> Ppo:
 
 
 def everything(algorithm: Ppo) -> list[torch.Tensor]:
-    return [algorithm.weights.vector.clone(), *(part.clone() for part in algorithm.state().values())]
+    return [algorithm.weights.vector.clone(), *(tensor.clone() for tensor in algorithm.state().values())]
 
 
 def test_update_makes_rewarded_actions_more_likely_and_reports_finite_numbers() -> None:
@@ -74,7 +74,7 @@ def test_optimiser_goes_on_from_its_saved_state() -> None:
     first, second = ppo(), ppo()
     first.update(batch(0), 1e-3)
     second.weights.load(first.weights.numpy())
-    second.load_state({name: part.clone() for name, part in first.state().items()})
+    second.load_state({name: tensor.clone() for name, tensor in first.state().items()})
     second.generator.set_state(first.generator.get_state())
     first.update(batch(1), 1e-3)
     second.update(batch(1), 1e-3)
@@ -82,8 +82,8 @@ def test_optimiser_goes_on_from_its_saved_state() -> None:
 
 
 def test_minibatches_in_parts_give_the_weights_of_whole_ones() -> None:
-    whole, parts = ppo(), ppo(LearnerConfig(minibatch=32, epochs=2, accumulate=4, ppo=PpoConfig(target_kl=0)))
+    whole, accumulated = ppo(), ppo(LearnerConfig(minibatch=32, epochs=2, accumulate=4, ppo=PpoConfig(target_kl=0)))
     for seed in range(3):
-        one, other = whole.update(batch(seed), 1e-3), parts.update(batch(seed), 1e-3)
+        one, other = whole.update(batch(seed), 1e-3), accumulated.update(batch(seed), 1e-3)
         assert other == pytest.approx(one, abs=1e-6)
-    assert torch.allclose(whole.weights.vector, parts.weights.vector, rtol=0, atol=1e-6)
+    assert torch.allclose(whole.weights.vector, accumulated.weights.vector, rtol=0, atol=1e-6)

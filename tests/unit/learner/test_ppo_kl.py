@@ -101,7 +101,7 @@ def test_it_goes_on_from_its_saved_state(portfolio: int) -> None:
     for seed in range(5):
         first.update(batch(seed), 1e-3)
     second.weights.load(first.weights.numpy())
-    second.load_state({name: part.clone() for name, part in first.state().items()})
+    second.load_state({name: tensor.clone() for name, tensor in first.state().items()})
     second.generator.set_state(first.generator.get_state())
     for seed in range(5, 9):
         assert first.update(batch(seed), 1e-3) == second.update(batch(seed), 1e-3)
@@ -110,7 +110,7 @@ def test_it_goes_on_from_its_saved_state(portfolio: int) -> None:
 
 
 def flat(net: torch.nn.Module) -> Tensor:
-    return torch.cat([part.detach().flatten() for part in net.parameters()])
+    return torch.cat([tensor.detach().flatten() for tensor in net.parameters()])
 
 
 def test_a_run_may_result_in_a_net_that_follows_the_one_that_learns() -> None:
@@ -130,7 +130,7 @@ def test_a_run_whose_result_follows_goes_on_from_a_checkpoint_that_has_the_resul
     for seed in range(3):
         first.update(batch(seed), 1e-3)
     second.net.load_state_dict(first.result.state_dict())
-    second.load_state({name: part.clone() for name, part in first.state().items()})
+    second.load_state({name: tensor.clone() for name, tensor in first.state().items()})
     second.generator.set_state(first.generator.get_state())
     for seed in range(3, 6):
         assert first.update(batch(seed), 1e-3) == second.update(batch(seed), 1e-3)

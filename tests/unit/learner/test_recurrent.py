@@ -146,7 +146,7 @@ def test_a_cuda_device_finds_the_same_loss_and_gradient(kind: str) -> None:
 def test_minibatches_are_whole_segments_and_every_decision_comes_once() -> None:
     recurrent = recurrent_of("gru", 4, 0)
     data = Intake(net_of(recurrent), SPEC, torch.device("cpu"), 16).take(batch_of(recurrent))
-    seen = [part.at for part in data.minibatches(torch.Generator().manual_seed(0), 20)]
+    seen = [minibatch.at for minibatch in data.minibatches(torch.Generator().manual_seed(0), 20)]
     assert [len(at) for at in seen] == [2 * T] * 3
     assert all((at.view(2, T) % T == torch.arange(T)).all() for at in seen)
     assert sorted(torch.cat(seen).tolist()) == list(range(B * T))
@@ -156,9 +156,9 @@ def test_what_was_taken_stays_when_the_batch_is_filled_anew() -> None:
     recurrent = recurrent_of("lstm", 9, 0)
     algorithm, batch = ppo(recurrent), batch_of(recurrent)
     data = Intake(algorithm.net, SPEC, torch.device("cpu"), 16).take(batch)
-    (part,) = data.in_order(B * T)
+    (minibatch,) = data.in_order(B * T)
     with torch.no_grad():
-        before = part.outputs(algorithm.net)[1]
+        before = minibatch.outputs(algorithm.net)[1]
         batch.hidden_state[:], batch.opens[:] = 9.0, True
         (again,) = data.in_order(B * T)
         torch.testing.assert_close(again.outputs(algorithm.net)[1], before, rtol=0, atol=0)

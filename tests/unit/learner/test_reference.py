@@ -39,7 +39,7 @@ def test_reference_follows_by_a_share() -> None:
 
 
 def test_reference_goes_on_from_its_saved_state() -> None:
-    saved = {name: part.clone() for name, part in Reference("target", optimiser(seed=2)).state().items()}
+    saved = {name: tensor.clone() for name, tensor in Reference("target", optimiser(seed=2)).state().items()}
     target = Reference("target", optimiser(seed=1))
     target.load_state({"step": torch.zeros(1), **saved})
     assert torch.equal(target.weights.vector, Reference("other", optimiser(seed=2)).weights.vector)

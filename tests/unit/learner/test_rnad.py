@@ -48,7 +48,7 @@ def batch(seed: int = 0) -> SegmentBatch:
 
 
 def everything(algorithm: Rnad) -> list[torch.Tensor]:
-    return [algorithm.weights.vector.clone(), *(part.clone() for part in algorithm.state().values())]
+    return [algorithm.weights.vector.clone(), *(tensor.clone() for tensor in algorithm.state().values())]
 
 
 def equal(one: Rnad, other: Rnad) -> bool:
@@ -135,7 +135,7 @@ def test_it_goes_on_from_its_saved_state_over_a_swap() -> None:
     for seed in range(3):
         first.update(batch(seed), 1e-3)
     second.weights.load(first.target.weights.numpy())  # which a checkpoint keeps as the run's net
-    second.load_state({name: part.clone() for name, part in first.state().items()})
+    second.load_state({name: tensor.clone() for name, tensor in first.state().items()})
     second.generator.set_state(first.generator.get_state())
     for seed in range(3, 6):
         assert first.update(batch(seed), 1e-3) == second.update(batch(seed), 1e-3)
@@ -151,12 +151,12 @@ def test_a_checkpoint_of_another_algorithm_is_refused() -> None:
 
 def test_gradients_of_parts_sum_to_those_of_the_whole() -> None:
     config = LearnerConfig(algorithm="rnad", minibatch=128, epochs=1)
-    whole, parts = rnad(config), rnad(LearnerConfig(algorithm="rnad", minibatch=128, epochs=1, accumulate=4))
+    whole, accumulated = rnad(config), rnad(LearnerConfig(algorithm="rnad", minibatch=128, epochs=1, accumulate=4))
     lessons = batch(3)
     lessons.learns[::2, ::3] = False
     whole.update(lessons, 1e-3)
-    parts.update(lessons, 1e-3)
-    assert torch.allclose(whole.weights.gradient, parts.weights.gradient, atol=1e-6)
+    accumulated.update(lessons, 1e-3)
+    assert torch.allclose(whole.weights.gradient, accumulated.weights.gradient, atol=1e-6)
 
 
 def test_what_it_is_not_defined_for_is_refused() -> None:
@@ -192,6 +192,6 @@ def test_a_reference_that_gives_no_probabilities_is_an_error_and_not_taken_for_n
 ) -> None:
     zeros = torch.zeros(1, 2)
     pairs = Pairs(zeros, lambda first, may: zeros, torch.ones(1, 4, dtype=torch.bool), zeros == 0)
-    monkeypatch.setattr(Minibatch, "outputs", lambda part, net: (pairs, zeros[:, 0]))
+    monkeypatch.setattr(Minibatch, "outputs", lambda minibatch, net: (pairs, zeros[:, 0]))
     with pytest.raises(TypeError, match="needs the probability of every action, but the net returned Pairs"):
         rnad().update(batch(), 1e-3)

@@ -37,8 +37,8 @@ class Drawn:
     def traces(self, gamma: float, trace_lambda: float, rho_bar: float, c_bar: float) -> Traces:
         return vtrace(
             *(
-                torch.from_numpy(part)
-                for part in (self.log_ratio, self.reward, self.value, self.next_value, self.ends, self.final_value)
+                torch.from_numpy(array)
+                for array in (self.log_ratio, self.reward, self.value, self.next_value, self.ends, self.final_value)
             ),
             gamma=gamma,
             trace_lambda=trace_lambda,
@@ -124,7 +124,7 @@ def test_a_decision_with_a_ratio_of_zero_keeps_its_value_and_stops_the_trace() -
 
 def test_ratios_beyond_any_float_are_clipped_and_not_infinite() -> None:
     drawn = Drawn(2, 5, 4, apart=500.0)
-    assert all(bool(torch.isfinite(part).all()) for part in drawn.traces(0.99, 0.95, 1.0, 1.0))
+    assert all(bool(torch.isfinite(tensor).all()) for tensor in drawn.traces(0.99, 0.95, 1.0, 1.0))
 
 
 def cases(peer: str) -> list[Any]:

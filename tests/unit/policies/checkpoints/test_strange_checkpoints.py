@@ -17,7 +17,7 @@ from safetensors.numpy import save as save_arrays
 from tests.unit.policies.checkpoints.test_checkpoint import SPEC, model, save, state
 
 from ludus.actors import in_flight
-from ludus.actors.in_flight import ActorState, InFlightHeader, Underway
+from ludus.actors.in_flight import ActorState, InFlight, InFlightHeader
 from ludus.actors.resolved import resolve
 from ludus.config.settings import FleetConfig, LearnerConfig, PolicyConfig, RecurrentConfig, ReplayConfig, RunConfig
 from ludus.errors import CheckpointError
@@ -132,7 +132,7 @@ def saved_matches() -> tuple[InFlightHeader, dict[str, np.ndarray[Any, Any]]]:  
 
 def test_any_saved_matches_are_read_or_refused(tmp_path: Path) -> None:
     path = tmp_path / checkpoint.MATCHES
-    in_flight.write(path, Underway(*saved_matches()))
+    in_flight.write(path, InFlight(*saved_matches()))
     assert in_flight.read(path, RUN).note.game == SPEC.fingerprint
     try_bytes(path, path.read_bytes(), lambda: in_flight.read(path, RUN))
 
@@ -152,7 +152,7 @@ def test_any_saved_matches_are_read_or_refused(tmp_path: Path) -> None:
 def test_arrays_that_do_not_belong_together_are_refused(tmp_path: Path, name: str, array: np.ndarray[Any, Any]) -> None:
     note, arrays = saved_matches()
     path = tmp_path / checkpoint.MATCHES
-    in_flight.write(path, Underway(note, {**arrays, f"fleet.{name}": array}))
+    in_flight.write(path, InFlight(note, {**arrays, f"fleet.{name}": array}))
     with pytest.raises(CheckpointError, match=r"cannot read .*matches.safetensors: "):
         in_flight.read(path, RUN)
 
