@@ -69,7 +69,7 @@ def test_a_flipped_bit_stops_a_resume_and_the_latest_whole_checkpoint_is_offered
     flip(latest(run_dir) / file)
     flip(run_dir / "checkpoints" / "u00000003" / OPTIMISER)
     before = sorted(run_dir.rglob("*"))
-    words = rf"u00000004/{file} is damaged: .* is .*u00000002; go on from it with --resume-from u00000002"
+    words = rf"u00000004/{file} is damaged: .* is .*u00000002; continue from it with --resume-from u00000002"
     with pytest.raises(CheckpointError, match=words):
         train(config(6), run_dir, resume=True, observer=Silent())
     assert [path for path in sorted(run_dir.rglob("*")) if "logs" not in path.parts] == [

@@ -1,1 +1,1 @@
-"""Who chooses: nets, the bank that maps rows to policies, weights on their way, and checkpoints."""
+"""Policies that choose actions with a net: nets, inference on CPU and GPU, the policy bank, weights and checkpoints."""

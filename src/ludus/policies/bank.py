@@ -1,4 +1,4 @@
-"""Which row is played by whom. Rows that arrive together are grouped by policy, one batched forward each."""
+"""The policy bank of an actor: which policy plays which row, and one batched forward pass per policy."""
 
 from __future__ import annotations
 
@@ -18,15 +18,17 @@ LEARNER = "learner"
 
 
 class BankState(Struct, frozen=True):
-    """Who plays the running matches. Policies keep their numbers: rows are answered in the order of these."""
+    """Which policies play the running matches, as stored in a checkpoint. Policies keep their numbers, because a bank
+    runs the policies of a batch in the order of their numbers."""
 
-    policies: list[str | None]  # names by number
-    number_of: list[int]  # of the policy that plays each row
-    pairings: list[tuple[int, tuple[str, ...]]]  # match, a policy for each seat
+    policies: list[str | None]  # name of the policy with each number; None: the number is free
+    number_of: list[int]  # [rows] number of the policy that plays each row
+    pairings: list[tuple[int, tuple[str, ...]]]  # number of each running match, name of the policy of each seat
 
 
 class PolicyBank:
-    """Asks the matchmaker once a match, when its first row arrives, and tells it how the match ended."""
+    """Maps rows to policies. It calls `Matchmaker.pair` when the first row of a match arrives, and `Matchmaker.report`
+    when the match has ended."""
 
     def __init__(self, learner: NetPolicy, matchmaker: Matchmaker, *, rows: int, seats: int) -> None:
         self.learner = learner
@@ -40,17 +42,20 @@ class PolicyBank:
 
     @property
     def names(self) -> tuple[str, ...]:
+        """The names of all policies in the bank."""
         return tuple(self._numbers)
 
     @property
     def matches(self) -> int:
-        """Matches under way: policies have been seated and no ending has come."""
+        """The number of running matches: their policies are assigned, and they have not ended."""
         return len(self._pairings)
 
     def policy(self, name: str) -> Policy:
+        """Return the policy of this name. Raises KeyError if the bank has none."""
         return self._policy(self._numbers[name])
 
     def state(self) -> BankState:
+        """Return the assignment of policies to rows and matches, for a checkpoint."""
         policies: list[str | None] = [None] * len(self._policies)
         for name, number in self._numbers.items():
             policies[number] = name
@@ -58,7 +63,8 @@ class PolicyBank:
         return BankState(policies, self._number_of.tolist(), pairings)
 
     def restore(self, state: BankState, policies: Mapping[str, Policy]) -> None:
-        """Go on with the matches of another bank. `policies` has those that it names, but for the learner."""
+        """Continue the matches of an earlier bank. `policies` must contain every policy named in `state`, except for
+        the learner."""
         policies_by_name = {**policies, LEARNER: self.learner}
         self._policies = [None if name is None else policies_by_name[name] for name in state.policies]
         self._numbers = {name: number for number, name in enumerate(state.policies) if name is not None}
@@ -67,7 +73,7 @@ class PolicyBank:
         self._pairings = {match: Pairing(match, seats) for match, seats in state.pairings}
 
     def enter(self, name: str, policy: Policy) -> None:
-        """Make a policy known before the matchmaker names it."""
+        """Add a policy, or replace the one of this name. Call it before the matchmaker uses the name."""
         if name in self._numbers:
             self._policies[self._numbers[name]] = policy
             return
@@ -76,7 +82,7 @@ class PolicyBank:
         self._numbers[name] = number
 
     def retire(self, names: Iterable[str]) -> None:
-        """Forget these, except where one still plays: that one stays until it is retired again."""
+        """Remove these policies. One that still plays a match stays; retire it again later."""
         for name in set(names) - {LEARNER}:
             number = self._numbers.get(name)
             if number is not None and not (self._number_of == number).any():
@@ -84,9 +90,10 @@ class PolicyBank:
                 del self._numbers[name]
 
     def end(self, endings: Iterable[Ending]) -> int:
-        """Call before `act`: a slot's next match may open in the same arrivals.
+        """Free the rows of matches that ended, and report the results to the matchmaker. Call it before `act`, because
+        the next match of the same slot may begin in the same arrivals.
 
-        Returns how many of them ended before any policy was asked for a decision.
+        Returns how many of the matches ended before any row had to make a decision.
         """
         unasked = 0
         for ending in endings:
@@ -101,6 +108,7 @@ class PolicyBank:
         return unasked
 
     def act(self, arrivals: Arrivals) -> Choices:
+        """Choose an action for each row with the policy that plays it. Assigns policies to matches that begin."""
         if arrivals.opens.any():
             self._seat(arrivals)
         if not self._opponent_rows:
@@ -122,7 +130,7 @@ class PolicyBank:
         return Choices(action, logp, value, self.learner.version, hidden_state)
 
     def learning(self, row: NDArray[np.int32]) -> NDArray[np.bool_] | None:
-        """Which of these rows the learner plays; None: all."""
+        """Return a mask [n] of the rows that the learner plays, or None if it plays all of them."""
         return self._number_of[row] == 0 if self._opponent_rows else None
 
     def hidden_states(self) -> NDArray[np.float32] | None:
@@ -137,7 +145,8 @@ class PolicyBank:
         return hidden_states
 
     def restore_hidden_states(self, hidden_states: NDArray[np.float32]) -> None:
-        """Set the `hidden_states` of an earlier bank, after `restore`. Raises ValueError if they do not fit."""
+        """Set hidden states that `hidden_states` returned. Call it after `restore`. Raises ValueError if their shape
+        does not fit."""
         if len(hidden_states) != len(self._number_of):
             raise ValueError(f"hidden states of {len(hidden_states)} rows, expected {len(self._number_of)}")
         for row, remembering in self._remembering(np.arange(len(hidden_states))):
@@ -148,7 +157,8 @@ class PolicyBank:
             remembering.forget(row)
 
     def _remembering(self, rows: NDArray[np.integer[Any]]) -> Iterator[tuple[NDArray[np.integer[Any]], RowStates]]:
-        """Return these rows grouped by the recurrent policy that plays them."""
+        """Yield these rows grouped by the recurrent policy that plays them, with its hidden states. Rows of other
+        policies are left out."""
         numbers = self._number_of[rows]
         for number in np.unique(numbers).tolist():
             policy = self._policy(number)
@@ -156,6 +166,7 @@ class PolicyBank:
                 yield rows[numbers == number], policy.states
 
     def _seat(self, arrivals: Arrivals) -> None:
+        """Assign policies to the seats of all matches that begin with these arrivals."""
         for at in np.flatnonzero(arrivals.opens).tolist():
             match = int(arrivals.match[at])
             if match in self._pairings:
@@ -166,6 +177,7 @@ class PolicyBank:
                 self._assign(np.array([first + seat]), self._numbers[name])
 
     def _assign(self, rows: NDArray[np.integer[Any]], number: int) -> None:
+        """Let policy `number` play these rows, and count the rows that the learner does not play."""
         before = np.count_nonzero(self._number_of[rows])
         self._number_of[rows] = number
         self._opponent_rows += int(np.count_nonzero(self._number_of[rows]) - before)

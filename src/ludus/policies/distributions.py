@@ -1,5 +1,5 @@
-"""Probability distributions over the legal actions of n rows. The logits of illegal actions are finite, so that
-0 * log 0 is 0 and not NaN."""
+"""Probability distributions over the legal actions of n rows. Illegal actions get the finite logit `MASKED`, so that
+probability * log-probability is 0 for them, not NaN."""
 
 from __future__ import annotations
 
@@ -44,20 +44,20 @@ class Distribution(Protocol):
 
 
 class Categorical:
-    """One softmax over all actions [n, A]."""
+    """One softmax over all A actions. Built from logits [n, A] and the mask of legal actions [n, A]."""
 
     draws = 1
 
     def __init__(self, logits: Tensor, legal: Tensor) -> None:
-        self._masked = torch.where(legal, logits.float(), MASKED)  # out of range for fp16
+        self._masked = torch.where(legal, logits.float(), MASKED)  # in float32: MASKED does not fit into fp16
         self.log_probs = self._masked.log_softmax(1)
 
     def sample(self, generator: torch.Generator) -> Tensor:
         return self.draw(torch.rand(1, len(self._masked), generator=generator, device=self._masked.device))
 
     def draw(self, uniform: Tensor) -> Tensor:
-        reach = self._masked.softmax(1).cumsum(1)  # `exp` of masked log-probabilities would be slower
-        below_total = reach[:, -1:] * (1 - 1e-6)  # rounding must not lead past the last legal action
+        reach = self._masked.softmax(1).cumsum(1)  # faster than `exp` of the log-probabilities
+        below_total = reach[:, -1:] * (1 - 1e-6)  # rounding must not select an action after the last legal one
         return torch.searchsorted(reach, uniform.reshape(-1, 1) * below_total, right=True).squeeze(1)
 
     def best(self) -> Tensor:
@@ -119,30 +119,34 @@ class Pairs:
         return self._first.log_prob(first) + torch.where(first < self._k, second_dist.log_prob(second), 0.0)
 
     def entropy(self, action: Tensor) -> Tensor:
-        """Exact for the first choice; for the second, conditional on the first choice taken."""
+        """Return the entropy [n]: exact for the first choice, conditional on the first choice taken for the second."""
         first, second, second_dist = self._parted(action)
         return self._first.entropy(first) + torch.where(first < self._k, second_dist.entropy(second), 0.0)
 
     def kl(self, other: Self, action: Tensor) -> Tensor:
-        """Exact for the first choice; for the second, conditional on the first choice taken."""
+        """Return KL(self || other) [n]: exact for the first choice, conditional on the first choice taken for the
+        second."""
         first, _, second_dist = self._parted(action)
         _, _, others = other._parted(action)
         return self._first.kl(other._first, first) + torch.where(first < self._k, second_dist.kl(others, first), 0.0)
 
     def _second_dist(self, first: Tensor) -> Categorical:
+        """Return the distribution of the second choice, given the first [n]."""
         row = torch.arange(len(first), device=first.device)
         slot = first.clamp(max=self._k - 1)
         legal = self._legal[row, slot]
-        return Categorical(self._second(slot, legal), legal)  # finite, but unused, if nothing is legal
+        return Categorical(self._second(slot, legal), legal)  # finite, and unused, if no second choice is legal
 
     def _remembered(self, first: Tensor, second: Tensor, second_dist: Categorical) -> Tensor:
+        """Return the flat actions [n] of both choices, and cache them for `_parted`."""
         k = self._k
         action = torch.where(first < k, first * k + second, first - k + k * k)
         self._cache = action, first, second, second_dist
         return action
 
     def _parted(self, action: Tensor) -> tuple[Tensor, Tensor, Categorical]:
-        """Return both choices and the distribution of the second. The result for the last actions is cached."""
+        """Split actions [n] into first and second choices, and return both with the distribution of the second. The
+        result for the last `action` tensor is cached."""
         if self._cache is None or self._cache[0] is not action:
             k = self._k
             first = torch.where(action < k * k, action // k, action - k * k + k)

@@ -40,15 +40,17 @@ class RowStates:
             self._states[: max(len(before) - 1, 0)] = before[:-1]
 
     def recall(self, row: NDArray[np.integer[Any]], opens: NDArray[np.bool_]) -> Recalled:
-        """Return the hidden states for a decision of these rows; zeros for rows that open a match."""
+        """Return the hidden states before a decision of these rows [n]; zeros where `opens` [n] is True, that is, for
+        the first decision of a match."""
         return self.recall_at(self._places(row), torch.from_numpy(opens).to(self._states.device))
 
     def recall_at(self, at: Tensor, opens: Tensor) -> Recalled:
-        """Do the same as `recall` for rows [n] as a tensor, all within the table."""
+        """Like `recall`, for row numbers and `opens` that are tensors [n] on the device. All rows must be within the
+        table."""
         return Recalled(self._core, at, self._states[at].masked_fill(opens[:, None], 0.0))
 
     def keep(self, recalled: Recalled) -> None:
-        """Store the hidden states after the decision."""
+        """Store the hidden states after the forward pass."""
         self._states[recalled.at] = recalled.after
 
     def forget(self, row: NDArray[np.integer[Any]]) -> None:
@@ -69,12 +71,14 @@ class RowStates:
         self._states[at] = torch.from_numpy(states).to(self._states.device)
 
     def _places(self, row: NDArray[np.integer[Any]]) -> Tensor:
+        """Return row numbers as a tensor on the device, after growing the table to hold them."""
         self.reserve(int(row.max()) + 1 if len(row) else 0)
         return torch.from_numpy(row.astype(np.int64)).to(self._states.device)
 
 
 class Recalled:
-    """The hidden states of some rows in one forward pass: `before` it and `after` it."""
+    """The hidden states of n rows in one forward pass: `before` it and `after` it, both [n, size]. The net calls this
+    object as its `Recall`, which sets `after`."""
 
     def __init__(self, core: Core, at: Tensor, before: Tensor) -> None:
         self._core = core

@@ -44,16 +44,17 @@ class InferencePath(Protocol):
     """Whether `launch` returns before the actions are computed."""
 
     def refresh(self) -> None:
-        """Take over the net's present weights. Call after every change of the weights."""
+        """Use the net's current weights from now on. Call it after every change of the weights."""
         ...
 
     def launch(self, arrivals: Arrivals) -> Collect:
-        """Start to compute actions; the function that is returned waits for them. Call it before the next launch."""
+        """Start to compute actions. Returns a function that waits for them and returns them; call it before the next
+        `launch`."""
         ...
 
 
 def choose_path(torch_path: TorchPath, stream: Stream | None) -> InferencePath:
-    """Return the path for a policy that plays on the CPU, or on the device of `stream`, with the weights it has now."""
+    """Return the inference path of a policy, ready to play with its current weights. `stream` is None on the CPU."""
     path: InferencePath = torch_path
     if stream is not None:
         path = GraphPath(torch_path, stream)
@@ -92,7 +93,8 @@ class TorchPath:
             self.net.freeze_tables()
 
     def precision(self) -> AbstractContextManager[object]:
-        """Return the context for forward passes and for sampling: some distributions run a part of the net again."""
+        """Return the context (autocast or none) for forward passes and for sampling. Sampling needs it because some
+        distributions run a part of the net again."""
         if not self.bf16:
             return nullcontext()
         return torch.autocast(self.device.type, torch.bfloat16, cache_enabled=False)

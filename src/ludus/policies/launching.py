@@ -1,4 +1,4 @@
-"""Several policies for one batch of arrivals: all CUDA devices are at work before the first result is waited for."""
+"""Runs several policies on one batch of arrivals: starts all policies that play on CUDA before it waits for any."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ class LaunchingPolicy(ABC):
     @property
     @abstractmethod
     def launches(self) -> bool:
-        """Whether `launch` returns before the actions are chosen. If not, it has no advantage over `act`."""
+        """Whether `launch` returns before the actions are chosen. If False, `launch` has no advantage over `act`."""
 
     @abstractmethod
     def launch(self, arrivals: Arrivals) -> Wait:
-        """Start to choose actions; the function that is returned waits for them. Call it before the next launch."""
+        """Start to choose actions. Returns a function that waits for them and returns them; call it before the next
+        `launch`."""
 
     @abstractmethod
     def act(self, arrivals: Arrivals) -> Choices:
@@ -28,7 +29,8 @@ class LaunchingPolicy(ABC):
 
 
 def act(parts: Sequence[tuple[Policy, Arrivals]]) -> list[Choices]:
-    """Return the choices of each policy for its own rows. Other policies act while launched ones compute."""
+    """Return the choices of each policy for its own rows, in the order of `parts`. Policies without `launches` act
+    while the launched ones compute."""
     launched = {
         index: policy.launch(rows)
         for index, (policy, rows) in enumerate(parts)

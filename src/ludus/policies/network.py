@@ -1,4 +1,4 @@
-"""A net as a policy: packed rows in, sampled or most probable actions out, one batched forward pass per call."""
+"""`NetPolicy`: a policy that chooses its actions with a net, in one batched forward pass per call."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from ludus.types import Arrivals, Choices
 class NetPolicy(LaunchingPolicy):
     """Plays with its own copy of a net's weights, on the CPU or on the device of a `stream`.
 
-    greedy: take the most probable action instead of a sample. bf16: compute in bfloat16.
+    greedy: take the most probable action instead of a sample. bf16: compute the linear layers in bfloat16. generator:
+    source of the random numbers; default: a generator with seed 0.
     """
 
     def __init__(
@@ -50,7 +51,8 @@ class NetPolicy(LaunchingPolicy):
         return self.path.launches
 
     def adopt(self, weights: NDArray[np.float32] | None, version: int) -> None:
-        """Play with these weights from now on; None: the net's weights were changed in place."""
+        """Play with these weights, of this version, from now on. Pass None if the net's weights were changed in
+        place."""
         if weights is not None:
             self.weights.load(weights)
         self.path.refresh()
@@ -64,7 +66,8 @@ class NetPolicy(LaunchingPolicy):
         return lambda: self._choices(collect())
 
     def values(self, obs: NDArray[np.uint8], row: NDArray[np.int32]) -> NDArray[np.float32]:
-        """Return the values [n] of observations [n, nbytes] that need no action, in the matches of these rows."""
+        """Return the values [n] of observations [n, nbytes] without choosing actions, to bootstrap truncated matches.
+        `row` [n] selects the hidden states, which stay unchanged."""
         return self._torch.values(obs, row)
 
     def _choices(self, sampled: SampledBatch) -> Choices:

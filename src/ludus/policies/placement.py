@@ -1,4 +1,4 @@
-"""On which device policies play."""
+"""Chooses the device on which policies play (`policy.device`)."""
 
 from __future__ import annotations
 
@@ -9,22 +9,24 @@ import torch
 from ludus.config.settings import PolicyConfig
 from ludus.errors import ConfigError
 
-FEW_ROWS = 8  # a small net chooses for fewer on the CPU in the time that one launch takes
-LONG_MINIBATCH = 4096  # decisions; a learner with larger ones keeps the device for milliseconds at a time
+FEW_ROWS = 8  # for fewer rows, a small net is as fast on the CPU as one launch on the GPU
+LONG_MINIBATCH = 4096  # decisions; a learner with minibatches of this size occupies the GPU for milliseconds at a time
 
 
 class Playing(NamedTuple):
+    """The device on which a policy plays, and why."""
+
     device: torch.device
-    why: str  # in words: which one it is, or why `auto` is this one
+    why: str  # the name of the GPU, or the reason why `auto` means the CPU; may be empty
 
 
 def choose(config: PolicyConfig, net: str, *, rows: int, minibatch: int = 0) -> Playing:
-    """The device for about so many rows; `minibatch`: of a learner that works on CUDA at the same time, 0: none does.
+    """Return the device for a policy that chooses for about `rows` rows at once.
 
-    `auto` is CUDA where there is one, but for nets that a CPU can bear (mlp, pointer) when rows are few, or when the
-    learner would make each batch wait. For 32 rows an H200 took 0.12 (mlp) and 0.28 ms (pointer), beside a learner with
-    minibatches of 512 it took 0.40 and 0.56, of 16,384 2.5; one thread next to it 1.2 and 0.8, for a transformer 160.
-    Raises ConfigError for a device that is not here.
+    net: the name of the net. minibatch: the minibatch size of a learner that uses the GPU at the same time; 0 if none
+    does. `policy.device: auto` means CUDA if there is a GPU, with two exceptions for all nets but the transformer: they
+    play on the CPU if there are fewer than FEW_ROWS rows, or if `minibatch` is at least LONG_MINIBATCH, because each
+    batch would then wait for the learner's kernels. Raises ConfigError if CUDA is configured and there is no GPU.
     """
     if config.device == "cpu":
         return Playing(torch.device("cpu"), "")
@@ -35,16 +37,16 @@ def choose(config: PolicyConfig, net: str, *, rows: int, minibatch: int = 0) -> 
     device = torch.device("cuda", torch.cuda.current_device())
     if config.device == "auto" and net != "transformer":
         if rows < FEW_ROWS:
-            return Playing(torch.device("cpu"), f"{rows} rows are too few for a launch to pay")
+            return Playing(torch.device("cpu"), f"{rows} rows are too few to be faster on the GPU")
         if minibatch >= LONG_MINIBATCH:
             return Playing(
-                torch.device("cpu"), f"a learner with minibatches of {minibatch:,} would keep it waiting for the GPU"
+                torch.device("cpu"), f"on the GPU it would wait for the learner's minibatches of {minibatch:,}"
             )
     return Playing(device, torch.cuda.get_device_name(device))
 
 
 def describe(playing: Playing, config: PolicyConfig) -> str:
-    """One line for the start of a run."""
+    """Return the line that a run logs at its start."""
     threads = "one thread" if config.threads == 1 else f"{config.threads} threads"
     how = "captured graphs" if playing.device.type == "cuda" else threads
     why = f" ({playing.why})" if playing.why else ""

@@ -7,10 +7,11 @@ from torch import Tensor
 
 
 def post_process(probabilities: Tensor, *, threshold: float, discretisation: int) -> Tensor:
-    """[n, A] without actions less likely than the threshold, and as multiples of 1 / discretisation; 0: not done.
+    """Return probabilities [n, A] without unlikely actions, rounded to multiples of 1 / discretisation.
 
-    Where no action reaches the threshold all stay. The likeliest take their multiple first, rounded up, until nothing
-    is left.
+    threshold: actions below this probability are removed, unless all are below it; 0 removes none. discretisation: each
+    action's probability is rounded up, the most likely action first, until the sum is 1, and the rest become 0. With
+    discretisation 0, nothing is rounded.
     """
     processed = probabilities
     if threshold > 0:
@@ -22,6 +23,6 @@ def post_process(probabilities: Tensor, *, threshold: float, discretisation: int
         likely, order = processed.sort(dim=1, descending=True, stable=True)
         cumulative = (likely * discretisation - 1e-5).ceil().cumsum(1).clamp(max=discretisation)
         parts = cumulative.diff(dim=1, prepend=torch.zeros_like(cumulative[:, :1]))
-        parts[:, 0] += discretisation - cumulative[:, -1]  # where floats sum to a little less than 1
+        parts[:, 0] += discretisation - cumulative[:, -1]  # if the float probabilities sum to a little less than 1
         processed = torch.zeros_like(processed).scatter(1, order, parts / discretisation)
     return processed

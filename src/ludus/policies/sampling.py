@@ -1,4 +1,4 @@
-"""How a policy turns a net's distribution into actions, and the arrays that result."""
+"""Sampling: turns the distribution of a net into actions. Used by the inference paths."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ludus.policies.distributions import Distribution
 
 
 class SampledBatch(NamedTuple):
-    """What an inference path returns for n rows."""
+    """The output of an inference path for n rows."""
 
     action: NDArray[np.int32]  # [n]
     logp: NDArray[np.float32]  # [n]

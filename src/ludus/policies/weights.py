@@ -1,4 +1,4 @@
-"""Weights on their way: one flat vector for the optimiser and the shared memory, named tensors for files."""
+"""Weights of nets as one flat vector (optimiser), in shared memory (actors) and in safetensors files (checkpoints)."""
 
 from __future__ import annotations
 
@@ -17,11 +17,15 @@ from ludus.policies.checkpoints import checksums
 from ludus.policies.checkpoints.checksums import FileSum
 from ludus.policies.checkpoints.read_errors import reading
 
-ALIGNMENT = 16  # floats: every parameter starts on a cache line
+ALIGNMENT = 16  # floats; every parameter starts on a cache line
 
 
 class FlatWeights:
-    """Makes a net's parameters views of one vector: a whole copy, norm or optimiser step is one operation."""
+    """Makes all parameters of a net views of one vector, so that a copy, a norm or an optimiser step is one operation.
+
+    With `gradients`, the gradients are views of a second vector, `gradient`; without, the parameters need none. Raises
+    TypeError if a parameter is not float32.
+    """
 
     def __init__(self, net: nn.Module, *, gradients: bool = False) -> None:
         self._places: dict[str, tuple[int, torch.Size]] = {}
@@ -43,34 +47,35 @@ class FlatWeights:
                 parameter.grad = view
 
     def split(self, vector: Tensor) -> dict[str, Tensor]:
-        """Views of a vector like this one, by the names of the parameters."""
+        """Return views of a vector of the same layout, by the names of the parameters."""
         return {name: vector[at : at + shape.numel()].view(shape) for name, (at, shape) in self._places.items()}
 
     def join(self, tensors: Mapping[str, Tensor]) -> Tensor:
-        """The vector whose `split` is this."""
+        """Return the vector that `split` would split into these tensors."""
         vector = torch.zeros_like(self.vector)
         for name, view in self.split(vector).items():
             view.copy_(tensors[name])
         return vector
 
     def numpy(self) -> NDArray[np.float32]:
-        """On the CPU a view, elsewhere a copy."""
+        """Return the vector as an array: a view if the net is on the CPU, else a copy."""
         flat: NDArray[np.float32] = self.vector.detach().cpu().numpy()
         return flat
 
     def load(self, vector: NDArray[np.float32]) -> None:
+        """Copy these weights into the net."""
         with torch.no_grad():
             self.vector.copy_(torch.from_numpy(vector))
 
 
 class WeightsBoard:
-    """The newest weights in shared memory: one writer, any number of readers, nobody waits.
+    """The newest weights in shared memory, without locks: one process writes, any number of processes read.
 
-    Layout: sequence, version, checksum (int64 each, one cache line), then the float32 vector. The sequence is odd
-    while the writer is at work; the checksum catches what a weakly ordered machine may show in another order.
+    Layout: sequence, version, checksum (int64 each, padded to a cache line), then the float32 vector. The sequence is
+    odd while the writer writes. The checksum detects torn reads on CPUs that reorder memory accesses.
     """
 
-    HEADER = 64
+    HEADER = 64  # bytes
 
     def __init__(self, buffer: memoryview) -> None:
         self._head = np.frombuffer(buffer, np.int64, 3)
@@ -78,13 +83,16 @@ class WeightsBoard:
 
     @classmethod
     def nbytes(cls, floats: int) -> int:
+        """Return the size of the shared memory for a vector of so many floats."""
         return cls.HEADER + 4 * floats
 
     @property
     def version(self) -> int:
+        """The version of the newest weights."""
         return int(self._head[1])
 
     def publish(self, vector: NDArray[np.float32], version: int) -> None:
+        """Write new weights. Only one process may call this."""
         self._head[0] += 1
         self._vector[:] = vector
         self._head[2] = zlib.crc32(self._vector.data)
@@ -92,7 +100,7 @@ class WeightsBoard:
         self._head[0] += 1
 
     def read(self) -> tuple[NDArray[np.float32], int] | None:
-        """A copy of the weights and their version; None while they are being written: take the next chance."""
+        """Return a copy of the weights and their version, or None if they are being written: then try again later."""
         before = int(self._head[0])
         if before % 2:
             return None
@@ -104,14 +112,14 @@ class WeightsBoard:
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> FileSum:
-    """Write a safetensors file that is on the disk when this returns. Returns its checksum. Raises OSError."""
+    """Write a safetensors file (fsynced) and return its checksum. Raises OSError."""
     data = save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()})
     files.write(path, data, durable=True)
     return checksums.of_bytes(data)
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
-    """Return the tensors of a safetensors file, verified where its folder has checksums. Raises CheckpointError."""
+    """Return the tensors of a safetensors file, verified if its folder has checksums. Raises CheckpointError."""
     data = checksums.read(path)
     with reading(path):
         return load(data)

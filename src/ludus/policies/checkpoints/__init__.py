@@ -1,1 +1,1 @@
-"""Checkpoints: one checkpoint, the checkpoints of a run, their checksums and limits."""
+"""Reading and writing checkpoints, with checksums and with limits for files from strangers."""

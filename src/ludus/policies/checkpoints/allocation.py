@@ -1,4 +1,5 @@
-"""Limits for what a checkpoint may describe, checked before memory is taken for it."""
+"""Limits on the sizes that a checkpoint may declare, checked before memory is allocated. Checkpoints may come from
+strangers."""
 
 from __future__ import annotations
 
@@ -12,21 +13,21 @@ from torch.overrides import TorchFunctionMode
 
 from ludus.errors import CheckpointError
 
-STATE_BYTES = 2**26
+STATE_BYTES = 2**26  # of state.json
 SEATS = 1024
 ACTIONS = 2**20
 LEAVES = 4096
 AXES = 16
-ROW_BYTES = 2**24
+ROW_BYTES = 2**24  # of one observation
 VERSIONS = 10**12
-POOL = 10_000
-ITEM_BYTES = 4  # of the largest dtype of an observation
-BUFFERS = 2**24  # elements that a net may create beside its parameters
-SIZED = (torch.empty, torch.zeros, torch.ones)  # called with the sizes of the axes
+POOL = 10_000  # past selves
+ITEM_BYTES = 4  # size of the largest dtype of an observation
+BUFFERS = 2**24  # elements that a net may allocate besides its parameters
+SIZED = (torch.empty, torch.zeros, torch.ones)  # functions whose arguments are the sizes of the axes
 
 
 def check_game(seats: int, actions: int, leaves: Sequence[tuple[str, str, Sequence[int]]]) -> None:
-    """Raise CheckpointError if a game has more seats, actions or bytes of observation than any real one."""
+    """Raise CheckpointError if a game has more seats, actions, leaves or bytes per observation than any real game."""
     for what, number, most in (("seats", seats, SEATS), ("actions", actions, ACTIONS), ("leaves", len(leaves), LEAVES)):
         if not (0 if what == "leaves" else 1) <= number <= most:
             raise CheckpointError(f"its game has {number:,} {what}, expected at most {most:,}")
@@ -40,10 +41,10 @@ def check_game(seats: int, actions: int, leaves: Sequence[tuple[str, str, Sequen
 
 
 class AllocationLimit(TorchFunctionMode):
-    """While entered, torch refuses to create more elements than a limit: MemoryError before memory is taken.
+    """A context in which PyTorch raises MemoryError before it allocates more than `elements` tensor elements in all.
 
-    A configuration of a stranger may ask for layers that are a million wide. The net must have the tensors of its model
-    file, so that is how much building it may take.
+    A checkpoint from a stranger may declare layers that are a million units wide. Its net must have the tensors of the
+    model file, so the size of these tensors limits what building the net may allocate.
     """
 
     def __init__(self, elements: int) -> None:
@@ -52,7 +53,7 @@ class AllocationLimit(TorchFunctionMode):
 
     @classmethod
     def of(cls, tensors: Iterable[Tensor]) -> AllocationLimit:
-        """Allow twice what these hold, and some small buffers that are in no file."""
+        """Return a limit of twice the elements of these tensors, plus BUFFERS elements that are in no file."""
         return cls(2 * sum(tensor.numel() for tensor in tensors) + BUFFERS)
 
     def __torch_function__(
@@ -71,5 +72,5 @@ class AllocationLimit(TorchFunctionMode):
             elements = 0
         self._remaining -= elements
         if self._remaining < 0:
-            raise MemoryError(f"a tensor of {elements:,} elements is more than the model file accounts for")
+            raise MemoryError(f"a tensor of {elements:,} elements is larger than the model file accounts for")
         return func(*args, **(kwargs or {}))

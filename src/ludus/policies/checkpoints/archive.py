@@ -1,4 +1,4 @@
-"""The checkpoints of one run: written whole or not at all, the last ones and the best are kept."""
+"""The checkpoints of one run. Each is written atomically; only the latest ones and the best are kept."""
 
 from __future__ import annotations
 
@@ -38,13 +38,15 @@ log = logging.getLogger(__name__)
 
 
 class Best(Struct, frozen=True):
-    name: str
-    score: float
-    stage: int = 0  # of the curriculum; scores of a later one count more
+    """The content of best.json."""
+
+    name: str  # of the checkpoint
+    score: float  # mean score of its evaluation
+    stage: int = 0  # stage of the curriculum; any score of a later stage counts more
 
 
 class Checkpoints:
-    """The checkpoints of one run. Keeps the last `keep` and the best."""
+    """The checkpoints of one run. Keeps the latest `keep` and the one that evaluated best."""
 
     def __init__(self, run_dir: Path, keep: int) -> None:
         self.folder = run_dir / CHECKPOINTS
@@ -60,11 +62,14 @@ class Checkpoints:
         *,
         between: bool = False,
     ) -> Path:
-        """Write one, then remove what is not kept. Raises CheckpointError; what was there before stays valid.
+        """Write a checkpoint, remove those that are not kept, and return its folder.
 
-        `matches` is a file with what is under way, written at `staged`; it is taken over. Where this version was saved
-        before, it replaces the one there, and so does the state. `replay`, also taken over, is that of the version.
-        `between` stages there are no matches: what was saved of them is removed, and the state replaced.
+        matches: a file with the running matches, written at the path that `staged` returned. replay: a file with the
+        replay buffer, likewise. Both are moved into the checkpoint. If this version was saved before, only its state
+        and matches are replaced, and only if `matches` or `between` is given. between: the run is between two stages
+        of a curriculum, where no matches run; saved matches are removed.
+
+        Raises CheckpointError if a file cannot be written; earlier checkpoints then stay valid.
         """
         final = self._path(state.version)
         if final.exists():
@@ -94,18 +99,21 @@ class Checkpoints:
         return final
 
     def staged(self, name: str = MATCHES) -> Path:
-        """Where to write the file with what is under way, or may come again, before `save`. Raises OSError."""
+        """Return the path at which to write the file of running matches, or of the replay buffer (`name`), before
+        `save`. Raises OSError if the folder cannot be made."""
         self.folder.mkdir(parents=True, exist_ok=True)
         return self.folder / f"{UNFINISHED}{name}"
 
     def holds(self, version: int) -> bool:
+        """Return whether there is a checkpoint of this version."""
         return self._path(version).exists()
 
     def names(self) -> list[str]:
-        """Whole checkpoints, oldest first."""
+        """Return the names of all checkpoints, oldest first."""
         return names_in(self.folder)
 
     def latest(self) -> Path | None:
+        """Return the folder of the latest checkpoint, or None if there is none."""
         names = self.names()
         return self.folder / names[-1] if names else None
 
@@ -125,7 +133,8 @@ class Checkpoints:
             return best
 
     def mark_best(self, path: Path, score: float, stage: int = 0) -> bool:
-        """Remember this one as the best if none of its stage or a later one scored higher. Raises CheckpointError."""
+        """Write this checkpoint to best.json, unless the one there is of a later stage, or of this stage with a higher
+        score. Returns whether it was written. Raises CheckpointError if best.json cannot be written."""
         best = self._healed_best()
         if best is not None and (best.stage, best.score) > (stage, score) and (self.folder / best.name).exists():
             return False
@@ -140,7 +149,8 @@ class Checkpoints:
         return self.folder / f"u{version:08d}"
 
     def _renew(self, final: Path, state: State, matches: Path | None) -> None:
-        """Replace state and matches of a checkpoint. The write of its checksums decides which version counts."""
+        """Replace state and matches of a checkpoint. The new files are valid from the moment its checksums are
+        written."""
         try:
             checksums.settle(final)
             sums = checksums.load(final) or _sums_of(final, (MODEL, OPTIMISER, REPLAY))
@@ -159,13 +169,14 @@ class Checkpoints:
             raise CheckpointError(_failure(final, error, self.names())) from error
 
     def _healed_best(self) -> Best | None:
-        """Return the best checkpoint. A damaged best.json is set aside and made anew from the checkpoints' scores."""
+        """Return the content of best.json, or None. A damaged file is renamed and rebuilt from the checkpoints'
+        scores."""
         try:
             return self.best()
         except CheckpointError as error:
             best = self._best_by_scores()
             aside = self.folder / f"{BEST}.damaged"
-            with contextlib.suppress(OSError):  # then the next call tries again
+            with contextlib.suppress(OSError):  # the next call tries again
                 (self.folder / BEST).replace(aside)
                 if best is not None:
                     self._write_best(best)
@@ -174,9 +185,8 @@ class Checkpoints:
             return best
 
     def forget_best(self, aside: Path) -> None:
-        """Move best.json to a folder if the checkpoint that it names is gone; the best of the rest takes its place.
-
-        Raises OSError.
+        """If the checkpoint that best.json names is gone, move best.json to the folder `aside` and write a new one that
+        names the best remaining checkpoint. Raises OSError.
         """
         best = self._healed_best()
         if best is None or best.name in self.names():
@@ -196,13 +206,14 @@ class Checkpoints:
         files.replace(path, msgspec.json.encode(best), partial=pending(path), durable=True)
 
     def _remove_old(self) -> None:
+        """Remove checkpoints that are not kept, and the large files of all but the latest."""
         best = self._healed_best()
         for name in removable(self.names(), self._keep, best.name if best else None):
-            with contextlib.suppress(OSError):  # renamed first, so that none is ever there in part
+            with contextlib.suppress(OSError):  # renamed first, so that no partly removed checkpoint is ever visible
                 (self.folder / name).rename(pending(self.folder / name))
         for unfinished in self.folder.glob(f"{UNFINISHED}u*"):
             shutil.rmtree(unfinished, ignore_errors=True)
-        for name in self.names()[:-1]:  # a run is resumed from its latest, and these files are the largest by far
+        for name in self.names()[:-1]:  # only the latest is resumed from, and these files are large
             for file in (self.folder / name / MATCHES, self.folder / name / REPLAY):
                 for version in (file, pending(file)):
                     with contextlib.suppress(OSError):
@@ -210,16 +221,18 @@ class Checkpoints:
 
 
 def best_by_scores(scores: Sequence[tuple[str, Mapping[str, float]]]) -> Best | None:
-    """Return the checkpoint, of these from the oldest to the newest, whose latest evaluation had the highest mean.
+    """Return the checkpoint with the highest mean score, or None if none has scores. `scores` has the name and scores
+    of each checkpoint, oldest first.
 
-    A checkpoint carries its last evaluation until the next one, so of equal means the oldest was the one evaluated.
+    Checkpoints repeat the scores of the latest evaluation until the next one. Of equal means, the oldest checkpoint
+    wins, because it is the one that was evaluated.
     """
     means = [(name, sum(rates.values()) / len(rates)) for name, rates in scores if rates]
     return Best(*max(means, key=lambda each: each[1])) if means else None
 
 
 def removable(names: Sequence[str], keep: int, best: str | None) -> list[str]:
-    """Which of these, oldest first, need not stay."""
+    """Return the names, of these in order from oldest to newest, that are neither the latest `keep` nor `best`."""
     return [name for name in names[:-keep] if name != best]
 
 
@@ -234,6 +247,7 @@ def _sums_of(folder: Path, names: Sequence[str]) -> dict[str, FileSum]:
 
 
 def _scores(path: Path) -> Mapping[str, float]:
+    """Return the scores in a checkpoint's state; empty if it cannot be read."""
     try:
         return read_state(path).scores
     except CheckpointError:
@@ -241,6 +255,7 @@ def _scores(path: Path) -> Mapping[str, float]:
 
 
 def _failure(path: Path, error: OSError, names: Sequence[str]) -> str:
+    """Return the message for a checkpoint that could not be written. `names`: the checkpoints that exist."""
     reason = "no space left on the disk" if error.errno == errno.ENOSPC else str(error)
-    latest = f"{names[-1]} stays the latest" if names else "there is none yet"
+    latest = f"{names[-1]} stays the latest" if names else "the run has no checkpoint yet"
     return f"checkpoint {path} was not written: {reason}; {latest}"

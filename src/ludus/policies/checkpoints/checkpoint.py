@@ -1,13 +1,13 @@
-"""Checkpoints: one folder each, safetensors and JSON only, whole or not there at all.
+"""Reads one checkpoint: a folder of safetensors and JSON files. `archive.py` writes it atomically.
 
 <run>/checkpoints/u00000120/model.safetensors      the net's tensors (net.*) and the game's tables (table.*)
                             optimiser.safetensors  Adam's moments by parameter
-                            matches.safetensors    matches under way and what is recorded of them (actors/in_flight.py),
-                                                   in the latest checkpoint only
-                            replay.safetensors     what may be learned from again, in the latest only
-                            state.json             counters, generators, what game, what net
-                            checksums.json         size and SHA-256 of each of these (checksums.py)
-<run>/checkpoints/best.json                        which of them evaluated best
+                            matches.safetensors    running matches and their unfinished segments, in the latest
+                                                   checkpoint only (actors/in_flight.py)
+                            replay.safetensors     replay buffer, in the latest checkpoint only
+                            state.json             counters, random generators, game and net (`State`)
+                            checksums.json         size and SHA-256 of each of these files (checksums.py)
+<run>/checkpoints/best.json                        which checkpoint evaluated best
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ from ludus.spec import GameSpec, ObsSpec, teams_in
 MODEL, OPTIMISER, STATE = "model.safetensors", "optimiser.safetensors", "state.json"
 MATCHES, REPLAY = "matches.safetensors", "replay.safetensors"
 CHECKPOINTS = "checkpoints"  # folder of a run
-NAME = re.compile(r"u(\d{8,12})", re.ASCII)  # of a checkpoint's folder: its version
+NAME = re.compile(r"u(\d{8,12})", re.ASCII)  # name of a checkpoint's folder, with its version
 
 
 class GameNote(Struct, frozen=True):
-    """Enough of a GameSpec to build it again, with the tables of the model file."""
+    """The parts of a GameSpec in state.json. With the tables of the model file, `rebuild_game` restores the spec."""
 
     name: str
     seats: int
@@ -60,7 +60,7 @@ class GameNote(Struct, frozen=True):
 
 
 class State(Struct, frozen=True):
-    """What is not a tensor. The dicts belong to those who fill them."""
+    """The content of state.json: everything in a checkpoint that is not a tensor."""
 
     version: int
     game: GameNote
@@ -85,8 +85,8 @@ class SavedCheckpoint:
 
 
 def find(path: Path) -> Path:
-    """Return the checkpoint that a path means: itself, or the latest of a run. Raises CheckpointError if there is none,
-    or if its state or model is damaged."""
+    """Return the folder of a checkpoint: `path` itself, or the latest checkpoint if `path` is a run. Raises
+    CheckpointError if there is none, or if its state or model is damaged."""
     checkpoint = _locate(path)
     with offering_another(checkpoint):
         for name in (STATE, MODEL):
@@ -96,7 +96,8 @@ def find(path: Path) -> Path:
 
 @contextmanager
 def offering_another(path: Path, option: str = "") -> Iterator[None]:
-    """Add to a CheckpointError of the block which checkpoint beside `path` is whole, and the option that takes it."""
+    """If the block raises CheckpointError, add to its message the latest undamaged checkpoint in the same folder and,
+    if given, the command-line `option` that selects it."""
     try:
         yield
     except CheckpointError as error:
@@ -104,7 +105,7 @@ def offering_another(path: Path, option: str = "") -> Iterator[None]:
         whole = next((name for name in others if is_whole(path.parent / name)), None)
         if whole is None:
             raise CheckpointError(f"{error}; no checkpoint beside it is whole") from error
-        use = f"; go on from it with {option} {whole}" if option else ""
+        use = f"; continue from it with {option} {whole}" if option else ""
         raise CheckpointError(f"{error}; the latest whole checkpoint is {path.parent / whole}{use}") from error
 
 
@@ -120,6 +121,7 @@ def is_whole(path: Path) -> bool:
 
 
 def _locate(path: Path) -> Path:
+    """Return the checkpoint at `path`, or the latest of the run at `path`. Raises CheckpointError if there is none."""
     if (path / STATE).exists() or (path / CHECKSUMS).exists():
         return path
     names = names_in(path / CHECKPOINTS)
@@ -147,17 +149,17 @@ def read_state(path: Path) -> State:
         state = msgspec.convert(old_names.current_state(msgspec.json.decode(checksums.read(file))), State)
         name = NAME.fullmatch(path.name)
         if name is not None and int(name[1]) != state.version:
-            raise ValueError(f"it is of version {state.version}, its folder is named {path.name}")
+            raise ValueError(f"it has version {state.version}, but its folder is named {path.name}")
         if not 0 <= state.version <= allocation.VERSIONS:
-            raise ValueError(f"it is of version {state.version}, expected 0 to {allocation.VERSIONS:,}")
+            raise ValueError(f"it has version {state.version}, expected 0 to {allocation.VERSIONS:,}")
         if len(state.pool) > allocation.POOL or any(not 0 <= version <= state.version for version in state.pool):
-            raise ValueError(f"its pool of past selves is not of versions 0 to {state.version}: {state.pool[:20]}")
+            raise ValueError(f"its pool of past selves names versions outside 0 to {state.version}: {state.pool[:20]}")
         allocation.check_game(state.game.seats, state.game.actions, state.game.leaves)
         return state
 
 
 def read_spec(path: Path, state: State | None = None) -> GameSpec:
-    """Return the game as it was when the checkpoint was written. Reads the state, unless the caller passes it. Raises
+    """Return the spec of the game for which the checkpoint was written. Pass its `state` if it was read already. Raises
     CheckpointError."""
     return _spec_of(read_state(path) if state is None else state, read_tensors(path / MODEL), path)
 
@@ -173,15 +175,15 @@ def _spec_of(state: State, tensors: Mapping[str, Tensor], path: Path) -> GameSpe
 
 
 def check_fits(state: State, spec: GameSpec, path: Path, *, staged: bool = False) -> None:
-    """Raise CheckpointError, saying both, unless a policy of this checkpoint understands this game. In the stages of a
-    curriculum (`staged`) it is enough that its net does."""
+    """Raise CheckpointError, which names both games, if a policy of this checkpoint does not fit this game. In a
+    curriculum (`staged`), stages may differ: it is enough that the net fits."""
     saved = state.game
     if staged and saved.net_fingerprint == spec.net_fingerprint:
         return
     for what, ours, theirs in (("game", saved.name, spec.name), ("schema", saved.schema, spec.schema)):
         if ours != theirs:
             raise CheckpointError(
-                f"{path} was made for {what} {ours}, this is {what} {theirs}; train anew or use that one"
+                f"{path} was made for {what} {ours}, this is {what} {theirs}; use that {what}, or train a new policy"
             )
     if saved.fingerprint != spec.fingerprint:
         raise CheckpointError(
@@ -191,18 +193,19 @@ def check_fits(state: State, spec: GameSpec, path: Path, *, staged: bool = False
 
 
 def check_net(state: State, policy: PolicyConfig, prefers: str, path: Path) -> None:
-    """Raise CheckpointError, saying both, unless this configuration builds the net that the checkpoint holds."""
+    """Raise CheckpointError, which names both settings, if `policy` would build another net than the checkpoint holds.
+    `prefers` is the net that `policy.net: auto` means."""
     now, then = (_shape(config, prefers) for config in (policy, msgspec.structs.replace(state.policy, net=state.net)))
     for name, configured in now.items():
         if then[name] != configured:
             raise CheckpointError(
-                f"policy.{name}: {configured} is configured, {path} was made with {then[name]}; go on with that, or "
-                "train anew in another folder"
+                f"policy.{name}: {configured} is configured, {path} was made with {then[name]}; continue with that, or "
+                "start a new run in another folder"
             )
 
 
 def _shape(config: PolicyConfig, prefers: str) -> dict[str, object]:
-    """What of a configuration decides which parameters a net has."""
+    """Return the settings that determine the shapes of a net's parameters."""
     recurrent = config.recurrent
     return {
         "net": prefers if config.net == "auto" else config.net,
@@ -225,9 +228,13 @@ def load_agent(
     game_nets: Mapping[str, NetFactory] = NO_NETS,
     state: State | None = None,
 ) -> NetPolicy:
-    """The policy of a checkpoint, or of a run's latest one. It must fit the spec, where one is given. For how many rows
-    it will choose at once, about, decides on which device. `game_nets`: the nets that its game brings. `state`: of the
-    checkpoint, if the caller has read it."""
+    """Return the policy of a checkpoint, or of the latest checkpoint of a run.
+
+    spec: the game to play; default: the game of the checkpoint. greedy: take the most probable action instead of a
+    sample. seed: of the random numbers. rows: about how many rows it will choose for at once, which decides the device.
+    game_nets: the nets of the game. state: the state of the checkpoint, if it was read already. Raises CheckpointError
+    if the checkpoint is missing or damaged, or does not fit `spec`.
+    """
     checkpoint = _locate(path)
     with offering_another(checkpoint):
         state = read_state(checkpoint) if state is None else state
@@ -241,14 +248,15 @@ def load_agent(
     generator = torch.Generator().manual_seed(seed)
     device = placement.choose(
         PolicyConfig(), state.net, rows=rows
-    ).device  # not where it was trained, which may be elsewhere
+    ).device  # not the device in state.policy: it may not exist here
     return NetPolicy(net, spec, version=state.version, generator=generator, greedy=greedy, stream=open_stream(device))
 
 
 def _build_net(
     state: State, spec: GameSpec, tensors: Mapping[str, Tensor], path: Path, game_nets: Mapping[str, NetFactory]
 ) -> Net:
-    """Return the net that the state of a checkpoint describes, which may be a stranger's. Raises CheckpointError."""
+    """Return the net that the state of a checkpoint describes, with initial weights. Raises CheckpointError if the net
+    would be larger than `tensors`: the checkpoint may come from a stranger."""
     if state.policy.layers > max(len(tensors), 1):
         raise CheckpointError(f"{path} has {len(tensors)} tensors, too few for policy.layers: {state.policy.layers:,}")
     with reading(path, "cannot build the net of"), allocation.AllocationLimit.of(tensors.values()):
@@ -256,6 +264,7 @@ def _build_net(
 
 
 def note_game(spec: GameSpec) -> GameNote:
+    """Return the parts of a spec that state.json holds."""
     leaves = [(leaf.name, leaf.dtype, list(leaf.shape)) for leaf in spec.obs.leaves]
     return GameNote(
         spec.name,
@@ -270,22 +279,26 @@ def note_game(spec: GameSpec) -> GameNote:
 
 
 def rebuild_game(note: GameNote, tables: Mapping[str, NDArray[np.float32]]) -> GameSpec:
-    """Raises CheckpointError for leaves that make no observation."""
+    """Return the spec of a game from state.json and the tables of the model file. Raises CheckpointError if the leaves
+    are invalid."""
     with reading(f"the observations of {note.name!r}"):
         obs = ObsSpec.pack({name: (dtype, tuple(shape)) for name, dtype, shape in note.leaves})
     return GameSpec(note.name, note.seats, note.actions, obs, note.schema, note.layout, tables)
 
 
 def net_tensors(net: nn.Module) -> dict[str, Tensor]:
+    """Return the tensors of a net under their names in the model file."""
     return {f"net.{name}": tensor for name, tensor in net.state_dict().items()}
 
 
 def table_tensors(spec: GameSpec) -> dict[str, Tensor]:
+    """Return the tables of a spec under their names in the model file."""
     return {f"table.{name}": torch.from_numpy(np.array(table)) for name, table in spec.tables.items()}
 
 
 def load_net(net: nn.Module, tensors: Mapping[str, Tensor], path: Path) -> None:
-    """Copy tensors written by `net_tensors` into a net of the same shape."""
+    """Copy tensors that `net_tensors` returned into a net of the same shape. Raises CheckpointError if they do not
+    fit."""
     net_state = {name.removeprefix("net."): tensor for name, tensor in tensors.items() if name.startswith("net.")}
     try:
         net.load_state_dict(net_state)
@@ -294,10 +307,11 @@ def load_net(net: nn.Module, tensors: Mapping[str, Tensor], path: Path) -> None:
 
 
 def encode_generator(generator: torch.Generator) -> str:
+    """Return the state of a random generator as text for state.json."""
     return base64.b64encode(generator.get_state().numpy().tobytes()).decode()
 
 
 def restore_generator(generator: torch.Generator, encoded: str) -> None:
-    """Raises CheckpointError for what `encode_generator` did not write."""
+    """Set the state that `encode_generator` returned. Raises CheckpointError if it is invalid."""
     with reading("the state of a random generator", "cannot restore"):
         generator.set_state(torch.frombuffer(bytearray(base64.b64decode(encoded)), dtype=torch.uint8))

@@ -1,9 +1,9 @@
-"""checksums.json: size and SHA-256 of the files in a folder. Every read is compared with it.
+"""checksums.json: size and SHA-256 of the files in a folder. Every file that is read is compared with it.
 
 The file also decides which of two versions of a file counts. To replace several files at once, write the new ones under
 their `pending` names, then checksums.json, then call `publish`: a process that is killed in between leaves a folder
-that reads as the old one or as the new one. A folder without checksums.json is read unverified; older versions of
-ludus wrote none. Checksums find damage; they are no protection against somebody who changes files on purpose.
+whose files all read as the old ones or all as the new ones. A folder without checksums.json is read unverified; older
+versions of ludus wrote none. Checksums find damage; they do not protect against deliberate changes.
 """
 
 from __future__ import annotations
@@ -22,29 +22,34 @@ from ludus.errors import CheckpointError
 from ludus.policies.checkpoints.read_errors import reading
 
 CHECKSUMS = "checksums.json"
-UNFINISHED = ".unfinished-"
-LARGEST = 2**20  # bytes of checksums.json
-ATTEMPTS = 2  # a writer may replace files between two steps of a reader
+UNFINISHED = ".unfinished-"  # how the names of pending files begin
+LARGEST = 2**20  # bytes; size limit of checksums.json
+ATTEMPTS = 2  # of a read: a writer may replace files while they are read
 
 Content = TypeVar("Content")
 
 
 class FileSum(Struct, frozen=True):
+    """Size and checksum of one file."""
+
     size: int  # bytes
     sha256: str
 
 
 class _Page(Struct, frozen=True):
+    """The content of checksums.json."""
+
     files: dict[str, FileSum]
     sha256: str  # of the JSON of `files`, so that damage to this file is not taken for damage to another
 
 
 def of_bytes(data: bytes) -> FileSum:
+    """Return size and checksum of these bytes."""
     return FileSum(len(data), hashlib.sha256(data).hexdigest())
 
 
 def of_file(path: Path) -> FileSum:
-    """Raises OSError."""
+    """Return size and checksum of a file. Raises OSError."""
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
         return FileSum(file.tell(), digest)
@@ -78,12 +83,12 @@ def load(folder: Path) -> dict[str, FileSum] | None:
 
 
 def pending(path: Path) -> Path:
-    """Where the next version of a file is written before `publish` puts it in its place."""
+    """Return the path at which to write the next version of a file, before `publish` moves it to `path`."""
     return path.with_name(UNFINISHED + path.name)
 
 
 def publish(folder: Path, names: Iterable[str]) -> None:
-    """Put pending files in their places. Call it after `write`. Raises OSError."""
+    """Move pending files to their final names. Call it after `write`. Raises OSError."""
     for name in names:
         with contextlib.suppress(FileNotFoundError):
             pending(folder / name).replace(folder / name)
@@ -91,7 +96,7 @@ def publish(folder: Path, names: Iterable[str]) -> None:
 
 
 def settle(folder: Path) -> None:
-    """Finish or undo what a killed process began: publish pending files that the checksums name, remove the others.
+    """Clean up after a killed process: publish pending files that match the checksums, remove the others.
 
     Only the process that writes to the folder may call this. Raises OSError and CheckpointError.
     """
@@ -105,7 +110,8 @@ def settle(folder: Path) -> None:
 
 
 def holds(path: Path) -> bool:
-    """Whether a file is there and the checksums of its folder, if any, name it. Raises CheckpointError."""
+    """Return whether a file exists and is listed in the checksums of its folder, if it has any. Raises CheckpointError
+    if the checksums are damaged."""
     sums = load(path.parent)
     return path.exists() if sums is None else path.name in sums and (path.exists() or pending(path).exists())
 
@@ -123,12 +129,14 @@ def read(path: Path) -> bytes:
 def verified(path: Path) -> Path:
     """Return the path of the file's version that matches the checksums of its folder. Raises CheckpointError.
 
-    For files that are too large for `read`: they are hashed in pieces, and the caller reads them again.
+    Use it for files that are too large for `read`: they are hashed in pieces, and the caller then reads them.
     """
     return _matching(path, lambda candidate: (candidate, of_file(candidate)))
 
 
 def _matching(path: Path, take: Callable[[Path], tuple[Content, FileSum]]) -> Content:
+    """Return `take` of the version of a file, final or pending, that matches the checksums. `take` returns a content
+    and its checksum. Raises CheckpointError if neither version matches."""
     with reading(path):
         for _ in range(ATTEMPTS):
             expected = (load(path.parent) or {}).get(path.name)

@@ -1,4 +1,4 @@
-"""Reading the files of a checkpoint: every failure becomes a CheckpointError."""
+"""Turns every failure to read the files of a checkpoint into a CheckpointError."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from safetensors import SafetensorError
 from ludus.errors import CheckpointError, LudusError
 
 LONGEST_REASON = 300  # characters
-BAD_BYTES = (  # everything that parsing the bytes of a stranger may raise
+BAD_BYTES = (  # everything that parsing a file from a stranger may raise
     OSError,
     ValueError,  # UnicodeDecodeError is one
     TypeError,
@@ -30,7 +30,8 @@ BAD_BYTES = (  # everything that parsing the bytes of a stranger may raise
 
 @contextmanager
 def reading(what: object, trouble: str = "cannot read") -> Iterator[None]:
-    """Turn every error of the block into a CheckpointError of one line that names `what`."""
+    """Turn every error of the block into a CheckpointError with a message of one line: `trouble`, `what` and the
+    reason."""
     try:
         yield
     except CheckpointError:
@@ -40,6 +41,6 @@ def reading(what: object, trouble: str = "cannot read") -> Iterator[None]:
 
 
 def reason(error: BaseException) -> str:
-    """The message of an error in one line of bounded length."""
+    """Return the message of an error as one line of bounded length."""
     words = " ".join(str(error).split()) or type(error).__name__
     return words if len(words) <= LONGEST_REASON else f"{words[:LONGEST_REASON]}..."

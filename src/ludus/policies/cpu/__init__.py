@@ -1,1 +1,1 @@
-"""Nets at play on the CPU: implementations in numpy for batches of a few rows."""
+"""Choosers: second implementations of nets, in numpy, for batches of a few rows on the CPU."""

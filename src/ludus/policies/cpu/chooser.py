@@ -1,4 +1,4 @@
-"""The interface of a net's implementation for small batches on the CPU."""
+"""`Chooser`, the interface of a net's second implementation for small batches on the CPU."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ludus.policies.nets.recurrence import Recall
 class Chooser(Protocol):
     """Chooses the same actions as a net's `forward`, with the weights that the net had at the last `refresh`."""
 
-    draws: int  # uniform random numbers per row
+    draws: int  # uniform random numbers needed to sample one row
 
     def refresh(self) -> None:
-        """Copy the net's present weights."""
+        """Copy the net's current weights."""
         ...
 
     def takes(self, legal: NDArray[np.bool_]) -> bool:
@@ -33,5 +33,6 @@ class Chooser(Protocol):
         """Return actions, their log-probabilities and values, [n] each, for packed rows [n, nbytes].
 
         uniform: random numbers [draws, n], used as `Distribution.draw` uses them; None: take the most probable action.
+        recall: adds the hidden states of a recurrent net.
         """
         ...

@@ -1,4 +1,4 @@
-"""Actions drawn from masked scores, in numpy: for the few rows of a call, a third of what torch's operations cost."""
+"""Sampling from masked logits in numpy, which has less per-op overhead than PyTorch. Used by the choosers."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ Whole = NDArray[np.signedinteger[Any]]
 
 
 def draw(logits: Floats, uniform: Floats | None) -> tuple[Whole, Floats]:
-    """A choice for each row of logits [n, k] and its log-probability [n], as `Categorical.sample` does by the same
-    uniform numbers [n]; None: the most probable."""
+    """Sample one choice per row from masked logits [n, k]. Returns the choices [n] and their log-probabilities [n].
+
+    uniform: random numbers [n]; the choices are those of `Categorical.draw`. None: take the most probable choice.
+    """
     top = logits.max(axis=1)
     weight = np.exp(logits - top[:, None])
     if uniform is None:
@@ -21,7 +23,7 @@ def draw(logits: Floats, uniform: Floats | None) -> tuple[Whole, Floats]:
     else:
         reach = weight.cumsum(axis=1)
         total = reach[:, -1]
-        below_total = total * np.float32(1 - 1e-6)  # rounding must not lead past the last legal choice
+        below_total = total * np.float32(1 - 1e-6)  # rounding must not select a choice after the last legal one
         choice = (reach > (uniform * below_total)[:, None]).argmax(axis=1)
     n, k = logits.shape
     logit = logits.reshape(-1)[np.arange(0, n * k, k) + choice]

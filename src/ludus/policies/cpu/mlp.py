@@ -1,7 +1,7 @@
-"""The plain net at play: the choices that its `forward` leads to, for a fraction of the operations.
+"""The chooser of `MlpNet`: the same actions as its `forward`, with less per-op overhead.
 
-Batches of play are 1 to 64 rows, for which most operations of torch cost more than what they compute. So both heads are
-put together when weights change, rows of floats are read without a copy, and all of it is numpy's.
+While playing, batches have 1 to 64 rows, for which PyTorch's per-op overhead exceeds the arithmetic. This
+implementation uses numpy, computes both heads in one product, and reads adjacent float leaves without converting them.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from ludus.policies.nets.mlp import MlpNet
 
 
-ONE_THREAD = 1 << 18  # multiplications up to which numpy's library stays in the calling thread
+ONE_THREAD = 1 << 18  # up to this many multiplications, numpy's BLAS stays in the calling thread
 
 
 class MlpChooser:
-    """Plays with the weights the net had at the last `refresh`."""
+    """Implements `Chooser` for an MLP, with the weights that the net had at the last `refresh`."""
 
     draws = 1
 
@@ -65,7 +65,8 @@ class MlpChooser:
 
 
 class _Product:
-    """x @ weight.t() + bias: of few numbers by numpy, of more by torch, which keeps to its number of threads."""
+    """Computes x @ weight.t() + bias. Small products use numpy. Larger ones use PyTorch, because numpy would start more
+    threads than `policy.threads` allows."""
 
     def __init__(self, weight: Tensor, bias: Tensor) -> None:
         self._weight, self._bias = weight.detach().t().contiguous(), bias.detach().clone()
@@ -84,7 +85,8 @@ class _Product:
 
 
 class _Reading:
-    """What the net reads of packed rows: leaves of floats as they are, then those of integers."""
+    """Returns the inputs [n, numbers] of the net for packed rows [n, nbytes], as `MlpNet.prepare` does: the real-valued
+    leaves, then the integer leaves."""
 
     def __init__(self, net: MlpNet, obs: ObsSpec) -> None:
         self._obs = obs

@@ -29,9 +29,9 @@ from ludus.types import Arrivals
 MAX_ROWS = 8192  # per graph; larger batches are split and run one part after the other
 
 Forward = Callable[[dict[str, Tensor], Tensor, Recall | None], tuple[Distribution, Tensor]]
-"""Maps observation leaves, legal actions and hidden states to a distribution and values, as `Net.forward` does."""
+"""Maps observation leaves, legal actions [n, A] and hidden states to a distribution and values [n]: `Net.forward`."""
 FusedForward = Callable[[dict[str, Tensor], Tensor, Recall | None], Heads | tuple[Distribution, Tensor]]
-"""The same with fused kernels, as `net.forward_fused` does."""
+"""The same with fused kernels: `nets.net.forward_fused`."""
 Precision = Callable[[], AbstractContextManager[object]]
 """Returns the context (autocast or none) for the forward pass and for sampling."""
 
@@ -109,7 +109,7 @@ class Engine:
         program = self._programs.get(size)
         if program is None:
             program = self._programs[size] = self._new_program(size)
-            self._stream.follow()  # the caller's stream still clears the program's buffers
+            self._stream.follow()  # the caller's stream may still be clearing the program's new buffers
             if self._captures:
                 self._capture(program)
         return program
@@ -126,10 +126,11 @@ class Engine:
         if states.table is not self._state_table:
             self._programs.clear()
             self._state_table = states.table
-        self._stream.follow()  # the caller's stream resets the states of matches that ended
+        self._stream.follow()  # the caller's stream may still be resetting the states of matches that ended
 
     def _capture(self, program: Program) -> None:
-        """Replace `program.run` by a graph: of the fused kernels, else of the PyTorch operations, else by none."""
+        """Replace `program.run` by the replay of a CUDA graph. Captures the fused kernels or, if that fails, the
+        PyTorch operations. If neither can be captured, `program.run` stays and a warning is logged."""
         fused_error: Exception | None = None
         if self._fused is not None:
             try:
@@ -155,7 +156,7 @@ class Engine:
             )
 
     def _count_draws(self) -> int:
-        """Return the distribution's random numbers per row, found with a forward pass of one row."""
+        """Return `Distribution.draws` of the net, after a forward pass of one row."""
         draws: list[int] = []
 
         def run() -> None:
@@ -233,6 +234,7 @@ class Program:
         return SampledBatch(outputs["action"], outputs["logp"], outputs["value"], outputs.get("hidden_state"))
 
     def _sample(self) -> None:
+        """Copy the inputs to the device, run the net, sample, and copy the outputs back."""
         inputs, outputs, states = self._inputs.tensors, self._outputs.tensors, self._states
         with torch.inference_mode(), self._precision():
             self._inputs.send()
@@ -244,7 +246,7 @@ class Program:
             self._outputs.fetch()
 
     def sample_fused(self) -> None:
-        """Choose the same actions with fused kernels, which read and write page-locked host memory directly."""
+        """Do the same as `_sample` with fused kernels, which read and write page-locked host memory directly."""
         from ludus.policies.gpu.kernels import deciding  # imports triton
 
         assert self._fused is not None
@@ -265,6 +267,7 @@ class Program:
                 torch.add(recall.before, 0, out=outputs["hidden_state"])
 
     def _draw(self, dist: Distribution, value: Tensor) -> None:
+        """Sample actions with PyTorch and write them, their log-probabilities and the values to the output tensors."""
         inputs, outputs = self._inputs.tensors, self._outputs.tensors
         action = dist.draw(inputs["uniform"]) if self._draws else dist.best()
         outputs["action"].copy_(action)

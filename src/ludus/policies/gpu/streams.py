@@ -1,4 +1,4 @@
-"""Where the work of one policy is queued: a CUDA stream, or the caller's own thread."""
+"""Streams, on which the work of a policy is queued: a CUDA stream, or the caller's own thread."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ class Stream(Protocol):
         ...
 
     def follow(self) -> None:
-        """Let work that is started from now on wait for everything that the caller's stream has queued so far."""
+        """Make all later work on this stream wait for what the caller's own CUDA stream has queued so far."""
         ...
 
     def start(self, run: Run) -> None:
-        """Start `run` without waiting for its end."""
+        """Start `run` and return without waiting for its end."""
         ...
 
     def wait(self) -> None:
-        """Wait until everything that was started has ended."""
+        """Wait until all work that was started on this stream has finished."""
         ...
 
 
@@ -86,7 +86,7 @@ class CudaStream:
             with torch.cuda.graph(graph, self._pool, self._stream, capture_error_mode="thread_local"):
                 run()
         except Exception:
-            self._pool = torch.cuda.graph_pool_handle()  # torch refuses further captures into a failed capture's pool
+            self._pool = torch.cuda.graph_pool_handle()  # PyTorch refuses to reuse the pool of a failed capture
             raise
         return graph.replay
 

@@ -1,4 +1,4 @@
-"""Rows on their way to a device and back: named arrays over one block of bytes, so that each way is one copy."""
+"""Transfer buffers between host and CUDA device: named arrays in one block of bytes, so that a transfer is one copy."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from torch import Tensor
 
 from ludus.spec import ObsSpec
 
-ALIGNMENT = 256  # bytes: reads of a device are widest from there
-LARGEST_PULL = 2 << 20  # bytes
+ALIGNMENT = 256  # bytes; a device reads aligned arrays fastest
+LARGEST_PULL = 2 << 20  # bytes; larger buffers are faster to copy than to read with a kernel
 DTYPES = {
     "uint8": torch.uint8,
     "int8": torch.int8,
@@ -28,13 +28,14 @@ DTYPES = {
     "bool": torch.bool,
 }
 
-Fields = Mapping[str, tuple[str, tuple[int, ...]]]  # by name: dtype and shape
+Fields = Mapping[str, tuple[str, tuple[int, ...]]]  # dtype and shape of each field, by name
 
 
 class TransferBuffer:
-    """The same fields twice: `arrays` here, in memory that a device can read by itself, and `tensors` there.
+    """Holds the same fields in host memory and on the device. `send` and `fetch` copy between the two.
 
-    `mapped` are the arrays here as tensors of the device: a kernel that reads or writes a few of them needs no copy.
+    `arrays` are the fields in page-locked host memory, `tensors` the fields in device memory. `mapped` are device
+    tensors over the page-locked host memory: a kernel that uses them reads and writes `arrays` without a copy.
     """
 
     def __init__(self, fields: Fields, device: torch.device) -> None:
@@ -55,27 +56,28 @@ class TransferBuffer:
                 fields_of[name] = memory[places[name] : end].view(DTYPES[dtype]).view(shape)
 
     def send(self) -> None:
-        """Queue the copy from here to there."""
+        """Queue a copy of all fields from the host to the device."""
         self._there.copy_(self._here, non_blocking=True)
 
     def fetch(self) -> None:
-        """Queue the copy from there to here."""
+        """Queue a copy of all fields from the device to the host."""
         self._here.copy_(self._there, non_blocking=True)
 
     def pull(self) -> None:
-        """What `send` does. By a kernel where that is the sooner way: it begins at once, but reads a fifth slower."""
+        """Do the same as `send`. Small buffers are read by a kernel, which starts sooner than a copy but reads
+        slower."""
         if self._here.nbytes > LARGEST_PULL:
             self.send()
             return
         torch.add(self._mapped_host.view(torch.int32), 0, out=self._there.view(torch.int32))
 
     def push(self) -> None:
-        """What `fetch` does, by a kernel."""
+        """Do the same as `fetch`, with a kernel that writes to host memory."""
         torch.add(self._there.view(torch.int32), 0, out=self._mapped_host.view(torch.int32))
 
 
 class _Interface:
-    """Names memory for torch to see as a device's."""
+    """Describes page-locked host memory to PyTorch as CUDA memory."""
 
     def __init__(self, tensor: Tensor) -> None:
         self.__cuda_array_interface__ = {
@@ -87,12 +89,12 @@ class _Interface:
 
 
 def _mapped(here: Tensor, device: torch.device) -> Tensor:
-    """Page-locked bytes as the device sees them: the same memory, which `here` keeps."""
+    """Return page-locked bytes as a tensor of the device. Both use the same memory, so keep `here` alive."""
     return torch.as_tensor(_Interface(here), device=device)
 
 
 def leaves(obs: ObsSpec, rows: Tensor) -> dict[str, Tensor]:
-    """The leaves of packed rows [n, nbytes] as views [n, *shape]."""
+    """Return the leaves of packed rows [n, nbytes] as views [n, *shape], by name."""
     return {
         leaf.name: rows[:, leaf.offset : leaf.offset + leaf.nbytes]
         .view(DTYPES[leaf.dtype])

@@ -1,4 +1,4 @@
-"""The nets for any game, by name. docs/inference.md shows how to add one."""
+"""The table of nets that fit any game, and `build`, which makes a net. docs/inference.md shows how to add one."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ludus.policies.nets.net import Net
 from ludus.spec import GameSpec
 
 NetFactory = Callable[[GameSpec, PolicyConfig], Net]
-"""A class of nets, or a function that builds one."""
+"""A subclass of `Net`, or a function that returns a net."""
 
 NETS = {
     "mlp": "ludus.policies.nets.mlp:MlpNet",
     "transformer": "ludus.policies.nets.transformer:TransformerNet",
 }
-"""`policy.net` -> the module and the class of a net for any game, imported when it is built. A game brings its own nets
-by `Game.nets`."""
+"""Maps `policy.net` to "module:class" of a net for any game. The module is imported when the net is built. The nets of
+a single game are in its `Game.nets`."""
 
 NO_NETS: Mapping[str, NetFactory] = {}
 
@@ -57,7 +57,7 @@ def refuse_unknown(name: str, game_nets: Collection[str]) -> None:
 
 
 def _find(name: str) -> NetFactory:
-    """Return the class of a net for any game."""
+    """Import and return the class of a net in `NETS`."""
     module, _, class_name = NETS[name].partition(":")
     factory: NetFactory = getattr(import_module(module), class_name)
     return factory

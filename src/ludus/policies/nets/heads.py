@@ -10,14 +10,14 @@ from ludus.policies.distributions import Categorical
 
 
 class Heads(NamedTuple):
-    """The input of both heads and their layers. The policy head reads all of `hidden` [n, K], the value head the first
-    `value.in_features` columns."""
+    """The layers of both heads and their input `hidden` [n, K]. The policy head reads all K columns, the value head the
+    first `value.in_features`."""
 
     hidden: Tensor
     policy: nn.Linear
     value: nn.Linear
 
     def outputs(self, legal: Tensor) -> tuple[Categorical, Tensor]:
-        """Compute both heads with PyTorch and return what `Net.outputs` returns."""
+        """Compute both heads with PyTorch. Returns the distribution and the values [n], as `Net.outputs` does."""
         value = self.value(self.hidden[:, : self.value.in_features])
         return Categorical(self.policy(self.hidden), legal), value.squeeze(1)

@@ -1,4 +1,4 @@
-"""The layers that every net here is made of."""
+"""Linear layers with orthogonal initial weights, used by all nets."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from torch import nn
 
 
 def linear(inputs: int, outputs: int, gain: float = 2**0.5, *, bias: bool = True) -> nn.Linear:
-    """Orthogonal weights, no bias to begin with; the default gain is that for a following ReLU."""
+    """Return a linear layer with orthogonal weights and zero bias. The default gain suits a layer before a ReLU."""
     return stacked(inputs, (outputs,), gain, bias=bias)
 
 
 def stacked(inputs: int, outputs: tuple[int, ...], gain: float = 2**0.5, *, bias: bool = True) -> nn.Linear:
-    """Several linear layers that read the same, as one: each block of outputs begins as it would alone."""
+    """Return one layer in place of several that have the same inputs: its outputs are theirs, side by side. Each block
+    of outputs is initialised like a layer of its own."""
     layer = nn.Linear(inputs, sum(outputs), bias=bias)
     for block in torch.split(layer.weight.data, list(outputs)):
         nn.init.orthogonal_(block, gain)

@@ -1,4 +1,4 @@
-"""A plain net for any game: all leaves flattened to floats, hidden layers, two heads."""
+"""The net `mlp`, for any game: all leaves flattened to floats, hidden layers, two heads."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 
 class MlpNet(Net):
-    """Integer leaves enter as sign(x) log(1 + |x|): flags stay near one, ids and counts of thousands stay near ten."""
+    """A multilayer perceptron with `policy.layers` hidden layers of 4 * `policy.width` units. Integer leaves enter as
+    sign(x) log(1 + |x|): flags stay below 1, ids and counts in the thousands below 10."""
 
     def __init__(self, spec: GameSpec, config: PolicyConfig) -> None:
         super().__init__()
@@ -54,12 +55,12 @@ class MlpNet(Net):
     def forward_to_heads(self, inputs: Mapping[str, Tensor], recall: Recall | None = None) -> Heads:
         hidden = inputs["leaves"]
         for layer in self.body:
-            if isinstance(layer, nn.Linear):  # with the bias and the ReLU in the kernel of the product
+            if isinstance(layer, nn.Linear):  # one kernel for product, bias and ReLU
                 weight = layer.weight
                 hidden = torch._addmm_activation(layer.bias, hidden.to(weight.dtype), weight.t())
         return Heads(recalled(self.core, hidden, recall), self.policy, self.value)
 
     def chooser(self, spec: GameSpec) -> Chooser:
-        from ludus.policies.cpu.mlp import MlpChooser  # imports this package
+        from ludus.policies.cpu.mlp import MlpChooser  # here, because that module imports this package
 
         return MlpChooser(self, spec)

@@ -1,4 +1,4 @@
-"""The base class of all nets."""
+"""`Net`, the base class of all nets."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Net(nn.Module, ABC):
     """Names of linear layers that keep float32 weights when the net plays in bfloat16."""
 
     core: Core | None
-    """The recurrent core; None for a net without hidden state. Set it in the constructor, with `build_core`."""
+    """The recurrent layer; None if the net has no hidden state. Set it in the constructor, with `build_core`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -50,35 +50,37 @@ class Net(nn.Module, ABC):
         """Return `outputs` of observations: one tensor [n, *shape] per leaf, in the dtypes of the game's spec."""
         return self.outputs(self.prepare(obs, legal), legal, recall)
 
-    if TYPE_CHECKING:  # nn.Module leaves the types of a call open
+    if TYPE_CHECKING:  # nn.Module does not type its calls
 
         def __call__(
             self, obs: Mapping[str, Tensor], legal: Tensor, recall: Recall | None = None
         ) -> tuple[Distribution, Tensor]: ...
 
     def prepare(self, obs: Mapping[str, Tensor], legal: Tensor) -> Mapping[str, Tensor]:
-        """Return the inputs of `outputs`; the first axis of each is the rows'. Must not depend on the weights: the
+        """Return the tensors that `outputs` reads, each with the n rows as first axis. It must not use the weights: the
         learner calls it once per update, not once per minibatch. Default: the observations themselves."""
         return obs
 
     def forward_to_heads(self, inputs: Mapping[str, Tensor], recall: Recall | None = None) -> Heads | None:
         """Compute `outputs` up to the last layers, in as few CUDA kernels as possible and without gradients. The caller
-        computes the heads and samples in one fused kernel. Default: None, there is no such implementation."""
+        computes the heads and samples in one fused kernel. Default: None, which means that `outputs` is used."""
         return None
 
     def freeze_tables(self) -> None:
-        """Precompute whatever depends only on the weights. Called after every change of the weights of a net that
-        plays without a chooser. Default: nothing."""
+        """Precompute whatever depends only on the weights. Called after every change of the weights, if the net plays
+        without a chooser. Default: nothing."""
 
     def chooser(self, spec: GameSpec) -> Chooser | None:
-        """Return an implementation for small batches on the CPU. Default: None, PyTorch runs `forward`."""
+        """Return a second implementation for small batches on the CPU. Default: None, which means that PyTorch runs
+        `forward`."""
         return None
 
 
 def forward_fused(
     net: Net, obs: Mapping[str, Tensor], legal: Tensor, recall: Recall | None = None
 ) -> Heads | tuple[Distribution, Tensor]:
-    """Return the net's heads before they are computed, if it implements `forward_to_heads`, or else its outputs."""
+    """Return `net.forward_to_heads`, whose heads the caller computes, or `net.outputs` if the net does not implement
+    it."""
     inputs = net.prepare(obs, legal)
     heads = net.forward_to_heads(inputs, recall)
     return net.outputs(inputs, legal, recall) if heads is None else heads

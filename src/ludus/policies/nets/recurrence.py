@@ -37,7 +37,7 @@ class Core(nn.Module):
     def __init__(self, config: RecurrentConfig, context: int) -> None:
         super().__init__()
         self.width, self.size = config.width, state_size(config)
-        self.sequence_length, self.burn_in = config.sequence_length, config.burn_in  # for the learner
+        self.sequence_length, self.burn_in = config.sequence_length, config.burn_in  # read by the learner
         self.cells: nn.LSTM | nn.GRU
         self.cells = (nn.LSTM if config.kind == "lstm" else nn.GRU)(context, config.width)
         self.out = linear(config.width, context, gain=1.0)
@@ -69,7 +69,7 @@ class Core(nn.Module):
         `state` [n, size] holds the hidden states before the first decision of each sequence."""
         cells = self.cells
         with torch.autocast(context.device.type, enabled=False), warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "RNN module weights")  # cuDNN copies flat weights of some widths
+            warnings.filterwarnings("ignore", "RNN module weights")  # cuDNN copies the weights of some widths
             context = context.float()
             packed = PackedSequence(context, times)
             if isinstance(cells, nn.LSTM):
@@ -88,11 +88,12 @@ class Core(nn.Module):
 
 
 Recall = Callable[[Tensor], Tensor]
-"""Maps the contexts [n, C] of some decisions to the output of the recurrent layer for them."""
+"""Maps the contexts [n, C] of n decisions to the output [n, C] of the recurrent layer, with their hidden states."""
 
 
 def recalled(core: Core | None, context: Tensor, recall: Recall | None) -> Tensor:
-    """Return the context for the heads. Without `recall`, every decision counts as the first of a match."""
+    """Return the contexts [n, C] that the heads read: unchanged without a recurrent layer, else its output. If `recall`
+    is None, every row is treated as the first decision of a match."""
     if core is None:
         return context
     if recall is None:

@@ -1,10 +1,11 @@
-"""A set transformer for games whose observations list entities: every one of them is a token, attention relates them.
+"""The net `transformer`: a set transformer for games whose observations list entities. Each entity is one token.
 
 Axes: B rows, N entities of a group, T tokens, D width, C context.
 
-A leaf of two axes or more lists entities along its first; leaves of one length describe the same ones, and with them
-ids of that length. What is left describes the state as a whole, the token that is always there. An entity of which
-nothing is known, whose numbers are all zero, is masked.
+A leaf with two or more axes lists entities along its first axis. Leaves with the same number of entities form a group:
+they describe the same entities. A one-dimensional integer leaf of that length belongs to the group too. All other
+leaves describe the state as a whole and form the first token. An entity whose numbers and ids are all zero counts as
+unknown, and its token is masked.
 """
 
 from __future__ import annotations
@@ -28,18 +29,20 @@ from ludus.policies.nets.reals import scaled
 from ludus.policies.nets.recurrence import Recall, build_core, recalled
 from ludus.spec import GameSpec, Leaf
 
-GROWTH = 4  # of the width inside a block
-ABOUT = 8  # numbers that each token in its place says about the actions
+GROWTH = 4  # width of a block's feed-forward layer, as a multiple of D
+ABOUT = 8  # features of each token that the policy head reads directly
 
 
 def refuse_unfit(config: PolicyConfig) -> None:
-    """Raise ConfigError for what no transformer can be made of."""
+    """Raise ConfigError if the net is a transformer and `policy.heads` does not divide `policy.width`."""
     if config.net == "transformer" and config.width % config.heads:
         raise ConfigError(f"policy.heads: {config.heads} must divide policy.width, which is {config.width}")
 
 
 class TransformerNet(Net):
-    """What to do and what to expect: `policy.layers` blocks over all tokens, then their mean beside the state's own."""
+    """`policy.layers` attention blocks over all tokens. The context [B, C] is computed from the state token and the
+    mean of the known entity tokens. The value head reads the context; the policy head also reads ABOUT features per
+    token."""
 
     def __init__(self, spec: GameSpec, config: PolicyConfig) -> None:
         super().__init__()
@@ -60,7 +63,8 @@ class TransformerNet(Net):
         self.core = build_core(config.recurrent, C)
 
     def prepare(self, obs: Mapping[str, Tensor], legal: Tensor) -> dict[str, Tensor]:
-        """Of each group its numbers [B, N, ...] and ids, of the state its numbers; the `known` tokens [B, T]."""
+        """Return `state` [B, numbers], `known` [B, T] (False for masked tokens) and, for each group i, the tensors of
+        `Entities.read` as `i.<name>`."""
         state = [scaled(obs[name], real).flatten(1) for name, real in self.state.items()]
         inputs = {"state": torch.cat(state or [legal.new_zeros(len(legal), 1).float()], dim=1)}
         masks = [torch.ones(len(legal), 1, dtype=torch.bool, device=legal.device)]
@@ -77,7 +81,7 @@ class TransformerNet(Net):
     ) -> tuple[Categorical, Tensor]:
         mask, tokens = inputs["known"], self._tokens(inputs)
         attention_bias = torch.zeros_like(mask, dtype=self.context.weight.dtype).masked_fill_(~mask, -torch.inf)
-        # of the kernels that take a mask, for some 32 tokens cuDNN's, which torch prefers, takes twice as long
+        # PyTorch would prefer cuDNN's attention, which is slower for masked sequences as short as these
         with sdpa_kernel([SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]) if tokens.is_cuda else nullcontext():
             for block in self.blocks:
                 tokens = block(tokens, attention_bias[:, None, None, :])
@@ -85,7 +89,7 @@ class TransformerNet(Net):
         return Categorical(self.policy(torch.cat((context, about), dim=1)), legal), self.value(context).squeeze(1)
 
     def forward_to_heads(self, inputs: Mapping[str, Tensor], recall: Recall | None = None) -> Heads | None:
-        from ludus.policies.gpu.kernels import tokens as kernels  # which needs triton
+        from ludus.policies.gpu.kernels import tokens as kernels  # here, because it imports triton
 
         mask = inputs["known"]
         if not kernels.fits(mask.shape[1], self.norm.normalized_shape[0], self.heads):
@@ -102,7 +106,7 @@ class TransformerNet(Net):
         return Heads(torch.cat(self._summary(tokens, mask, recall), dim=1), self.policy, self.value)
 
     def _tokens(self, inputs: Mapping[str, Tensor]) -> Tensor:
-        """The state's, then those of all groups [B, T, D], in float32."""
+        """Return the tokens [B, T, D] in float32: the state token first, then the entities of all groups."""
         tokens = [self.state_in(inputs["state"])[:, None]]
         for at, group in enumerate(self.groups):
             prefix = f"{at}."
@@ -111,7 +115,8 @@ class TransformerNet(Net):
         return torch.cat([part.float() for part in tokens], dim=1)
 
     def _summary(self, tokens: Tensor, mask: Tensor, recall: Recall | None) -> tuple[Tensor, Tensor]:
-        """Of what the blocks said: the context [B, C], and what each token in its place says [B, T * ABOUT]."""
+        """Return the context [B, C] and the features of all tokens for the policy head [B, T * ABOUT], given the output
+        tokens [B, T, D] of the last block and the mask of known tokens [B, T]."""
         rest, there = tokens[:, 1:], mask[:, 1:, None]
         mean = (rest * there).sum(1) / there.sum(1).clamp(min=1)
         context = recalled(self.core, relu(self.context(torch.cat((tokens[:, 0], mean), dim=1))), recall)
@@ -119,7 +124,9 @@ class TransformerNet(Net):
 
 
 class Entities(nn.Module):
-    """A vector for each entity of a group [B, N, D]: its numbers, what the game's tables say of its ids, its place."""
+    """Encodes the N entities of a group as tokens [B, N, D]: the sum of a linear layer over their numbers, an embedding
+    for each id, and a learned vector for their position. An id's embedding is a learned vector plus a linear layer over
+    its row in the game's table."""
 
     def __init__(self, spec: GameSpec, leaves: tuple[Leaf, ...], width: int) -> None:
         super().__init__()
@@ -137,7 +144,7 @@ class Entities(nn.Module):
             self.described[table] = nn.Linear(rows.shape[1], width, bias=False)
 
     def read(self, obs: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Ids [B, N, ...] by leaf, and all numbers as one part."""
+        """Return the ids [B, N, ids] of each id leaf by name, and all other numbers [B, N, numbers] as `numbers`."""
         parts = {name: obs[name].to(torch.int32)[:, :, None].flatten(2) for name in self.ids}
         if self.numbers:
             numbers = [scaled(obs[name], real)[:, :, None].flatten(2) for name, real in self.numbers.items()]
@@ -145,6 +152,7 @@ class Entities(nn.Module):
         return parts
 
     def forward(self, parts: Mapping[str, Tensor]) -> Tensor:
+        """Return the tokens [B, N, D] of the tensors that `read` returned."""
         vectors = self.place.expand(len(next(iter(parts.values()))), -1, -1)
         if self.numbers_in is not None:
             vectors = vectors + self.numbers_in(parts["numbers"])
@@ -154,12 +162,14 @@ class Entities(nn.Module):
         return vectors
 
     def _vectors(self, table: str) -> Tensor:
+        """Return the embeddings [ids, D] of all ids of a table."""
         vectors: Tensor = self.named[table] + self.described[table](self.get_buffer(f"table_{table}"))
         return vectors
 
 
 class AttentionBlock(nn.Module):
-    """Attention over the known tokens, then a layer for each; what comes in is added to what goes out of both."""
+    """Self-attention over the known tokens, then a feed-forward layer for each token. Both have a residual connection
+    and normalise their input."""
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
@@ -170,7 +180,8 @@ class AttentionBlock(nn.Module):
         self.wide, self.narrow = nn.Linear(width, GROWTH * width), nn.Linear(GROWTH * width, width)
 
     def forward(self, tokens: Tensor, attention_bias: Tensor) -> Tensor:
-        """[B, T, D]; `attention_bias` [B, 1, 1, T] is added to the attention scores."""
+        """Return tokens [B, T, D] for tokens [B, T, D]. `attention_bias` [B, 1, 1, T] is added to the attention scores;
+        it is -inf for masked tokens."""
         B, T, D = tokens.shape
         projections: Tensor = self.asked(self.before_attention(tokens)).view(B, T, 3, self.heads, -1)
         query, key, value = projections.permute(2, 0, 3, 1, 4)
@@ -181,11 +192,12 @@ class AttentionBlock(nn.Module):
 
 
 def grouped(spec: GameSpec) -> tuple[list[tuple[Leaf, ...]], tuple[Leaf, ...]]:
-    """The leaves that describe entities, by how many there are, and those of the state. Raises ConfigError."""
+    """Return the leaves of each group of entities, and the leaves that describe the state as a whole. Raises
+    ConfigError if no leaf lists entities."""
     lengths = list(dict.fromkeys(leaf.shape[0] for leaf in spec.obs.leaves if len(leaf.shape) > 1))
     if not lengths:
         raise ConfigError(
-            f"policy.net: transformer needs entities, leaves of two axes or more, and {spec.name} has none; take mlp"
+            f"policy.net: transformer needs entities (leaves with two or more axes), and {spec.name} has none; use mlp"
         )
     of: dict[int, list[Leaf]] = {length: [] for length in lengths}
     state: list[Leaf] = []
@@ -196,7 +208,8 @@ def grouped(spec: GameSpec) -> tuple[list[tuple[Leaf, ...]], tuple[Leaf, ...]]:
 
 
 def _table(spec: GameSpec, leaf: Leaf) -> str | None:
-    """Which table the ids of a leaf point into, by its name in the singular or as it is."""
+    """Return the name of the table that the ids of a leaf index into, or None if the leaf holds no ids. The table has
+    the name of the leaf, with or without a final s."""
     if leaf.is_real:
         return None
     return next((name for name in (leaf.name, leaf.name.removesuffix("s")) if name in spec.tables), None)

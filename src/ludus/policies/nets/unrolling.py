@@ -1,10 +1,11 @@
-"""A core unrolled over segments to learn from them: gradients flow back over a limited number of decisions.
+"""Truncated backpropagation through time: the learner runs the recurrent layer (`Core`) of a net over segments.
 
-A segment may span matches, and a state does not. So each segment is cut where a match opens, and each piece is
-cut into windows of `sequence_length` decisions: states pass from window to window, gradients do not. The pieces of all
-segments go through the core together, longest first, without padding. A piece that goes on with a match begins with the
-state that was kept when it was played, which came of older weights: its first `burn_in` decisions only refresh it.
-Axes: B segments, T decisions of each, N = B * T, C context.
+A segment may span several matches; a hidden state belongs to one. Segments are therefore cut where a match begins, and
+each piece is cut into windows of `sequence_length` decisions. Hidden states pass from window to window, gradients do
+not. The pieces of all segments are processed together, longest first, without padding. A piece that continues a match
+starts from the hidden state that was recorded while playing. Because older weights computed that state, the first
+`burn_in` decisions of such a piece only recompute it and are not trained on.
+Axes: B segments, T decisions each, N = B * T, C context.
 """
 
 from __future__ import annotations
@@ -24,33 +25,34 @@ Whole = NDArray[np.integer[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Decisions that go through the core in one piece."""
+    """The decisions of one call of `Core.unroll`: up to `sequence_length` consecutive ones of each piece, packed."""
 
-    order: NDArray[np.int64]  # their places among the N, all first ones of a piece, then all second ones ...
-    times: NDArray[np.int64]  # how many of each
-    pieces: int  # how many pieces they are of; of the pieces so far, these are the first
+    order: NDArray[np.int64]  # their indices into the N: the first decisions of all pieces, then the second ones ...
+    times: NDArray[np.int64]  # the number of first decisions, of second decisions ...
+    pieces: int  # the number of pieces: of the previous window's pieces, the first ones, which are longest
 
 
 @dataclass(frozen=True, slots=True)
 class UnrollPlan:
-    """`refreshed` comes first and needs no gradient; its pieces go on as those named by `resumed`."""
+    """How segments pass through the recurrent layer: first the burn-in without gradients, then the windows."""
 
-    refreshed: Window | None
+    refreshed: Window | None  # the burn-in; None if there is none
     windows: tuple[Window, ...]
-    begins: NDArray[np.int64]  # [pieces of the first window] the segment with a piece's first state; -1: none
-    refreshes: NDArray[np.int64]  # [pieces of `refreshed`] likewise
-    resumed: NDArray[np.int64]  # [pieces of the first window] the piece of `refreshed` before it; -1: none
-    counts: NDArray[np.bool_]  # [N] which decisions are learned from
+    # [pieces of the first window] the segment whose recorded hidden state the piece starts from; -1: none
+    begins: NDArray[np.int64]
+    refreshes: NDArray[np.int64]  # [pieces of `refreshed`] the same for the burn-in
+    resumed: NDArray[np.int64]  # [pieces of the first window] the piece of `refreshed` that precedes it; -1: none
+    counts: NDArray[np.bool_]  # [N] which decisions are trained on
 
 
 def plan(opens: NDArray[np.bool_], sequence_length: int, burn_in: int) -> UnrollPlan:
-    """How segments that open matches at [B, T] go through a core."""
+    """Return the plan for B segments of T decisions. `opens` [B, T] is True for the first decision of a match."""
     B, T = opens.shape
     starts = opens.copy()
     starts[:, 0] = True
     start = np.flatnonzero(starts)
     length = np.diff(np.append(start, B * T))
-    segment = np.where(opens.reshape(-1)[start], -1, start // T)  # the pieces that go on with a match
+    segment = np.where(opens.reshape(-1)[start], -1, start // T)  # -1 for pieces that begin a match
     counts = np.ones(B * T, np.bool_)
     resumed = np.full(len(start), -1)
     refreshed, refreshes = None, np.zeros(0, np.int64)
@@ -76,12 +78,12 @@ def plan(opens: NDArray[np.bool_], sequence_length: int, burn_in: int) -> Unroll
 
 
 def burned_in(opens: NDArray[np.bool_], burn_in: int) -> float:
-    """The share of decisions that only refresh a state."""
+    """Return the share of decisions, from 0 to 1, that only recompute a hidden state and are not trained on."""
     return float((~plan(opens, opens.shape[1], burn_in).counts).mean()) if burn_in else 0.0
 
 
 def _window(start: Whole, length: Whole) -> Window:
-    """Of pieces by their first places and lengths, the longest first."""
+    """Return the window of pieces, given the index of their first decision and their lengths, longest first."""
     steps = range(int(length[0]))
     times = np.array([np.count_nonzero(length > step) for step in steps], np.int64)
     order = np.concatenate([start[: times[step]] + step for step in steps]).astype(np.int64)
@@ -89,10 +91,11 @@ def _window(start: Whole, length: Whole) -> Window:
 
 
 class Unrolling:
-    """Segments of which a net with a core is asked: `recurrence.Recall`s of them, one for each net."""
+    """Runs recurrent layers over segments: that of the trained net and, for some algorithms, of reference nets."""
 
     def __init__(self, opens: NDArray[np.bool_], state: Tensor, sequence_length: int, burn_in: int) -> None:
-        """Matches open at [B, T]; states [B, size] were kept before the first decisions."""
+        """`opens` [B, T] is True for the first decision of a match. `state` [B, size] holds the hidden states that were
+        recorded before the first decision of each segment."""
         self._opens, self._state = opens, state
         self._limits = sequence_length, burn_in
         self._plan = unroll_plan = plan(opens, sequence_length, burn_in)
@@ -101,17 +104,17 @@ class Unrolling:
         self._sizes = [len(window.order) for window in windows]
         self._order = order.to(state.device)
         self._back = order.argsort().to(state.device)
-        self.learned = int(unroll_plan.counts.sum())  # decisions
-        self.counts = None  # [N] which decisions are learned from; None: all
+        self.learned = int(unroll_plan.counts.sum())  # number of decisions that are trained on
+        self.counts = None  # [N] which decisions are trained on; None: all
         if self.learned < unroll_plan.counts.size:
             self.counts = torch.from_numpy(unroll_plan.counts).to(state.device)
 
     def part(self, segments: slice) -> Unrolling:
-        """Of some of these segments alone."""
+        """Return the unrolling of some of these segments alone."""
         return Unrolling(self._opens[segments], self._state[segments], *self._limits)
 
     def recall(self, core: Core, context: Tensor) -> Tensor:
-        """The contexts [N, C] of all decisions, with what the core remembers at each of them."""
+        """Return the output [N, C] of the recurrent layer `core` for the contexts [N, C] of all decisions."""
         parts = list(torch.split(context.index_select(0, self._order), self._sizes))
         outputs: list[Tensor] = []
         unroll_plan, state = self._plan, self._states_before(self._plan.begins)
@@ -135,7 +138,7 @@ class Unrolling:
 
 
 def _rows(states: Tensor, at: NDArray[np.int64]) -> Tensor:
-    """The states at these places; zero where there is none."""
+    """Return the rows of `states` at these indices, and zeros where the index is -1."""
     index = torch.from_numpy(np.maximum(at, 0)).to(states.device)
     there = torch.from_numpy(at >= 0).to(states.device)
     return torch.where(there[:, None], states.index_select(0, index), 0.0)

@@ -173,7 +173,7 @@ GAME: dict[str, object] = msgspec.to_builtins(checkpoint.note_game(SPEC))
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"version": 8}, "of version 8, its folder is named u00000007"),
+        ({"version": 8}, "it has version 8, but its folder is named u00000007"),
         ({"version": -1}, "version"),
         ({"pool": [9]}, "pool of past selves"),
         ({"pool": [-1]}, "pool of past selves"),
@@ -184,9 +184,12 @@ GAME: dict[str, object] = msgspec.to_builtins(checkpoint.note_game(SPEC))
         ({"game": {**GAME, "leaves": [["x", "float32", [-4]]]}}, "leaf 'x' of its game has shape"),
         ({"game": {**GAME, "leaves": [["x", "object", [4]]]}}, "dtype 'object'"),
         ({"game": {**GAME, "layout": {"teams": [5]}}}, "layout.teams"),
-        ({"policy": {"width": 10**9}}, "cannot build the net of .* more than the model file accounts for"),
+        ({"policy": {"width": 10**9}}, "cannot build the net of .* larger than the model file accounts for"),
         ({"policy": {"width": 8, "layers": 10**9}}, "too few for policy.layers"),
-        ({"policy": {"width": 8, "recurrent": {"kind": "lstm", "width": 10**7}}}, "more than the model file accounts"),
+        (
+            {"policy": {"width": 8, "recurrent": {"kind": "lstm", "width": 10**7}}},
+            "larger than the model file accounts",
+        ),
         ({"net": "pointer"}, "cannot build the net of"),
         ({"net": "nonsense"}, "unknown net 'nonsense'"),
     ],

@@ -1,1 +1,1 @@
-"""Kernels in which captured graphs do several steps at once. They need triton, which comes with torch for CUDA."""
+"""Fused Triton kernels for CUDA graphs. Triton comes with PyTorch for CUDA; import these modules only on a GPU."""

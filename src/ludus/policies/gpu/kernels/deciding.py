@@ -1,6 +1,9 @@
-"""From what a net says to what is chosen, as one kernel: mask, softmax, draw, log-probability.
+"""Fused kernels that choose actions: both heads, mask, softmax, sampling and log-probability in one kernel.
 
-`Categorical` does the same in a dozen operations, by the same numbers. Axes: n rows, A actions, K inputs of a head.
+Given the same random numbers, they choose the same actions as `Categorical`, which takes a dozen operations. `Program`
+in `gpu/graphs.py` uses them. Axes: n rows, A actions, K inputs of the heads.
+
+Each kernel program computes ROWS rows. Names that end in `_at` are pointers to read from, in `_to` to write to.
 """
 
 from __future__ import annotations
@@ -15,20 +18,20 @@ from torch import Tensor
 from ludus.policies.distributions import MASKED, Categorical, Distribution
 from ludus.policies.nets.heads import Heads
 
-ROWS = 16  # of one program; the least that tensor cores take
-MOST_ACTIONS = 512  # a program holds all actions of its rows
-MOST_INPUTS, MOST_WEIGHTS = 256, 8192  # of a head, read at a time
+ROWS = 16  # rows per kernel program; the minimum for tensor cores
+MOST_ACTIONS = 512  # limit of A, because a kernel program holds all actions of its rows
+MOST_INPUTS, MOST_WEIGHTS = 256, 8192  # limits of the inputs and weights of the policy head that are read at a time
 
 
 class DrawInputs(NamedTuple):
-    """What decides: [n, A] the legal actions, [1, n] uniform numbers; None: the best are chosen."""
+    """The mask of legal actions and the random numbers."""
 
-    legal: Tensor
-    uniform: Tensor | None
+    legal: Tensor  # [n, A] bool
+    uniform: Tensor | None  # [1, n] uniform random numbers; None: take the most probable actions
 
 
 class DrawOutputs(NamedTuple):
-    """Where to write: [n] each."""
+    """The tensors that a kernel writes to, [n] each."""
 
     action: Tensor  # int32
     logp: Tensor  # float32
@@ -36,7 +39,11 @@ class DrawOutputs(NamedTuple):
 
 
 def decide(net_outputs: Heads | tuple[Distribution, Tensor], inputs: DrawInputs, outputs: DrawOutputs) -> bool:
-    """By what a net says of these rows. False where there is no kernel for it."""
+    """Choose an action for each of n rows and write it to `outputs`, with its log-probability and value.
+
+    net_outputs: the uncomputed heads of a net, or its distribution and values [n]. Returns False, without writing, if
+    there is no kernel for the distribution or for so many actions.
+    """
     if inputs.legal.shape[1] > MOST_ACTIONS:
         return False
     if isinstance(net_outputs, Heads):
@@ -50,6 +57,7 @@ def decide(net_outputs: Heads | tuple[Distribution, Tensor], inputs: DrawInputs,
 
 
 def _by_logits(logits: Tensor, value: Tensor, inputs: DrawInputs, outputs: DrawOutputs) -> None:
+    """Run the kernel that samples from logits [n, A] and copies the values [n]."""
     rows, actions = logits.shape
     logits, value = logits.contiguous(), value.contiguous()
     _logits_kernel[(triton.cdiv(rows, ROWS),)](
@@ -67,7 +75,7 @@ def _by_logits(logits: Tensor, value: Tensor, inputs: DrawInputs, outputs: DrawO
 
 
 def _by_heads(heads: Heads, draw_inputs: DrawInputs, draw_outputs: DrawOutputs) -> None:
-    """The last layers, too."""
+    """Run the kernel that computes both heads and samples."""
     hidden, policy, value = heads
     hidden = hidden.to(policy.weight.dtype).contiguous()
     rows, inputs = hidden.shape
@@ -95,11 +103,14 @@ def _by_heads(heads: Heads, draw_inputs: DrawInputs, draw_outputs: DrawOutputs) 
 
 
 def _columns(actions: int) -> int:
+    """Return the number of actions padded to a power of two, at least ROWS."""
     columns: int = triton.next_power_of_2(actions)
     return max(columns, ROWS)
 
 
 def _pointers(inputs: DrawInputs) -> tuple[Tensor, Tensor]:
+    """Return the mask and the random numbers as kernel arguments. Greedy kernels read no random numbers; they get the
+    mask as a placeholder."""
     legal = inputs.legal.view(torch.uint8)
     return legal, legal if inputs.uniform is None else inputs.uniform
 
@@ -154,7 +165,7 @@ def _heads_kernel(
     ILLEGAL: tl.constexpr,
 ):
     row, column, in_rows, in_columns, at, inside = _places(rows, actions, ROWS, ACTIONS)
-    # what is needed last is asked for first: each wait for memory takes as long as all products
+    # load what is needed last before the products: a load takes about as long as all of them
     legal = tl.load(legal_at + at, inside, 0) != 0
     uniform = tl.load(uniform_at + row, in_rows, 0.0)
     policy_bias = tl.load(policy_bias_at + column, in_columns, 0.0).to(tl.float32)
@@ -173,7 +184,7 @@ def _heads_kernel(
                 hidden_at, policy_at, value_at, row, column, rows, actions, inputs, value_inputs, step * INPUTS, INPUTS
             )
             logits, value = logits + added_logits, value + added_value
-    rounded = hidden_at.dtype.element_ty  # as layers of their own would
+    rounded = hidden_at.dtype.element_ty  # round as separate linear layers would
     value = (value + value_bias).to(rounded).to(tl.float32)
     logits = (logits + policy_bias[None, :]).to(rounded).to(tl.float32)
     tl.store(value_to + row, value, in_rows)
@@ -184,7 +195,8 @@ def _heads_kernel(
 
 @triton.jit
 def _places(rows, actions, ROWS: tl.constexpr, ACTIONS: tl.constexpr):
-    """The rows and actions of this program, which of them there are, and where they stand in [rows, actions]."""
+    """Return the row numbers [ROWS] and action numbers [ACTIONS] of this kernel program, masks of those that exist, and
+    the offsets and mask [ROWS, ACTIONS] of the same elements in an array [rows, actions]."""
     row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     column = tl.arange(0, ACTIONS)
     in_rows, in_columns = row < rows, column < actions
@@ -206,7 +218,7 @@ def _part(
     begin,
     INPUTS: tl.constexpr,
 ):
-    """What some of the inputs add to logits and values."""
+    """Return what INPUTS inputs, from `begin` on, contribute to the logits [ROWS, ACTIONS] and values [ROWS]."""
     at = begin + tl.arange(0, INPUTS)
     in_rows, in_columns, in_inputs = row < rows, column < actions, at < inputs
     hidden = tl.load(hidden_at + row[:, None] * inputs + at[None, :], in_rows[:, None] & in_inputs[None, :], 0.0)
@@ -226,7 +238,7 @@ def _draw(
     GREEDY: tl.constexpr,
     ILLEGAL: tl.constexpr,
 ):
-    """The action of each row and its log-probability."""
+    """Return the action of each row [ROWS] and its log-probability [ROWS]."""
     logits = tl.where(legal, logits, ILLEGAL)
     logits = tl.where(in_columns[None, :], logits, float("-inf"))
     top = tl.max(logits, axis=1)
@@ -237,7 +249,7 @@ def _draw(
     else:
         reach = tl.cumsum(weight / total[:, None], axis=1)
         below = tl.max(reach, axis=1) * (1 - 1e-6)  # as in `Categorical.draw`
-        candidates = (reach > (uniform * below)[:, None]) & legal  # a sum may round up where it has nothing to add
+        candidates = (reach > (uniform * below)[:, None]) & legal  # rounding may raise the sum at an illegal action
     columns = tl.broadcast_to(tl.arange(0, ACTIONS)[None, :], (ROWS, ACTIONS))
     action = tl.min(tl.where(candidates, columns, ACTIONS - 1), axis=1)
     logit = tl.sum(tl.where(columns == action[:, None], logits, 0.0), axis=1)

@@ -1,6 +1,7 @@
-"""The steps of a transformer's block around its products, each as one kernel; without gradients.
+"""Fused kernels for the blocks of `TransformerNet`: residual addition with layer normalisation, and attention.
 
-Axes: B rows, T tokens, D width, H heads of d numbers each.
+They compute no gradients. Axes: B rows, T tokens, D width, H heads of d numbers each. Names that end in `_at` are
+pointers to read from, in `_to` to write to.
 """
 
 from __future__ import annotations
@@ -10,17 +11,19 @@ import triton
 import triton.language as tl
 from torch import Tensor, nn
 
-MOST_TOKENS = 128  # one program holds all tokens of a row and a head
-MOST_WIDTH = 4096  # and all numbers of a few tokens
-ELEMENTS = 2048  # of one program, about
+MOST_TOKENS = 128  # limit of T and d: a program of `_attend` holds all tokens of one row and head
+MOST_WIDTH = 4096  # limit of D: a program of `_add_norm` holds whole tokens
+ELEMENTS = 2048  # numbers per program of `_add_norm`, about
 
 
 def fits(tokens: int, width: int, heads: int) -> bool:
+    """Return whether the kernels support so many tokens, this width D and so many heads."""
     return tokens <= MOST_TOKENS and width <= MOST_WIDTH and width // heads <= MOST_TOKENS
 
 
 def add_norm(tokens: Tensor, added: Tensor | None, norm: nn.LayerNorm, dtype: torch.dtype) -> Tensor:
-    """Add to tokens [B, T, D] in place, if there is something to add; the sum, normalised, in that dtype."""
+    """Add `added` [B, T, D], unless it is None, to `tokens` [B, T, D] in place. Returns the layer-normalised sum
+    [B, T, D] as `dtype`."""
     rows, width = tokens.numel() // tokens.shape[-1], tokens.shape[-1]
     normed = torch.empty_like(tokens, dtype=dtype)
     columns = triton.next_power_of_2(width)
@@ -42,7 +45,8 @@ def add_norm(tokens: Tensor, added: Tensor | None, norm: nn.LayerNorm, dtype: to
 
 
 def attend(projections: Tensor, mask: Tensor, heads: int) -> Tensor:
-    """Of queries, keys and values [B, T, 3 D]: what each token sees in the known ones [B, T], as [B, T, D]."""
+    """Return multi-head attention [B, T, D] of queries, keys and values, which are side by side in `projections`
+    [B, T, 3 D]. Tokens attend to those whose `mask` [B, T] is True."""
     B, T, width = projections.shape
     depth = width // 3 // heads
     attended = projections.new_empty(B, T, heads * depth)
