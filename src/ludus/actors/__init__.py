@@ -1,1 +1,1 @@
-"""Runs the actor in the learner's process, or in a process of its own."""
+"""The actor, which plays matches and fills batches: in the learner's process (serial) or in its own (overlapped)."""

@@ -46,7 +46,7 @@ log = logging.getLogger(__name__)
 
 
 class Actor:
-    """Plays on a fleet, which the caller opens and closes.
+    """Plays matches on `fleet` and fills batches with the learner's decisions. The caller opens and closes the fleet.
 
     Random generators are seeded with `version`, so that a run that continues from a checkpoint with new matches does
     not repeat earlier random numbers.
@@ -96,6 +96,7 @@ class Actor:
 
     @property
     def version(self) -> int:
+        """The policy version (number of updates) of the weights that the learner's seats play with."""
         return self._bank.learner.version
 
     @property
@@ -109,7 +110,7 @@ class Actor:
         return self._rollout.recorded
 
     def adopt(self, weights: NDArray[np.float32], version: int) -> None:
-        """Use these weights of the learner from now on."""
+        """Play with these weights of the learner, of policy version `version`, from now on."""
         self._bank.learner.adopt(weights, version)
 
     def play(self, batch: SegmentBatch, stopped: Callable[[], bool]) -> bool:
@@ -126,7 +127,7 @@ class Actor:
         self._bank.retire(name for name in self._bank.names if name.startswith(PAST_PREFIX) and name not in self._past)
 
     def state(self) -> ActorState:
-        """Return the states of the random generators and of the matchmaker, and the recent reward."""
+        """Return the state of the sampling generator and of the matchmaker, and the recent mean reward."""
         return ActorState(encode_generator(self._generator), self._matchmaker.state(), self._rollout.recent_reward)
 
     def restore(self, state: ActorState) -> None:
@@ -137,9 +138,9 @@ class Actor:
         self._rollout.recent_reward = state.reward
 
     def save(self, path: Path, unlearned: Sequence[SegmentBatch] = ()) -> bool:
-        """Write the running matches, and the full batches that nobody has learned from, into a file.
+        """Write the running matches to `path`, with the full batches that the learner has not trained on (`unlearned`).
 
-        Returns False if this kind of fleet cannot save its matches. Raises OSError.
+        Returns False if this kind of fleet cannot save its matches. Raises OSError if writing fails.
         """
         saved = self.in_flight(unlearned)
         if saved is not None:
@@ -147,9 +148,9 @@ class Actor:
         return saved is not None
 
     def in_flight(self, unlearned: Sequence[SegmentBatch] = ()) -> InFlight | None:
-        """Return everything that is needed to continue exactly, or None if this kind of fleet cannot save its matches.
+        """Return the running matches with everything that is needed to continue them exactly.
 
-        The actor's own state does not change.
+        Returns None if this kind of fleet cannot save its matches. The actor's own state does not change.
         """
         fleet = self._fleet.saved_state()
         if fleet is None:
@@ -178,9 +179,9 @@ class Actor:
         return InFlight(note, {**arrays, **retired})
 
     def resume(self, saved: InFlight, versions: Sequence[int]) -> None:
-        """Continue exactly from what `in_flight` returned. The fleet must have been opened with the state in it.
+        """Continue the `saved` matches exactly. `versions` are the past selves that may play from now on.
 
-        Replaces `set_past` and `restore`.
+        The fleet must have been opened with `saved.fleet_state()`. Call this instead of `set_past` and `restore`.
         """
         note = saved.note
         policies = {
@@ -201,7 +202,7 @@ class Actor:
         self._rollout.restore(saved.arrays_of("rollout."))
 
     def drain(self) -> Delta:
-        """Return the metrics since the last call."""
+        """Return the metrics that were collected since the last call."""
         health = self._fleet.health
         self._rollout.count_matches()
         self.metrics.set(names.HOSTS_ALIVE, health.alive)
@@ -214,7 +215,7 @@ class Actor:
         return self.metrics.drain()
 
     def _enter_past(self, versions: Sequence[int]) -> None:
-        """Load these past selves and tell the matchmaker. Those with a damaged file are left out."""
+        """Load these past selves and tell the matchmaker about them. Past selves whose file is damaged are left out."""
         self._past = {}
         for version in versions:
             name = f"{PAST_PREFIX}{version}"
@@ -235,6 +236,7 @@ class Actor:
         return True
 
     def _revive(self, name: str, saved: InFlight) -> Policy:
+        """Return the scripted policy or past self of this name, which plays in the `saved` matches."""
         if name.startswith(SCRIPTED):
             return self._script(name.removeprefix(SCRIPTED))
         version = int(name.removeprefix(PAST_PREFIX))
@@ -283,10 +285,10 @@ def open_actor(
     state: ActorState | None,
     saved: InFlight | None,
 ) -> Iterator[Actor]:
-    """Start hosts and an actor that continues the `saved` matches.
+    """Start hosts and yield an actor that continues the `saved` matches.
 
-    If there are none, or they do not fit this run, it begins new matches, with the random generators of `state` if that
-    is given.
+    If `saved` is None or does not fit this run, the actor begins new matches. It then restores the random generators of
+    `state`, if that is given.
     """
     if saved is not None:
         seeded = saved.note.seeded
@@ -307,7 +309,7 @@ def open_actor(
 
 def _resumed(actor: Actor, saved: InFlight, past: Sequence[int], state: ActorState | None) -> bool:
     """Continue the saved matches. Returns False, and logs the reason, if they do not fit this run."""
-    if saved.note.game != actor.spec.fingerprint:  # an error is raised later, when the net is restored
+    if saved.note.game != actor.spec.fingerprint:  # the game has changed: restoring the net raises the error later
         actor.set_past(past)
         if state is not None:
             actor.restore(state)
@@ -333,10 +335,10 @@ def layout_of(config: RunConfig, spec: GameSpec) -> SegmentLayout:
 
 
 def open_fleet(run: ResolvedRun, log_dir: Path, version: int, saved: FleetState | None = None) -> HostFleet:
-    """Start the hosts of a run.
+    """Start the hosts of a run and return them as a fleet.
 
-    With a saved state (`saved`), they continue its matches. Otherwise the seeds of the matches are derived from
-    `version`, so that a resumed run does not repeat matches.
+    If `saved` is given, the hosts continue its matches. Otherwise the seeds of the matches are derived from `version`,
+    so that a resumed run does not repeat matches.
     """
     return HostFleet(
         run.game.command(run.options),

@@ -1,6 +1,7 @@
 """The actor's process: `python -m ludus.actors.child CONTROL_FD MEMORY_FD PARENT_PID`, started by actors/process.py.
 
-It ends with its parent: on a StopActor message, when the control channel closes, and on Linux killed by the kernel.
+The process ends when it receives StopActor or when the control channel closes. On Linux, the kernel also kills it when
+its parent dies.
 """
 
 from __future__ import annotations
@@ -42,9 +43,9 @@ from ludus.policies.checkpoints.checkpoint import note_game
 from ludus.processes import scheduling
 from ludus.processes.launch import tie_to
 
-REPORT_S = 1.0
+REPORT_S = 1.0  # time between two reports of metrics
 BEGIN_S = 300.0  # longest wait for Begin, and for Attach, which the parent sends when it has built its net
-FIRST_WEIGHTS_S = 60.0  # writing them takes milliseconds
+FIRST_WEIGHTS_S = 60.0  # longest wait for complete weights; writing them takes milliseconds
 
 Expected = TypeVar("Expected", Begin, Attach)
 
@@ -63,7 +64,7 @@ def main() -> int:
         traceback.print_exc()
         control.send(ActorFailed(type(error).__name__, str(error)))
         return 1
-    except Exception as error:  # only the learner's process can show it to the user
+    except Exception as error:  # reported to the learner's process, which shows it to the user
         traceback.print_exc()
         control.send(ActorFailed("", f"{type(error).__name__}: {error}"))
         return 1
@@ -96,7 +97,8 @@ def _serve(control: ControlChannel, memory_fd: int) -> None:
 def _expect(control: ControlChannel, kind: type[Expected]) -> Expected:
     """Wait for a message of this kind and return it.
 
-    Raises ClosedError for any other message, since the parent then wants to stop, and TrainingError if none comes.
+    Raises ClosedError if another message comes, since the parent then wants to stop, and TrainingError if no message
+    comes within `BEGIN_S`.
     """
     message = control.receive(BEGIN_S)
     if message is None:
@@ -116,7 +118,7 @@ class ActorLoop:
         self._memory = memory
         self._control = control
         self._free = deque(buffer for buffer in range(len(memory.buffers)) if buffer not in learner_buffers)
-        self._learner_buffers = deque(learner_buffers)  # buffers that the learner has, the oldest first
+        self._learner_buffers = deque(learner_buffers)  # full buffers that the learner has not released, oldest first
         self._stopped = False
         self._report_at = time.monotonic() + REPORT_S
 
@@ -134,8 +136,11 @@ class ActorLoop:
             self._control.send(Filled(buffer, self._actor.state(), self._actor.recorded))
 
     def _wait_for_buffer(self) -> None:
-        """Wait until the learner releases a batch buffer. Play on until the next segment is complete: when matches
-        run in lockstep, their segments finish together, so several batches fill at once and then none for a while."""
+        """Wait until the learner releases a batch buffer. Before waiting, play on until the next segment is complete.
+
+        When matches run in lockstep, their segments finish together: several batches fill at once, and then none for a
+        while.
+        """
         if not self._free:
             self._actor.play_on(lambda: self._between() or bool(self._free))
         while not self._free and not self._stopped:
@@ -145,6 +150,7 @@ class ActorLoop:
             self._take_in(message)  # not timed as HAND_OVER: saving is an activity of its own
 
     def _between(self) -> bool:
+        """Handle messages, load new weights and report metrics. Returns True if the actor must stop."""
         while (message := self._control.receive(0)) is not None:
             self._take_in(message)
         if self._memory.board.version != self._actor.version:
@@ -153,9 +159,10 @@ class ActorLoop:
         return self._stopped
 
     def _load_first_weights(self) -> None:
-        """Wait for complete weights of the learner, which may be writing them now; the actor's own are random.
+        """Wait until complete weights of the learner are in the shared memory, and load them.
 
-        Raises TrainingError if there are none within `FIRST_WEIGHTS_S`.
+        The learner may be writing them now, and the actor's own weights are random. Raises TrainingError if there are
+        none within `FIRST_WEIGHTS_S`.
         """
         until_s = time.monotonic() + FIRST_WEIGHTS_S
         while not self._load_weights():
@@ -164,6 +171,7 @@ class ActorLoop:
             time.sleep(0.001)
 
     def _load_weights(self) -> bool:
+        """Load the newest weights. Returns False if the learner is writing them now."""
         with self._actor.metrics.activity(names.LOAD_WEIGHTS):
             newest = self._memory.board.read()
             if newest is not None:
@@ -182,7 +190,7 @@ class ActorLoop:
             self._stopped = True
 
     def _save(self, path: Path, number: int) -> Saved:
-        """Save the running matches, together with the batches that the learner has not learned from yet."""
+        """Save the running matches, and the full batches that the learner has not trained on yet."""
         with self._actor.metrics.activity(names.SAVE):
             try:
                 self._actor.save(path, [self._memory.buffers[buffer] for buffer in self._learner_buffers])

@@ -24,7 +24,7 @@ class Message(Struct, frozen=True, tag=True):
 
 
 class Begin(Message, frozen=True):
-    """Learner to actor, the first message: the run to play. Seeds are derived with `version`."""
+    """Learner to actor, the first message: the run to play. Seeds are derived from `version`."""
 
     run: PackedRun
     run_dir: str
@@ -46,28 +46,26 @@ class ActorReady(Message, frozen=True):
 class Attach(Message, frozen=True):
     """Learner to actor: the shared memory is set up and holds the first weights; start to play."""
 
-    buffers: int
-    learner_buffers: list[
-        int
-    ] = []  # buffers with batches of an earlier actor that the learner has yet to release, oldest first
+    buffers: int  # number of batch buffers
+    learner_buffers: list[int] = []  # filled by an earlier actor and not released by the learner yet, oldest first
 
 
 class Filled(Message, frozen=True):
-    """Actor to learner: this buffer holds a batch."""
+    """Actor to learner: the batch buffer with this index is full."""
 
     buffer: int
     state: ActorState
-    recorded: int = 0  # decisions that are recorded and in no batch yet
+    recorded: int = 0  # recorded decisions that are not in a full batch yet
 
 
 class Release(Message, frozen=True):
-    """Learner to actor: this buffer may be filled again."""
+    """Learner to actor: the batch buffer with this index may be filled again."""
 
     buffer: int
 
 
 class PastSelves(Message, frozen=True):
-    """Learner to actor: these snapshots are in the pool."""
+    """Learner to actor: the versions of the past selves that are in the pool."""
 
     versions: list[int]
 
@@ -89,10 +87,10 @@ class Saved(Message, frozen=True):
 
 
 class MetricsMessage(Message, frozen=True):
-    """Actor to learner, about once per second: the metrics since the last one."""
+    """Actor to learner, about once per second: the metrics since the last such message."""
 
     delta: Delta
-    recorded: int = 0  # decisions that are recorded and in no batch yet
+    recorded: int = 0  # recorded decisions that are not in a full batch yet
 
 
 class LogMessage(Message, frozen=True):
@@ -104,7 +102,10 @@ class LogMessage(Message, frozen=True):
 
 
 class ActorFailed(Message, frozen=True):
-    """Actor to learner, the last message: `kind` is a class in ludus.errors, or empty for an unexpected exception."""
+    """Actor to learner, the last message: the actor has failed.
+
+    `kind` is the name of a class in ludus.errors, or empty for an unexpected exception.
+    """
 
     kind: str
     message: str
@@ -131,7 +132,7 @@ AnyMessage = (
 
 
 class ClosedError(Exception):
-    """The other side has closed the channel, or has ended."""
+    """Raised if the other side has closed the channel or has ended."""
 
 
 class ControlChannel:

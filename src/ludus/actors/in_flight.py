@@ -1,6 +1,7 @@
 """The file with the running matches of a checkpoint: their state, who plays them, and the segments recorded so far.
 
-<checkpoint>/matches.safetensors   metadata `note`: JSON of InFlightHeader; tensors fleet.*, rollout.*, past.N: the
+<checkpoint>/matches.safetensors   metadata `note`: JSON of InFlightHeader
+                                   tensors fleet.*, rollout.*, bank.hidden_state (recurrent nets), and past.N: the
                                    weights of past selves that still play but have left the pool
 """
 
@@ -30,7 +31,7 @@ from ludus.policies.checkpoints.read_errors import reading
 
 
 class ActorState(Struct, frozen=True):
-    """The states of random generators and matchmaker. Small; enough to continue a run with new matches."""
+    """The state of the actor's random generator and matchmaker: enough to continue a run with new matches."""
 
     sampling: str
     matchmaker: MatchmakerState
@@ -43,9 +44,9 @@ class ActorState(Struct, frozen=True):
 
 
 class InFlightHeader(Struct, frozen=True):
-    """Everything in the file that is not an array."""
+    """The contents of the file that are not arrays."""
 
-    seeded: int  # the version that the seeds of fleet and policies were derived with
+    seeded: int  # the version that the seeds of fleet and policies were derived from
     game: str  # fingerprint
     segment: int  # decisions
     actor: ActorState
@@ -62,23 +63,26 @@ class InFlight:
     arrays: Mapping[str, NDArray[Any]]  # Any: columns of several types
 
     def arrays_of(self, prefix: str) -> dict[str, NDArray[Any]]:
-        """Return the arrays whose names begin with `prefix`, without it. Any: columns of several types."""
+        """Return the arrays whose names begin with `prefix`, and remove it from the names. Any: several dtypes."""
         return {name.removeprefix(prefix): array for name, array in self.arrays.items() if name.startswith(prefix)}
 
     def fleet_state(self) -> FleetState:
-        """Return the state of the fleet."""
+        """Return the state of the fleet's matches. Raises KeyError, IndexError or ValueError if it is damaged."""
         return saved_state.unpack(self.note.fleet, self.arrays_of("fleet."))
 
 
 def write(path: Path, saved: InFlight) -> None:
-    """Write the file and fsync it. Raises OSError."""
+    """Write the matches to a file and fsync it. Raises OSError if that fails."""
     arrays = {name: np.ascontiguousarray(array) for name, array in saved.arrays.items()}
     files.write(path, save(arrays, {"note": msgspec.json.encode(saved.note).decode()}), durable=True)
 
 
 def read(path: Path, run: ResolvedRun) -> InFlight:
-    """Return what was in flight when a checkpoint was written. Raises CheckpointError if the file is missing, damaged,
-    or from a run with another number of hosts, matches per host or decisions per segment."""
+    """Read the matches that were in flight when a checkpoint was written.
+
+    Raises CheckpointError if the file is missing, damaged, or from a run with another number of hosts, matches per host
+    or decisions per segment.
+    """
     with reading(path):
         with safe_open(checksums.verified(path), "np") as file:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  it is no mapping

@@ -19,13 +19,13 @@ class Forwarder(logging.Handler):
         self._control = control
 
     def emit(self, record: logging.LogRecord) -> None:
-        with suppress(ClosedError):  # the actor's loop notices it as well
+        with suppress(ClosedError):  # the actor's loop also notices a closed channel
             self._control.send(LogMessage(record.name, record.levelno, record.getMessage()))
 
 
 @contextmanager
 def forwarded(control: ControlChannel) -> Iterator[None]:
-    """Send log messages over the channel inside the block, and to stderr, which is the actor's log file."""
+    """Inside the block, send log messages over the channel and to stderr, which is the actor's log file."""
     logger, handlers = logging.getLogger(LOGGER), (Forwarder(control), logging.StreamHandler())
     logger.setLevel(logging.INFO)
     for handler in handlers:

@@ -14,16 +14,16 @@ from ludus.actors.control import AnyMessage, ClosedError, ControlChannel, LogMes
 from ludus.processes.command import ISOLATED
 
 SEND_S = 5.0  # control messages are small: a process that accepts none for this long has stopped reading
-EXIT_S = 2.0  # between the end of the channel and the exit status of a process that dies
-KILL_S = 10.0  # from SIGKILL to the exit status
+EXIT_S = 2.0  # longest wait for the exit status after the channel has closed
+KILL_S = 10.0  # longest wait for the exit status after SIGKILL
 
 
 class DiedError(Exception):
-    """The process has ended or closed its channel. The text says how, such as "was killed by signal 9"."""
+    """Raised if the process has ended or closed its channel. The text says how, such as "was killed by signal 9"."""
 
     def __init__(self, text: str, *, killed: bool) -> None:
         super().__init__(text)
-        self.killed = killed  # by a signal
+        self.killed = killed  # True if a signal ended the process
 
 
 def command(control_fd: int, memory_fd: int) -> list[str]:
@@ -32,9 +32,9 @@ def command(control_fd: int, memory_fd: int) -> list[str]:
 
 
 class ActorProcess:
-    """Starts an actor process, in a session of its own so that Ctrl-C does not reach it. It writes to the log file.
+    """Starts an actor process, in a session of its own so that Ctrl-C does not reach it.
 
-    On Linux it dies with the thread that starts it, and its hosts die with it.
+    Its output goes to the log file. On Linux it dies with the thread that starts it, and its hosts die with it.
     """
 
     def __init__(self, memory_fd: int, log_path: Path) -> None:
@@ -64,8 +64,11 @@ class ActorProcess:
             self._control.send(message)
 
     def receive(self, timeout_s: float) -> AnyMessage | None:
-        """Return the next message, or None if none came in time. Lines of the actor's log are shown, not returned.
-        Raises DiedError when there will be no more."""
+        """Return the next message, or None if none arrives in time.
+
+        Lines of the actor's log are shown to the user, not returned. Raises DiedError if the process has ended or
+        closed its channel.
+        """
         try:
             message = self._control.receive(timeout_s)
             while isinstance(message, LogMessage):

@@ -25,9 +25,9 @@ from ludus.processes.cores import cores
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """The facts about this machine that a run is resolved with."""
+    """The facts about this machine that automatic settings depend on."""
 
-    cores: int  # that this process may use
+    cores: int  # CPU cores that this process may use
     learner_device: DeviceChoice
 
 
@@ -35,12 +35,12 @@ class Machine:
 class ResolvedRun:
     """A run, or one stage of a run, with every choice made. `resolve` makes it once; all components read it."""
 
-    config: RunConfig  # as it is saved in config.yaml: 0 and "auto" still stand there
+    config: RunConfig  # as saved in config.yaml: automatic settings are still 0 or "auto"
     game: Game
-    options: msgspec.Struct  # of the game, checked; with the addresses of servers that the run has started
+    options: msgspec.Struct  # of the game, checked, with the addresses of the servers that the run has started
     machine: Machine
     hosts: int
-    actor_device: Playing  # of the policies that play
+    actor_device: Playing  # where the policies that play compute
     stages: tuple[ResolvedRun, ...] = ()  # of the curriculum; empty without one
     checkpoint: SavedCheckpoint | None = None  # where the run continues from; None for a new run
 
@@ -81,7 +81,7 @@ def resolve(settings: Mapping[str, object] | RunConfig, machine: Machine | None 
 
     Args:
         settings: plain data, as in a YAML file, or a configuration.
-        machine: the machine of a run that was resolved before with other settings; by default, it is examined here.
+        machine: the facts about this machine, if a run was resolved on it before; by default, they are determined here.
 
     Raises:
         ConfigError: a setting is unknown, out of range, or cannot be used on this machine or with this game.
@@ -99,7 +99,7 @@ def resolve(settings: Mapping[str, object] | RunConfig, machine: Machine | None 
 
 
 class PackedRun(msgspec.Struct, frozen=True):
-    """A resolved run on its way to an actor process."""
+    """A resolved run in a form that can be sent to an actor process."""
 
     config: RunConfig  # with the options that the hosts play with
     cores: int
@@ -109,7 +109,7 @@ class PackedRun(msgspec.Struct, frozen=True):
 
 
 def pack(run: ResolvedRun) -> PackedRun:
-    """Return a run as a message for another process."""
+    """Return a run in the form that is sent to another process."""
     config = msgspec.structs.replace(run.config, options=msgspec.to_builtins(run.options), curriculum=())
     return PackedRun(config, run.machine.cores, run.hosts, str(run.learner_device), str(run.actor_device.device))
 

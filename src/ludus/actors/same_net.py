@@ -1,4 +1,4 @@
-"""Check that one net can play all stages of a curriculum, by starting a host for each set of options."""
+"""Checks that one net can play all stages of a curriculum, by starting a host for each set of options."""
 
 from __future__ import annotations
 
@@ -48,4 +48,4 @@ def _difference(one: GameSpec, other: GameSpec) -> str:
     if one.obs != other.obs:
         shapes = ({leaf.name: leaf.shape for leaf in spec.obs.leaves} for spec in (other, one))
         return "this stage observes {}, the first {}".format(*shapes)
-    return f"what this stage ({other.name}) means by observations or actions is not what the first ({one.name}) does"
+    return f"observations or actions have another meaning in this stage ({other.name}) than in the first ({one.name})"

@@ -30,7 +30,7 @@ def anonymous_file() -> int:
 
 
 def free_bytes(container: Path = CONTAINER) -> int:
-    """Return the free memory of this machine, or of the container if its limit is lower."""
+    """Return the free memory of this machine in bytes, or of the container if it has less."""
     free = int(psutil.virtual_memory().available)
     try:
         limit, used = (int((container / name).read_text()) for name in ("memory.max", "memory.current"))
@@ -40,9 +40,10 @@ def free_bytes(container: Path = CONTAINER) -> int:
 
 
 class SharedMemory:
-    """Maps the shared memory into this process. The side with `create` sets its size; the other opens it afterwards.
+    """Maps the shared memory into this process: the board with the newest weights, and the batch buffers.
 
-    Raises ConfigError if the batch buffers do not fit into the free memory.
+    The learner's side sets its size (`create`); the actor's side maps it afterwards. Raises ConfigError if the batch
+    buffers do not fit into the free memory.
     """
 
     def __init__(self, descriptor: int, floats: int, layout: SegmentLayout, buffers: int, *, create: bool) -> None:
@@ -57,11 +58,15 @@ class SharedMemory:
 
 
 def _refuse_too_many(buffers: int, nbytes: int, free: int) -> None:
-    """Raise ConfigError now: memory is allocated when it is first written to, which would end the run later."""
+    """Raise ConfigError if the batch buffers need more than `free` bytes.
+
+    The system allocates memory only when it is first written to, so the run would otherwise be killed later.
+    """
     if buffers * nbytes > free:
         raise ConfigError(
-            f"rollout.queue: {buffers} batches of {nbytes / 2**20:,.0f} MiB, with the one at work, are more than the "
-            f"{free / 2**20:,.0f} MiB that are free here; a shorter queue or smaller batches (learner.decisions) fit"
+            f"rollout.queue: {buffers} batches of {nbytes / 2**20:,.0f} MiB (the queue and the batch in use) need more "
+            f"memory than the {free / 2**20:,.0f} MiB that are free here; use a shorter queue or smaller batches "
+            "(learner.decisions)"
         )
 
 

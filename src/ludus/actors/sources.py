@@ -25,7 +25,7 @@ from ludus.spec import GameSpec
 from ludus.types import SegmentBatch
 
 POLL_S = 0.2
-SILENCE_S = 120.0  # an actor reports every second
+SILENCE_S = 120.0  # an actor reports every second; one that sends nothing for this long is restarted
 SAVE_S = 20.0  # longest wait for the actor to save its matches; a checkpoint without them is better than a long stop
 LEAVING_S = 10.0  # the same at the end of a run
 
@@ -47,7 +47,7 @@ class SerialSource:
     def next(self, stopped: Callable[[], bool]) -> SegmentBatch | None:
         self._resting.__exit__(None, None, None)
         full = self._actor.play(self._batch, stopped)
-        self._resting.__enter__()  # until the next call the time is the learner's
+        self._resting.__enter__()  # the time until the next call is the learner's
         self._metrics.merge(self._actor.drain())
         return self._batch if full else None
 
@@ -77,11 +77,11 @@ class SerialSource:
 
 
 class OverlappedSource:
-    """An actor in a process of its own plays while this one learns.
+    """Provides batches from an actor in a process of its own, which plays while this process learns.
 
-    At most `rollout.queue` batches wait here while one is learned; then the actor waits as soon as its next segment is
-    complete, which bounds the lag. An actor that dies or falls silent is started again (actors/supervised.py). An error
-    that it reports is raised here.
+    At most `rollout.queue` full batches wait while the learner trains on another. If all buffers are full, the actor
+    stops as soon as its next segment is complete, which bounds the lag. An actor that dies or falls silent is restarted
+    (actors/supervised.py). An error that it reports is raised here.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class OverlappedSource:
         self._actor.close()
 
     def start(self, weights: NDArray[np.float32], version: int) -> None:
-        """Share the memory, with these weights in it, and let the actor play."""
+        """Create the shared memory with these weights in it, and let the actor play."""
         self._actor.start(weights, version)
 
     def next(self, stopped: Callable[[], bool]) -> SegmentBatch | None:
@@ -145,13 +145,16 @@ class OverlappedSource:
         self._actor.set_past(versions)
 
     def state(self) -> ActorState | None:
-        """Return the actor's state at the moment when the last batch that was taken was full; None before the first."""
+        """Return the actor's state at the end of the last batch that `next` returned.
+
+        Before the first batch, returns the `state` that the run began with, which may be None.
+        """
         return self._actor.state
 
     def save(self, path: Path, *, leaving: bool = False) -> bool:
-        """Let the actor write its matches, and the batches that wait here, into a file.
+        """Let the actor write its matches, and the batches that wait here, to a file.
 
-        Returns False if it does not answer in time; the time is shorter if `leaving`. Raises OSError if it cannot
-        write, TrainingError if it is not playing, and the error of an actor that has failed.
+        Returns False if it does not answer in time; it has less time if `leaving` (the run ends). Raises OSError if it
+        cannot write, TrainingError if it is not playing, and the error of an actor that has failed.
         """
         return self._actor.save(path, LEAVING_S if leaving else SAVE_S)

@@ -57,7 +57,10 @@ def begins_stage(state: State) -> bool:
 
 
 def _in_flight(path: Path, run: ResolvedRun, metrics: Metrics) -> InFlight | None:
-    """Read the matches that were running. If that fails, return None, count it and log why: new matches begin."""
+    """Read the matches that were in flight.
+
+    If that fails, logs the reason, counts it and returns None: new matches begin.
+    """
     try:
         return in_flight.read(path, run)
     except CheckpointError as error:

@@ -53,7 +53,7 @@ from ludus.processes.restarts import Restarts
 from ludus.spec import GameSpec
 from ludus.types import SegmentBatch
 
-STOP_S = 10.0  # in which the actor and its hosts may exit by themselves
+STOP_S = 10.0  # time for the actor and its hosts to exit by themselves
 TRANSIENT = (FleetError, HostError)  # errors of a restarted actor that may not occur again at the next start
 log = logging.getLogger(__name__)
 
@@ -65,10 +65,11 @@ class ActorPhase(Enum):
 
 
 class SupervisedActor:
-    """Call `open`, then `start` with the first weights, then `poll` until `filled` is not empty, then `take`.
+    """Starts and supervises the actor's process, and restarts it if it fails.
 
-    All calls must come from one thread: the process dies with the thread that starts it. A LudusError that the actor
-    reports (no host left, configuration refused) is raised by `poll`, and again by every later call of it.
+    Call `open`, then `start` with the first weights, then `poll` until `filled` is not empty, then `take`. All calls
+    must come from one thread: the process dies with the thread that starts it. A LudusError that the actor reports (no
+    host left, configuration refused) is raised by `poll`, and again by every later call of it.
     """
 
     def __init__(
@@ -83,8 +84,8 @@ class SupervisedActor:
     ) -> None:
         self.log_path = run_dir / "logs" / "actor.log"
         self.phase = ActorPhase.RESTING
-        self.filled: deque[Filled] = deque()  # batches that nobody has taken, oldest first
-        self.state = state  # of the actor when the batch that was taken last was full
+        self.filled: deque[Filled] = deque()  # full batches that were not taken yet, oldest first
+        self.state = state  # the actor's state at the end of the batch that was taken last
         self._config = run.config
         self._metrics = metrics
         file = None if matches is None else str(matches.resolve())
@@ -97,10 +98,10 @@ class SupervisedActor:
         self._memory: SharedMemory | None = None  # None until `start`
         self._current_buffer: int | None = None  # the buffer that the learner trains on
         self._due_s = 0.0  # RESTING: when to start; STARTING: when ActorReady is overdue
-        self._recorded = 0  # decisions that were recorded and in no full batch at the last report
+        self._recorded = 0  # recorded decisions that were not in a full batch at the last report
         self._saves = 0
         self._saved: Saved | None = None
-        self._answers = True  # False if it did not answer the last Save and has sent nothing since
+        self._answers = True  # False if the actor did not answer the last Save and has sent nothing since
         self._error: LudusError | None = None
         self._spec: GameSpec | None = None
         self._floats = 0
@@ -112,7 +113,7 @@ class SupervisedActor:
         return self._spec
 
     def open(self, poll_s: float) -> None:
-        """Start the process and wait until its hosts have started.
+        """Start the process and wait until its hosts have started. Each `poll` waits at most `poll_s`.
 
         Failures are raised at once, except that a process which was killed by a signal is started again.
         """
@@ -164,12 +165,14 @@ class SupervisedActor:
         return self._memory.buffers[filled.buffer]
 
     def release(self) -> None:
+        """Let the actor fill the buffer of the batch that was taken last again."""
         if self._current_buffer is not None:
             buffer, self._current_buffer = self._current_buffer, None
             if self._process is not None:
                 self._process.send(Release(buffer))
 
     def publish(self, weights: NDArray[np.float32], version: int) -> None:
+        """Write new weights into the shared memory, from which the actor loads them."""
         assert self._memory is not None
         self._memory.board.publish(weights, version)
         self._version = version
@@ -181,10 +184,10 @@ class SupervisedActor:
             self._process.send(PastSelves(self._past))
 
     def save(self, path: Path, wait_s: float) -> bool:
-        """Let the actor write its matches, and all batches that were not trained on, into a file.
+        """Let the actor write its matches, and all batches that were not trained on, to a file.
 
-        Returns False if it does not answer in time. Raises OSError if it cannot write, TrainingError if it is not
-        playing or dies meanwhile, and the error that it reports.
+        Returns False if it does not answer within `wait_s`. Raises OSError if it cannot write, TrainingError if it is
+        not playing or dies meanwhile, and the error that it reports.
         """
         while self.poll(0):
             pass
@@ -298,7 +301,7 @@ class SupervisedActor:
     def _fail(self, detail: str, error: LudusError | None = None, *, hopeless: bool = False) -> None:
         """End the process and schedule the next start.
 
-        Raises `error`, or TrainingError, if there is none: after too many failures in a row, or if `hopeless` and no
+        Raises `error` (by default a TrainingError) after too many failures in a row, or if `hopeless` is set and no
         process has ever started its hosts.
         """
         process, self._process = self._process, None

@@ -1,9 +1,8 @@
-"""Actor-critic with V-trace (Espeholt et al. 2018), top to bottom: for off-policy segments.
+"""Actor-critic with V-trace (Espeholt et al. 2018), for off-policy segments.
 
-In every minibatch, the values and probabilities of whole segments are recomputed with the current weights, and the
-targets follow from them. They are therefore right for the current policy, however old a segment is. If a match
-continues beyond a segment, the last decision of the segment is not trained on: the value of the state after it is known
-only from old weights.
+In every minibatch, the values and probabilities of whole segments are recomputed with the current weights. The targets
+are computed from them, so they fit the current policy, however old a segment is. If a match continues beyond a segment,
+the last decision of the segment is not trained on: the value of the state after it is known only from old weights.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from ludus.learner.vtrace import vtrace
 from ludus.metrics import names
 from ludus.types import SegmentBatch
 
-LARGEST_LOG_RATIO = 20.0  # in the KL estimate: one rare decision must not dominate the mean
+LARGEST_LOG_RATIO = 20.0  # limit in the KL estimate, so that one rare decision does not dominate the mean
 
 
 class SegmentTensors(NamedTuple):
@@ -35,13 +34,13 @@ class SegmentTensors(NamedTuple):
     followed: Tensor  # [N] True if the outcome of the decision is in its segment
 
     def trained_on(self, micro_batch: Minibatch) -> Tensor:
-        """Returns which decisions of a minibatch are trained on [n]."""
+        """Return which decisions of a minibatch are trained on [n]."""
         followed = self.followed[micro_batch.at]
         return followed if micro_batch.counts is None else followed & micro_batch.counts
 
 
 class ActorCritic(Algorithm[SegmentTensors]):
-    """The algorithm `vtrace`."""
+    """The algorithm `vtrace`: actor-critic with V-trace targets, which can train on replayed segments."""
 
     reported = (
         names.LOSS_TOTAL,
@@ -73,7 +72,11 @@ class ActorCritic(Algorithm[SegmentTensors]):
         return self.optimiser.step([minibatch], self.loss, targets, self._moments(minibatch, targets))
 
     def loss(self, micro_batch: Minibatch, targets: SegmentTensors, moments: Tensor | None = None) -> Measured:
-        """`moments`: mean and standard deviation of the advantages of the whole minibatch, if this is a micro-batch."""
+        """Return the loss and the numbers to report.
+
+        `moments` are the mean and standard deviation [2] of the advantages of the whole minibatch. If they are None,
+        the micro-batch is the whole minibatch, and they are computed here.
+        """
         config = self.config
         dist, value = micro_batch.outputs(self.net)
         logp = dist.log_prob(micro_batch.action)
@@ -97,8 +100,10 @@ class ActorCritic(Algorithm[SegmentTensors]):
             return Measured(loss, torch.stack((*numbers, _explained(target, value, trained))))
 
     def _moments(self, minibatch: Minibatch, targets: SegmentTensors) -> Tensor | None:
-        """Returns mean and standard deviation of the advantages [2], from a forward pass of its own, if the minibatch
-        is processed in micro-batches. Otherwise returns None: `loss` computes them."""
+        """Return the mean and standard deviation [2] of the advantages of a minibatch, from an extra forward pass.
+
+        Returns None without gradient accumulation: `loss` then computes them.
+        """
         if self.optimiser.plan.accumulate == 1:
             return None
         advantages, trained = [], []
@@ -113,7 +118,7 @@ class ActorCritic(Algorithm[SegmentTensors]):
     def _traces(
         self, micro_batch: Minibatch, targets: SegmentTensors, log_ratio: Tensor, value: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Returns value targets, advantages and clipped ratios of whole segments, [n] each."""
+        """Return value targets, advantages and clipped ratios of whole segments, [n] each."""
         config, T = self.config, targets.length
         segments = micro_batch.at.view(-1, T)
         traces = vtrace(
@@ -132,13 +137,14 @@ class ActorCritic(Algorithm[SegmentTensors]):
 
 
 def _moments(advantage: Tensor, trained: Tensor) -> Tensor:
-    """Returns mean and standard deviation [2] over the decisions that are trained on."""
+    """Return mean and standard deviation [2] over the decisions that are trained on."""
     share = trained / trained.sum().clamp(min=1)
     mean = (share * advantage).sum()
     return torch.stack((mean, (share * (advantage - mean).square()).sum().sqrt()))
 
 
 def _explained(target: Tensor, value: Tensor, trained: Tensor) -> Tensor:
+    """Return the explained variance of the values, over the decisions that are trained on."""
     share = trained / trained.sum().clamp(min=1)
     variance = (share * (target - (share * target).sum()).square()).sum()
     return torch.where(variance > 0, 1 - (share * (target - value).square()).sum() / variance, 0.0)

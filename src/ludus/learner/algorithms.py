@@ -22,11 +22,11 @@ ALGORITHMS = {
 }
 """`learner.algorithm` -> the module and the class of the algorithm, imported when a run uses it."""
 
-AnyAlgorithm = Algorithm[Any]  # Any: the targets are the algorithm's own
+AnyAlgorithm = Algorithm[Any]  # Any: each algorithm has its own type of targets
 
 
 def find(name: str) -> type[AnyAlgorithm]:
-    """Returns the class of an algorithm. Raises ConfigError for an unknown name."""
+    """Return the class of an algorithm. Raises ConfigError for an unknown name."""
     if name not in ALGORITHMS:
         raise ConfigError(f"learner.algorithm: unknown algorithm {name!r}; {did_you_mean(name, ALGORITHMS)}")
     module, _, class_name = ALGORITHMS[name].partition(":")
@@ -35,7 +35,7 @@ def find(name: str) -> type[AnyAlgorithm]:
 
 
 def refuse_unfit(config: LearnerConfig, rollout: RolloutConfig) -> None:
-    """Raises ConfigError if the algorithm is unknown or cannot work with the configuration."""
+    """Raise ConfigError if the algorithm is unknown or cannot work with the configuration."""
     algorithm, replay = find(config.algorithm), config.replay
     if rollout.segment < algorithm.min_segment:
         raise ConfigError(
@@ -60,6 +60,5 @@ def refuse_unfit(config: LearnerConfig, rollout: RolloutConfig) -> None:
 def build(
     config: LearnerConfig, net: Net, spec: GameSpec, generator: torch.Generator, device: torch.device
 ) -> AnyAlgorithm:
-    """Returns the algorithm that the configuration names. It takes over the net, and the generator, which draws the
-    order of minibatches."""
+    """Return the algorithm that the configuration names, for this net. `generator` draws the order of minibatches."""
     return find(config.algorithm)(net, spec, config, generator, device)

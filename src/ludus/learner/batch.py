@@ -26,13 +26,13 @@ from ludus.types import SegmentBatch
 
 @dataclass(frozen=True, slots=True)
 class Minibatch:
-    """n decisions of a batch. For recurrent nets they are whole segments."""
+    """A minibatch, or a micro-batch of it: n decisions of a batch. For recurrent nets they are whole segments."""
 
     at: Tensor  # [n] their indices in the batch
     inputs: Mapping[str, Tensor]  # [n, ...] each
     legal: Tensor  # [n, A]
     action: Tensor  # [n]
-    logp: Tensor  # [n] under the policy that chose
+    logp: Tensor  # [n] log-probability of the action under the policy that chose it
     length: int = 1  # decisions that `split` must not separate: T for whole segments, else 1
     unrolling: Unrolling | None = None  # how the recurrent layer runs over these segments; None without one
 
@@ -124,7 +124,7 @@ class FlatBatch:
         units, size = self.decisions, decisions
         if whole_segments:
             units, size = self.segments, max(1, decisions // self.length)
-        order = torch.randperm(units, generator=generator).to(self.device, non_blocking=True)  # one copy an epoch
+        order = torch.randperm(units, generator=generator).to(self.device, non_blocking=True)  # one copy per epoch
         for index in torch.split(order, size):
             yield self.take_segments(index) if whole_segments else self.take(index)
 

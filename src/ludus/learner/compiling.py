@@ -12,12 +12,12 @@ Returned = TypeVar("Returned")
 
 
 class Compiler:
-    """Compiles one function at a time and caches it: wrapping a function again takes longer than a small step."""
+    """Compiles functions and caches the last one: wrapping it again takes longer than a small optimiser step."""
 
     def __init__(self, *, graphs: bool) -> None:
         self._options: dict[str, str | int | bool | Callable[..., object]] = {
             "triton.cudagraphs": graphs,
-            "compile_threads": 1,  # further ones would be processes that compete with the hosts for cores
+            "compile_threads": 1,  # more threads would be processes that compete with the hosts for cores
         }
         self._last: tuple[object, object] | None = None
 
@@ -30,7 +30,7 @@ class Compiler:
             wrapped = torch.compile(
                 function,
                 fullgraph=True,
-                dynamic=False,  # there are two shapes: most minibatches, and the last of a batch
+                dynamic=False,  # inputs have two shapes: that of most minibatches, and that of the last one of a batch
                 options=self._options,
             )
             self._last = function, wrapped

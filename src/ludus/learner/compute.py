@@ -16,16 +16,20 @@ DTYPES = {"fp32": None, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 @dataclass(frozen=True, slots=True)
 class Feature:
+    """A feature of the learner's computation, such as torch.compile, and why it is on or off."""
+
     name: str
     on: bool
-    why: str  # the setting that decided, or why it cannot be used
+    why: str  # the setting that decides, or why the feature cannot be used
 
 
 @dataclass(frozen=True, slots=True)
 class ComputePlan:
     """The features that `Optimiser` and `Intake` use, each with the reason why it is on or off."""
 
-    autocast: torch.dtype | None  # of forward passes; weights, losses and the optimiser stay in float32
+    autocast: (
+        torch.dtype | None
+    )  # precision of forward passes (None: float32); weights, losses and Adam stay in float32
     scaled: bool  # losses are scaled up, so that small gradients do not underflow in fp16
     accumulate: int
     compiled: bool
@@ -36,7 +40,7 @@ class ComputePlan:
 
 
 def plan(config: LearnerConfig, device: torch.device, *, remembers: bool = False) -> ComputePlan:
-    """Return the plan for a configuration and a device. A setting that has no effect on this device is off in it.
+    """Return the plan for a configuration and a device. A feature that this device cannot use is off in the plan.
 
     `remembers` is True for recurrent nets. Raises ConfigError for settings that cannot work.
     """

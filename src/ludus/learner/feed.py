@@ -29,28 +29,39 @@ class BatchSource(Protocol):
     """Provides batches and receives new weights: this process in serial mode, an actor process in overlapped mode."""
 
     def next(self, stopped: Callable[[], bool]) -> SegmentBatch | None:
-        """Returns the next batch, valid until `release`. Returns None as soon as `stopped()` returns True; it is called
-        at least a few times per second."""
+        """Return the next batch, which is valid until `release`.
+
+        Returns None as soon as `stopped()` returns True; it is called at least a few times per second.
+        """
         ...
 
     def ready(self) -> bool:
-        """Returns True if `next` would not wait."""
+        """Return True if `next` would return a batch without waiting."""
         ...
 
-    def release(self) -> None: ...
+    def release(self) -> None:
+        """Allow the memory of the last batch to be overwritten."""
+        ...
 
-    def publish(self, weights: NDArray[np.float32], version: int) -> None: ...
+    def publish(self, weights: NDArray[np.float32], version: int) -> None:
+        """Let the actor play with these weights, of policy version `version`."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingBatch:
+    """The batch of one update."""
+
     batch: SegmentBatch  # valid until the source's `release`
     fresh: bool  # False if it comes from the replay buffer
 
 
 class Feed:
-    """Supplies batches, and counts dropped segments. With a replay buffer, each fresh batch is followed by up to
-    `reuse - 1` replayed ones while the next fresh batch is not ready."""
+    """Supplies batches, and counts the decisions of dropped segments, which are older than `learner.max_lag`.
+
+    With a replay buffer, each fresh batch is followed by up to `reuse - 1` replayed ones while the next fresh batch is
+    not ready.
+    """
 
     def __init__(
         self, source: BatchSource, metrics: Metrics, config: LearnerConfig, replay: ReplayBuffer | None = None
@@ -60,13 +71,15 @@ class Feed:
         self._max_lag = config.max_lag
         self._replay = replay
         self._reuse = config.replay.reuse
-        self._due = 0  # replayed batches before the next fresh one
+        self._due = 0  # replayed batches to return before the next fresh one
         self._segments = 0  # in the last fresh batch, stale ones included
         self._warned = False
 
     def next(self, stopped: Callable[[], bool], version: int) -> TrainingBatch | None:
-        """Returns the batch for the update after `version`. Returns None as soon as `stopped()`, which is called at
-        least a few times per second, returns True."""
+        """Return the batch for the update after `version`.
+
+        Returns None as soon as `stopped()` returns True; it is called at least a few times per second.
+        """
         oldest = version - self._max_lag if self._max_lag else 0
         if self._due and not self._source.ready():
             if stopped():
@@ -82,15 +95,18 @@ class Feed:
         return None
 
     def learned(self, trained: TrainingBatch) -> None:
-        """Adds a fresh batch to the replay buffer. Call after a successful update and before `release`. Do not call it
-        after a skipped update, or the bad batch enters the replay buffer."""
+        """Add a fresh batch to the replay buffer.
+
+        Call after a successful update and before `release`. Do not call it after a skipped update, or the bad batch
+        enters the replay buffer.
+        """
         if self._replay is not None and trained.fresh:
             self._replay.add(trained.batch)
             self._due = self._reuse - 1
             self._metrics.set(names.REPLAY, self._replay.decisions)
 
     def save(self, path: Path) -> bool:
-        """Saves the replay buffer to `path` (fsynced). Returns False if replay is disabled. Raises OSError."""
+        """Save the replay buffer to `path` (fsynced). Returns False if replay is disabled. Raises OSError."""
         if self._replay is None:
             return False
         arrays = {**self._replay.state(), "due": np.array([self._due, self._segments])}
@@ -103,7 +119,7 @@ class Feed:
         return True
 
     def restore(self, path: Path) -> None:
-        """Restores the replay buffer that `save` wrote. Raises CheckpointError if it does not fit this run."""
+        """Restore the replay buffer that `save` wrote. Raises CheckpointError if it does not fit this run."""
         if self._replay is None:
             return
         with reading(path, "cannot go on with"):
@@ -121,7 +137,7 @@ class Feed:
         return batch
 
     def _recent(self, batch: SegmentBatch, oldest: int) -> SegmentBatch | None:
-        """Returns the segments without a decision of a version before `oldest`, or None if there are none."""
+        """Return the segments without a decision of a version before `oldest`, or None if there are none."""
         self._segments = len(batch.action)
         recent = batch.version.min(axis=1) >= oldest
         if recent.all():

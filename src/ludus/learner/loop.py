@@ -18,20 +18,23 @@ from ludus.types import SegmentBatch
 
 
 class Updater(Protocol):
-    """The part of an algorithm that the loop uses."""
+    """The interface of an algorithm, as far as the loop uses it."""
 
     weights: FlatWeights
 
     def update(self, batch: SegmentBatch, lr: float) -> Mapping[str, float]:
-        """Makes one update and returns numbers by their names in metrics.names; counters grow by them.
+        """Make one update and return the numbers to report, by their names in metrics.names.
 
-        Returns {names.SKIPPED: 1} if the batch was unusable. Without names.LEARNED, the whole batch counts as learned.
+        Counters grow by their number.
+
+        Returns {names.SKIPPED: 1} if the update was skipped because the batch was unusable. If names.LEARNED is
+        missing, all decisions of the batch count as learned.
         """
         ...
 
 
 class Learner:
-    """Runs the updates. `version` counts them, `training_s` the time spent; both continue from a checkpoint."""
+    """Runs the updates. `version` counts them, `training_s` the seconds spent; both continue from a checkpoint."""
 
     def __init__(
         self,
@@ -65,9 +68,10 @@ class Learner:
         )
 
     def run(self, stopped: Callable[[], bool], after_update: Callable[[], None]) -> bool:
-        """Updates until the budget is used up and returns True, or returns False if `stopped()` returns True.
+        """Make updates until the budget is used up and return True, or return False if `stopped()` returns True before.
 
-        Time in `after_update` does not count. If the time is used up during the wait for a batch, the wait ends.
+        Calls `after_update` after each successful update; its time does not count against the budget. Waiting for a
+        batch ends when the minutes of the budget are used up.
         """
         while self.used < 1:
             began_s = self._clock_s()
@@ -82,7 +86,7 @@ class Learner:
         return True
 
     def _wait(self, stopped: Callable[[], bool], began_s: float) -> TrainingBatch | None:
-        """Returns the next batch, or None if `stopped()` returns True or the minutes of the budget are used up."""
+        """Return the next batch, or None if `stopped()` returns True or the minutes of the budget are used up."""
         limit_s = self._budget.minutes * 60
 
         def late() -> bool:
@@ -134,7 +138,7 @@ class Learner:
 
 
 def used(budget: BudgetConfig, *, training_s: float, learned: float, updates: int) -> float:
-    """Returns the used share of the budget, by the limit that is closest to its end; 0 without limits."""
+    """Return the used share of the budget, by the limit that is closest to its end; 0 without limits."""
     limits = (
         (training_s / 60, budget.minutes),
         (learned, float(budget.decisions)),
@@ -144,7 +148,7 @@ def used(budget: BudgetConfig, *, training_s: float, learned: float, updates: in
 
 
 def learning_rate(config: LearnerConfig, used: float) -> float:
-    """Returns the learning rate: from lr to lr_end as the budget is used up."""
+    """Return the learning rate for the used share of the budget: lr at first, then by `lr_schedule` towards lr_end."""
     used = min(max(used, 0.0), 1.0)
     if config.lr_schedule == "constant":
         return config.lr

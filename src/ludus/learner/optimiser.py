@@ -58,9 +58,9 @@ class Before(NamedTuple):
 
 
 class Scaling(NamedTuple):
-    """Loss scaling for fp16. GradScaler needs a torch.optim.Adam.
+    """Loss scaling for fp16: a GradScaler, and the torch.optim.Adam that it needs.
 
-    It is made only if needed: the first torch.optim.Adam imports torch's compiler, which takes seconds.
+    Created only if needed: the first torch.optim.Adam imports torch's compiler, which takes seconds.
     """
 
     scaler: torch.amp.GradScaler
@@ -77,12 +77,12 @@ class Optimiser:
         self.plan = plan(config, device, remembers=net.core is not None)
         self._config = config
         self._compiler = Compiler(graphs=self.plan.graphs) if self.plan.compiled else None
-        self._norms: list[Tensor] = []  # since `remember`
+        self._norms: list[Tensor] = []  # norms of the gradients since `remember`
         self._parameter = nn.Parameter(self.weights.vector)
         self._parameter.grad = self.weights.gradient
         self._lr = config.lr
         self._moments = {name: torch.zeros_like(self.weights.vector) for name in MOMENTS}
-        self._moments["step"] = torch.zeros((), device=device if self.plan.fused else "cpu")  # where torch wants it
+        self._moments["step"] = torch.zeros((), device=device if self.plan.fused else "cpu")  # where torch expects it
         self._scaling = self._scaled() if self.plan.scaled else None
 
     def _scaled(self) -> Scaling:
@@ -156,7 +156,7 @@ class Optimiser:
                 return self._gradient(micro_batches, self._compiler.of(loss), *inputs)
             except Exception as error:  # torch.compile raises many types; the loss may work without it
                 self._compiler = None
-                log.warning("learner.compute.compile: going on without torch.compile: %s", reason(error))
+                log.warning("learner.compute.compile: training continues without torch.compile: %s", reason(error))
         return self._gradient(micro_batches, loss, *inputs)
 
     def _gradient(
@@ -183,11 +183,15 @@ class Optimiser:
         return numbers[0] if len(numbers) == 1 else torch.stack(numbers).sum(0)
 
     def remember(self) -> Before:
-        """Return copies with which `restore` can undo all later steps. Call once per update, before its first step."""
+        """Return copies of weights and moments, with which `restore` can undo all later steps.
+
+        Call once per update, before its first step.
+        """
         self._norms.clear()
         return Before(self.weights.vector.clone(), {name: moment.clone() for name, moment in self._moments.items()})
 
     def restore(self, before: Before) -> None:
+        """Undo all steps since `remember` returned `before`."""
         with torch.no_grad():
             self.weights.vector.copy_(before.vector)
             for name, moment in before.moments.items():

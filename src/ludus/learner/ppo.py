@@ -1,4 +1,4 @@
-"""Proximal policy optimisation (Schulman et al. 2017), top to bottom.
+"""Proximal policy optimisation (Schulman et al. 2017).
 
 The objective is clipped, the value loss is a plain squared error, and advantages are normalised once per update over
 the whole batch. Ratios are taken against the policy that made the decision, so that clipping also corrects a small lag.
@@ -61,7 +61,7 @@ class Ppo(Algorithm[PpoTargets]):
         return self.clipped_loss(micro_batch, targets, *micro_batch.outputs(self.net))
 
     def clipped_loss(self, micro_batch: Minibatch, targets: PpoTargets, dist: Distribution, value: Tensor) -> Measured:
-        """Returns PPO's loss for these outputs of the net, and the numbers to report."""
+        """Return PPO's loss for these outputs of the net, and the numbers to report."""
         config = self.config
         advantage = targets.advantage[micro_batch.at]
         log_ratio = dist.log_prob(micro_batch.action) - micro_batch.logp

@@ -3,7 +3,7 @@
 The reference is a past self, replaced every `refresh` updates. With a portfolio of several, each update uses the one
 that is closest on its batch. Plain self-play cycles in games without a best pure strategy; the penalty makes each step
 away from the previous policy costly, so that the cycles shrink. With `result_share` below 1, the net that is saved is a
-Polyak average, which averages out the rest.
+Polyak average of the trained net, which averages out the remaining cycles.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ UPDATES, REFERENCES, TRAINED = "ppo_kl.updates", "ppo_kl.portfolio", "ppo_kl.tra
 
 
 class PpoKl(Ppo):
-    """The first reference is the initial policy. When the portfolio is full, a new reference replaces the oldest."""
+    """The algorithm `ppo_kl`.
+
+    The first reference is the initial policy. When the portfolio is full, a new reference replaces the oldest.
+    """
 
     reported = (*Ppo.reported, names.REFERENCE_KL)
 
@@ -90,7 +93,7 @@ class PpoKl(Ppo):
             self.load_trained(TRAINED, state)
 
     def _find_closest(self, data: FlatBatch) -> Reference:
-        """Returns the reference with the smallest KL divergence from the policy on this batch."""
+        """Return the reference with the smallest KL divergence from the policy on this batch."""
         if len(self.portfolio) == 1:
             return self.portfolio[0]
         with torch.no_grad():

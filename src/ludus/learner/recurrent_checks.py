@@ -1,4 +1,4 @@
-"""Checks a recurrent net against the rest of the configuration."""
+"""Checks that the algorithm and the segments of a run fit its recurrent net."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ludus.learner.algorithms import ALGORITHMS, find
 
 
 def refuse_unfit(recurrent: RecurrentConfig, learner: LearnerConfig, rollout: RolloutConfig) -> None:
-    """Raises ConfigError if the algorithm or the segments do not fit a net with this recurrent."""
+    """Raise ConfigError if the algorithm or the length of segments does not fit a net with this recurrent layer."""
     if recurrent.kind == "none":
         return
     if not find(learner.algorithm).recurrent:

@@ -14,7 +14,7 @@ from ludus.policies.weights import FlatWeights
 
 
 class Reference:
-    """Starts as a copy of the trained net. `name` is the prefix of its weights in a checkpoint."""
+    """A copy of the trained net that changes only by `follow`. `name` is the prefix of its weights in a checkpoint."""
 
     def __init__(self, name: str, optimiser: Optimiser) -> None:
         self.name = name

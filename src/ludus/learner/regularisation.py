@@ -17,7 +17,7 @@ class Moment(NamedTuple):
 
 
 def moment(schedule: Sequence[tuple[int, int]], update: int) -> Moment:
-    """Return the moment of an update, counted from 0.
+    """Return the position of an update, counted from 0, in the schedule.
 
     The schedule is a list of pairs (updates, times): `times` iterations of `updates` updates each. The last pair
     repeats forever. In the first half of each iteration, `alpha` grows linearly from 0 to 1.

@@ -13,11 +13,11 @@ from ludus.errors import ConfigError
 from ludus.types import SegmentBatch
 
 FREE = -1
-SHARE_OF_MEMORY = 0.4  # of the free memory: a checkpoint copies the buffer, and weights and batches need some as well
+SHARE_OF_MEMORY = 0.4  # of the free memory, for the buffer: a checkpoint copies it, and batches need memory, too
 
 
 class ReplayBuffer:
-    """Holds up to `segments` segments. The first batch decides their shapes; memory is allocated for all of them then.
+    """Holds up to `segments` segments. Memory for all of them is allocated when the first batch is added.
 
     A segment enters after its first update. It leaves after `reuse` updates in total (the first one included), when it
     has become too old, or when a newer segment needs its place.
@@ -27,7 +27,7 @@ class ReplayBuffer:
         self._reuse = reuse
         self._random = np.random.default_rng(seed)
         self._segments: SegmentBatch | None = None
-        self._order = np.full(segments, FREE, np.int64)  # running number of the segment in each place
+        self._order = np.full(segments, FREE, np.int64)  # running number of the segment in each place, or FREE
         self._oldest = np.zeros(segments, np.int64)  # version of a segment's oldest decision
         self._uses = np.zeros(segments, np.int64)
         self._added = 0
@@ -39,7 +39,10 @@ class ReplayBuffer:
         return int((self._order != FREE).sum()) * length
 
     def add(self, batch: SegmentBatch) -> None:
-        """Copies segments after their first update. If the buffer is full, they replace the oldest segments."""
+        """Copy the segments of a batch into the buffer, after their first update.
+
+        If it is full, the oldest ones are replaced.
+        """
         if self._segments is None:
             self._segments = batch.empty_like(len(self._order))
         B = min(len(batch.action), len(self._order))
@@ -51,8 +54,10 @@ class ReplayBuffer:
         self._added += B
 
     def draw(self, segments: int, *, oldest: int) -> SegmentBatch | None:
-        """Returns a copy of so many random segments, none with a decision of a version before `oldest`. Returns None if
-        the buffer holds fewer."""
+        """Return copies of `segments` random segments, none with a decision of a version before `oldest`.
+
+        Returns None if the buffer holds fewer.
+        """
         self._order[self._oldest < oldest] = FREE
         filled = np.flatnonzero(self._order != FREE)
         if self._segments is None or len(filled) < segments:
@@ -63,8 +68,7 @@ class ReplayBuffer:
         return self._segments.take(places)
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Returns all segments with their places, and the state of the random generator. Any: columns of several
-        types."""
+        """Return all segments with their places, and the state of the random generator. Any: several dtypes."""
         generator = json.dumps(self._random.bit_generator.state).encode()
         state: dict[str, NDArray[Any]] = {
             "order": self._order.copy(),
@@ -80,12 +84,16 @@ class ReplayBuffer:
         return state
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Continues from the `state` of another buffer. Raises ValueError or KeyError, and changes nothing, if it is
-        damaged or of a buffer of another size."""
+        """Continue from the `state` of another buffer.
+
+        Raises ValueError or KeyError, and changes nothing, if it is damaged or of a buffer of another size.
+        """
         if state["order"].shape != self._order.shape:
             raise ValueError(f"it holds {len(state['order'])} segments, not {len(self._order)}")
         generator = json.loads(state["generator"].tobytes())
-        np.random.default_rng().bit_generator.state = generator  # raises what `_random` would
+        np.random.default_rng().bit_generator.state = (
+            generator  # raises an error for a damaged state before anything changes
+        )
         segments: SegmentBatch | None = None
         filled = state["order"] != FREE
         if "actions" in state and filled.any():
@@ -102,7 +110,7 @@ class ReplayBuffer:
 
 
 def _check_saved(saved: Mapping[str, NDArray[Any]], segments: int, actions: int) -> None:
-    """Raises ValueError unless the saved columns have so many segments each, before memory is allocated for them."""
+    """Raise ValueError unless each saved column has `segments` segments. Called before memory is allocated for them."""
     for name, array in saved.items():
         if array.shape[:1] != (segments,):
             raise ValueError(f"kept.{name} has shape {array.shape}, expected {segments} segments")
@@ -112,7 +120,8 @@ def _check_saved(saved: Mapping[str, NDArray[Any]], segments: int, actions: int)
 
 
 def refuse_what_does_not_fit(decisions: int, bytes_each: float, free_bytes: int) -> None:
-    """Raises ConfigError if a buffer of so many decisions would not fit into the free memory."""
+    """Raise ConfigError if a buffer of `decisions` decisions, of `bytes_each` bytes, would not fit into the free
+    memory."""
     room = int(free_bytes * SHARE_OF_MEMORY / bytes_each)
     if decisions > room:
         raise ConfigError(

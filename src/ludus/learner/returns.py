@@ -11,9 +11,9 @@ Floats = NDArray[np.float32]
 def gae(
     reward: Floats,  # [B, T] earned between this decision and the next
     value: Floats,  # [B, T]
-    next_value: Floats,  # [B] of the decision after the segment
+    next_value: Floats,  # [B] value of the decision after the segment
     ends: NDArray[np.bool_],  # [B, T] the match ended after this decision
-    final_value: Floats,  # [B, T] of the state in which it was truncated, 0 where it truly ended
+    final_value: Floats,  # [B, T] value of the state in which a match was truncated, otherwise 0
     *,
     gamma: float,
     gae_lambda: float,

@@ -1,10 +1,10 @@
-"""Regularised Nash dynamics (Perolat et al. 2022), top to bottom: self-play that does not cycle.
+"""Regularised Nash dynamics (R-NaD, Perolat et al. 2022): self-play that does not cycle.
 
 The game's rewards are changed: a seat pays eta times the log-ratio of its policy to a regularisation policy, and the
-other seat earns it. Self-play converges in the changed game; its policy then becomes the regularisation policy, and so
-on, towards an equilibrium of the game itself. Logits are moved by advantages (NeuRD). The advantages come from
-two-player V-trace with the values of a target net. Segments interleave the seats of a match (rollout/interleaved.py),
-so that the decisions of the other seat are evaluated with the current weights too.
+other seat earns it. Self-play converges in the changed game. The resulting policy becomes the next regularisation
+policy, and so on; these policies approach an equilibrium of the original game. Logits are moved by advantages (NeuRD).
+The advantages come from two-player V-trace with the values of a target net. Segments interleave the seats of a match
+(rollout/interleaved.py), so that the decisions of the other seat are evaluated with the current weights, too.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from ludus.types import SegmentBatch
 
 SEATS = 2
 UPDATES, TRAINED = "rnad.updates", "rnad.trained"  # names in checkpoints
-LARGEST_LOG_RATIO = 20.0  # in the KL estimate: one rare decision must not dominate the mean
+LARGEST_LOG_RATIO = 20.0  # limit in the KL estimate, so that one rare decision does not dominate the mean
 
 
 class InterleavedTensors(NamedTuple):
@@ -152,8 +152,10 @@ class Rnad(Algorithm[InterleavedTensors]):
         self._updates = int(state[UPDATES])
 
     def _regularising(self, data: FlatBatch, alpha: float) -> Tensor:
-        """Returns log-probabilities [N, A] of the regularisation policy: a mixture of the last two, so that rewards
-        change gradually after a swap."""
+        """Return the log-probabilities [N, A] of the regularisation policy.
+
+        It is a mixture of the last two regularisation policies, so that rewards change gradually after a swap.
+        """
         weighted = ((self.regularisation, alpha), (self.before, 1 - alpha))
         log_probs = torch.zeros(data.legal.shape, device=data.device)
         with torch.no_grad():
@@ -166,7 +168,7 @@ class Rnad(Algorithm[InterleavedTensors]):
     def _traces(
         self, micro_batch: Minibatch, targets: InterleavedTensors, pi: Tensor, log_ratio: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """Returns value targets, and gains over the target net's values, [n] each."""
+        """Return value targets, and gains over the target net's values, [n] each."""
         settings, shape = self.config.rnad, (-1, targets.length)
         if targets.finetunes:
             pi = post_process(pi, threshold=settings.threshold, discretisation=settings.discretisation)
@@ -191,14 +193,14 @@ class Rnad(Algorithm[InterleavedTensors]):
 
 
 def _log_probs(dist: Distribution) -> Tensor:
-    """Returns the log-probability of every action. `refuse_unfit` has checked that the net outputs them."""
+    """Return the log-probability of every action. `refuse_unfit` has checked that the net outputs them."""
     if not isinstance(dist, Categorical):
         raise TypeError(f"rnad needs the probability of every action, but the net returned {type(dist).__name__}")
     return dist.log_probs
 
 
 def refuse_unfit(net: Net, spec: GameSpec) -> None:
-    """Raises ConfigError for games and nets that R-NaD is not defined for."""
+    """Raise ConfigError for games and nets that R-NaD is not defined for."""
     if spec.seats > SEATS:
         raise ConfigError(f"learner.algorithm: rnad is for two seats, but {spec.name} has {spec.seats}; use ppo")
     obs, legal = np.zeros((1, spec.obs.nbytes), np.uint8), np.ones((1, spec.actions), np.bool_)

@@ -52,7 +52,7 @@ class Algorithm(ABC, Generic[Targets]):
     def __init__(
         self, net: Net, spec: GameSpec, config: LearnerConfig, generator: torch.Generator, device: torch.device
     ) -> None:
-        """Takes over the net, and the generator, which draws the order of minibatches."""
+        """Move `net` to `device` and prepare to train it. `generator` draws the order of minibatches."""
         self.config = config
         self.optimiser = Optimiser(net, config, device)
         self.net, self.weights = self.optimiser.net, self.optimiser.weights
@@ -64,7 +64,7 @@ class Algorithm(ABC, Generic[Targets]):
 
     @abstractmethod
     def targets(self, batch: SegmentBatch, data: FlatBatch) -> Targets:
-        """Returns what `loss` needs besides the minibatch. Called once per update, before the first step.
+        """Return the targets that `loss` needs besides the micro-batch. Called once per update, before the first step.
 
         `data` is the batch on the device; `data.tensor` copies further columns there.
         """
@@ -79,19 +79,19 @@ class Algorithm(ABC, Generic[Targets]):
         """
 
     def step(self, minibatch: Minibatch, targets: Targets) -> Tensor:
-        """Takes one optimiser step. Returns the reported numbers, and last the gradient's norm [k + 1]."""
+        """Take one optimiser step. Returns the reported numbers, and last the gradient's norm [k + 1]."""
         return self.optimiser.step([minibatch], self.loss, targets)
 
     def stops(self, numbers: Tensor) -> bool:
-        """Returns True to end the update after this epoch. `numbers` are those of its steps [steps, k + 1]."""
+        """Return True to end the update after this epoch. `numbers` are those of its steps [steps, k + 1]."""
         return False
 
     def finish(self, batch: SegmentBatch, targets: Targets) -> Mapping[str, float]:
-        """Called after the last step of an update that is not skipped. Returns further numbers to report."""
+        """Return further numbers to report, by name. Called after the last step of an update that was not skipped."""
         return {}
 
     def update(self, batch: SegmentBatch, lr: float) -> Mapping[str, float]:
-        """Makes one update and returns the numbers to report, by name.
+        """Make one update and returns the numbers to report, by name.
 
         If a loss or gradient is not finite, restores weights and optimiser and returns {names.SKIPPED: 1, ...}.
         """
@@ -122,19 +122,19 @@ class Algorithm(ABC, Generic[Targets]):
         }
 
     def state(self) -> dict[str, Tensor]:
-        """Returns what a checkpoint holds besides `result`: the optimiser's moments, and the algorithm's tensors."""
+        """Return the tensors that a checkpoint holds besides the net `result`: Adam's moments, and others."""
         return self.optimiser.state()
 
     def load_state(self, state: Mapping[str, Tensor]) -> None:
-        """Restores a saved `state`. Raises CheckpointError if it belongs to another net or algorithm."""
+        """Restore a saved `state`. Raises CheckpointError if it belongs to another net or algorithm."""
         self.optimiser.load_state(state)
 
     def trained_state(self, prefix: str) -> dict[str, Tensor]:
-        """Returns the weights that are trained, for the `state` of an algorithm whose `result` is another net."""
+        """Return the weights that are trained, for the `state` of an algorithm whose `result` is another net."""
         return {f"{prefix}.{name}": tensor for name, tensor in self.weights.split(self.weights.vector).items()}
 
     def load_trained(self, prefix: str, state: Mapping[str, Tensor]) -> None:
-        """Restores the weights that `trained_state` returned."""
+        """Restore the weights that `trained_state` returned."""
         with torch.no_grad():
             for name, tensor in self.weights.split(self.weights.vector).items():
                 tensor.copy_(state[f"{prefix}.{name}"])

@@ -41,9 +41,9 @@ def two_player_vtrace(
     seat: Tensor,  # [B, T] who decides
     opens: Tensor,  # [B, T] bool: the first decision of a match
     ends: Tensor,  # [B, T] bool: the seat's last decision of a match
-    reward: Tensor,  # [B, T] the seat's, until its next decision or the end
-    final_value: Tensor,  # [B, T] of the state in which a match was truncated, 0 where it truly ended
-    value: Tensor,  # [B, T] the seat's
+    reward: Tensor,  # [B, T] earned by the seat until its next decision or the end
+    final_value: Tensor,  # [B, T] value of the state in which a match was truncated, otherwise 0
+    value: Tensor,  # [B, T] value of the state for the seat
     ratio: Tensor,  # [B, T] pi / mu of the action taken
     regularisation: Tensor,  # [B, T] eta * sum over a of pi log(pi / reg)
     *,
@@ -62,7 +62,7 @@ def two_player_vtrace(
     targets, gains = torch.empty_like(value), torch.empty_like(value)
     walk = initial = _beginning(value, seats)
     for t in reversed(range(value.shape[1])):
-        if t + 1 < value.shape[1]:  # nothing is known of a match from the one after it
+        if t + 1 < value.shape[1]:  # where the next match begins at t + 1, the recursion restarts
             walk = Walk(*(torch.where(opens[:, t + 1, None], old, new) for old, new in zip(initial, walk, strict=True)))
         mine = seat[:, t, None] == torch.arange(seats, device=seat.device)  # [B, S]
         now = [column[:, t, None] for column in (ends, final_value, value, ratio, regularisation, reward)]
@@ -91,5 +91,6 @@ def two_player_vtrace(
 
 
 def _beginning(value: Tensor, seats: int) -> Walk:
+    """Return the state of the recursion at the end of a match or segment."""
     zeros = value.new_zeros(len(value), seats)
     return Walk(torch.zeros_like(zeros, dtype=torch.bool), zeros, zeros, torch.ones_like(zeros), zeros, zeros)

@@ -28,9 +28,9 @@ def vtrace(
     log_ratio: Tensor,  # [B, T] log pi - log mu of the action taken; -inf: this decision is not trained on
     reward: Tensor,  # [B, T] earned between this decision and the next
     value: Tensor,  # [B, T]
-    next_value: Tensor,  # [B] of the decision after the segment
+    next_value: Tensor,  # [B] value of the decision after the segment
     ends: Tensor,  # [B, T] bool: the match ended after this decision
-    final_value: Tensor,  # [B, T] of the state in which it was truncated, 0 where it truly ended
+    final_value: Tensor,  # [B, T] value of the state in which a match was truncated, otherwise 0
     *,
     gamma: float,
     trace_lambda: float,

@@ -28,7 +28,7 @@ def test_more_batches_than_there_is_memory_for_are_refused_before_they_are_writt
     layout = SegmentLayout(GameSpec("fake", 1, 2, ObsSpec.pack({"x": ("float32", (2**20,))}), 1), 1, 1)
     file = anonymous_file()
     try:
-        with pytest.raises(ConfigError, match=r"rollout\.queue: 1000000 batches of 4 MiB, .* MiB that are free here"):
+        with pytest.raises(ConfigError, match=r"rollout\.queue: 1000000 batches of 4 MiB .* MiB that are free here"):
             SharedMemory(file, 16, layout, 1_000_000, create=True)
         assert os.fstat(file).st_size == 0
     finally:

@@ -154,7 +154,7 @@ def test_loss_that_cannot_be_compiled_as_a_whole_is_learned_without_and_the_log_
             assert torch.equal(fit.step(rows(seed)), eager.step(rows(seed)))
     assert torch.equal(vector(fit), vector(eager))
     (record,) = caplog.records
-    assert record.getMessage().startswith("learner.compute.compile: going on without torch.compile: ")
+    assert record.getMessage().startswith("learner.compute.compile: training continues without torch.compile: ")
     assert "data-dependent" in record.getMessage()
 
 
