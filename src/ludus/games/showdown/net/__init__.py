@@ -1,1 +1,1 @@
-"""Showdown's net: a pointer net over Pokemon and moves, and its implementation for small batches on the CPU."""
+"""The net `pointer` of Showdown: a pointer net over Pokemon and moves, and its chooser for small batches on the CPU."""

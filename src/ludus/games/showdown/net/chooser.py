@@ -1,8 +1,9 @@
-"""The pointer net at play: the choices that its `forward` leads to, for a fraction of the operations.
+"""The chooser of `PointerNet`: the same actions as its `forward`, with less per-op overhead.
 
-Batches of play are 1 to 64 rows, for which most operations of torch cost more than what they compute. So weights are
-put together once, when they change; small steps are numpy's, in memory that is kept; only what is legal is scored, and
-the second slot's choices only once the first is known. Axes as in `pointer`, k choices of a slot.
+While playing, batches have 1 to 64 rows, for which PyTorch's per-op overhead exceeds the arithmetic. Weights are
+therefore combined once, when they change, and small operations use numpy, with buffers that are reused. In doubles,
+only legal choices are scored, and those of the second slot only after the first is sampled. Axes as in `pointer.py`;
+also n rows (its B), k choices per slot, r the rank of the pair score.
 """
 
 from __future__ import annotations
@@ -26,24 +27,26 @@ from ludus.spec import GameSpec
 if TYPE_CHECKING:
     from ludus.games.showdown.net.pointer import PointerNet
 
-SIDES = ("own", "foe", "own_active", "foe_active")  # features of Pokemon, as `parted` has their weights
-SCORED = 16  # columns: as a move, as a switch, what it says about the other slot; fewer than 16 take thrice the time
+SIDES = ("own", "foe", "own_active", "foe_active")  # features of Pokemon, in the order of `parted`
+SCORED = 16  # outputs of `_scores`: move score, switch score, r numbers for the pair; padded to 16, which is faster
 
 
 class SampledActions(NamedTuple):
+    """The output of `PointerChooser.choose`."""
+
     action: Whole  # [n]
     logp: Floats  # [n]
     value: Floats  # [n]
 
 
 class PointerChooser:
-    """Plays with the weights the net had at the last `refresh`."""
+    """Implements `Chooser` for a pointer net, with the weights that the net had at the last `refresh`."""
 
     def __init__(self, net: PointerNet, spec: GameSpec) -> None:
         self._net = net
         self.draws = net.slots
         names = net.names
-        self._reading = Reading(net.columns, spec, names.kinds, names.first[0, :-1].numpy())  # without the side
+        self._reading = Reading(net.columns, spec, names.kinds, names.first[0, :-1].numpy())  # all names but the side
         self._memory = Scratch()
         self._spaces: dict[int, _Space] = {}
         self._choices = net.slot_actions
@@ -56,21 +59,22 @@ class PointerChooser:
             self._weights = _Weights(self._net, self._reading)
 
     def takes(self, legal: NDArray[np.bool_]) -> bool:
-        """Whether these rows are all in battle: a team to preview is left to the net's `forward`."""
+        """Return whether no row is in team preview. `choose` does not support preview; `PointerNet.forward` does."""
         battle = self._choices**self._net.slots
         return legal.shape[1] == battle or not legal[:, battle:].any()
 
     def choose(
         self, obs: NDArray[np.uint8], legal: NDArray[np.bool_], uniform: Floats | None, recall: Recall | None = None
     ) -> SampledActions:
-        """For rows [n, nbytes] and masks [n, A] that it `takes`. `uniform` [slots, n] decides; None: the best."""
+        """Return actions, log-probabilities and values of packed rows [n, nbytes] with masks [n, A], for which `takes`
+        must be True. uniform: random numbers [slots, n]; None: take the most probable actions."""
         n = len(obs)
         space = self._spaces.get(n)
         if space is None:
             space = self._spaces[n] = _Space(self._net, self._reading, self._memory, n)
         space.features.read(obs)
         self._encode(space)
-        value = self._judge_state(space, recall)
+        value = self._compute_heads(space, recall)
         if self._ways is None:
             action, logp = self._choose_one(space, legal[:, : self._choices], uniform)
         else:
@@ -78,7 +82,8 @@ class PointerChooser:
         return SampledActions(action, logp, value)
 
     def _encode(self, space: _Space) -> None:
-        """Pokemon of both sides, and what is seen of them as a whole."""
+        """Compute the vectors of all Pokemon (`space.pokemon`) and the input of the context layers: active Pokemon, sum
+        and maximum of each bench, and the field."""
         weights, features = self._weights, space.features
         hidden = torch.embedding_bag(weights.names, features.ids, features.bags)[0]
         half = len(hidden) // 2
@@ -98,8 +103,8 @@ class PointerChooser:
         np.maximum.reduce(rest, axis=2, out=space.most)
         np.copyto(space.field, features.field)
 
-    def _judge_state(self, space: _Space, recall: Recall | None) -> Floats:
-        """The context's heads, and the value [n]."""
+    def _compute_heads(self, space: _Space, recall: Recall | None) -> Floats:
+        """Compute the context and its heads for moves and switches (`space.heads`). Returns the values [n]."""
         weights = self._weights
         torch.addmm(weights.context_in_bias, space.context_input, weights.context_in, out=space.hidden.tensor)
         np.maximum(space.hidden.array, 0, out=space.hidden.array)
@@ -112,7 +117,8 @@ class PointerChooser:
         return value + weights.value_bias
 
     def _score_moves(self, space: _Space) -> None:
-        """What a move is worth to its user, but for target and variant; and what a switch is."""
+        """Compute the vectors of each slot's moves, without user, target and variant (`space.moves`), of their users
+        (`space.user`) and of the Pokemon to switch to (`space.into`)."""
         weights, features = self._weights, space.features
         weights.moves.take(features.active_moves, axis=0, out=space.moves, mode="clip")
         space.move.addmm_(features.state.tensor, weights.state)
@@ -120,6 +126,7 @@ class PointerChooser:
         torch.mm(space.own, weights.switch, out=space.into.tensor)
 
     def _choose_one(self, space: _Space, legal: NDArray[np.bool_], uniform: Floats | None) -> tuple[Whole, Floats]:
+        """Sample actions of singles. Returns them and their log-probabilities, [n] each."""
         weights = self._weights
         self._score_moves(space)
         space.user.tensor.addmm_(space.facing, weights.target)
@@ -138,6 +145,8 @@ class PointerChooser:
     def _choose_pair(
         self, space: _Space, ways: _Ways, legal: NDArray[np.bool_], uniform: Floats | None
     ) -> tuple[Whole, Floats]:
+        """Sample joint actions of doubles, the first slot's choice first. Returns them and their log-probabilities, [n]
+        each."""
         weights, n, k = self._weights, len(legal), self._choices
         self._score_moves(space)
         np.add(space.moves, space.users, out=space.moves)
@@ -168,7 +177,8 @@ class PointerChooser:
         return first * k + second, logp + logp_second
 
     def _scored(self, space: _Space, ways: _Ways, at: Whole, slot: int) -> tuple[Floats, Floats]:
-        """Scores of a slot's choices at places in [n, k], and what they say about the other slot's [places, r]."""
+        """Return the scores [L] of a slot's choices `at` [L], which are indices into [n * k], and their vectors [L, r]
+        for the pair score."""
         weights, k = self._weights, self._choices
         row = at // k
         choice = at - row * k
@@ -181,21 +191,23 @@ class PointerChooser:
 
 
 class _Ways:
-    """What a slot's choices are made of: rows of a table that has each move at each target, then bench and staying."""
+    """Where the vector of each choice of a slot is in `_Space.table`. The table has, for each row, one vector for each
+    move with each target, then one for each switch and one for passing. Variants are added separately."""
 
     def __init__(self, net: PointerNet) -> None:
         aimed = net.targets * MOVES
         self.moves = net.variants * aimed  # choices before this are moves
-        self.rows = net.slots * aimed + SIDE + 1  # of the table for each row
+        self.rows = net.slots * aimed + SIDE + 1  # vectors per row in the table
         self.rank = net.pair_left.out_features
         choice = np.arange(net.slot_actions)
         bench = choice - self.moves + net.slots * aimed
         self.row = [np.where(choice < self.moves, slot * aimed + choice % aimed, bench) for slot in range(net.slots)]
-        self.variant = np.where(choice < self.moves, choice // aimed, net.variants)  # the last: none
+        self.variant = np.where(choice < self.moves, choice // aimed, net.variants)  # the last one is zero
 
 
 class _Weights:
-    """As the products of play want them: transposed, scaled, and together where they read the same."""
+    """The net's weights, prepared for `PointerChooser`: transposed, scaled to the units of `Features`, and concatenated
+    where layers have the same input."""
 
     def __init__(self, net: PointerNet, reading: Reading) -> None:
         S, H, D = net.slots, net.hidden, net.width
@@ -203,18 +215,19 @@ class _Weights:
         self.moves = moves.numpy()
         parts = zip(parted(net.pokemon_in.weight, net.columns), SIDES, strict=True)
         own, foe, own_active, foe_active = ((weight * reading.scale[name]).t() for weight, name in parts)
-        self.own, self.foe = torch.cat((own, self.names[-2:-1])), torch.cat((foe, self.names[-1:]))  # with their side's
+        # the last row is the embedding of the side
+        self.own, self.foe = torch.cat((own, self.names[-2:-1])), torch.cat((foe, self.names[-1:]))
         self.own_active, self.foe_active = own_active.contiguous(), foe_active.contiguous()
         self.pokemon, self.pokemon_bias = _transposed(net.pokemon_out)
 
         self.context_in, self.context_in_bias = _transposed(net.context_in)
-        for side in range(2):  # what is seen of the bench is a sum where the net has a mean
+        for side in range(2):  # `_encode` sums the bench where the net takes the mean
             begin = (side * (S + 2) + S) * D
             self.context_in[begin : begin + D] /= SIDE - S
         self.context_in[2 * (S + 2) * D :] *= reading.scale["field"]
         self.context_out, self.context_out_bias = _transposed(net.context_out)
         heads, self.heads_bias = _transposed(net.heads)
-        self.heads = torch.cat((*[heads[:, :H]] * S, heads[:, H:]), dim=1)  # for each slot's user, switches, value
+        self.heads = torch.cat((*[heads[:, :H]] * S, heads[:, H:]), dim=1)  # users of each slot, switches, value
         self.heads_bias = torch.cat((*[self.heads_bias[:H]] * S, self.heads_bias[H:]))
         self.value, self.value_bias = net.value_out.weight[0].clone(), np.float32(net.value_out.bias.item())
 
@@ -238,16 +251,19 @@ class _Weights:
 
 
 def _transposed(layer: nn.Linear) -> tuple[Tensor, Tensor]:
+    """Return the weights [inputs, outputs] and the bias of a layer, as copies."""
     return layer.weight.t().contiguous(), layer.bias.clone()
 
 
 def _by_slot(layer: nn.Linear, slots: int) -> Tensor:
-    """For all slots' inputs side by side [S * inputs, S * outputs]."""
+    """Return block-diagonal weights [S * inputs, S * outputs], which apply a layer to all slots in one product."""
     diagonal: Tensor = torch.block_diag(*[layer.weight.t()] * slots)  # type: ignore[no-untyped-call]  # torch's
     return diagonal
 
 
 def _scores(net: PointerNet, pair: nn.Linear) -> tuple[Tensor, Tensor]:
+    """Return weights [H, SCORED] and bias [SCORED] that score a choice as a move and as a switch and give its vector
+    for the pair score."""
     weight, bias = net.move_out.weight.new_zeros(SCORED, net.hidden), net.move_out.bias.new_zeros(SCORED)
     for at, layer in ((0, net.move_out), (1, net.switch_out), (2, pair)):
         weight[at : at + layer.out_features], bias[at : at + layer.out_features] = layer.weight, layer.bias
@@ -255,7 +271,8 @@ def _scores(net: PointerNet, pair: nn.Linear) -> tuple[Tensor, Tensor]:
 
 
 class _Space:
-    """Where n rows are worked on: views of kept memory, made once, since making them costs more than many steps."""
+    """The buffers for n rows, as views of reused memory. The views are made once per n, because making them would cost
+    more than many of the operations."""
 
     def __init__(self, net: PointerNet, reading: Reading, memory: Scratch, rows: int) -> None:
         n, S, D, H = rows, net.slots, net.width, net.hidden
@@ -267,7 +284,7 @@ class _Space:
         self.pokemon = memory.of("pokemon", n, 2 * n * SIDE, D)
         self.sides = self.pokemon.array.reshape(2, n, SIDE, D)
         self.own = self.pokemon.tensor[: n * SIDE]
-        self._see(memory, n, S, D)
+        self._context_inputs(memory, n, S, D)
         self._contexts(memory, net, n)
         move = memory.of("move", n, n * S * MOVES, H)
         self.move, self.moves = move.tensor, move.array.reshape(n, S, MOVES, H)
@@ -281,8 +298,9 @@ class _Space:
             ways = memory.of("ways", n, n * net.variants * MOVES, H)
             self.ways_tensor, self.ways = ways.tensor, ways.array.reshape(n, net.variants, MOVES, H)
 
-    def _see(self, memory: Scratch, n: int, S: int, D: int) -> None:
-        """What the context reads: of each side the active Pokemon, the bench's sum and maximum; and the field."""
+    def _context_inputs(self, memory: Scratch, n: int, S: int, D: int) -> None:
+        """Make the input of the context layers: for each side the active Pokemon, then sum and maximum of the bench;
+        and the field."""
         pooled = 2 * (S + 2) * D
         context_input = memory.of("context_input", n, n, pooled + self.features.field.shape[1])
         self.context_input = context_input.tensor
@@ -295,6 +313,7 @@ class _Space:
         )
 
     def _contexts(self, memory: Scratch, net: PointerNet, n: int) -> None:
+        """Make the outputs of the context layers and of the heads for users, switches and the value."""
         S, H = net.slots, net.hidden
         self.hidden = memory.of("hidden", n, n, net.context_in.out_features)
         self.context = memory.of("context", n, n, net.context_out.out_features)
@@ -304,7 +323,7 @@ class _Space:
         self.worth, self.worth_tensor = self.heads.array[:, (S + 1) * H :], self.heads.tensor[:, (S + 1) * H :]
 
     def _pairs(self, memory: Scratch, net: PointerNet, n: int) -> None:
-        """The table of `_Ways`, and what it is made of."""
+        """Make the table that `_Ways` describes, and the buffers for its parts."""
         S, H, T, k = net.slots, net.hidden, net.targets, net.slot_actions
         aimed = S * T * MOVES
         self.table = memory.of("table", n, n * (aimed + SIDE + 1), H).array

@@ -1,7 +1,8 @@
-"""Where the pointer net's features stand in what an observation says, so that taking them is one look-up.
+"""The features of the pointer net as column indices into a flat observation, so that each is one `index_select`.
 
-Slicing and joining leaves takes thirty small operations a forward, which cost more than the products of a small batch.
-Here they are done once, on the places of the numbers instead of the numbers.
+Slicing and concatenating leaves would take thirty small operations per forward pass, which cost more than the products
+of a small batch. Here they are applied once, when the net is built, to the indices of the numbers instead of the
+numbers.
 """
 
 from __future__ import annotations
@@ -16,17 +17,24 @@ from torch import Tensor, nn
 from ludus.policies.nets.reals import reals
 from ludus.spec import Leaf
 
-SIDE = 6  # Pokemon a side
-MOVES = 4  # of a Pokemon
+SIDE = 6  # Pokemon per side
+MOVES = 4  # moves per Pokemon
 FEATURES = ("own", "foe", "own_active", "foe_active", "state")
 
 
 class FeatureColumns(nn.Module):
-    """Features of each Pokemon and of the moves to choose from.
+    """Computes the features of Pokemon and of the moves to choose from. Axes: B rows, S active slots per side.
 
-    Moves enter a Pokemon's by their best and their mean, so that their order does not matter. Own Pokemon have columns
-    about what they can do to the active foes and suffer from them, then those both sides have; foes have only these.
-    What active Pokemon have besides stands apart; here it is the foes' that goes on where the own side's ends.
+    - `foe`: for each Pokemon of the foe, the columns that both sides have (leaves `pokemon` and `move_state`).
+    - `own`: for each own Pokemon, `own_only` columns on the damage that it and the active foes may do to each other
+      (`matchup`, `threat`, `duel`), then the columns that both sides have.
+    - `own_active`: boosts and volatiles.
+    - `foe_active`: boosts and volatiles, then `threat` and `duel` against the own active Pokemon.
+    - `state`: columns of each move that may be chosen.
+
+    A Pokemon's moves enter its features as a maximum or mean over the moves, so that their order does not matter.
+
+    `matchup`, `threat` and `duel` exist only in full observations. The buffers hold the column indices of each feature.
     """
 
     by_move: Tensor
@@ -79,7 +87,8 @@ class FeatureColumns(nn.Module):
         self._keep("state", torch.cat(state, dim=2))
 
     def forward(self, obs: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """own, foe [B, 6, ...], own_active, foe_active [B, S, ...], state [B, S, 4, ...]"""
+        """Return the features of observations: `own` and `foe` [B, 6, columns], `own_active` and `foe_active`
+        [B, S, columns], `state` [B, S, 4, columns]."""
         measures = [reals(torch.cat([obs[name].flatten(1) for name in names], dim=1)) for names in self.alike]
         values = torch.cat((*measures, obs["boosts"].flatten(1) * (1 / 6), obs["volatiles"].flatten(1).float()), dim=1)
         by_move = _gather(values, self.by_move)
@@ -87,8 +96,10 @@ class FeatureColumns(nn.Module):
         return {name: _gather(values, self.get_buffer(name)) for name in FEATURES}
 
     def _keep(self, name: str, places: Tensor) -> None:
+        """Store column indices as a buffer that is not part of checkpoints."""
         self.register_buffer(name, places.contiguous(), persistent=False)
 
 
 def _gather(values: Tensor, places: Tensor) -> Tensor:
+    """Return the columns of values [B, numbers] at `places`, as [B, *places.shape]."""
     return values.index_select(1, places.view(-1)).view(-1, *places.shape)

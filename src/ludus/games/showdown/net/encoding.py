@@ -1,7 +1,8 @@
-"""Pokemon of both sides from their names and features, and what each side comes to, as one step with its gradient.
+"""The Pokemon encoder of the pointer net: a two-layer MLP over names and features, then pooling per side.
 
-Left to torch, the gradient of the same steps writes every [2B * 6, D] array about twice as often: for slices, joins and
-the sums where they meet. Axes: B rows, 6 Pokemon a side, S active ones, D width; own sides come before foes'.
+It is one autograd function with a gradient of its own, because autograd would write every [2B * 6, D] array about twice
+as often. Axes: B rows, 6 Pokemon per side, S active Pokemon per side, D width. Along axes of length 2B or 2B * 6, the
+own sides of all rows come before the foes' sides.
 """
 
 from __future__ import annotations
@@ -24,9 +25,11 @@ ENCODED = ("own", "foe", "own_active", "foe_active")  # features of FeatureColum
 def encode(
     names: Tensor, inputs: Mapping[str, Tensor], columns: FeatureColumns, into: nn.Linear, out: nn.Linear
 ) -> tuple[Tensor, Tensor]:
-    """The own Pokemon [B, 6, D], and of each side the active ones, the bench's mean and maximum [2B, (S + 2) D].
+    """Return the vectors of the own Pokemon [B, 6, D] and the pooled sides [2B, (S + 2) D]: for each side the vectors
+    of its active Pokemon, then mean and maximum of its benched Pokemon.
 
-    `names` [names, D] is summed by inputs["names"] [B, 12, k]; the features are those of `columns`.
+    names: the embeddings [names, D], summed by inputs["names"] [B, 12, k]. inputs: also the features of `columns`.
+    into, out: the first layer, which is applied to the features, and the second layer.
     """
     device = names.device.type
     dtype = precision_on(device)
@@ -43,16 +46,17 @@ def encode(
 
 
 def precision_on(device: str) -> torch.dtype:
-    """What Pokemon are encoded in: on a CPU what autocast says, as half the bytes are half the time there; on a GPU
-    always float32. Sums over many rows, such as a name's gradient, are made in float32 either way and rounded once."""
+    """Return the dtype in which Pokemon are encoded: on a CPU the dtype of autocast, because memory bandwidth limits
+    the speed there; on a GPU always float32."""
     if device == "cpu" and torch.is_autocast_enabled(device):
         return torch.get_autocast_dtype(device)
     return torch.float32
 
 
 def parted(weight: Tensor, columns: FeatureColumns) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Views of weights [D, columns] for own, foe, own_active and foe_active. Own Pokemon have `own_only` columns before
-    those both sides have, active foes have more behind them."""
+    """Return views of the first layer's weights [D, columns] for the features own, foe, own_active and foe_active. The
+    views overlap, because the sides share weights: `foe` is `own` without its first `own_only` columns, and
+    `own_active` is the beginning of `foe_active`."""
     common = columns.own.shape[1]
     live = common + columns.own_active.shape[1]
     return weight[:, :common], weight[:, columns.own_only : common], weight[:, common:live], weight[:, common:]
@@ -67,7 +71,8 @@ def _encoded(
     columns: FeatureColumns,
     features: tuple[Tensor, ...],
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The hidden layer [2B * 6, D], all Pokemon [2B, 6, D] and what each side comes to."""
+    """Return the hidden layer [2B * 6, D], the vectors of all Pokemon [2B, 6, D] and the pooled sides
+    [2B, (S + 2) D]."""
     own, foe, own_active, foe_active = (
         (feature, weight.t()) for feature, weight in zip(features, parted(into, columns), strict=True)
     )
@@ -82,6 +87,8 @@ def _encoded(
 
 
 class _Encode(Function):
+    """`_encoded` with a gradient. Returns the vectors of the own Pokemon and the pooled sides."""
+
     @staticmethod
     def forward(
         ctx: Any,  # torch's own
@@ -117,6 +124,6 @@ class _Encode(Function):
 
 
 def _through_relu(gradient: Tensor, result: Tensor) -> Tensor:
-    """In place."""
+    """Return the gradient before a ReLU with this result. Changes `gradient` in place."""
     through: Tensor = torch.ops.aten.threshold_backward.grad_input(gradient, result, 0, grad_input=gradient)
     return through

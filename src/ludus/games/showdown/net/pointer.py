@@ -1,9 +1,10 @@
-"""A pointer net for Showdown: Pokemon and moves share encoders, each action is scored by its features and the context.
+"""The net `pointer` of Showdown: shared encoders for Pokemon and moves. Each action is scored from the vectors of the
+Pokemon and move that it uses and from the context of the battle.
 
-Axes: B rows, 6 Pokemon a side, S active slots a side, V variants, T targets, D width, H = D/2, C context.
+Axes: B rows, 6 Pokemon per side, S active slots per side, V variants, T targets, D width, H = D/2, C context.
 
-What is constant about a move or a species is encoded once a forward for the whole table and then looked up by id:
-a batch of 500 rows names 24,000 moves, the table has 165 to 950.
+The constant properties of moves and species are encoded once per forward pass for the whole table, then looked up by
+id: a batch of 500 rows contains 24,000 moves, the table only 165 to 950.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ from ludus.policies.nets.reals import reals
 from ludus.policies.nets.recurrence import Recall, build_core, recalled
 from ludus.spec import GameSpec
 
-UNTOLD = 2  # rows of a table that tells nothing: "unknown" and "none", as of items in gen 1
-PAIRING = 8  # rank of what two slots' actions say about each other in a joint action
+UNTOLD = 2  # a table with only the rows "unknown" and "none", such as the items of gen 1, is not read
+PAIRING = 8  # rank of the bilinear score of a pair of actions in doubles
 LEAVES = (
     "species",
     "ability",
@@ -47,9 +48,10 @@ MEASURES = ("pokemon", "move_state", "field", "matchup", "threat", "duel")
 
 
 class PointerNet(Net):
-    """What to do and what to expect, given the leaves of Showdown observations."""
+    """Scores every move and switch of Showdown's singles (S = 1) or doubles (S = 2, `joint`). Raises ConfigError if the
+    game does not have the leaves of Showdown's observations."""
 
-    # read where autocast is off
+    # these layers are computed where autocast is off
     exact = ("pokemon_in", "pokemon_out", "move_out", "switch_out", "pair_left", "pair_right", "move_hit")
 
     def __init__(self, spec: GameSpec, config: PolicyConfig) -> None:
@@ -63,7 +65,7 @@ class PointerNet(Net):
             )
         counted = [name for name in MEASURES if name in leaves and not leaves[name].is_real]
         if counted:
-            raise ConfigError(f"policy.net: pointer needs measures in {', '.join(counted)}, not whole numbers")
+            raise ConfigError(f"policy.net: pointer needs real numbers in {', '.join(counted)}, not integers")
         D, H, C = config.width, config.width // 2, config.context
         self.width, self.hidden = D, H
         self.slots = S = shapes["boosts"][0] // 2
@@ -107,7 +109,9 @@ class PointerNet(Net):
         self.core = build_core(config.recurrent, C)
 
     def prepare(self, obs: Mapping[str, Tensor], legal: Tensor) -> dict[str, Tensor]:
-        """What the net reads, none of which depends on weights. The first axis of all is the rows'."""
+        """Return the inputs, each with B as first axis: `names` [B, 12, names], the features of `FeatureColumns`,
+        `field` and, in doubles, the mask `may` [B, k] of first choices and `hit`, the effect of each move on each
+        target [B, S * T * 4 + 1, columns]."""
         features = {**self.columns(obs), "field": reals(obs["field"])}
         dtype = precision_on(legal.device.type)
         inputs = {"names": self.names.ids(obs), **{name: feature.to(dtype) for name, feature in features.items()}}
@@ -115,9 +119,9 @@ class PointerNet(Net):
             inputs["may"] = Pairs.first_choices(legal, self.slot_actions)
         if self.joint and self.full:
             hit = reals(obs["matchup"][:, : self.slots]).transpose(2, 3)  # [B, S, foe slots, 4, columns]
-            spread = hit.mean(2, keepdim=True)  # a move without a chosen target may strike both
+            spread = hit.mean(2, keepdim=True)  # a move without a chosen target may hit both foes
             struck = torch.cat((spread, hit, torch.zeros_like(hit)), dim=2).flatten(1, 3)  # [B, S * T * 4, columns]
-            inputs["hit"] = functional.pad(struck, (0, 0, 0, 1))  # and one that strikes nobody
+            inputs["hit"] = functional.pad(struck, (0, 0, 0, 1))  # the last row is for choices that hit nobody
         return inputs
 
     def outputs(
@@ -160,29 +164,34 @@ class PointerNet(Net):
 
     @property
     def slot_actions(self) -> int:
+        """The number k of choices of one slot: moves with variant and target, switches and, in doubles, passing."""
         return self.variants * self.targets * MOVES + SIDE + self.joint
 
     def freeze_tables(self) -> None:
-        """Encode the tables now, for every forward without gradients; call it again when weights have changed."""
+        """Encode the tables of names once for all later forward passes without gradients. Call it again after every
+        change of the weights."""
         self.names.freeze()
 
     def chooser(self, spec: GameSpec) -> PointerChooser:
-        """What this net chooses, for playing on the CPU."""
+        """Return the implementation for small batches on the CPU."""
         return PointerChooser(self, spec)
 
     def aims(self, active: Tensor, facing: Tensor) -> Tensor:
-        """What each target means to a move: none, the foes, the own [B, T, H]."""
+        """Return the vectors of all targets [B, T, H]: no target, the foe's slots, the own slots. `active` and `facing`
+        [B, S * D] are the vectors of the own and the foe's active Pokemon."""
         both = torch.cat((facing, active), dim=1).view(len(active), -1, self.width)
         return torch.cat((self.no_target.expand(len(both), -1, -1), self.move_target(both)), dim=1)
 
     def preview_scores(self, team: Tensor) -> Tensor:
+        """Return the logits [B, actions] of the team preview, given the vectors of the own Pokemon [B, 6, D]."""
         scores: Tensor = self.preview_out(team)  # [B, 6, lead or rest]
         leads, rest = self.picks[:, : self.slots].long(), self.picks[:, self.slots :].long()
         return scores[:, leads, 0].sum(2) + scores[:, rest, 1].sum(2)
 
 
 class Names(nn.Module):
-    """A vector for every move, species, item, ability, type and side in one table: one sum of a Pokemon's names."""
+    """One table of embeddings [names, D] for all moves, species, items, abilities, types and sides. A Pokemon's names
+    are encoded as the sum of their embeddings. Moves and species also use their rows in the game's tables."""
 
     move_features: Tensor
     species_features: Tensor
@@ -195,25 +204,25 @@ class Names(nn.Module):
         self.register_buffer("species_features", torch.from_numpy(tables["species"].copy()))
         self.move = linear(tables["move"].shape[1], width)
         self.species = linear(tables["species"].shape[1], width)
-        self.move_name = linear(width, hidden, bias=False)  # as a choice
+        self.move_name = linear(width, hidden, bias=False)  # for a move as a choice
         self.moves = len(tables["move"])
-        self.described = self.moves + len(tables["species"])  # the rows before this have features besides their id
+        self.described = self.moves + len(tables["species"])  # rows before this one also use the game's tables
         item = self.described
         ability = item + len(tables["item"])
         types = ability + len(tables["ability"])
         own_side = types + len(tables["effectiveness"])
         id_kinds = [kind for kind in ("item", "ability") if len(tables[kind]) > UNTOLD]
-        self.kinds = ("moves", "species", *id_kinds, "types")  # leaves of a Pokemon's names, moves first
+        self.kinds = ("moves", "species", *id_kinds, "types")  # the leaves that hold a Pokemon's names, moves first
         begins = {"moves": 0, "species": self.moves, "item": item, "ability": ability, "types": types}
         several = {"moves": MOVES, "types": 3}
-        first = [begins[kind] for kind in self.kinds for _ in range(several.get(kind, 1))]  # the row of each one's id 0
+        first = [begins[kind] for kind in self.kinds for _ in range(several.get(kind, 1))]  # each name's row of id 0
         sides = [[*first, own_side]] * SIDE + [[*first, own_side + 1]] * SIDE
         self.register_buffer("first", torch.tensor(sides, dtype=torch.int32), persistent=False)
         self.own = nn.Parameter(torch.randn(own_side + 2, width) * 0.05)
         self.frozen: tuple[Tensor, Tensor] | None = None
 
     def ids(self, obs: Mapping[str, Tensor]) -> Tensor:
-        """The rows of the table that name each Pokemon [B, 12, names], its side last."""
+        """Return the table rows of each Pokemon's names [B, 12, names]; the last is that of its side."""
         ids = torch.zeros(len(obs["moves"]), *self.first.shape, dtype=torch.int32, device=self.first.device)
         at = 0
         for kind in self.kinds:
@@ -223,7 +232,7 @@ class Names(nn.Module):
         return ids.add_(self.first)
 
     def tables(self) -> tuple[Tensor, Tensor]:
-        """All names [names, D], and the moves as choices [moves, H]."""
+        """Return the embeddings of all names [names, D], and of the moves as choices [moves, H]."""
         if self.frozen is not None and not torch.is_grad_enabled():
             return self.frozen
         described, by_id = torch.split(self.own, [self.described, len(self.own) - self.described])
@@ -232,7 +241,8 @@ class Names(nn.Module):
         return table, self.move_name(table[: self.moves])
 
     def freeze(self) -> None:
-        """Where the tables lay before: a captured graph reads them there."""
+        """Compute `tables` once for later use without gradients. Overwrites the previous tensors, because captured CUDA
+        graphs read them by address."""
         before, self.frozen = self.frozen, None
         with torch.no_grad():
             tables = self.tables()

@@ -1,4 +1,4 @@
-"""Buffers that numpy and torch share, reused from call to call."""
+"""Float buffers that numpy and PyTorch share. The chooser reuses them from call to call."""
 
 from __future__ import annotations
 
@@ -10,24 +10,25 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-LEAST_ROWS = 64
+LEAST_ROWS = 64  # a buffer has room for at least this many rows
 
 
 class Twin(NamedTuple):
-    """One piece of memory, seen by both."""
+    """A numpy array and a PyTorch tensor over the same memory."""
 
     array: NDArray[np.float32]
     tensor: Tensor
 
 
 class Scratch:
-    """Named pieces of floats, each large enough for as many rows as were ever asked for, to the next power of two."""
+    """Float buffers by name. A buffer that is too small is replaced by one for the next power of two of rows."""
 
     def __init__(self) -> None:
         self._pieces: dict[str, Tensor] = {}
 
     def of(self, name: str, rows: int, *shape: int) -> Twin:
-        """Zeros at first, then what was last written; `shape` has the rows as one of its axes."""
+        """Return the buffer of this name as an array and a tensor of `shape`, whose size is a multiple of `rows`. A new
+        buffer is zero; otherwise it has the numbers that were last written."""
         size = prod(shape)
         piece = self._pieces.get(name)
         if piece is None or len(piece) < size:

@@ -1,7 +1,7 @@
-"""Rows of a table summed by ids, with a gradient that is as cheap as the sum itself.
+"""Sums of embeddings, like PyTorch's `embedding_bag`, with a much faster gradient. Used by the pointer net.
 
-What torch's `embedding_bag` does for a gradient takes 25 times as long as its sum. But the gradient of a table's row
-is the sum of the gradients of the bags that name it: a bag again, over the ids in sorted order.
+The gradient of a table row is the sum of the gradients of all bags that contain its id. It can therefore be computed
+with `embedding_bag` too, over the ids in sorted order; PyTorch's own backward pass takes many times as long.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from torch.nn.functional import embedding_bag
 
 
 def sum_rows(table: Tensor, ids: Tensor) -> Tensor:
-    """The sum [n, D] of the rows of a table [names, D] that ids [n, k], int32 or int64, name."""
+    """Return the sums [n, D] of k rows each of a table [names, D], selected by ids [n, k] (int32 or int64)."""
     if torch.is_grad_enabled():
         return cast(Tensor, _Sum.apply(table, ids))  # type: ignore[no-untyped-call]  # torch leaves it untyped
     return embedding_bag(ids, table, mode="sum")
 
 
 def sum_rows_gradient(ids: Tensor, gradient: Tensor, names: int) -> Tensor:
-    """That of the table [names, D], given that of the sums [n, D]."""
-    short = torch.int16 if names < 2**15 else torch.int32  # what is sorted: fewer bytes, fewer passes
+    """Return the gradient of the table [names, D], given the ids [n, k] and the gradient of the sums [n, D]."""
+    short = torch.int16 if names < 2**15 else torch.int32  # sorting is faster with fewer bytes
     flat_ids = ids.flatten()
     place = flat_ids.to(short).sort(stable=True)[1]
     times = torch.bincount(flat_ids, minlength=names)
@@ -33,11 +33,14 @@ def sum_rows_gradient(ids: Tensor, gradient: Tensor, names: int) -> Tensor:
 
 
 def divide_floor_(numbers: Tensor, divisor: int) -> Tensor:
-    """Of int64 from 0 up to 2**31 / divisor, in place: a product and a shift, a third of the time of a division."""
+    """Divide int64 numbers in place, rounding down, and return them. They must be from 0 up to 2**31 / divisor. A
+    product and a shift are faster than a division."""
     return numbers.mul_(-(-(2**32) // divisor)).bitwise_right_shift_(32)
 
 
 class _Sum(Function):
+    """`sum_rows` with the gradient of `sum_rows_gradient`."""
+
     @staticmethod
     def forward(ctx: Any, table: Tensor, ids: Tensor) -> Tensor:  # Any: torch's own
         ctx.save_for_backward(ids)

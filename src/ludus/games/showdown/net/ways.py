@@ -1,7 +1,7 @@
-"""What a slot of a joint action may choose: moves in all ways to use them, Pokemon to switch to, staying.
+"""Scores of the choices of a slot in doubles: moves with target and variant, switches, and passing.
 
-Of 40 ways to use a move about 7 are legal: only those are looked at, and of the second slot's only those that are legal
-given the first's choice. Axes as in `pointer`, k choices of a slot, L choices that are looked at.
+Of about 40 ways to use a move, about 7 are legal. Only legal choices are scored; for the second slot, only those that
+are legal given the first slot's choice. Axes as in `pointer.py`; also k choices per slot, L scored choices of all rows.
 """
 
 from __future__ import annotations
@@ -19,35 +19,39 @@ from ludus.policies.distributions import MASKED
 if TYPE_CHECKING:
     from ludus.games.showdown.net.pointer import PointerNet
 
-BENCH = SIDE + 1  # whom to switch to, and staying
+BENCH = SIDE + 1  # the switches, and passing
 
 
 class Ways:
-    """A choice is the sum of its parts: a move, its target and its variant; or one of the bench."""
+    """Scores choices of B rows. The hidden vector of a choice is a sum of parts: for a move, the vectors of the move,
+    its target and its variant; for a switch or passing, one vector."""
 
     def __init__(self, net: PointerNet, move: Tensor, aim: Tensor, bench: Tensor, hit: Tensor | None) -> None:
-        """Of each slot's moves [B, S, 4, H], their targets [B, T, H], the bench [B, 7, H]; and what moves do to targets
-        [B, S * T * 4 + 1, columns], the last row nothing."""
+        """move: vectors of each slot's moves [B, S, 4, H]. aim: vectors of the targets [B, T, H]. bench: vectors of the
+        six switches and of passing [B, 7, H]. hit: effect of each move on each target [B, S * T * 4 + 1, columns], the
+        last row for choices that hit nobody; None if the observations are not full."""
         self._net, self._hit = net, hit
         self._rows, self._k = len(move), net.slot_actions
         nothing = move.new_zeros(1, net.hidden)
         parts = (nothing, net.variant, move.flatten(0, 2), aim.flatten(0, 1), bench.flatten(0, 1))
-        self._parts = torch.cat(parts)  # in float32, as the variants are, and so is all that is made of them
+        self._parts = torch.cat(parts)  # float32, because the variants are; so are the scores
         self._places = _Places(net, self._rows, move.device)
 
     def scores(self, may: Tensor) -> Tensor:
-        """Of the first slot's choices [B, k]; those that it may not make are masked."""
+        """Return the logits [B, k] of the first slot's choices. They have no meaning where `may` [B, k] is False."""
         at = to_score(may)
         with torch.autocast(may.device.type, enabled=False):
             return self._scores(at)
 
     def scores_given(self, first: Tensor, legal: Tensor) -> Tensor:
-        """Of the second slot's choices [B, k], when the first [B] is known and what is legal then; others masked."""
+        """Return the logits [B, k] of the second slot's choices, given the first slot's choices [B] and the mask
+        `legal` [B, k] that follows from them. They have no meaning where the mask is False."""
         at = to_score(legal)
         with torch.autocast(legal.device.type, enabled=False):
             return self._scores_given(first, at)
 
     def _scores(self, at: Tensor) -> Tensor:
+        """Compute `scores` for the choices `at` [L], which are indices into [B * k]."""
         net, row = self._net, at // self._k
         choice = at - row * self._k
         hidden = self._hidden(row, choice, 0)
@@ -55,7 +59,8 @@ class Ways:
         return self._placed(at, torch.where(choice < self._places.moves, as_move, as_switch))
 
     def _scores_given(self, first: Tensor, at: Tensor) -> Tensor:
-        """A choice's score and what it says about the first's are one product: with a vector of its row."""
+        """Compute `scores_given` for the choices `at` [L]. A choice's own score and its bilinear score with the first
+        choice are both linear in its hidden vector, so both are one product with a vector per row."""
         net, every = self._net, torch.arange(self._rows, device=first.device)
         first_vector = net.pair_left(self._hidden(every, first, 0))  # [B, r]
         outs = (net.move_out, net.switch_out)
@@ -69,7 +74,7 @@ class Ways:
         return self._placed(at, score)
 
     def _hidden(self, row: Tensor, choice: Tensor, slot: int) -> Tensor:
-        """Of a slot's choices [L] in rows [L]: [L, H]."""
+        """Return the hidden vectors [L, H] of choices [L] of a slot, in the rows [L]."""
         net, places = self._net, self._places
         ids = places.first[slot].index_select(0, choice) + row[:, None] * places.stride.index_select(0, choice)
         hidden = sum_rows(self._parts, ids)
@@ -80,20 +85,22 @@ class Ways:
         return relu(hidden, inplace=True)
 
     def _placed(self, at: Tensor, score: Tensor) -> Tensor:
+        """Return scores [L] as logits [B, k]; MASKED elsewhere."""
         masked = score.new_full((self._rows * self._k,), MASKED)
         return masked.index_copy(0, at, score).view(self._rows, self._k)
 
 
 def to_score(mask: Tensor) -> Tensor:
-    """Which of B * k choices [L] to score: the wanted ones [B, k]. At play on a GPU, all: how many are wanted would
-    have to be waited for, which no captured graph can do."""
+    """Return the indices [L] into [B * k] of the choices to score: those where `mask` [B, k] is True. On a GPU without
+    gradients all are scored, because a CUDA graph cannot contain an operation whose output size depends on data."""
     if mask.is_cuda and not torch.is_grad_enabled():
         return torch.arange(mask.numel(), device=mask.device)
     return mask.reshape(-1).nonzero().squeeze(1)
 
 
 class _Places:
-    """Where a choice's parts stand among those of B rows: `first` and, for each row, a `stride` further [k, 3]."""
+    """Where the parts of each choice are in `Ways._parts`: for row b, at `first` + b * `stride`, both [k, 3]. `hit` [k]
+    is the choice's place along the second axis of `hit` in `Ways`. `first` and `hit` are lists by slot."""
 
     def __init__(self, net: PointerNet, rows: int, device: torch.device) -> None:
         S, T, V = net.slots, net.targets, net.variants
@@ -102,7 +109,7 @@ class _Places:
         choice = torch.arange(net.slot_actions, device=device)
         is_move = choice < self.moves
         move, target, variant = choice % MOVES, choice // MOVES % T, choice // aimed
-        moves, aims = 1 + V, 1 + V + rows * S * MOVES  # where these begin; nothing is first
+        moves, aims = 1 + V, 1 + V + rows * S * MOVES  # where these parts begin; the zero vector is at 0
         bench = aims + rows * T + choice - self.moves
         self.first, self.hit = [], []
         for slot in range(S):
