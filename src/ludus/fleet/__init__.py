@@ -1,1 +1,1 @@
-"""N hosts seen as one table of rows. A host that is lost takes only its own matches with it."""
+"""The fleet: all hosts of a run as one table of rows. If a host fails, only its own matches are lost."""

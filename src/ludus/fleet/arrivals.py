@@ -56,7 +56,10 @@ def gathered(
     endings: Sequence[Ending],
     actions: int,
 ) -> Arrivals:
-    """Return one batch of at least one body; `row` and `match` replace the host's own numbers by those of the fleet."""
+    """Join the bodies of one or more ARRIVALS frames into one batch.
+
+    `row` and `match` are the numbers that the fleet uses; they replace those of the hosts.
+    """
     if len(bodies) == 1:  # the usual case
         ((_, _, reward, opens, legal, obs, _),) = bodies
         return Arrivals(row[0], match[0], obs, _flags(legal, actions), reward, opens.view(np.bool_), tuple(endings))

@@ -10,11 +10,12 @@ from ludus.wire.bodies import ArrivalsBody
 
 
 class FastForward:
-    """The replay of one host. `take` each arrivals and send its `answers`, until there are none; then call `diverged`.
+    """The replay of one host's matches.
 
-    The match in a slot has diverged if it ended or was lost during the replay, if a recorded action is not legal, or if
-    the rows that wait at the end differ from the saved ones. Rows of such a match get no further answers: the host has
-    to be restarted without it.
+    Pass all arrivals to `take` and send the actions that `answers` returns, until it returns none; then call
+    `diverged`. The match in a slot has diverged if it ended or was lost during the replay, if a recorded action is not
+    legal, or if the rows that wait at the end differ from the saved ones. Rows of such a match get no further answers:
+    the host has to be restarted without it.
     """
 
     def __init__(self, saved: HostState) -> None:

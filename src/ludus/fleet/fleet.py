@@ -26,11 +26,11 @@ from ludus.processes.cores import cores
 from ludus.types import Arrivals
 
 TIMES_S = 0.5  # how often hosts report how they spent their time
-SAVING_DEADLINES = 2  # reply deadlines in which all hosts must answer, for their matches to be saved
+SAVING_DEADLINES = 2  # `saved_state` waits for answers for this many reply deadlines
 
 
 class HostFleet:
-    """Implements `Fleet` with host processes. A context manager; returns when all hosts have said HELLO.
+    """Implements `Fleet` with host processes. The constructor returns when all hosts have sent HELLO.
 
     Raises HostRefused with the host's message if the configuration is refused before any host could play it, and
     FleetError if a host cannot start. With `final_refusals`, HostRefused is also raised for a host that refuses after
@@ -40,11 +40,11 @@ class HostFleet:
     the endings by then. A row is not returned again until it is answered.
 
     With a `schedule`, a list of [number, seed], only these matches are played. Unplayed matches of a host that is
-    given up are taken over by hosts that have finished theirs, also if that host never said HELLO.
+    given up are taken over by hosts that have finished theirs, even if that host never sent HELLO.
 
-    With `saved_state`, which must be of as many hosts and matches, the matches continue where they were: the first
-    `recv` returns what the other fleet would have returned next. Hosts replay their matches; one that does not reach
-    its saved state is voided with the reason `diverged`, and its host is restarted without it.
+    With `saved_state`, which must have the same number of hosts and matches, the saved matches continue: the first
+    `recv` returns the arrivals that the saved fleet would have returned next. Hosts replay their matches. A match that
+    does not reach its saved state is voided with the reason `diverged`, and its host is restarted without it.
 
     With `events`, hosts may send events, which `take_events` returns.
     """
@@ -160,11 +160,11 @@ class HostFleet:
         return [event for host in self._hosts.all for event in host.inbox.take_events()]
 
     def saved_state(self, within_s: float | None = None) -> FleetState:
-        """Wait until the hosts have answered all they were sent, and return the state of all matches.
+        """Wait until the hosts have answered all actions they were sent, and return the state of all matches.
 
-        `recv` returns the same as without this call. Every row that `recv` returned must have been answered. Not for
-        fleets with a schedule. A host that does not answer within this time (None: two reply deadlines) has failed: its
-        matches are voided with the reason `hung`.
+        Every row that `recv` returned must have been answered. Later calls of `recv` return the same as without this
+        call. Do not use it for fleets with a schedule. A host that does not answer within `within_s` seconds (None: two
+        reply deadlines) has failed: its matches are voided with the reason `hung`.
         """
         within_s = SAVING_DEADLINES * self._config.reply_deadline_s if within_s is None else within_s
         end_s = time.monotonic() + within_s
@@ -199,7 +199,7 @@ class HostFleet:
         return times
 
     def write_logs(self) -> None:
-        """Write to the logs what hosts have written to stderr so far. `recv` does so twenty times a second."""
+        """Write the stderr output of the hosts to their logs. `recv` does so twenty times a second."""
         self._hosts.write_logs()
 
     @property

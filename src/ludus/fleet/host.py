@@ -1,6 +1,6 @@
 """One host of a fleet, through all its processes.
 
-A process first has a `Launch`, when it has been started, and then a `Session`, when it has said HELLO.
+A process has a `Launch` from its start on, and a `Session` from its HELLO on.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _LOG = logging.getLogger("ludus.fleet")
 
 
 class Host:
-    """Starts and stops the processes of one host, one after the other, and keeps what is shared between them.
+    """Starts and stops the processes of one host, one after the other, and keeps the state that they share.
 
     `spec` is the game that its processes must describe, once it is known.
     """
@@ -53,14 +53,14 @@ class Host:
         self.inbox = Inbox(index, () if saved is None else saved.endings, setup.voided)
         self.log = HostLog(setup.log_dir / f"host-{index}.log")
         self.owing = Owing(index)
-        self.last_line = ""  # on stderr of its last process
+        self.last_line = ""  # last line on stderr of its last process
         self._setup = setup
-        self.drains = False  # from HELLO: whether it understands DRAIN
+        self.drains = False  # from HELLO: True if it understands DRAIN
         self.launch: Launch | None = None  # of the last process
         self._schedule = None if schedule is None else list(schedule)
-        self._reasons: set[str] = set()  # that it gave for lost matches
+        self._reasons: set[str] = set()  # reasons that it gave for lost matches
         self._first_incarnation = 0 if saved is None else saved.incarnation + 1  # after those of earlier fleets
-        self._saved = None if saved is None or not saved.runs else saved  # until its matches are where they were
+        self._saved = None if saved is None or not saved.runs else saved  # None when its matches have been restored
         self._diverged_before = False
 
     @property
@@ -110,7 +110,7 @@ class Host:
         return nothing_runs(spec, self._setup.matches, incarnation, endings)
 
     def match_ids(self, number: NDArray[np.uint32]) -> NDArray[np.int64]:
-        """Return ids that are unique in the fleet for numbers that its current process uses."""
+        """Return ids, unique in the fleet, for match numbers of its current process."""
         first_id = 0 if self.launch is None else self.launch.first_id
         return np.add(number, first_id, dtype=np.int64)
 
@@ -142,9 +142,10 @@ class Host:
         return process
 
     def take(self, kind: FrameKind, body: memoryview) -> list[Event]:
-        """Take one frame and return what it means to the supervisor.
+        """Handle one frame and return events for the supervisor.
 
-        Raises ProtocolError, or HostRefused with the host's message.
+        Raises ProtocolError if the frame breaks the protocol, and HostRefused with the host's message if the host
+        refuses its configuration.
         """
         if kind is FrameKind.ERROR:
             return self._error(decode_error(body))
@@ -234,8 +235,10 @@ class Host:
         return events
 
     def _stop_resuming(self, saved: HostState, session: Session | None, reason: str) -> None:
-        """Void the matches that diverged and keep the others for the next process. After a failure, or if matches
-        diverged before, void all of them."""
+        """Void the matches that diverged and keep the others for the next process.
+
+        After a failure, or if matches diverged before, all matches are voided.
+        """
         slots = set(range(len(saved.number)))
         fast_forward = None if session is None else session.fast_forward
         if reason == DIVERGED and fast_forward is not None and not self._diverged_before:

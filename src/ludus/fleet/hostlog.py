@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
-FILE_BYTES = 8 << 20  # of one file: there are two at most
+FILE_BYTES = 8 << 20  # size of one file; a host has at most two
 _LOG = logging.getLogger("ludus.fleet")
 
 
@@ -37,13 +37,13 @@ class HostLog:
         while data:
             if self._size >= self._file_bytes:
                 self._rotate()
-            part, data = data[: self._file_bytes - self._size], data[self._file_bytes - self._size :]
+            chunk, data = data[: self._file_bytes - self._size], data[self._file_bytes - self._size :]
             try:
-                written = 0 if self._file is None else self._file.write(part)
+                written = 0 if self._file is None else self._file.write(chunk)
             except OSError:
                 written = 0
-            self.dropped += len(part) - written
-            self._size += len(part)
+            self.dropped += len(chunk) - written
+            self._size += len(chunk)
 
     def close(self) -> None:
         if self._file is not None:
@@ -54,7 +54,7 @@ class HostLog:
         if self.dropped == 0 and self._older.exists():
             kept_mib = 2 * self._file_bytes >> 20
             _LOG.warning(
-                "a host writes more to stderr than its log keeps, the last %d MiB (log: %s)", kept_mib, self.path
+                "a host writes so much to stderr that its log keeps only the last %d MiB (log: %s)", kept_mib, self.path
             )
         with suppress(OSError):
             self.dropped += self._older.stat().st_size

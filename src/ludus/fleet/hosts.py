@@ -1,4 +1,4 @@
-"""All hosts of a fleet: reads and writes their pipes, and carries out what the supervisor decides."""
+"""All hosts of a fleet: reads and writes their pipes, and carries out the supervisor's instructions."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ from ludus.limits import clipped
 from ludus.spec import GameSpec
 from ludus.wire.frames import UNREADABLE, FrameKind, encode_stop
 
-READ_BYTES = 8 << 20  # from one host before the others are read
-GRACE_S = 2.0  # in which hosts may exit by themselves after STOP
+READ_BYTES = 8 << 20  # read from one host before the others are read
+GRACE_S = 2.0  # time for hosts to exit by themselves after STOP
 _LOG = logging.getLogger("ludus.fleet")
 
 
@@ -58,7 +58,8 @@ class Hosts:
         """Start all hosts, wait for their HELLO frames and return the game they describe.
 
         With a schedule, hosts that fail meanwhile are not waited for. Returns within the HELLO deadline, plus the
-        pauses of hosts that refuse a configuration that others play. Raises HostRefused or FleetError.
+        pauses of hosts that refuse a configuration that others play. Raises HostRefused if the configuration is
+        refused, and FleetError if a host cannot start or describes another game.
         """
         while any(host.spec is None and host.index not in self._unstarted for host in self.all):
             self.pump(math.inf)
@@ -73,8 +74,8 @@ class Hosts:
     def pump(self, until_s: float) -> None:
         """Wait for frames or deadlines, at most until `until_s`, and handle them: read, write, start and stop hosts.
 
-        Deadlines are checked last: a host whose answer waits in its pipe is not silent, however long the caller was
-        away.
+        Deadlines are checked last: a host whose answer is in its pipe is not late, even if the caller did not read for
+        long.
         """
         wake_s = self.supervisor.wake_s
         pipes = self._pipes
@@ -148,7 +149,7 @@ class Hosts:
         self.moved |= {number for number, _ in moved}
 
     def write_logs(self) -> None:
-        """Write to the logs what hosts have written to stderr so far."""
+        """Write the stderr output of the hosts to their logs."""
         self._pipes.sweep(time.monotonic())
 
     def close(self) -> None:
@@ -224,10 +225,10 @@ class Hosts:
             host.process = None
 
     def _events(self, host: Host, kind: FrameKind, body: memoryview) -> list[Event]:
-        """Return what a frame means to the supervisor.
+        """Handle a frame and return events for the supervisor.
 
-        Whatever a host sends costs at most that host: an unexpected error becomes a ProtocolError. It is logged, since
-        it may be a bug of the fleet.
+        An unexpected error becomes a ProtocolError, so that a bad frame fails only its own host. The error is logged,
+        since it may be a bug of the fleet.
         """
         try:
             return host.take(kind, body)
@@ -238,8 +239,10 @@ class Hosts:
             ) from error
 
     def _refuse(self, host: Host, refusal: HostRefused) -> None:
-        """Raise HostRefused if no host has played this configuration yet, or if refusals are final. Otherwise the host
-        has failed like any other: a server may be away for a moment."""
+        """Raise HostRefused if no host has played this configuration yet, or if refusals are final.
+
+        Otherwise the host has failed like any other, since its server may be down for a moment.
+        """
         has_begun = any(each.spec is not None for each in self.all)
         if not has_begun or (self._final_refusals and host.session is not None):
             message = f"{messages.described(host)} refused its configuration: {refusal}"
@@ -247,7 +250,10 @@ class Hosts:
         self.tell(HostFailed(host.index, REFUSED, f"refused its configuration: {refusal}"))
 
     def _after_write(self, host: Host) -> None:
-        """Arrange for the rest of its input to be sent, if its pipe did not take all of it."""
+        """Watch the host's pipe if it did not take all data, so that the rest is sent later.
+
+        A host that has left too much unread has failed.
+        """
         process = host.process
         if process is not None and process.unsent:
             self._pipes.watch_writer(process)

@@ -29,7 +29,7 @@ class _Slot:
 
 
 class InProcessFleet:
-    """Implements `Fleet` in this process. `recv` returns at most `at_once` rows, those that wait longest; 0: all."""
+    """Implements `Fleet` in this process. `recv` returns at most `at_once` rows (0: all), the longest waiting first."""
 
     def __init__(
         self, spec: GameSpec, new_match: Callable[[], Match], matches: int, *, seed: int = 0, at_once: int = 0

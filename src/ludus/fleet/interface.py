@@ -1,4 +1,4 @@
-"""The interface of a fleet: what rollout, actor and arena use, whatever runs the matches."""
+"""The interface of a fleet, which rollout, actor and arena use."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ class Fleet(Protocol):
     def health(self) -> FleetHealth: ...
 
     def recv(self, timeout_s: float, *, wait_all: bool = False) -> Arrivals:
-        """Return the rows that must choose, and the endings before them; nothing if none came within the timeout.
+        """Return the rows that must choose, and the matches that have ended; nothing if none came within the timeout.
 
-        With `wait_all`, wait until every host has answered, so that the order of rows depends on the seed alone.
-        Raises FleetError when no host is left.
+        With `wait_all`, wait until every host has answered, so that the order of rows depends on the seed alone. Raises
+        FleetError when no host is left.
         """
         ...
 
@@ -61,4 +61,6 @@ class Fleet(Protocol):
         """Return how the hosts spent their time since the last call."""
         ...
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """End all matches and stop the hosts."""
+        ...

@@ -10,14 +10,16 @@ import time
 from ludus.fleet.host import Host
 from ludus.fleet.process import HostProcess
 
-SWEEP_S = 0.05  # how often stderr is read; a host can write one pipe full in this time
-AWAY_S = 1.0  # if nobody has read for this long, hosts may have been unable to write
+SWEEP_S = 0.05  # time between two reads of stderr; a host that fills its pipe earlier is blocked
+AWAY_S = 1.0  # if the pipes were not read for this long, hosts may have been unable to write
 
 
 class Pipes:
-    """A process is in `readers` from `watch` to `forget`, and in `writers` while some of its input is unsent.
+    """The pipes to read and to write.
 
-    Look up there what `poll` returns: reading from one host may remove another.
+    A process is in `readers` from `watch` to `forget`, and in `writers` while data is unsent.
+
+    Look up the descriptors that `poll` returns in these tables: handling one host may have removed another.
     """
 
     def __init__(self) -> None:
@@ -28,7 +30,10 @@ class Pipes:
         self.sweep_s = time.monotonic() + SWEEP_S  # when `sweep` is due
 
     def wait_ms(self, until_s: float, wake_s: float | None) -> int:
-        """Return the milliseconds to poll for: until the earliest of the two and the next `sweep`; 0 for 0."""
+        """Return how many milliseconds to poll: until the earliest of `until_s`, `wake_s` and the next `sweep`.
+
+        Returns 0 if `until_s` is 0.
+        """
         if until_s == 0.0:
             return 0
         until_s = min(until_s, self.sweep_s)
@@ -42,13 +47,13 @@ class Pipes:
         self.watch_writer(process)
 
     def watch_writer(self, process: HostProcess) -> None:
-        """Write to a process when it takes more, if some of its input is unsent."""
+        """Watch for the moment when a process takes more input, if some of its input is unsent."""
         if process.unsent and process.write_fd not in self.writers:
             self.writers[process.write_fd] = process
             self._poll.register(process.write_fd, select.POLLOUT)
 
     def flush(self, process: HostProcess) -> None:
-        """Send what the process takes now."""
+        """Write as much of the unsent data as the process takes now."""
         process.flush()
         if not process.unsent:
             self.forget_writer(process)
@@ -75,7 +80,7 @@ class Pipes:
             self.sweep(time.monotonic())
 
     def sweep(self, now_s: float) -> bool:
-        """Move what the hosts wrote to stderr into their logs.
+        """Copy the stderr output of the hosts to their logs.
 
         Returns True if the last call was so long ago that hosts may have been unable to write.
         """

@@ -71,7 +71,7 @@ class HostProcess:
 
     @property
     def unsent(self) -> bool:
-        """Whether `flush` should be called once `write_fd` takes more."""
+        """True if data is unsent: call `flush` when `write_fd` takes more."""
         return bool(self._unsent)
 
     def read(self, max_bytes: int) -> tuple[FrameReader, bool]:

@@ -56,7 +56,7 @@ class HostState:
 
     @property
     def is_delivered(self) -> NDArray[np.bool_]:
-        """Whether rows of each slot's match were delivered to the fleet's caller, which has answered them then [K]."""
+        """True for each slot whose match is known to the fleet's caller: rows were delivered and answered [K]."""
         return np.asarray(self.count.reshape(len(self.number), -1).max(axis=1) > 0)
 
     def resumption(self) -> Resumption:
@@ -78,6 +78,8 @@ class HostState:
 
 @dataclass(frozen=True, slots=True)
 class FleetState:
+    """The matches of all hosts of a fleet."""
+
     seed: int
     hosts: tuple[HostState, ...]
 
@@ -91,6 +93,8 @@ def nothing_runs(spec: GameSpec, slots: int, incarnation: int, endings: tuple[En
 
 
 class EndingNote(Struct, frozen=True):
+    """An Ending as JSON, without its final observations."""
+
     match: int
     row: int  # the first of its rows
     score: list[float]
@@ -104,6 +108,8 @@ class EndingNote(Struct, frozen=True):
 
 
 class HostNote(Struct, frozen=True):
+    """The fields of a HostState that are not arrays."""
+
     incarnation: int
     following: int
     endings: list[EndingNote]
@@ -117,11 +123,11 @@ class FleetNote(Struct, frozen=True):
     hosts: list[HostNote]
 
 
-def pack(standing: FleetState) -> tuple[FleetNote, Arrays]:
+def pack(state: FleetState) -> tuple[FleetNote, Arrays]:
     """Split a state into a struct and arrays, for a file."""
-    hosts = standing.hosts
+    hosts = state.hosts
     note = FleetNote(
-        standing.seed,
+        state.seed,
         len(hosts[0].number),
         [HostNote(host.incarnation, host.following, [_note(ending) for ending in host.endings]) for host in hosts],
     )
@@ -149,8 +155,8 @@ def unpack(note: FleetNote, arrays: Mapping[str, NDArray[Any]]) -> FleetState:
     rows = np.cumsum([0, *arrays["came"].tolist()])
     hosts = []
     for at, host in enumerate(note.hosts):
-        part = slice(rows[at], rows[at + 1])
-        columns = {name: arrays[name][part].astype(kind, copy=False) for name, kind in bodies.COLUMNS.items()}
+        span = slice(rows[at], rows[at + 1])
+        columns = {name: arrays[name][span].astype(kind, copy=False) for name, kind in bodies.COLUMNS.items()}
         waiting = ArrivalsBody(**columns, done=True)
         hosts.append(
             HostState(

@@ -1,4 +1,4 @@
-"""A process of a host from its HELLO on: the frames it may send, and the actions it is sent."""
+"""One process of a host from its HELLO on: checks the frames that it sends, and sends it actions."""
 
 from __future__ import annotations
 
@@ -71,12 +71,12 @@ class Session:
         self._settled: list[Event] = [Settled(self._index)]
         self._is_draining = False
         self._lost_in_a_row = 0
-        self._times_frames = 0  # in the answer under way
-        self._has_played = False  # whether a match has ended
+        self._times_frames = 0  # in the current answer
+        self._has_played = False  # True if a match has ended
 
     @property
     def owes(self) -> bool:
-        """Whether the host owes an answer."""
+        """True if the host owes an answer."""
         return self._ledger.answers_due > 0
 
     @property
@@ -85,7 +85,7 @@ class Session:
         return self._ledger.unplayed
 
     def take(self, kind: FrameKind, body: memoryview) -> list[Event]:
-        """Take one frame, other than ERROR. Raises ProtocolError."""
+        """Handle one frame other than ERROR and return events for the supervisor. Raises ProtocolError."""
         if kind is FrameKind.ARRIVALS:
             return self._arrivals(body)
         if kind is FrameKind.ENDING:
@@ -151,7 +151,10 @@ class Session:
             self._void(slot, number, reason)
 
     def lose(self, error: ErrorBody, reason: str) -> list[Event]:
-        """Void the match that the host has reported as lost, with an ERROR frame of kind match."""
+        """Void the match that the host has reported as lost, with an ERROR frame of kind match.
+
+        Returns HostFailed if the host has lost too many matches in a row.
+        """
         slot, number, lapsed = self._ledger.lose(error)
         self._note_progress()
         self._end_match(slot, lapsed)

@@ -26,9 +26,9 @@ class Setup:
     scheduled: bool
     keep_log: bool
     log_dir: Path
-    times_s: float | None = None  # how often hosts report how they spent their time
-    parts: int = 1  # of an answer
-    events: bool = False  # whether hosts may send EVENT frames
+    times_s: float | None = None  # time between two reports of how a host spent its time; None: no reports
+    parts: int = 1  # in which a host sends an answer (`fleet.parts`)
+    events: bool = False  # True if hosts may send EVENT frames
     facts: FactNames = field(default_factory=FactNames)
     voided: VoidedMatches = field(default_factory=VoidedMatches)
 

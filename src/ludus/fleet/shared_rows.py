@@ -34,7 +34,7 @@ class RowMemory:
         self._rooms: list[NDArray[np.uint8]] = []
         self._untouched = 0  # reference count of a room without views
         self._lent = deque([NO_ROOM])  # the room of each answer that the host owes; the opening has none
-        self._row_count = 0  # rows in the room of the answer under way
+        self._row_count = 0  # rows so far in the room of the current answer
         self._nbytes = 0
 
     @classmethod
@@ -93,7 +93,7 @@ class RowMemory:
         return np.ndarray((count, self._nbytes), np.uint8, self._rooms[room - 1], first * self._nbytes)
 
     def settle(self) -> None:
-        """Note that the current answer is complete."""
+        """Mark the current answer as complete."""
         self._lent.popleft()
         self._row_count = 0
 

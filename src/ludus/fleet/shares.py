@@ -8,7 +8,7 @@ Scheduled = tuple[int, int]  # number and seed of a match
 
 
 def dealt(schedule: Sequence[Scheduled], hosts: int) -> list[list[Scheduled]]:
-    """Return the matches of each host, in turn, so that their numbers differ by at most one."""
+    """Deal the matches to the hosts in turn and return the matches of each host. Their counts differ by at most one."""
     return [list(schedule[host::hosts]) for host in range(hosts)]
 
 

@@ -1,12 +1,16 @@
 """Decides when hosts are started, stopped or given up. Pure: takes events and the time, returns instructions.
 
-      Tick, back-off over           Greeted                 Finished
-RESTING ───────────────► STARTING ─────────► PLAYING ─────────────────► FINISHED (it may go, nobody misses it)
-   ▲                        │ HostFailed, or       │ HostFailed, or                  │
-   ├────────────────────────┴─ no HELLO in time┴─ came no further for too long while it owed an answer
-   │                                           └─ Diverged, which is no failure: again at once
-   └── Assigned: it takes over what a host that was given up has left ─────────┘
-                 after `failures_in_a_row` failures without a played match between them: GIVEN_UP
+     Tick, back-off over        Greeted           Finished
+RESTING ──────────────► STARTING ───────► PLAYING ──────────► FINISHED (its end is no failure)
+   ▲                       │                 │                   │
+   ├─ HostFailed, or ──────┘                 │                   │
+   │  no HELLO in time                       │                   │
+   ├─ HostFailed, or no progress in time ────┤                   │
+   │  while it owed an answer                │                   │
+   ├─ Diverged: no failure, at once again ───┘                   │
+   └─ Assigned: takes over matches of a host that was given up ──┘
+
+After `failures_in_a_row` failures without a played match between them, a host is GIVEN_UP.
 """
 
 from __future__ import annotations
@@ -20,8 +24,8 @@ from ludus.processes.restarts import Restarts
 
 ANSWER_DEADLINES = 10  # an answer must be complete within this many reply deadlines
 EXCUSE_S = 5.0  # extra time for a host that could not write because its pipe was full
-REFUSED = "refused"  # why a host failed: it refuses a configuration that it, or another host, has played before
-DIVERGED = "diverged"  # why matches were voided: their replay did not reach the saved state
+REFUSED = "refused"  # reason of a failure: it refuses a configuration that some host has played before
+DIVERGED = "diverged"  # reason of voided matches: their replay did not reach the saved state
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +83,7 @@ class HostFailed:
     """The host died or broke the protocol."""
 
     host: int
-    reason: str  # voided matches are counted by it: died, protocol, "host: ..."
+    reason: str  # voided matches are counted by reason: died, protocol, "host: ..."
     detail: str
 
 
@@ -110,7 +114,7 @@ class Draining:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """Time has passed."""
+    """Time has passed: check all deadlines."""
 
 
 Event = (
@@ -163,7 +167,7 @@ class _State:
     phase: HostPhase = HostPhase.RESTING
     due_s: float | None = 0.0  # deadline of the phase, or of the next progress
     answer_due_s: float = math.inf  # deadline of the whole answer, even if parts of it arrive
-    is_excused: bool = False  # whether it got extra time since its last progress
+    is_excused: bool = False  # True if it got extra time since its last progress
 
 
 class Supervisor:
@@ -282,9 +286,9 @@ class Supervisor:
         state.due_s, state.answer_due_s, state.is_excused = now_s + reply_s, now_s + ANSWER_DEADLINES * reply_s, False
 
     def _excuse(self, now_s: float) -> None:
-        """Give hosts that owe an answer extra time, once per progress.
+        """Give hosts that owe an answer extra time, at most once before they make progress again.
 
-        More than once, a caller that rarely reads would keep a hung host alive.
+        Without this limit, a caller that rarely reads would keep a hung host alive.
         """
         grace_s = now_s + min(EXCUSE_S, self._config.reply_deadline_s)
         for state in self._states:

@@ -35,8 +35,10 @@ class StageProgress:
 
 
 class CurriculumState(Struct, frozen=True):
-    """Name of the stage and totals when it began. Stages are identified by name, since they may move between
-    resumes."""
+    """The name of the current stage, and the totals of the run when it began.
+
+    Stages are saved by name, since their order may change before a run is resumed.
+    """
 
     stage: str
     updates: int = 0
@@ -46,6 +48,8 @@ class CurriculumState(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Change:
+    """A change of stage."""
+
     way: Literal["promoted", "fell back"]
     before: str
     after: str
@@ -73,17 +77,17 @@ class Curriculum:
     def index(self) -> int:
         return next(at for at, stage in enumerate(self._stages) if stage.name == self.state.stage)
 
-    def due(self, standing: StageProgress) -> Change | None:
+    def due(self, progress: StageProgress) -> Change | None:
         """Return the change of stage that the rules require, or None. Falling back takes precedence over promotion."""
         at, began = self.index, self.state
         stage = self._stages[at]
         since = StageProgress(
-            standing.updates - began.updates,
-            standing.decisions - began.decisions,
-            standing.matches - began.matches,
-            standing.reward,
-            standing.trained,
-            standing.evaluated,
+            progress.updates - began.updates,
+            progress.decisions - began.decisions,
+            progress.matches - began.matches,
+            progress.reward,
+            progress.trained,
+            progress.evaluated,
         )
         if stage.fall_back is not None and at > 0 and (why := fulfilled(stage.fall_back, since)):
             return Change("fell back", stage.name, self._stages[at - 1].name, why)
@@ -91,8 +95,9 @@ class Curriculum:
             return Change("promoted", stage.name, self._stages[at + 1].name, why)
         return None
 
-    def enter(self, change: Change, standing: StageProgress) -> None:
-        self.state = CurriculumState(change.after, standing.updates, standing.decisions, standing.matches)
+    def enter(self, change: Change, progress: StageProgress) -> None:
+        """Begin the stage that `change` leads to."""
+        self.state = CurriculumState(change.after, progress.updates, progress.decisions, progress.matches)
 
 
 def fulfilled(rules: PromoteConfig | FallBackConfig, since: StageProgress) -> str:
@@ -115,10 +120,10 @@ def refuse_unplayed(
     stage: StageConfig, opponents: OpponentsConfig, evaluated: Sequence[str], scripted: Sequence[str], place: str
 ) -> None:
     """Raise ConfigError if a rule uses the win rate against an opponent that is never played in this stage."""
-    for part, rules in (("promote", stage.promote), ("fall_back", stage.fall_back)):
+    for section, rules in (("promote", stage.promote), ("fall_back", stage.fall_back)):
         if rules is None or rules.win_rate is None:
             continue
-        path, name = f"{place}.{part}.win_rate.opponent", rules.win_rate.opponent
+        path, name = f"{place}.{section}.win_rate.opponent", rules.win_rate.opponent
         if rules.win_rate.of == "evaluation":
             played = tuple(evaluated) or tuple(scripted)
             setting = "evaluation.opponents"

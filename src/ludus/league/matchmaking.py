@@ -25,7 +25,7 @@ OPPONENT_BLOCK = 64  # matches against one opponent before the next is drawn; ev
 
 
 class Rate(Struct):
-    """A mean over the first matches, then an exponential moving average."""
+    """The learner's mean score against an opponent: over the first `RATE_WINDOW` matches, then a moving average."""
 
     matches: NonNegative = 0
     score: float = 0.5
@@ -61,7 +61,7 @@ class SharedMatchmaker:
     """Draws opponents by the configured shares. `rates` holds the mean score of the learner by opponent."""
 
     def __init__(self, config: OpponentsConfig, *, teams: Sequence[int], scripted: Sequence[str], seed: int) -> None:
-        """`teams` is the team of each seat."""
+        """`teams` is the team of each seat. Raises ConfigError if the shares add up to more than 1."""
         if config.past + config.scripted > 1:
             raise ConfigError(
                 f"opponents: the shares past={config.past} and scripted={config.scripted} are more than 1 together"
@@ -72,7 +72,7 @@ class SharedMatchmaker:
         self._scripted = tuple(SCRIPTED + name for name in scripted_names(config, scripted))
         self._generator = np.random.default_rng(seed)
         self._past: tuple[str, ...] = ()
-        self._past_guest, self._scripted_guest = CurrentOpponent(), CurrentOpponent()
+        self._current_past, self._current_scripted = CurrentOpponent(), CurrentOpponent()
         self.rates: dict[str, Rate] = {}
 
     @property
@@ -84,6 +84,7 @@ class SharedMatchmaker:
         self._past = tuple(f"{PAST_PREFIX}{version}" for version in versions)
 
     def pair(self, match: int) -> Pairing:
+        """Name a policy for every seat of a new match."""
         opponent = self._opponent() if self._sides > 1 else None
         if opponent is None:
             return Pairing(match, (LEARNER,) * len(self._teams))
@@ -91,6 +92,7 @@ class SharedMatchmaker:
         return Pairing(match, tuple(LEARNER if team == learns else opponent for team in self._teams))
 
     def report(self, pairing: Pairing, ending: Ending) -> None:
+        """Count the result of a match that was not self-play."""
         others = [name for name in pairing.policies if name != LEARNER]
         if ending.void or not others:
             return
@@ -100,21 +102,24 @@ class SharedMatchmaker:
 
     def state(self) -> MatchmakerState:
         return MatchmakerState(
-            json.dumps(self._generator.bit_generator.state), dict(self.rates), self._past_guest, self._scripted_guest
+            json.dumps(self._generator.bit_generator.state),
+            dict(self.rates),
+            self._current_past,
+            self._current_scripted,
         )
 
     def restore(self, state: MatchmakerState) -> None:
         """Restore the state of an earlier matchmaker."""
         self._generator.bit_generator.state = json.loads(state.generator)
         self.rates = dict(state.rates)
-        self._past_guest, self._scripted_guest = state.past, state.scripted
+        self._current_past, self._current_scripted = state.past, state.scripted
 
     def _opponent(self) -> str | None:
         sample = self._generator.random()
         if sample < self._config.past:
-            return self._past_guest.among(self._past, self._generator)
+            return self._current_past.among(self._past, self._generator)
         if sample < self._config.past + self._config.scripted:
-            return self._scripted_guest.among(self._scripted, self._generator)
+            return self._current_scripted.among(self._scripted, self._generator)
         return None
 
 

@@ -39,6 +39,7 @@ class Pool:
         self._dropped: set[int] = set()
 
     def versions(self) -> list[int]:
+        """Return the versions of all members, in ascending order."""
         names = (NAME.fullmatch(path.name) for path in self._folder.glob("v*.safetensors"))
         return sorted({int(name[1]) for name in names if name is not None} - self._dropped)
 
@@ -62,7 +63,7 @@ class Pool:
         try:
             file_sums = checksums.load(self._folder) or {}
         except CheckpointError as error:
-            log.warning("%s; snapshots written before now are read without verification", error)
+            log.warning("%s; snapshots that were written before are read without verification", error)
             file_sums = {}
         there = {file: file_sum for file, file_sum in file_sums.items() if (self._folder / file).exists()}
         checksums.write(self._folder, {**there, name: written})
@@ -73,6 +74,6 @@ class Pool:
         self._dropped.clear()
 
     def retain(self, versions: Sequence[int]) -> None:
-        """Remove all other members, as a resumed run does with those after its checkpoint."""
+        """Remove all members except these. A resumed run thus removes those that are newer than its checkpoint."""
         for version in (set(self.versions()) | self._dropped) - set(versions):
             self.path(version).unlink(missing_ok=True)

@@ -13,13 +13,15 @@ ISOLATED = (sys.executable, "-P", "-m")  # -P: modules in the current folder can
 
 @dataclass(frozen=True, slots=True)
 class HostCommand:
-    """A command that starts a host. `argv` must exec the host itself: the child of a forking wrapper would outlive
-    ludus."""
+    """A command that starts a host.
+
+    `argv` must start the host itself: a host that is the child of a wrapper would outlive ludus.
+    """
 
     argv: tuple[str, ...]
     env: Mapping[str, str] = field(default_factory=dict)  # added to the environment of the parent
     cwd: Path | None = None  # None: the working directory of the parent
-    options: Mapping[str, Any] | None = None  # Any: options for CONFIGURE; None: the options of the game, unchanged
+    options: Mapping[str, Any] | None = None  # for CONFIGURE; None: the options of the game. Any: each game has its own
 
 
 def python_host(module: str) -> HostCommand:

@@ -48,9 +48,10 @@ class Interrupts:
 
 @contextmanager
 def handled() -> Iterator[Interrupts]:
-    """Handle the signals inside the block by noting them. A SIGHUP that is ignored (nohup) stays ignored.
+    """Inside the block, handle the signals. Yields an object that says whether one has arrived.
 
-    Outside the main thread, which alone can handle signals, this does nothing.
+    A SIGHUP that is ignored (nohup) stays ignored. Outside the main thread, which alone can handle signals, this does
+    nothing.
     """
     interrupts = Interrupts()
     if threading.current_thread() is not threading.main_thread():
@@ -66,7 +67,7 @@ def handled() -> Iterator[Interrupts]:
 
 
 def _end(number: int) -> None:
-    """End this process with the default action of the signal."""
+    """End this process with the default action of the signal, after showing the terminal's cursor again."""
     if os.isatty(OUTPUTS[0]):
         os.write(OUTPUTS[0], SHOW_CURSOR)
     signal.signal(number, signal.SIG_DFL)

@@ -1,6 +1,6 @@
 """Start programs that cannot outlive this process.
 
-This file is also a small program, which ties itself to its parent and then becomes the one it was told to start:
+This file is also a small program, which ties itself to its parent and then executes another program:
 
     python -I -S launch.py PARENT_PID ARGV...
 
@@ -29,14 +29,14 @@ def tie_to(parent: int) -> None:
     """
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent:  # it died before the line above
+    if os.getppid() != parent:  # the parent died before the line above
         os._exit(CANNOT_START)
 
 
 def main(parent: int, argv: list[str]) -> None:
     """Tie this process to `parent` and replace it with the program `argv`."""
     tie_to(parent)
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and exec would hand that on
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores SIGPIPE, and the program would inherit that
     try:
         os.execvp(argv[0], argv)
     except OSError as error:

@@ -13,8 +13,10 @@ from ludus.errors import LudusError
 
 @contextmanager
 def temporary_log_folder(prefix: str) -> Iterator[Path]:
-    """Yield a new folder and remove it afterwards, unless an exception leaves the block whose message names the
-    folder."""
+    """Yield a new folder and remove it afterwards.
+
+    The folder is kept if a LudusError that names it leaves the block, so that its logs can be read.
+    """
     folder = Path(tempfile.mkdtemp(prefix=prefix))
     is_named_in_error = False
     try:

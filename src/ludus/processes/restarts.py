@@ -6,6 +6,8 @@ from typing import Protocol
 
 
 class RestartLimits(Protocol):
+    """The settings of restarts, such as those of FleetConfig."""
+
     @property
     def backoff_s(self) -> float: ...  # doubled with each failure in a row
 
@@ -26,12 +28,12 @@ class Restarts:
         self.last_failure = last
 
     def started(self) -> int:
-        """Return the number of the current start, from 0."""
+        """Count a start and return its number, from 0."""
         self.starts += 1
         return self.starts - 1
 
     def failed(self, detail: str) -> float | None:
-        """Return the delay before the next start, or None if the process is given up."""
+        """Count a failure. Returns the delay in seconds before the next start, or None if the process is given up."""
         self._in_a_row += 1
         self.last_failure = detail
         if self._in_a_row >= self._limits.failures_in_a_row:

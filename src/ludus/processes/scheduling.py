@@ -1,7 +1,7 @@
 """Scheduling hints for Linux. On other systems, or without permission, these functions do nothing.
 
 Every context switch costs cached data. Processes with long computations (hosts, learner) therefore request long time
-slices, and the actor, which both wait for, a short one that is scheduled early.
+slices. The actor, which both wait for, requests a short one, so that it is scheduled early.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ def set_time_slice(seconds: float, pid: int = 0) -> None:
     number = SCHED_SETATTR.get(platform.machine())
     if sys.platform != "linux" or number is None:
         return
-    with suppress(OSError):  # it has ended already
+    with suppress(OSError):  # the process has ended
         attributes = _Attributes(
             size=ctypes.sizeof(_Attributes),
             policy=os.sched_getscheduler(pid),
             nice=os.getpriority(os.PRIO_PROCESS, pid),
             runtime_ns=round(seconds * 1e9),
         )
-        ctypes.CDLL(None).syscall(number, pid, ctypes.byref(attributes), 0)  # a refusal changes nothing
+        ctypes.CDLL(None).syscall(number, pid, ctypes.byref(attributes), 0)  # if the kernel refuses, nothing changes

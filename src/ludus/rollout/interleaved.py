@@ -28,8 +28,10 @@ NOTHING = -1
 
 
 class InterleavedSegments(Segments):
-    """Like `Segments`, with one open segment per slot instead of per row. `live` is True if the segment contains a
-    decision of the current match."""
+    """Like `Segments`, with one open segment per slot instead of per row.
+
+    `_live` is True for a slot whose segment contains a decision of the current match.
+    """
 
     SPARE = 2  # copied decisions may fill a second segment at once
 

@@ -19,7 +19,10 @@ RECV_S = 0.2  # longest wait for arrivals before `stopped` is checked again
 
 
 class Rollout:
-    """Plays on a fleet, which the caller owns. `lockstep` waits for all hosts in each step, for deterministic runs."""
+    """Plays matches on a fleet, which the caller owns, and fills batches.
+
+    With `lockstep`, each step waits for all hosts, so that runs are deterministic.
+    """
 
     def __init__(
         self, fleet: Fleet, bank: PolicyBank, segments: Segments, metrics: Metrics, *, lockstep: bool = False
@@ -37,8 +40,7 @@ class Rollout:
 
     @property
     def recent_reward(self) -> tuple[int, float]:
-        """The number of recent matches of learning seats and their mean reward. Settable, to continue after a
-        restart."""
+        """The number of matches of learning seats, and their recent mean reward. Can be set, to continue a run."""
         return self._tally.recent
 
     @recent_reward.setter
@@ -51,8 +53,10 @@ class Rollout:
         return self._segments.recorded
 
     def play(self, batch: SegmentBatch, stopped: Callable[[], bool]) -> bool:
-        """Play until the batch is full. Returns False if `stopped()`, which is checked between forward passes, is
-        True."""
+        """Play until the batch is full and return True, or return False as soon as `stopped()` is True.
+
+        `stopped` is called between forward passes.
+        """
         self._segments.fill(batch)
         while not self._segments.full:
             if stopped():
@@ -62,13 +66,13 @@ class Rollout:
         return True
 
     def play_on(self, stopped: Callable[[], bool]) -> None:
-        """Play while no batch buffer is free, until `stopped()` is True or the overflow buffer could fill up."""
+        """Play without a batch, until a segment is complete, the overflow buffer is nearly full, or `stopped()`."""
         segments, waited = self._segments, self._segments.waits
         while segments.waits == waited and segments.roomy and not stopped():
             self._once()
 
     def count_matches(self) -> None:
-        """Count the matches that were voided since the last call, and set the gauges of the matches under way.
+        """Count the matches that were voided since the last call, and set the gauges of the running matches.
 
         Call between two `play` calls, when all arrivals have been counted.
         """
@@ -78,13 +82,13 @@ class Rollout:
 
     def state(self, returned: Sequence[SegmentBatch] = ()) -> dict[str, NDArray[Any]]:
         """Return the recorded decisions as plain arrays, including those of `returned` batches. Any: several dtypes."""
-        parts = {"segments": self._segments.state(returned), "tally": self._tally.state()}
-        return {f"{part}.{name}": array for part, arrays in parts.items() for name, array in arrays.items()}
+        states = {"segments": self._segments.state(returned), "tally": self._tally.state()}
+        return {f"{prefix}.{name}": array for prefix, arrays in states.items() for name, array in arrays.items()}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Restore the `state` of an earlier rollout. Call before playing."""
-        self._segments.restore(_part(state, "segments."))
-        self._tally.restore(_part(state, "tally."))
+        self._segments.restore(_without_prefix(state, "segments."))
+        self._tally.restore(_without_prefix(state, "tally."))
 
     def _once(self) -> None:
         with self._waiting:
@@ -108,5 +112,5 @@ class Rollout:
             self._segments.open(arrivals, choices, self._bank.learning(arrivals.row))
 
 
-def _part(state: Mapping[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
+def _without_prefix(state: Mapping[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
     return {name.removeprefix(prefix): array for name, array in state.items() if name.startswith(prefix)}

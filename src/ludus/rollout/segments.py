@@ -49,7 +49,7 @@ class SegmentLayout:
             self.nbytes += (nbytes + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
 
     def over(self, buffer: bytearray | memoryview) -> SegmentBatch:
-        """Returns a batch whose arrays are views of this memory."""
+        """Return a batch whose arrays are views of this memory."""
         arrays: dict[str, NDArray[Any]] = {}  # Any: columns of several types
         for name, column in SegmentBatch.columns().items():
             shape = column.shape(self.segments, self.sizes)
@@ -125,11 +125,10 @@ class Segments:
         self._filled, self._waits = moved, remaining
 
     def state(self, returned: Sequence[SegmentBatch] = ()) -> dict[str, NDArray[Any]]:
-        """Return the recorded decisions as plain arrays: open segments, and complete ones after those of `returned`
-        batches.
+        """Return the recorded decisions as plain arrays: open segments, and complete ones after those of `returned`.
 
-        `returned` are full batches that the learner gives back; other full batches belong to the learner. Any: several
-        dtypes.
+        `returned` are full batches that were not trained on and are saved with the state; other full batches belong to
+        the learner. Any: several dtypes.
         """
         filled = 0 if self._batch is None or self.full else self._filled
         recorded = np.arange(self._length) < self._position[:, None]  # [rows, T]
@@ -145,8 +144,10 @@ class Segments:
         return {name: array.copy() for name, array in state.items()}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Restore the `state` of earlier segments. Call before the first `fill`. Raises ValueError or KeyError if it
-        does not fit."""
+        """Restore the `state` of earlier segments. Call before the first `fill`.
+
+        Raises ValueError or KeyError if it does not fit.
+        """
         rows = len(self._position)
         self._position[:], self._began[:], self._live[:] = state["position"], state["began"], state["live"]
         recorded = np.arange(self._length) < self._position[:, None]

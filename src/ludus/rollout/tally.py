@@ -19,8 +19,11 @@ REWARD_WINDOW = 200  # approximate number of matches that the recent reward aver
 
 
 class MatchMetrics:
-    """Counts matches by outcome. `recent` is the number of matches of learning seats and their mean reward, an
-    exponential moving average after the first `REWARD_WINDOW` matches."""
+    """Counts matches by outcome.
+
+    `recent` is the number of matches of learning seats and their mean reward, an exponential moving average after the
+    first `REWARD_WINDOW` matches.
+    """
 
     def __init__(self, metrics: Metrics, rows: int) -> None:
         self._metrics = metrics
@@ -89,7 +92,7 @@ class MatchMetrics:
 
 
 def _of_seat(fact: str, seats: int) -> tuple[str, int | None]:
-    """Return the value of a fact for a seat. `touches@1` belongs to seat 1; other names belong to the whole match."""
+    """Return the name of a fact and its seat: 1 for `touches@1`, None for a fact of the whole match."""
     name, _, seat = fact.rpartition("@")
     if name and seat.isdecimal() and int(seat) < seats:
         return name, int(seat)
