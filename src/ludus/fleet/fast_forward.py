@@ -66,7 +66,7 @@ class FastForward:
         return slots
 
     def arrivals(self) -> ArrivalsBody:
-        """Return the rows that wait: the saved ones in their original order, then those of matches that have begun."""
+        """Return the rows that wait: first the saved rows in their original order, then rows of newly begun matches."""
         waiting = ArrivalsBody.concatenate(self._waiting)
         anew = self.saved.number[waiting.row // self.saved.seats] == NONE
         return ArrivalsBody.concatenate([self.saved.waiting, waiting.take(anew)])

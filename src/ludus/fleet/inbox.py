@@ -59,7 +59,7 @@ class Inbox:
         return events
 
     def lapse(self, rows: Iterable[int]) -> None:
-        """Note that these rows need no answer any more, and remove those that were not delivered."""
+        """Mark these rows as needing no answer any more, and remove the rows among them that were not delivered."""
         lapsed = list(rows)
         if not lapsed:
             return

@@ -75,7 +75,7 @@ class HostProcess:
         return bool(self._unsent)
 
     def read(self, max_bytes: int) -> tuple[FrameReader, bool]:
-        """Read what is available. Returns (a reader with the complete frames, whether the stream has ended).
+        """Read the available bytes. Returns (a reader with the complete frames, True if the stream has ended).
 
         Stops after about `max_bytes`, so that one host cannot keep the others waiting. Raises ProtocolError for bytes
         that are not a frame.

@@ -35,7 +35,7 @@ Arrays = dict[str, NDArray[Any]]  # Any: columns of several types
 
 @dataclass(frozen=True, slots=True)
 class HostState:
-    """The matches of one host that owes no answer. Rows are local to the host; those of endings are the fleet's."""
+    """The matches of one host that owes no answer. Rows are local to the host; endings have rows of the fleet."""
 
     incarnation: int
     following: int  # number of the next match

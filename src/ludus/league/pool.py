@@ -20,7 +20,10 @@ log = logging.getLogger(__name__)
 
 
 def thinned(versions: Sequence[int], keep: int) -> list[int]:
-    """Return at most `keep` versions in ascending order. First and last stay; those with the closest neighbours go."""
+    """Return at most `keep` versions in ascending order.
+
+    The first and the last version stay; versions with the closest neighbours are left out.
+    """
     remaining = sorted(versions)
     while len(remaining) > keep:
         if keep <= 2:

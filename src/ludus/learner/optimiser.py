@@ -127,7 +127,7 @@ class Optimiser:
         return float((~torch.stack(self._norms).isfinite()).sum()) if self._norms else 0.0
 
     def _descend(self) -> None:
-        """Do what `torch.optim.Adam.step` does, without its per-call overhead, which dominates for small nets."""
+        """Take a step like `torch.optim.Adam.step`, without its per-call overhead, which dominates for small nets."""
         moments = self._moments
         with torch.no_grad():
             adam(
@@ -209,7 +209,7 @@ class Optimiser:
         return state
 
     def load_state(self, state: Mapping[str, Tensor]) -> None:
-        """Restore what `state` returned. Ignores unknown names; raises CheckpointError if a name is missing.
+        """Restore a saved `state`. Ignores unknown names; raises CheckpointError if a name is missing.
 
         The loss scale may be missing, if the checkpoint was saved in another precision: it then starts at its default.
         """

@@ -83,7 +83,10 @@ class Algorithm(ABC, Generic[Targets]):
         return self.optimiser.step([minibatch], self.loss, targets)
 
     def stops(self, numbers: Tensor) -> bool:
-        """Return True to end the update after this epoch. `numbers` are those of its steps [steps, k + 1]."""
+        """Return True to end the update after this epoch.
+
+        `numbers` are the numbers that its steps returned [steps, k + 1].
+        """
         return False
 
     def finish(self, batch: SegmentBatch, targets: Targets) -> Mapping[str, float]:

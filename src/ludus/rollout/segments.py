@@ -125,10 +125,10 @@ class Segments:
         self._filled, self._waits = moved, remaining
 
     def state(self, returned: Sequence[SegmentBatch] = ()) -> dict[str, NDArray[Any]]:
-        """Return the recorded decisions as plain arrays: open segments, and complete ones after those of `returned`.
+        """Return the recorded decisions as plain arrays: open segments, and complete segments that are not learned yet.
 
-        `returned` are full batches that were not trained on and are saved with the state; other full batches belong to
-        the learner. Any: several dtypes.
+        The complete segments begin with those of `returned`: full batches that were not trained on and are saved with
+        the state. Other full batches belong to the learner. Any: several dtypes.
         """
         filled = 0 if self._batch is None or self.full else self._filled
         recorded = np.arange(self._length) < self._position[:, None]  # [rows, T]
