@@ -9,9 +9,9 @@ const { Match } = require(path.join(__dirname, '../src/ludus/games/showdown/host
 const file = fs.openSync(process.env.LUDUS_TRACE, 'a');
 const ask = Match.prototype.ask;
 
-Match.prototype.ask = function (seat, stage) {
+Match.prototype.ask = function (seat, arrivals) {
 	if (!this.setup.keepLog) throw new Error('the tracer reads the log of a match, and this host does not keep logs');
-	ask.call(this, seat, stage);
+	ask.call(this, seat, arrivals);
 	this.told ??= [0, 0];
 	const lines = toldTo(seat, this.battle.log, this.told[seat]);
 	this.told[seat] = this.battle.log.length;

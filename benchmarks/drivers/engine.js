@@ -67,7 +67,7 @@ class Ceiling {
   constructor(simRoot, hostRoot, format, matches) {
     const { Host, LEFT_TOGETHER, RUN_TOGETHER } = require(path.join(hostRoot, 'host.js'));
     const { Match } = require(path.join(hostRoot, 'matches.js'));
-    const { ArrivalStage } = require(path.join(hostRoot, '../../../sdk/javascript/frames.js'));
+    const { ArrivalBuffer } = require(path.join(hostRoot, '../../../sdk/javascript/frames.js'));
     const host = new Host(simRoot, () => {});
     const configure = { protocol: 2, matches: 1, options: { format }, seed: 1, schedule: [], keep_log: false };
     host.configure(Buffer.from(JSON.stringify(configure)));
@@ -75,7 +75,7 @@ class Ceiling {
     this.Match = clocked(Match, this.encoding);
     this.setup = host.setup;
     const { actionSet, observer } = this.setup;
-    this.stage = new ArrivalStage(matches * SEATS.length, actionSet.maskBytes, observer.nbytes);
+    this.arrivals = new ArrivalBuffer(matches * SEATS.length, actionSet.maskBytes, observer.nbytes);
     this.decisions = 0;
     this.finished = 0;
     this.started = 0;
@@ -84,45 +84,45 @@ class Ceiling {
     this.due = []; // slots whose battles have run and whose rows are not staged
     this.runTogether = RUN_TOGETHER;
     this.leftTogether = LEFT_TOGETHER;
-    this.stage.leave = () => true; // where the host writes them, into shared memory
+    this.arrivals.leave = () => true; // where the host writes them, into shared memory
     this.matches = Array.from({ length: matches }, (_, slot) => this.open(slot));
   }
 
   open(slot) {
     const match = new this.Match(this.setup, slot, this.started++, Math.floor(Math.random() * 2 ** 53));
-    match.open(this.stage);
+    match.open(this.arrivals);
     return match;
   }
 
   /** One random legal action for each staged row; returns how many. */
   chooseAll() {
-    const { stage, rows, actions } = this;
-    const { count } = stage;
+    const { arrivals, rows, actions } = this;
+    const { count } = arrivals;
     for (let i = 0; i < count; i++) {
-      rows[i] = stage.row[i];
-      actions[i] = randomBit(stage.masks[i]);
+      rows[i] = arrivals.row[i];
+      actions[i] = randomBit(arrivals.masks[i]);
     }
-    stage.count = stage.left = 0;
+    arrivals.count = arrivals.left = 0;
     return count;
   }
 
   advance() {
-    const { matches, stage, rows, actions } = this;
+    const { matches, arrivals, rows, actions } = this;
     const count = this.chooseAll();
     this.decisions += count;
     for (let i = 0; i < count; i++) {
       const slot = Math.floor(rows[i] / SEATS.length);
-      if (matches[slot].take(rows[i] - slot * SEATS.length, actions[i], stage)) this.due.push(slot);
+      if (matches[slot].take(rows[i] - slot * SEATS.length, actions[i], arrivals)) this.due.push(slot);
       if (this.due.length === this.runTogether) this.collect();
     }
     this.collect();
   }
 
   collect() {
-    const { matches, stage, due } = this;
+    const { matches, arrivals, due } = this;
     for (const slot of due) {
-      matches[slot].collect(stage);
-      stage.leaveEarly(this.leftTogether);
+      matches[slot].collect(arrivals);
+      arrivals.leaveEarly(this.leftTogether);
       if (!matches[slot].ending) continue;
       this.finished++;
       matches[slot] = this.open(slot);
@@ -137,9 +137,9 @@ class Ceiling {
  */
 function clocked(Match, encoding) {
   return class extends Match {
-    collect(stage) {
+    collect(arrivals) {
       const begin = performance.now();
-      super.collect(stage);
+      super.collect(arrivals);
       encoding.ms += performance.now() - begin;
     }
   };

@@ -3,7 +3,7 @@
 
 const path = require('node:path');
 const { HOST, HOSTING } = require('./simulator.js');
-const { ArrivalStage } = require(path.join(HOSTING, 'frames.js'));
+const { ArrivalBuffer } = require(path.join(HOSTING, 'frames.js'));
 const { setUp } = require(path.join(HOST, 'setup.js'));
 const { Connection } = require(path.join(HOST, 'server', 'connection.js'));
 
@@ -37,8 +37,8 @@ function request(seat, rqid, more = {}) {
 }
 
 /** An empty buffer for the arrivals of one match. */
-function newStage(setup) {
-	return new ArrivalStage(2, setup.actionSet.maskBytes, setup.observer.nbytes);
+function newArrivals(setup) {
+	return new ArrivalBuffer(2, setup.actionSet.maskBytes, setup.observer.nbytes);
 }
 
 class FakeSocket {
@@ -69,4 +69,4 @@ async function withFakeSockets(act) {
 	}
 }
 
-module.exports = { FORMAT, FakeSocket, newStage, openingLines, request, serverSetup, withFakeSockets };
+module.exports = { FORMAT, FakeSocket, newArrivals, openingLines, request, serverSetup, withFakeSockets };

@@ -7,7 +7,7 @@ const path = require('node:path');
 const frames = require(path.join(__dirname, '../../src/ludus/sdk/javascript/frames.js'));
 
 const { RowMemory } = require(path.join(__dirname, '../../src/ludus/sdk/javascript/memory.js'));
-const { ArrivalStage, FrameReader, FrameWriter, KIND, MAX_BODY, ProtocolError } = frames;
+const { ArrivalBuffer, FrameReader, FrameWriter, KIND, MAX_BODY, ProtocolError } = frames;
 
 function readAll(bytes, step) {
 	const reader = new FrameReader(16);
@@ -100,17 +100,17 @@ test('a wrong configuration is refused with its field', () => {
 	assert.deepEqual(decode({ schedule: null, resume }).resume, resume);
 	assert.throws(() => decode({ resume }), /exclude/);
 	assert.throws(() => decode({ schedule: null, resume: { ...resume, open: [4] } }), /resume.open/);
-	assert.throws(() => frames.decodeConfigure(Buffer.from('{')), /no JSON/);
+	assert.throws(() => frames.decodeConfigure(Buffer.from('{')), /not valid JSON/);
 });
 
 test('arrivals lie in columns at multiples of eight', () => {
-	const stage = new ArrivalStage(4, 2, 8);
+	const arrivals = new ArrivalBuffer(4, 2, 8);
 	for (const row of [3, 1, 2]) {
-		stage.nextMask().set([row, 128]);
-		stage.obs.fill(row, stage.nextObsOffset(), stage.nextObsOffset() + 8);
-		stage.add(row, 70 + row, row / 2, row === 1);
+		arrivals.nextMask().set([row, 128]);
+		arrivals.obs.fill(row, arrivals.nextObsOffset(), arrivals.nextObsOffset() + 8);
+		arrivals.add(row, 70 + row, row / 2, row === 1);
 	}
-	const [[kind, body]] = readAll(written(writer => stage.flush(writer, true)), 64);
+	const [[kind, body]] = readAll(written(writer => arrivals.flush(writer, true)), 64);
 	assert.equal(kind, KIND.ARRIVALS);
 	assert.equal(body.readUInt32LE(0), 3);
 	assert.equal(body[4], 1);
@@ -120,20 +120,20 @@ test('arrivals lie in columns at multiples of eight', () => {
 	assert.deepEqual([...body.subarray(56, 59)], [0, 1, 0]);
 	assert.deepEqual([...body.subarray(64, 70)], [3, 128, 1, 128, 2, 128]);
 	assert.deepEqual([...body.subarray(72)], [3, 1, 2].flatMap(row => Array(8).fill(row)));
-	assert.equal(stage.count, 0);
+	assert.equal(arrivals.count, 0);
 });
 
 test('frames keep their order around observations that are sent from where they are', () => {
-	const stage = new ArrivalStage(4, 1, 8);
+	const arrivals = new ArrivalBuffer(4, 1, 8);
 	const writer = new FrameWriter(16);
 	writer.json(KIND.ERROR, { message: 'before' });
-	stage.obs.fill(7);
-	stage.add(0, 1, 0, true);
-	stage.flush(writer, true);
-	stage.flush(writer, true);
+	arrivals.obs.fill(7);
+	arrivals.add(0, 1, 0, true);
+	arrivals.flush(writer, true);
+	arrivals.flush(writer, true);
 	writer.json(KIND.ERROR, { message: 'after' });
 	const pieces = writer.take();
-	assert.ok(pieces.some(piece => piece.buffer === stage.obs.buffer));
+	assert.ok(pieces.some(piece => piece.buffer === arrivals.obs.buffer));
 	const seen = readAll(Buffer.concat(pieces), 5);
 	assert.deepEqual(seen.map(([kind]) => kind), [KIND.ERROR, KIND.ARRIVALS, KIND.ARRIVALS, KIND.ERROR]);
 	assert.deepEqual([...seen[1][1].subarray(-8)], Array(8).fill(7));
@@ -143,14 +143,14 @@ test('frames keep their order around observations that are sent from where they 
 });
 
 test('observations that were left in shared memory are not in the frame', () => {
-	const stage = new ArrivalStage(4, 1, 8);
+	const arrivals = new ArrivalBuffer(4, 1, 8);
 	const left = [];
 	let hasRoom = true;
-	stage.leave = bytes => hasRoom && left.push([...bytes]) > 0;
+	arrivals.leave = bytes => hasRoom && left.push([...bytes]) > 0;
 	const flushed = () => {
-		stage.obs.fill(7);
-		stage.add(2, 5, 1, true);
-		return readAll(written(writer => stage.flush(writer, true)), 99)[0][1];
+		arrivals.obs.fill(7);
+		arrivals.add(2, 5, 1, true);
+		return readAll(written(writer => arrivals.flush(writer, true)), 99)[0][1];
 	};
 	const elsewhere = flushed();
 	hasRoom = false;
@@ -163,20 +163,20 @@ test('observations that were left in shared memory are not in the frame', () => 
 
 test('observations may be left before their frame is made, and only where there is room', () => {
 	for (const hasRoom of [true, false]) {
-		const stage = new ArrivalStage(4, 1, 8);
+		const arrivals = new ArrivalBuffer(4, 1, 8);
 		const left = [];
-		stage.leave = bytes => hasRoom && left.push(...bytes) > 0;
+		arrivals.leave = bytes => hasRoom && left.push(...bytes) > 0;
 		for (const row of [0, 1, 2]) {
-			stage.obs.fill(row + 1, stage.nextObsOffset(), stage.nextObsOffset() + 8);
-			stage.add(row, 5, 0, false);
-			stage.leaveEarly(2);
+			arrivals.obs.fill(row + 1, arrivals.nextObsOffset(), arrivals.nextObsOffset() + 8);
+			arrivals.add(row, 5, 0, false);
+			arrivals.leaveEarly(2);
 		}
-		const [[, body]] = readAll(written(writer => stage.flush(writer, true)), 99);
+		const [[, body]] = readAll(written(writer => arrivals.flush(writer, true)), 99);
 		const rows = [1, 2, 3].flatMap(value => Array(8).fill(value));
 		assert.equal(body.readUInt32LE(0), 3);
 		assert.equal(body[5], hasRoom ? 1 : 0);
 		assert.deepEqual(hasRoom ? left : [...body.subarray(-24)], rows);
-		assert.equal(stage.nextObsOffset(), 0);
+		assert.equal(arrivals.nextObsOffset(), 0);
 	}
 });
 

@@ -28,7 +28,9 @@ function hostWith(staged, owed = 1) {
 	host.prepare({ matches: MATCHES, seed: 1, schedule: [], resume: null, timesS: null }, setup);
 	host.slots = Array.from({ length: MATCHES }, (_, slot) => ({ slot, owed: slot < staged }));
 	host.owed = owed;
-	for (let slot = 0; slot < staged; slot++) for (const seat of [0, 1]) host.stage.add(2 * slot + seat, slot, 0, false);
+	for (let slot = 0; slot < staged; slot++) {
+		for (const seat of [0, 1]) host.arrivals.add(2 * slot + seat, slot, 0, false);
+	}
 	host.settleSoon();
 	return { host, sent };
 }

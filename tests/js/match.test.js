@@ -5,23 +5,23 @@ const assert = require('node:assert/strict');
 const path = require('node:path');
 const { test } = require('node:test');
 const { HOST, HOSTING, SplitMix } = require('./simulator.js');
-const { ArrivalStage } = require(path.join(HOSTING, 'frames.js'));
+const { ArrivalBuffer } = require(path.join(HOSTING, 'frames.js'));
 const { Match } = require(path.join(HOST, 'matches.js'));
 const { setUp } = require(path.join(HOST, 'setup.js'));
 
 const MATCHES = Number(process.env.LUDUS_TEST_MATCHES ?? 2); // of each format; by hand, some hundreds
 
-/** Plays one match with random legal actions; `look(match, stage)` is called whenever seats were asked. */
+/** Plays one match with random legal actions; `look(match, arrivals)` is called whenever seats were asked. */
 function play(setup, seed, look) {
 	const random = new SplitMix(seed);
-	const stage = new ArrivalStage(2, setup.actionSet.maskBytes, setup.observer.nbytes);
+	const arrivals = new ArrivalBuffer(2, setup.actionSet.maskBytes, setup.observer.nbytes);
 	const match = new Match(setup, 0, 0, seed);
-	match.open(stage);
+	match.open(arrivals);
 	while (!match.ending) {
-		look(match, stage);
-		const chosen = Array.from({ length: stage.count }, (_, i) => [stage.row[i], pick(stage.masks[i], random)]);
-		stage.count = 0;
-		for (const [seat, action] of chosen) match.act(seat, action, stage);
+		look(match, arrivals);
+		const chosen = Array.from({ length: arrivals.count }, (_, i) => [arrivals.row[i], pick(arrivals.masks[i], random)]);
+		arrivals.count = 0;
+		for (const [seat, action] of chosen) match.act(seat, action, arrivals);
 	}
 	return match.ending;
 }
@@ -51,11 +51,11 @@ for (const format of FORMATS) {
 		const forgetful = setUp(process.env.LUDUS_TEST_SIMULATOR, { format }, false);
 		for (let seed = 1; seed <= MATCHES; seed++) {
 			const rows = [];
-			const { log, ...ending } = play(recorded, seed, (match, stage) => rows.push(staged(stage)));
+			const { log, ...ending } = play(recorded, seed, (match, arrivals) => rows.push(staged(arrivals)));
 			let stop = 0;
-			const other = play(forgetful, seed, (match, stage) => {
+			const other = play(forgetful, seed, (match, arrivals) => {
 				assert.equal(match.battle.log.length, 0);
-				assert.ok(rows[stop++].equals(staged(stage)));
+				assert.ok(rows[stop++].equals(staged(arrivals)));
 			});
 			assert.equal(stop, rows.length);
 			assert.deepEqual(other, ending);

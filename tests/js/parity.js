@@ -16,7 +16,7 @@ const {randomFrom} = require('./battles');
 
 const HOST = path.join(__dirname, '..', '..', 'src', 'ludus', 'games', 'showdown', 'host');
 const SDK = path.join(__dirname, '..', '..', 'src', 'ludus', 'sdk', 'javascript');
-const {ArrivalStage} = require(path.join(SDK, 'frames.js'));
+const {ArrivalBuffer} = require(path.join(SDK, 'frames.js'));
 const {Match} = require(path.join(HOST, 'matches.js'));
 const {setUp} = require(path.join(HOST, 'setup.js'));
 const {ServerMatch} = require(path.join(HOST, 'server', 'match.js'));
@@ -46,8 +46,8 @@ class Parity {
 				return taken;
 			}
 		};
-		const stage = () => new ArrivalStage(2, this.setup.actionSet.maskBytes, this.setup.observer.nbytes);
-		this.stages = [stage(), stage()]; // embedded, served
+		const arrivals = () => new ArrivalBuffer(2, this.setup.actionSet.maskBytes, this.setup.observer.nbytes);
+		this.buffers = [arrivals(), arrivals()]; // embedded, served
 		this.decisions = 0;
 		this.refused = 0;
 		this.differences = {};
@@ -55,7 +55,7 @@ class Parity {
 	}
 
 	play(number, seed) {
-		const [own, told] = this.stages;
+		const [own, told] = this.buffers;
 		own.count = told.count = 0;
 		const random = randomFrom(seed);
 		const embedded = new Match(this.setup, 0, number, seed);
@@ -95,7 +95,7 @@ class Parity {
 	}
 
 	#compareRows(match) {
-		const [own, told] = this.stages;
+		const [own, told] = this.buffers;
 		const {nbytes} = this.setup.observer;
 		if (own.count !== told.count) {
 			this.#note('asked', match, `${own.count} rows here, ${told.count} there`);

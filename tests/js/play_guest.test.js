@@ -5,7 +5,7 @@ const assert = require('node:assert/strict');
 const path = require('node:path');
 const { mock, test } = require('node:test');
 const { HOST } = require('./simulator.js');
-const { FORMAT, newStage, openingLines, request, serverSetup } = require('./fake_server.js');
+const { FORMAT, newArrivals, openingLines, request, serverSetup } = require('./fake_server.js');
 const { Guest } = require(path.join(HOST, 'play', 'guest.js'));
 const { GuestMatch } = require(path.join(HOST, 'play', 'match.js'));
 
@@ -52,10 +52,10 @@ async function withGuest({ mode = 'accept', opponent = '', matches = 1, before =
 	mock.timers.enable({ apis: ['setTimeout', 'Date'] });
 	try {
 		const told = { events: [], failed: [], fatal: [] };
-		const stage = newStage(setup);
+		const arrivals = newArrivals(setup);
 		const wish = { name: 'Agent', mode, opponent, format: FORMAT, startDeadlineMs: 60_000, reconnectDeadlineMs: 600_000 };
 		const guest = new Guest(wish, {
-			hear: (match, lines) => match.hear(lines, stage, Date.now()),
+			hear: (match, lines) => match.hear(lines, arrivals, Date.now()),
 			fail: (match, error) => told.failed.push([match.number, error.message]),
 			fatal: error => told.fatal.push(error.message),
 			tell: event => told.events.push(event),
@@ -72,7 +72,7 @@ async function withGuest({ mode = 'accept', opponent = '', matches = 1, before =
 		const { account } = guest;
 		const say = (...lines) => account.hear({ room: '', lines });
 		const challenge = (name, format = FORMAT) => say(`|pm| ${name}| Agent|/challenge ${format}|${format}|||`);
-		await act({ guest, account, told, tick, say, challenge, waiting, stage });
+		await act({ guest, account, told, tick, say, challenge, waiting, arrivals });
 	} finally {
 		mock.timers.reset();
 	}
@@ -162,21 +162,21 @@ test('a message of an unknown kind is told once', () => withGuest({}, ({ account
 }));
 
 /** A guest in one battle, asked for its first choice. */
-function inBattle({ account, challenge, waiting, stage }) {
+function inBattle({ account, challenge, waiting, arrivals }) {
 	challenge('Stranger');
 	account.hear({ room: ROOM, lines: OPENING });
 	account.hear({ room: ROOM, lines: [request(1, 2)] });
-	assert.equal(stage.count, 1);
-	stage.count = 0;
+	assert.equal(arrivals.count, 1);
+	arrivals.count = 0;
 	account.take();
 	return waiting[0];
 }
 
 test('a choice that a lost connection swallowed is made again in its battle', () => withGuest({}, async given => {
-	const { account, stage, tick, told } = given;
+	const { account, arrivals, tick, told } = given;
 	const match = inBattle(given);
 	account.drop('cut');
-	match.act(0, 1, stage, 0);
+	match.act(0, 1, arrivals, 0);
 	account.refusing = true;
 	await tick(250);
 	account.refusing = false;
@@ -228,9 +228,9 @@ test('a silent server is asked for a sign of life, and left when it gives none',
 }));
 
 test('a choice that a server was too busy to listen to is said again', () => withGuest({}, async given => {
-	const { account, stage, tick } = given;
+	const { account, arrivals, tick } = given;
 	const match = inBattle(given);
-	match.act(0, 1, stage, 0);
+	match.act(0, 1, arrivals, 0);
 	const throttled = '|raw|<strong class="message-throttle-notice">Your message was not sent.</strong>';
 	account.hear({ room: ROOM, lines: [throttled] });
 	await tick(1500);

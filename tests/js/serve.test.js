@@ -100,7 +100,7 @@ test('a match that waits keeps nobody waiting, and its answer open', async () =>
 		mock.timers.tick(20_000);
 		await settled();
 		const [{ error }, rest] = take();
-		assert.match(error.message, /gave no turn within 20 s/);
+		assert.match(error.message, /returned no turn within 20 s/);
 		assert.deepEqual(rest, { rows: [0, 1], done: true });
 	} finally {
 		mock.timers.reset();
@@ -114,7 +114,7 @@ test('an answer comes in the parts that were asked for', async () => {
 
 const CANNOT_BE = {
 	'expected 2 numbers': [null, 5, { ...GOOD, reward: [0] }, { ...GOOD, reward: [0, NaN] }],
-	'nobody must choose': [{ ...GOOD, seats: [] }],
+	'no seat must choose': [{ ...GOOD, seats: [] }],
 	'seat 2 must choose, there are 2': [{ ...GOOD, seats: [0, 2] }],
 	'asked twice': [{ ...GOOD, seats: [1, 1] }],
 	'no action is legal': [{ ...GOOD, legal: [[0, 0, 0], [1, 1, 1]] }],
@@ -122,7 +122,7 @@ const CANNOT_BE = {
 	'leaf turn has 2 values, expected 1': [{ ...GOOD, obs: [{ turn: [1] }, { turn: [1, 2] }] }],
 	'leaf turn has undefined values': [{ ...GOOD, obs: [{ turn: [1] }, {}] }],
 	'leaf turn holds NaN at 0': [{ ...GOOD, obs: [{ turn: [1] }, { turn: [NaN] }] }],
-	'over before anybody': [OVER],
+	'over before any seat': [OVER],
 	'a bug': [new Error('a bug')],
 };
 
@@ -142,7 +142,7 @@ const ENDINGS = {
 	'score is 1, expected 2 numbers': { ...OVER, score: [1] },
 	'score is 2,-1': { ...OVER, score: [2, -1] },
 	'expected finite numbers': { ...OVER, facts: { turns: 'many' } },
-	'shows undefined seats, expected all 2': { ...OVER, truncated: true },
+	'has undefined observations, expected 2': { ...OVER, truncated: true },
 };
 
 for (const [words, turn] of Object.entries(ENDINGS)) {
@@ -183,7 +183,7 @@ test('rows are packed as the protocol says', () => {
 	const stored = new DataView(out.buffer);
 	assert.deepEqual([0, 1, 2].map(i => stored.getInt8(i)), [32, -128, 127]);
 	assert.deepEqual([4, 6].map(i => stored.getInt16(i, true)), [-32768, 4096]);
-	assert.throws(() => measures.pack({ m: [0, 2, 0], n: [0, 0] }, out, 0), /leaf m holds 2, it can say -2 to 1.98/);
+	assert.throws(() => measures.pack({ m: [0, 2, 0], n: [0, 0] }, out, 0), /leaf m holds 2, expected -2 to 1.98/);
 	assert.throws(() => new Layout([['x', 'float64', [1]]]), /dtype float64/);
 });
 

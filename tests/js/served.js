@@ -11,7 +11,7 @@ const {randomFrom} = require('./battles');
 
 const HOST = path.join(__dirname, '..', '..', 'src', 'ludus', 'games', 'showdown', 'host');
 const SDK = path.join(__dirname, '..', '..', 'src', 'ludus', 'sdk', 'javascript');
-const {ArrivalStage} = require(path.join(SDK, 'frames.js'));
+const {ArrivalBuffer} = require(path.join(SDK, 'frames.js'));
 const {setUp} = require(path.join(HOST, 'setup.js'));
 const {ServerMatch} = require(path.join(HOST, 'server', 'match.js'));
 const {Pair} = require(path.join(HOST, 'server', 'pair.js'));
@@ -26,7 +26,7 @@ const INPUT_LOG = /^\|html\|<div class="chat"><code[^>]*>(.*)<\/code><\/div>$/;
 class Game {
 	constructor(setup, url) {
 		this.setup = setup;
-		this.stage = new ArrivalStage(2, setup.actionSet.maskBytes, setup.observer.nbytes);
+		this.arrivals = new ArrivalBuffer(2, setup.actionSet.maskBytes, setup.observer.nbytes);
 		this.random = randomFrom(5);
 		this.pair = new Pair(url, 'replay', setup.format, {
 			hear: (match, seat, lines) => this.#hear(match, seat, lines),
@@ -55,11 +55,12 @@ class Game {
 			this.pair.say(match, 1, `${CONSENT}${this.pair.accounts[0].id}`);
 		}
 		if (match.ending) return;
-		match.hear(seat, lines, this.stage, 0);
+		match.hear(seat, lines, this.arrivals, 0);
 		if (match.fault) this.#lose(match.fault);
-		const rows = Array.from({length: this.stage.count}, (_, i) => [this.stage.row[i], this.#pick(this.stage.masks[i])]);
-		this.stage.count = 0;
-		for (const [row, action] of rows) this.pair.say(match, row, match.act(row, action, this.stage, 0));
+		const {count, row: waiting, masks} = this.arrivals;
+		const rows = Array.from({length: count}, (_, i) => [waiting[i], this.#pick(masks[i])]);
+		this.arrivals.count = 0;
+		for (const [row, action] of rows) this.pair.say(match, row, match.act(row, action, this.arrivals, 0));
 		if (match.ending) this.pair.say(match, 0, '/exportinputlog');
 	}
 

@@ -5,7 +5,7 @@ const assert = require('node:assert/strict');
 const path = require('node:path');
 const { mock, test } = require('node:test');
 const { HOST } = require('./simulator.js');
-const { newStage, openingLines, request, serverSetup } = require('./fake_server.js');
+const { newArrivals, openingLines, request, serverSetup } = require('./fake_server.js');
 const { userId } = require(path.join(HOST, 'server', 'connection.js'));
 const { ServerMatch } = require(path.join(HOST, 'server', 'match.js'));
 const { Pair } = require(path.join(HOST, 'server', 'pair.js'));
@@ -194,24 +194,24 @@ test('an account that lost its connection comes back after longer and longer pau
 /** A pair in one battle, its first account without a connection. */
 async function cutPair() {
 	const { pair, told } = await connectedPair();
-	const stage = newStage(setup);
-	pair.events.hear = (match, seat, lines) => match.hear(seat, lines, stage, 0);
+	const arrivals = newArrivals(setup);
+	pair.events.hear = (match, seat, lines) => match.hear(seat, lines, arrivals, 0);
 	const match = aMatch(1);
 	pair.start(match);
 	const say = (seat, ...lines) => pair.accounts[seat].hear({ room: 'battle-1', lines });
 	for (const seat of [0, 1]) say(seat, ...OPENING);
 	for (const seat of [0, 1]) say(seat, request(seat, 2 + seat));
-	assert.equal(stage.count, 2);
-	stage.count = 0;
+	assert.equal(arrivals.count, 2);
+	arrivals.count = 0;
 	pair.accounts[0].lose();
-	return { pair, told, match, stage, say };
+	return { pair, told, match, arrivals, say };
 }
 
 test('a choice that a lost connection swallowed is made again in the battle that the server brings back', async () => {
 	mock.timers.enable({ apis: ['setTimeout'] });
 	try {
-		const { pair, match, stage, say } = await cutPair();
-		for (const seat of [0, 1]) match.act(seat, 1, stage, 0);
+		const { pair, match, arrivals, say } = await cutPair();
+		for (const seat of [0, 1]) match.act(seat, 1, arrivals, 0);
 		mock.timers.tick(250);
 		await settled();
 		say(0, ...OPENING);
@@ -220,7 +220,7 @@ test('a choice that a lost connection swallowed is made again in the battle that
 		assert.deepEqual(pair.accounts[0].said.slice(before), ['battle-1|/choose move 2|2']);
 		for (const seat of [0, 1]) say(seat, '|t:|2', '|turn|2');
 		for (const seat of [0, 1]) say(seat, request(seat, 4 + seat));
-		assert.equal(stage.count, 2);
+		assert.equal(arrivals.count, 2);
 		assert.deepEqual([match.turn, match.decisions, match.fault], [2, [1, 1], null]);
 	} finally {
 		mock.timers.reset();
@@ -230,12 +230,12 @@ test('a choice that a lost connection swallowed is made again in the battle that
 test('nothing is said in the room of a battle that the server does not bring back', async () => {
 	mock.timers.enable({ apis: ['setTimeout'] });
 	try {
-		const { pair, told, match, stage } = await cutPair();
+		const { pair, told, match, arrivals } = await cutPair();
 		pair.accounts[1].lose();
 		mock.timers.tick(500);
 		await settled();
 		const before = pair.accounts.map(account => account.said.length);
-		for (const seat of [0, 1]) pair.say(match, seat, match.act(seat, 1, stage, 0));
+		for (const seat of [0, 1]) pair.say(match, seat, match.act(seat, 1, arrivals, 0));
 		mock.timers.tick(5000);
 		assert.deepEqual(told.failed, [[match, 'the connection to the server was lost']]);
 		assert.deepEqual(pair.accounts.map(account => account.said.length), before);
@@ -247,15 +247,15 @@ test('nothing is said in the room of a battle that the server does not bring bac
 test('a choice that the server has is not made twice, and a seat that still thinks is not asked twice', async () => {
 	mock.timers.enable({ apis: ['setTimeout'] });
 	try {
-		const { pair, match, stage, say } = await cutPair();
-		match.act(1, 0, stage, 0);
+		const { pair, match, arrivals, say } = await cutPair();
+		match.act(1, 0, arrivals, 0);
 		mock.timers.tick(250);
 		await settled();
 		const before = pair.accounts[0].said.length;
 		say(0, ...OPENING);
 		say(0, request(0, 2), '|sentchoice|move 1');
-		assert.equal(stage.count, 0);
-		assert.equal(match.act(0, 0, stage, 0), '/choose move 1|2');
+		assert.equal(arrivals.count, 0);
+		assert.equal(match.act(0, 0, arrivals, 0), '/choose move 1|2');
 		assert.equal(pair.accounts[0].said.length, before);
 	} finally {
 		mock.timers.reset();
@@ -267,8 +267,8 @@ for (const lost of [0, 1]) {
 		mock.timers.enable({ apis: ['setTimeout'] });
 		try {
 			const { pair, told } = await connectedPair();
-			const stage = newStage(setup);
-			pair.events.hear = (match, seat, lines) => match.hear(seat, lines, stage, 0);
+			const arrivals = newArrivals(setup);
+			pair.events.hear = (match, seat, lines) => match.hear(seat, lines, arrivals, 0);
 			const match = aMatch(1);
 			const next = aMatch(2);
 			for (const each of [match, next]) pair.start(each);
@@ -280,7 +280,7 @@ for (const lost of [0, 1]) {
 			await settled();
 			say(lost, ...OPENING);
 			for (const seat of [0, 1]) say(seat, request(seat, 2 + seat));
-			assert.equal(stage.count, 2);
+			assert.equal(arrivals.count, 2);
 			mock.timers.tick(5000);
 			assert.deepEqual([told.failed, match.fault, pair.starting], [[], null, next]);
 		} finally {

@@ -17,37 +17,37 @@ class Advice:
 
 ADVICE: Mapping[HostFault, Advice] = {
     HostFault.CANNOT_START: Advice(
-        "A conversation", "Is the program on the PATH and executable? Give the command as a shell has it."
+        "A conversation", "Is the program on the PATH and executable? Give the command as in a shell."
     ),
-    HostFault.REFUSED: Advice("ERROR", "Give it options it can play: --option name=value, once for each."),
-    HostFault.HOST_ENDED: Advice("ERROR", "Its last words are the end of its stderr; run it alone to see all of them."),
+    HostFault.REFUSED: Advice("ERROR", "Give it valid options: --option name=value, once for each."),
+    HostFault.HOST_ENDED: Advice("ERROR", "The last words are from its stderr; run the host alone to see all of it."),
     HostFault.SILENT: Advice(
-        "Rule 2", "Read stdin and flush stdout after every answer; is something waiting for more than it needs?"
+        "Rule 2", "Read stdin and flush stdout after every answer; does it wait for more bytes than a frame has?"
     ),
-    HostFault.MATCHES_LOST: Advice("ERROR", "Every match is lost; the host's own words say why."),
+    HostFault.MATCHES_LOST: Advice("ERROR", "The host fails in every match; its error message says why."),
     HostFault.TEXT_ON_STDOUT: Advice(
         "Rule 8", "Something prints to stdout. Send it to stderr before any library is loaded."
     ),
     HostFault.FRAME_START: Advice(
-        "Frames", "Every frame begins with the bytes LU; is the length of the one before right?"
+        "Frames", "Every frame begins with the bytes LU; is the length in the header before it right?"
     ),
     HostFault.FRAME_HEADER: Advice("Frames", "Bytes 2 and 3 of a header are the version, 2, and the kind."),
     HostFault.FRAME_LENGTH: Advice("Frames", "A body has at most 64 MiB; is the length little-endian?"),
     HostFault.FRAME_CUT: Advice("Frames", "Write whole frames and flush them; the header says how long the body is."),
     HostFault.FRAME_FLOOD: Advice("Rule 2", "Send one answer for each ACTIONS frame, then wait for the next one."),
-    HostFault.WRONG_FRAME: Advice("Frames", "Send only kinds of a host, and TIMES only if it is asked for."),
+    HostFault.WRONG_FRAME: Advice("Frames", "Send only frame kinds of hosts, and TIMES only if CONFIGURE has times_s."),
     HostFault.UNREADABLE: Advice(
-        "Frames", "The JSON of this frame lacks a field, or one has another type; NaN is no JSON."
+        "Frames", "The JSON of this frame lacks a field, or a field has the wrong type; JSON has no NaN."
     ),
     HostFault.BAD_HELLO: Advice(
         "HELLO", "Answer CONFIGURE with one HELLO frame, then with ARRIVALS; compare its fields with the table."
     ),
     HostFault.BAD_ARRIVALS: Advice(
-        "ARRIVALS", "Six columns, each padded to 8 bytes; a row of obs has the bytes that HELLO leads to."
+        "ARRIVALS", "Six columns, each padded to 8 bytes; a row of obs has the size of all leaves in HELLO."
     ),
     HostFault.EMPTY_ARRIVALS: Advice("Rule 3", "Send ARRIVALS with done=0 only when it has rows."),
     HostFault.NOT_OWED: Advice(
-        "Rule 2", "Count what you owe: the opening, and one answer for each ACTIONS frame; when it is 0, wait."
+        "Rule 2", "Send one answer for the opening and one for each ACTIONS frame, then nothing until the next."
     ),
     HostFault.WRONG_OPENS: Advice("ARRIVALS", "opens is 1 at a seat's first decision in a match, else 0."),
     HostFault.ASKED_TWICE: Advice("Rule 4", "Ask a row once, then wait for its action."),
@@ -63,7 +63,7 @@ ADVICE: Mapping[HostFault, Advice] = {
         "endings",
     ),
     HostFault.NO_ENDING: Advice("Rule 5", "Give matches a limit, and end those that reach it as truncated.", "endings"),
-    HostFault.BAD_TIMES: Advice("TIMES", "Use one lap clock: every activity's time is since the lap before."),
+    HostFault.BAD_TIMES: Advice("TIMES", "Use one lap clock: count the time since the previous lap for one activity."),
     HostFault.OFF_SCHEDULE: Advice(
         "Rule 6", "With a schedule, play exactly its numbers with its seeds, then leave slots empty."
     ),
@@ -77,7 +77,7 @@ ADVICE: Mapping[HostFault, Advice] = {
         "Rule 10", "Compare the options with those you know; answer others with ERROR of kind configuration."
     ),
     HostFault.DID_NOT_STOP: Advice(
-        "A conversation", "STOP and the end of stdin mean: exit with status 0, whatever matches and threads there are."
+        "A conversation", "Exit with status 0 at STOP and at the end of stdin, even if matches or threads still run."
     ),
     HostFault.DID_NOT_FAIL: Advice("Rule 9", "Send ERROR of kind internal and exit with a status of 1 or more."),
 }

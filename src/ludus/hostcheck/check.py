@@ -74,7 +74,7 @@ def results(
 ) -> Iterator[RuleResult]:
     """Yield the result of each rule as soon as it was tried."""
     checks = RuleChecks(command, dict(options or {}), matches, decisions, seed, deadline_s)
-    hello = _attempt("It says HELLO, and what it says makes a game", checks.greets)
+    hello = _attempt("It sends HELLO, which describes a valid game", checks.greets)
     yield hello
     if not hello.ok:
         for rule in (*_CONTENTS, *checks.rules()):
@@ -87,13 +87,13 @@ def results(
     for rule, attempt in checks.rules().items():
         result = _attempt(rule, attempt)
         again = result.mark is Mark.FAILED and broken is not None and result.advice == broken
-        yield RuleResult(rule, Mark.UNTRIED, "it failed as above") if again else result
+        yield RuleResult(rule, Mark.UNTRIED, "it failed for the same reason as above") if again else result
 
 
 _PLAYS = "It opens its matches and answers every ACTIONS frame"
-_MASKS = "Whoever must choose has a legal action"
+_MASKS = "Every row that must choose has a legal action"
 _NUMBERS = "Rewards and observations are finite"
-_ENDINGS = "Matches end, with a score for every seat and their own seed"
+_ENDINGS = "Matches end with a score for every seat and the right seed"
 _CONTENTS = (_PLAYS, _MASKS, _NUMBERS, _ENDINGS)
 
 
@@ -109,7 +109,7 @@ def _contents(checks: RuleChecks) -> Iterator[RuleResult]:
         elif played.ok:
             yield RuleResult(rule, Mark.OK)
         else:
-            yield RuleResult(rule, Mark.UNTRIED, "it failed before")
+            yield RuleResult(rule, Mark.UNTRIED, "the host failed before this was tried")
 
 
 def _attempt(rule: str, attempt: Callable[[], str]) -> RuleResult:

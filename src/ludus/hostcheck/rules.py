@@ -40,20 +40,20 @@ class RuleChecks:
 
     def rules(self) -> dict[str, Callable[[], str]]:
         return {
-            "Matches go on while others wait for their actions": self.plays_in_parts,
-            "Rows go out when they are ready, not all at the end": self.sends_the_first_first,
-            "A host that owes nothing is silent": self.is_silent,
+            "Matches continue while others wait for actions": self.plays_in_parts,
+            "It sends rows when they are ready, not all at the end": self.sends_the_first_first,
+            "It sends nothing while it owes no answer": self.is_silent,
             "Same seed and same actions give the same match": self.repeats,
             "It plays exactly its schedule and then waits": self.keeps_its_schedule,
-            "It goes on with matches that another process of it began": self.resumes,
-            "Where it tells its times, they sum to the whole": self.tells_times,
-            "It refuses an option it does not know, by name": self.refuses_unknown_options,
-            "It refuses bytes that are no frame": self.refuses_garbage,
+            "It continues matches of an earlier process": self.resumes,
+            "The activities in its TIMES frames add up to the total": self.tells_times,
+            "It refuses an unknown option and names it": self.refuses_unknown_options,
+            "It refuses bytes that are not a frame": self.refuses_garbage,
             "It refuses a frame that is too large": self.refuses_huge_frames,
             "It refuses an action for a row that was not asked": self.refuses_unasked_rows,
             "It refuses an action that is out of range": self.refuses_actions_out_of_range,
-            "It leaves with status 0 when told to stop": self.stops_when_told,
-            "It leaves with status 0 when its stdin ends": self.stops_with_its_stdin,
+            "It exits with status 0 after STOP": self.stops_when_told,
+            "It exits with status 0 when its stdin is closed": self.stops_with_its_stdin,
             "Speed": self.speed,
         }
 
@@ -117,7 +117,7 @@ class RuleChecks:
 
     def repeats(self) -> str:
         records = []
-        for at_once in (None, 1):  # in another order of answers, too
+        for at_once in (None, 1):  # the second time, rows are answered one by one
             with self._talk() as talk:
                 talk.play(self.decisions, at_once=at_once, within_s=self.deadline_s)
                 records.append(talk.record)
@@ -125,7 +125,7 @@ class RuleChecks:
         for number in shared:
             shorter = min(len(record[number]) for record in records)
             if records[0][number][:shorter] != records[1][number][:shorter]:
-                raise ProtocolError(f"match {number} went another way the second time", HostFault.NOT_REPEATED)
+                raise ProtocolError(f"match {number} differed when it was played again", HostFault.NOT_REPEATED)
         return f"{len(shared)} matches played twice"
 
     def keeps_its_schedule(self) -> str:
@@ -150,7 +150,7 @@ class RuleChecks:
             before, after = first.record[number or 0], second.record[number or 0]
             shorter = min(len(before), len(after))
             if not shorter or before[:shorter] != after[:shorter]:
-                raise ProtocolError(f"match {number} went another way in the second process", HostFault.NOT_REPEATED)
+                raise ProtocolError(f"match {number} differed in the second process", HostFault.NOT_REPEATED)
         return ""
 
     def tells_times(self) -> str:
@@ -185,7 +185,7 @@ class RuleChecks:
     def refuses_unknown_options(self) -> str:
         try:
             with self._talk({**self.options, UNKNOWN_OPTION: 1}):
-                raise ProtocolError("it took an unknown option", HostFault.UNKNOWN_OPTION)
+                raise ProtocolError("it accepted an unknown option", HostFault.UNKNOWN_OPTION)
         except HostRefused as refusal:
             if UNKNOWN_OPTION not in str(refusal):
                 raise ProtocolError(

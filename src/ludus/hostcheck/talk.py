@@ -152,7 +152,7 @@ class Talk:
                 return status
             if self._ready(time.monotonic() + 0.01) and not os.read(self._stdout.fileno(), READ_BYTES):
                 return self._wait(end_s)
-        raise ProtocolError(f"it was still there after {self._deadline_s:g} s", HostFault.DID_NOT_STOP)
+        raise ProtocolError(f"it was still running after {self._deadline_s:g} s", HostFault.DID_NOT_STOP)
 
     def close(self) -> None:
         with suppress(ProcessLookupError, PermissionError):
@@ -301,7 +301,7 @@ class Talk:
             self._stderr.read()
             with suppress(subprocess.TimeoutExpired):
                 return self._process.wait(min(STDERR_S, max(0.0, end_s - time.monotonic())))
-        raise ProtocolError(f"it was still there after {self._deadline_s:g} s", HostFault.DID_NOT_STOP)
+        raise ProtocolError(f"it was still running after {self._deadline_s:g} s", HostFault.DID_NOT_STOP)
 
 
 @contextmanager

@@ -1,1 +1,1 @@
-"""Write a host in Python: bring a `Match`, `serve` speaks the protocol; `check` says whether any host keeps it."""
+"""For hosts written in Python: a game implements `match.Match`, and `serve.serve` speaks the host protocol for it."""

@@ -1,4 +1,4 @@
-"""Matches that are played together: one call of their game advances all that have chosen, and rows stay arrays."""
+"""The main loop of a host whose game advances many matches in one array operation (`MatchGroup`). Used by `serve`."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from ludus.wire.bodies import Configure
 from ludus.wire.channel import Channel
 from ludus.wire.frames import FrameKind, decode_actions, encode_arrivals, encode_times
 
-_NOBODY = -1  # has chosen here
+_NOBODY = -1  # no action has been chosen
 
 
 class _Ready(NamedTuple):
-    """Matches that ask: where they are, and which of a turn they are."""
+    """Matches of one GroupTurn whose seats must choose: their slots, and their indices in the turn's arrays."""
 
     slot: NDArray[np.intp]
     turn: GroupTurn
@@ -30,20 +30,23 @@ class _Ready(NamedTuple):
 
 
 class MatchesTogether:
-    """The loop of a host: every ACTIONS frame is answered before the next one is read, part by part."""
+    """Plays all matches of a host through one MatchGroup.
+
+    Answers every ACTIONS frame before it reads the next one, in as many parts as CONFIGURE asks for.
+    """
 
     def __init__(self, group: MatchGroup, spec: GameSpec, configure: Configure) -> None:
         self._group, self._spec = group, spec
-        self._part = -(-configure.matches // configure.parts)  # matches that go into one part of an answer
+        self._part = -(-configure.matches // configure.parts)  # matches in one part of an answer
         self._check = TurnCheck(spec)
-        self._at_most = rows_at_most(spec) // spec.seats  # matches in a frame
+        self._at_most = rows_at_most(spec) // spec.seats  # matches that fit into a frame
         self._is_waiting = np.zeros((configure.matches, spec.seats), np.bool_)
         self._actions = np.full((configure.matches, spec.seats), _NOBODY, np.int32)
         self._legal = np.zeros((configure.matches, spec.seats, spec.actions), np.bool_)
         self._number = np.zeros(configure.matches, np.uint32)
 
     def run(self, table: SlotTable, channel: Channel) -> None:
-        """Until STOP or the end of the channel. Raises ProtocolError."""
+        """Play until STOP arrives or the channel is closed. Raises ProtocolError if the fleet breaks the protocol."""
         self._table, self._channel = table, channel
         self._answer(list(range(len(table.slots))), begin=True)
         while (frame := channel.receive()) is not None and frame[0] != FrameKind.STOP:
@@ -59,7 +62,10 @@ class MatchesTogether:
         close(self._group)
 
     def _complete(self, row: NDArray[np.int32], action: NDArray[np.int32]) -> list[int]:
-        """Note what was chosen; the slots in which it was the last choice that was waited for."""
+        """Record these actions. Returns the slots in which all seats have chosen now.
+
+        Raises ProtocolError for a row that does not wait for an action, and for an illegal action.
+        """
         waiting, actions = self._is_waiting.reshape(-1), self._actions.reshape(-1)
         inside = (row >= 0) & (row < waiting.size)
         if not (inside.all() and waiting[row].all() and len(np.unique(row)) == len(row)):
@@ -83,7 +89,7 @@ class MatchesTogether:
             self._play(part, begin=begin, done=index == len(parts) - 1)
 
     def _play(self, slots: list[int], *, begin: bool, done: bool) -> None:
-        """Advance or begin these matches, begin others for those that ended, and send what all of them ask."""
+        """Advance or begin the matches in these slots, begin the next match where one has ended, and send all rows."""
         ready: list[_Ready] = []
         if not begin and slots:
             turn = self._group.advance(slots, self._actions[slots])
@@ -97,7 +103,7 @@ class MatchesTogether:
         self._send(ready, done=done)
 
     def _sorted(self, slots: list[int], turn: GroupTurn, ready: list[_Ready], *, opens: bool) -> list[int]:
-        """Tell of matches that are over or lost, and return their slots; put the others to those that are ready."""
+        """Report matches that are over or lost, add the others to `ready`, and return the slots that are free now."""
         outcomes: dict[int, Turn | BaseException] = {**self._faults(turn), **turn.over, **turn.lost}
         for place, became in outcomes.items():
             self._table.take(self._table.slots[slots[place]], became)
@@ -113,7 +119,7 @@ class MatchesTogether:
         return [slots[place] for place in outcomes]
 
     def _faults(self, turn: GroupTurn) -> dict[int, BadTurn]:
-        """Places of matches of which some row cannot be sent, and why."""
+        """Return the errors of matches with a row that cannot be sent, by index in the turn's arrays."""
         rows = turn.obs.shape[0] * self._spec.seats
         legal, obs = turn.legal.reshape(rows, -1), turn.obs.reshape(rows, -1)
         faults = self._check.faults(legal, turn.reward.reshape(rows), obs)
@@ -152,7 +158,7 @@ class MatchesTogether:
 
 
 def _cut(ready: _Ready, at_most: int) -> list[_Ready]:
-    """Into pieces that fit into a frame."""
+    """Split matches into pieces of at most `at_most`, so that each fits into a frame."""
     starts = range(0, len(ready.slot), at_most)
     return [
         _Ready(ready.slot[start : start + at_most], ready.turn, ready.place[start : start + at_most], ready.opens)

@@ -1,4 +1,4 @@
-"""Where a host's time goes: all that passes between two laps belongs to the activity that ends with the second."""
+"""Measures how a host spends its time, for TIMES frames: each lap assigns the time since the previous lap."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Callable
 from ludus.wire.bodies import HOST_ACTIVITIES, TimesBody
 from ludus.wire.durations import Durations
 
-KEPT = 4096  # laps before they are counted into buckets
+KEPT = 4096  # laps to collect before they are sorted into histograms
 
 
 class ActivityClock:
-    """Starts when it is made. `every_s` None: it counts nothing and has nothing to say."""
+    """A lap clock, which starts when it is created. With `every_s` None it measures nothing and reports nothing."""
 
     def __init__(self, every_s: float | None, clock_ns: Callable[[], int] = time.perf_counter_ns) -> None:
         self._clock_ns = clock_ns
@@ -23,6 +23,7 @@ class ActivityClock:
         self._laps = 0
 
     def lap(self, activity: str) -> None:
+        """Count the time since the previous lap for this activity."""
         if self._every_ns is None:
             return
         now_ns = self._clock_ns()
@@ -31,7 +32,7 @@ class ActivityClock:
         self._laps += 1
 
     def due(self) -> TimesBody | None:
-        """What to say, about every `every_s`; call it once for every answer."""
+        """Return the times since the last report if it was at least `every_s` ago, else None. Call once per answer."""
         if self._every_ns is None:
             return None
         if self._laps >= KEPT:

@@ -1,7 +1,8 @@
-"""Matches that wait for something outside, all at the same time: each row goes out when it is ready, never in lockstep.
+"""The main loop of a host whose matches wait for something, such as a socket, all at the same time. Used by `serve`.
 
-A host may only speak while it owes an answer, so one answer stays open for as long as any match is at work: rows that
-get ready meanwhile go out as parts of it, and every other ACTIONS frame is answered at once (docs/host-protocol.md).
+Each row is sent as soon as it is ready. A host may send frames only while it owes an answer, so it keeps one answer
+open as long as any match is working. Rows that become ready are sent as parts of that answer, and all further ACTIONS
+frames are answered at once (docs/host-protocol.md).
 """
 
 from __future__ import annotations
@@ -19,27 +20,27 @@ from ludus.sdk.threads import Job, Outcome, Runner
 from ludus.wire.channel import Channel
 from ludus.wire.frames import FrameKind, decode_actions
 
-GATHERED_SHARE = 4  # rows are sent at once when one in so many of all rows is ready
+GATHERED_SHARE = 4  # rows are sent without further delay when one in this many of all rows is ready
 
 Frame = tuple[FrameKind, memoryview]
 
 
 class WaitingMatches:
-    """The loop of a host: frames from the channel and turns from the runner come through one queue."""
+    """Plays the matches of a host with a `Runner`. Frames of the fleet and outcomes of the runner share one queue."""
 
     def __init__(self, game: HostedGame, runner: Runner) -> None:
         self._game = game
         self._runner = runner
         self._events: queue.SimpleQueue[Frame | Outcome | Exception | None] = queue.SimpleQueue()
         self._tickets = count()
-        self._working: dict[int, tuple[int, float]] = {}  # slot -> ticket, when its time is up; the oldest first
-        self._jobs: list[Job] = []  # that the runner has not got yet
+        self._working: dict[int, tuple[int, float]] = {}  # slot -> (ticket, deadline), oldest first
+        self._jobs: list[Job] = []  # jobs that were not passed to the runner yet
         self._given_up = 0
-        self._answers_owed = 1  # answers: the opening is one
+        self._answers_owed = 1  # the opening is the first answer
         self._gathering_since: float | None = None
 
     def run(self, table: SlotTable, channel: Channel) -> None:
-        """Until STOP or the end of the channel. Raises ProtocolError."""
+        """Play until STOP arrives or the channel is closed. Raises ProtocolError if the fleet breaks the protocol."""
         self._table = table
         self._enough = max(1, len(table.slots) * self._game.spec.seats // GATHERED_SHARE)
         self._runner.begin(self._events.put)
@@ -57,7 +58,7 @@ class WaitingMatches:
         self._runner.close(grace_s)
 
     def _read(self, channel: Channel) -> None:
-        """In a thread of its own, so that frames and turns can be waited for together."""
+        """Put the frames of the channel into the event queue. Runs in a thread of its own."""
         try:
             while (frame := channel.receive()) is not None and frame[0] != FrameKind.STOP:
                 self._events.put(frame)
@@ -67,7 +68,7 @@ class WaitingMatches:
             self._events.put(None)
 
     def _take_events(self) -> bool:
-        """Wait until something happens or is due, then take all that has; False: it is time to stop."""
+        """Wait for an event or the next deadline, then handle all queued events. Returns False at STOP."""
         try:
             event = self._events.get(timeout=self._patience_s())
             while True:
@@ -86,7 +87,7 @@ class WaitingMatches:
             return True
 
     def _patience_s(self) -> float | None:
-        """Until the next row has waited long enough for others, or the next match is late."""
+        """Return the seconds until ready rows must be sent or a match exceeds its deadline; None without either."""
         due = [expires_s for _, expires_s in list(self._working.values())[:1]]
         if self._gathering_since is not None:
             due.append(self._gathering_since + self._game.gather_s)
@@ -115,13 +116,13 @@ class WaitingMatches:
         self._jobs.append(Job(slot.index, ticket, slot.seed, actions))
 
     def _let_play(self) -> None:
-        """All at once: a runner that was woken for the first would take turns with this thread for the others."""
+        """Pass all new jobs to the runner in one call: one call per job would switch between the threads for each."""
         if self._jobs:
             jobs, self._jobs = self._jobs, []
             self._runner.play(jobs)
 
     def _became(self, outcome: Outcome) -> None:
-        """A match has come to its next turn, or failed. One that was given up meanwhile does not count any more."""
+        """Handle the next turn or the error of a match. Ignores an outcome of a match that was given up."""
         ticket, _ = self._working.get(outcome.slot, (None, 0.0))
         if ticket != outcome.ticket:
             return
@@ -138,13 +139,13 @@ class WaitingMatches:
             self._runner.give_up(index)
             self._given_up += 1
             if self._given_up > max(4, 2 * len(self._table.slots)):
-                raise TimeoutError(f"{self._given_up} matches gave no turn within {self._game.deadline_s:g} s")
+                raise TimeoutError(f"{self._given_up} matches returned no turn within {self._game.deadline_s:g} s")
             slot = self._table.slots[index]
-            self._table.take(slot, TimeoutError(f"the match gave no turn within {self._game.deadline_s:g} s"))
+            self._table.take(slot, TimeoutError(f"the match returned no turn within {self._game.deadline_s:g} s"))
             self._begin(slot)
 
     def _settle(self, now_s: float) -> None:
-        """Send what is ready, when enough has come together or it has waited long enough."""
+        """Send the ready rows if there are enough, if they have waited `gather_s`, or if no match is working."""
         while True:
             self._let_play()
             reserve = 1 if self._working else 0

@@ -1,4 +1,4 @@
-"""Matches that wait in an event loop. A module of its own: hosts without such matches start without asyncio."""
+"""Plays async matches in an event loop. A module of its own, so that other hosts start without importing asyncio."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ludus.sdk.threads import Job, Outcome, Tell
 
 
 class LoopRunner:
-    """Coroutines in one event loop, which has a thread of its own: the host answers whatever the matches do."""
+    """A `Runner` for async matches: one event loop in a thread of its own, so that matches cannot block the host."""
 
     def __init__(self, make: Callable[[], Match | AsyncMatch], slots: int, first: AsyncMatch) -> None:
         self._make = cast(Callable[[], AsyncMatch], make)
         self._matches: list[AsyncMatch | None] = [first, *(None for _ in range(slots - 1))]
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._retiring: set[asyncio.Task[None]] = set()
-        self._orders: deque[Job | int] = deque()  # jobs, and slots to be given up
+        self._orders: deque[Job | int] = deque()  # jobs to start, and slots whose match is given up
         self._loop = punctual_loop()
         self._thread = threading.Thread(target=self._run, name="matches", daemon=True)
 
@@ -45,7 +45,7 @@ class LoopRunner:
 
     def _order(self, orders: Sequence[Job | int]) -> None:
         self._orders.extend(orders)
-        if len(self._orders) <= len(orders):  # else the loop has been woken for the ones before
+        if len(self._orders) <= len(orders):  # else the loop was woken for earlier orders already
             self._loop.call_soon_threadsafe(self._take)
 
     def _run(self) -> None:
@@ -72,7 +72,7 @@ class LoopRunner:
             turn = await (match.start(job.seed) if job.actions is None else match.advance(job.actions))
         except asyncio.CancelledError:
             raise
-        except BaseException as error:  # whatever a game raises loses one match; SystemExit, too
+        except BaseException as error:  # any exception of a game, even SystemExit, voids one match
             turn = error
         self._tell(Outcome(job.slot, job.ticket, turn))
 

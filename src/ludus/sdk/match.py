@@ -112,16 +112,16 @@ class HostedGame:
     """A game whose options were read. Raise ConfigError while making one to refuse the configuration."""
 
     spec: GameSpec
-    match: Callable[[], Match | AsyncMatch] | None = None  # for each slot, and again where a match does not return
+    match: Callable[[], Match | AsyncMatch] | None = None  # called for each slot, and to replace a match that hangs
     facts: Mapping[str, Any] = field(default_factory=dict)  # Any: anything JSON holds, for the log
-    threads: bool = False  # synchronous matches that wait, each in a thread of its own: rows go out when they are ready
-    deadline_s: float = 20.0  # for one start or advance of matches that wait; less than fleet.reply_deadline_s
-    gather_s: float = 0.001  # for which a ready row waits for more, while other matches are at work
-    group: Callable[[int], MatchGroup] | None = None  # in place of `match`: slots -> all matches of the host in one
-    events: Callable[[SendEvent], None] | None = None  # called once, with a function that sends an event to the fleet
+    threads: bool = False  # True to run each match in a thread of its own, for synchronous matches that wait
+    deadline_s: float = 20.0  # limit for one start or advance of matches that wait; less than fleet.reply_deadline_s
+    gather_s: float = 0.001  # longest time that a ready row waits for others, so that they share a frame
+    group: Callable[[int], MatchGroup] | None = None  # instead of `match`: number of slots -> group of all matches
+    events: Callable[[SendEvent], None] | None = None  # called once, with a function that sends events to the fleet
 
 
-MakeGame = Callable[[Mapping[str, Any]], HostedGame]  # Any: options as they came in CONFIGURE
+MakeGame = Callable[[Mapping[str, Any]], HostedGame]  # Any: options from CONFIGURE
 
 
 def packed(spec: GameSpec, rows: Sequence[Mapping[str, ArrayLike]]) -> NDArray[np.uint8]:

@@ -1,7 +1,7 @@
-"""Keeps the threads of a host on one core while they need no more.
+"""Restricts the threads of a host to one core as long as they need no more. Used by `threads.ThreadRunner`.
 
-Threads of one interpreter take turns, and matches that wait hand over thousands of times a second. On one core that
-costs half of what it costs across two, where the next thread is woken on another core and finds the interpreter locked.
+Threads of one interpreter share its lock, and matches that wait pass it on thousands of times per second. On one core
+that takes half the time: across cores, the next thread wakes on another core and has to wait for the lock.
 """
 
 from __future__ import annotations
@@ -14,19 +14,21 @@ from contextlib import suppress
 from pathlib import Path
 
 PERIOD_S = 0.5
-FITS = 0.75  # of a core's time used: the host is put on one
-FULL = 0.9  # the host might use more, as with steps that compute outside of the interpreter: it is let go
+FITS = 0.75  # the host is restricted if it uses less than this share of one core
+FULL = 0.9  # it is released if it uses more than this share, since it might use several cores
 
 
 def fits(used: float, *, confined: bool) -> bool:
-    """Whether one core is enough, by the cores used lately."""
+    """Return whether one core is enough for a host that has used this many cores lately."""
     return used < (FULL if confined else FITS)
 
 
 class OneCore:
-    """For a process that a fleet started, which tells it which of its hosts it is; elsewhere, and where Linux does not
-    say which processes a process has started, it does nothing. A host whose game starts processes of its own keeps all
-    cores, for they would be on the same one."""
+    """Watches the CPU use of this process in a thread and restricts it to one core, or releases it.
+
+    Does nothing unless a fleet started the process (the variable LUDUS_HOST) and Linux lists the children of a process.
+    A host whose game starts processes keeps all cores, since its children would inherit the restriction.
+    """
 
     def __init__(self, period_s: float = PERIOD_S) -> None:
         self._period_s = period_s
@@ -64,16 +66,16 @@ class OneCore:
 
 
 def _allow(pid: int, cores: set[int]) -> None:
-    """For all threads of a process, and of those it has started: these have inherited what it was allowed."""
+    """Let all threads of a process and of its descendants run on these cores."""
     for thread in _threads(pid):
-        with suppress(OSError):  # it has ended meanwhile, or is another user's
+        with suppress(OSError):  # the thread has ended, or belongs to another user
             os.sched_setaffinity(int(thread.name), cores)
     for child in _children(pid) or ():
         _allow(child, cores)
 
 
 def _children(pid: int) -> list[int] | None:
-    """None: the system does not say."""
+    """Return the ids of the processes that a process has started; None if the system does not list them."""
     pids: list[int] = []
     for thread in _threads(pid):
         try:
@@ -81,7 +83,7 @@ def _children(pid: int) -> list[int] | None:
         except FileNotFoundError:
             if thread.exists():
                 return None
-        except OSError:  # as above
+        except OSError:  # the thread has ended, or belongs to another user
             pass
     return pids
 

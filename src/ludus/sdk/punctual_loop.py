@@ -1,4 +1,4 @@
-"""An event loop whose timers are punctual."""
+"""An asyncio event loop with timers that are exact to microseconds. Used by `event_loop`."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import select
 import selectors
 import sys
 
-SELECTABLE = 1024  # descriptors below this can be given to select
+SELECTABLE = 1024  # select() accepts only descriptors below this
 
 
 def punctual_loop() -> asyncio.AbstractEventLoop:
-    """Where the system's own loop wakes to the millisecond, one that wakes to the microsecond."""
+    """Return a new event loop. On Linux its timers are exact to microseconds, not rounded up to milliseconds."""
     if sys.platform != "linux":
         return asyncio.new_event_loop()
     return asyncio.SelectorEventLoop(_PunctualSelector())
@@ -20,8 +20,10 @@ def punctual_loop() -> asyncio.AbstractEventLoop:
 if sys.platform == "linux":
 
     class _PunctualSelector(selectors.EpollSelector):
-        """epoll rounds what it waits for up to whole milliseconds, which is much for a match that waits for five. Its
-        own descriptor is readable when one of those it watches is ready, so it can itself be waited for."""
+        """Waits with select() for epoll's own descriptor, which is readable when a watched descriptor is ready.
+
+        epoll itself rounds its timeout up to whole milliseconds, which is much for a match that waits 5 ms.
+        """
 
         def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
             if timeout is not None and timeout > 0 and self.fileno() < SELECTABLE:

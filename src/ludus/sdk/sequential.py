@@ -1,4 +1,4 @@
-"""Matches that are played one after the other, in the thread that answers."""
+"""The main loop of a host that plays its matches one after the other, in one thread. Used by `serve`."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from ludus.wire.frames import FrameKind, decode_actions
 
 
 class MatchesInTurn:
-    """The loop of a host: every ACTIONS frame is answered before the next one is read."""
+    """Plays all matches of a host in turn. Answers every ACTIONS frame before it reads the next one."""
 
     def __init__(self, matches: Sequence[Match], configure: Configure) -> None:
         self._matches = matches
-        self._flush_after = -(-configure.matches // configure.parts)  # matches that go into one part of an answer
+        self._flush_after = -(-configure.matches // configure.parts)  # matches in one part of an answer
         self._advanced = 0
 
     def run(self, table: SlotTable, channel: Channel) -> None:
-        """Until STOP or the end of the channel. Raises ProtocolError."""
+        """Play until STOP arrives or the channel is closed. Raises ProtocolError if the fleet breaks the protocol."""
         self._table, clock = table, table.clock
         for slot in table.slots:
             self._flush_when_due()
@@ -45,7 +45,7 @@ class MatchesInTurn:
             close(match)
 
     def _act(self, row: NDArray[np.int32], action: NDArray[np.int32]) -> None:
-        """A match goes on when all its asked seats have chosen."""
+        """Advance each match whose seats have all chosen, and send the answer."""
         for place, choice in zip(row.tolist(), action.tolist(), strict=True):
             turn_actions = self._table.choose(place, choice)
             if turn_actions is None:
@@ -56,19 +56,19 @@ class MatchesInTurn:
         self._flush(done=True)
 
     def _begin(self, slot: Slot) -> None:
-        """Open matches in this slot until one asks somebody, or the schedule is exhausted."""
+        """Start matches in this slot until one has a seat that must choose, or no match is left to play."""
         while self._table.next_match(slot):
             if self._played(slot, None):
                 return
 
     def _played(self, slot: Slot, actions: Mapping[int, int] | None) -> bool:
-        """Whether the match goes on."""
+        """Start (actions None) or advance the match in a slot. Returns False if the match has ended or failed."""
         clock, match = self._table.clock, self._matches[slot.index]
         clock.lap("send")
         turn: Turn | BaseException
         try:
             turn = match.start(slot.seed) if actions is None else match.advance(actions)
-        except (Exception, SystemExit) as error:  # whatever a game raises loses one match
+        except (Exception, SystemExit) as error:  # any exception of a game voids one match
             turn = error
         clock.lap("simulate")
         goes_on = self._table.take(slot, turn)

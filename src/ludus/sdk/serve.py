@@ -1,4 +1,4 @@
-"""The main loop of a host written in Python: `Match` in, frames out."""
+"""Runs a game written in Python as a host: speaks the host protocol and calls the game's `Match` or `MatchGroup`."""
 
 from __future__ import annotations
 
@@ -22,13 +22,16 @@ from ludus.wire.bodies import Configure, ErrorBody
 from ludus.wire.channel import Channel, PipeChannel
 from ludus.wire.frames import FrameKind, decode_configure, encode_error, encode_event, encode_hello
 
-CLOSE_S = 0.7  # for matches that wait to be cancelled and closed
-LEAVE_S = 1.5  # for matches to close and threads of the game to end: a fleet kills who takes longer than 2 s
+CLOSE_S = 0.7  # time for matches that wait to be cancelled and closed
+LEAVE_S = 1.5  # time for matches to close and threads to end; a fleet kills a host that takes longer than 2 s
 
 
 def serve(make: MakeGame, channel: Channel | None = None) -> int:
-    """Play until told to stop; returns the exit status. Without a channel: stdin and stdout, which nobody else can
-    read or write from then on (prints go to stderr), and then the process ends, whatever threads the game has left."""
+    """Play until the fleet says stop, and return the exit status: 0, 1 after an error, 2 for refused options.
+
+    Without a channel, it takes over stdin and stdout (prints go to stderr afterwards), and the process ends soon after
+    this returns, even if threads of the game are still running.
+    """
     if channel is not None:
         return _serve(make, channel, _Departure())
     return _serve(make, PipeChannel.take_stdio(), _ProcessDeparture())
@@ -38,8 +41,9 @@ def _serve(make: MakeGame, channel: Channel, departure: _Departure) -> int:
     try:
         return _converse(make, channel, departure)
     except BrokenPipeError:
-        return 0  # the fleet is gone, which means stop
-    except Exception as error:  # of the protocol, or a bug outside of any match: the fleet is told, and starts another
+        return 0  # the fleet has ended, which means stop
+    except Exception as error:
+        # the fleet broke the protocol, or a bug outside of any match: report it in an ERROR frame and end the host
         traceback.print_exc()
         departure.status = 1
         message = str(error) if isinstance(error, ProtocolError) else f"{type(error).__name__}: {error}"
@@ -82,8 +86,11 @@ def _sender(channel: Channel, configure: Configure) -> SendEvent:
 
 
 def _playing(game: HostedGame, configure: Configure) -> MatchesInTurn | MatchesTogether | WaitingMatches:
-    """All at once where the game can, threads where they are wanted, an event loop for matches that are async, else one
-    match after the other."""
+    """Return the main loop that fits the game.
+
+    A group plays all matches in one call, `threads` uses one thread per match, async matches use an event loop, and
+    other matches are played one after the other.
+    """
     if game.group is not None:
         return MatchesTogether(game.group(configure.matches), game.spec, configure)
     assert game.match is not None, "a game has a match or a group"
@@ -99,7 +106,7 @@ def _playing(game: HostedGame, configure: Configure) -> MatchesInTurn | MatchesT
 
 
 class _Departure:
-    """What happens when a host has to leave; in a process that is not its own, nothing."""
+    """Does nothing when the host stops: for hosts that run inside another process, such as a test."""
 
     status = 0
 
@@ -108,7 +115,7 @@ class _Departure:
 
 
 class _ProcessDeparture(_Departure):
-    """Ends the process when its time is up, even if a match that closes or threads of the game would keep it."""
+    """Ends the process LEAVE_S after the host stops, even if matches still close or threads of the game still run."""
 
     def begin(self) -> None:
         timer = threading.Timer(LEAVE_S, self._end)
@@ -116,6 +123,6 @@ class _ProcessDeparture(_Departure):
         timer.start()
 
     def _end(self) -> None:
-        sys.stderr.write(f"the game did not end within {LEAVE_S:g} s after its host had to leave; leaving\n")
+        sys.stderr.write(f"the game did not end within {LEAVE_S:g} s after its host stopped; ending the process\n")
         sys.stderr.flush()
         os._exit(self.status)

@@ -1,6 +1,6 @@
-"""The slots of a host written in Python: which match is where, what its seats have earned, and the frames about it.
+"""The slots of a host written in Python: the match in each slot, its pending actions and rewards, and its frames.
 
-Who plays the matches, one after the other or all at the same time, is the caller's business (serve.py, waiting.py).
+The main loops in `sequential`, `batched` and `concurrent` play the matches and use this table.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from ludus.wire.channel import Channel
 from ludus.wire.frames import MAX_BODY, encode_arrivals, encode_ending, encode_error, encode_times
 from ludus.wire.seeds import match_seed
 
-_PADDING = 8 + 6 * 8  # bytes of an ARRIVALS body beside its rows, at most
+_PADDING = 8 + 6 * 8  # most bytes of an ARRIVALS body besides its rows
 _ROW = 3 * 4 + 1  # bytes of a row in its first four columns
 
 
 class Slot:
-    """One place for matches, and what its seats have earned and chosen."""
+    """One slot: its current match, the seats that must choose, and their actions and rewards so far."""
 
     def __init__(self, index: int, seats: int) -> None:
         self.index = index
@@ -39,12 +39,12 @@ class Slot:
         self.waiting_seats: set[int] = set()
         self.actions: dict[int, int] = {}
         self.earned = np.zeros(seats, np.float32)
-        self.opened: set[int] = set()  # seats that have been asked in this match
+        self.opened: set[int] = set()  # seats that have had a decision in this match
         self.legal: dict[int, NDArray[np.bool_]] = {}
 
 
 class SlotTable:
-    """All slots of a host."""
+    """All slots of a host. It checks actions and turns, and sends ARRIVALS, ENDING and ERROR frames."""
 
     def __init__(self, game: HostedGame, configure: Configure, channel: Channel) -> None:
         self._spec = game.spec
@@ -60,11 +60,11 @@ class SlotTable:
 
     @property
     def ready(self) -> int:
-        """Rows that wait to be sent."""
+        """Number of rows that wait to be sent."""
         return len(self._ready)
 
     def next_match(self, slot: Slot) -> bool:
-        """Put the next match into the slot; its seed is what to start it with. False: the schedule is exhausted."""
+        """Assign number and seed of the next match to a slot. Returns False if no match is left to play."""
         following = next(chain(self._resumed.pop(slot.index, ()), self._plan), None)
         slot.waiting_seats.clear()
         slot.actions.clear()
@@ -76,12 +76,15 @@ class SlotTable:
         return True
 
     def drain(self) -> None:
-        """Begin no more matches: slots stay empty when theirs is over."""
+        """Begin no more matches: each slot stays empty after its current match."""
         self._plan = iter(())
         self._resumed.clear()
 
     def choose(self, row: int, choice: int) -> tuple[Slot, Mapping[int, int]] | None:
-        """Note what a row has chosen; the slot and the actions its match goes on with, if this was the last of them."""
+        """Record the action of a row. Returns the slot and all actions if every seat has chosen now, else None.
+
+        Raises ProtocolError for a row that does not wait for an action, and for an illegal action.
+        """
         index, seat = divmod(row, self._spec.seats)
         if not 0 <= index < len(self.slots) or seat not in self.slots[index].waiting_seats:
             raise ProtocolError(f"action for row {row}, which was not asked")
@@ -96,10 +99,13 @@ class SlotTable:
         return slot, actions
 
     def take(self, slot: Slot, became: Turn | BaseException) -> bool:
-        """Handle the new state of a match. True: it goes on, its rows are sent with the next `flush`; False: it has
-        ended or is lost, which was sent, and the next one may begin in its slot."""
+        """Handle the next turn of a match, or its error.
+
+        Returns True if the match continues: the next `flush` sends its rows. Returns False if it has ended or failed:
+        the frame about that is sent, and the next match may begin in its slot.
+        """
         if not isinstance(became, Turn):
-            wrong = BadTurn(f"a match gave {type(became).__name__}, expected a Turn")
+            wrong = BadTurn(f"a match returned {type(became).__name__}, expected a Turn")
             self._lose(slot, became if isinstance(became, BaseException) else wrong)
             return False
         try:
@@ -107,16 +113,18 @@ class SlotTable:
                 self._ask(slot, became)
                 return True
             frame = self._ending(slot, became)
-        except Exception as error:  # a turn can be wrong in more ways than are worth a check of their own
+        except Exception as error:  # a malformed turn may raise anything
             self._lose(slot, error)
             return False
         self._channel.send(frame)
         return False
 
     def flush(self, *, done: bool) -> list[Slot]:
-        """Send what is ready, unless rows of some matches cannot be sent: then nothing is, those matches are lost, and
-        their slots are returned for the next ones to begin there. A reward counts for the decision that is sent with
-        it, then starts again."""
+        """Send all ready rows; `done` marks the end of an answer.
+
+        If some rows are invalid, sends no rows, reports their matches as lost and returns their slots. Begin other
+        matches there and call it again. Sent rewards restart at 0.
+        """
         ready = list(self._ready)
         n = len(ready)
         obs = np.zeros((n, self._spec.obs.nbytes), np.uint8)
@@ -155,7 +163,7 @@ class SlotTable:
 
     def _ending(self, slot: Slot, turn: Turn) -> bytes:
         if not slot.opened:
-            raise BadTurn("the match was over before anybody was asked")
+            raise BadTurn("the match was over before any seat had to choose")
         score = self._check.ending(turn)
         head = EndingHead(
             slot.index,
@@ -195,7 +203,7 @@ class SlotTable:
 
 
 def rows_at_most(spec: GameSpec) -> int:
-    """That fit into one frame. Raises ConfigError where not all seats of one match do."""
+    """Return how many rows fit into one frame. Raises ConfigError if that is less than one match has seats."""
     rows = (MAX_BODY - _PADDING) // (_ROW + (spec.actions + 7) // 8 + spec.obs.nbytes)
     if rows < spec.seats:
         size = f"{spec.seats} observations of {spec.obs.nbytes:,} bytes for one match of {spec.name}"
@@ -204,7 +212,7 @@ def rows_at_most(spec: GameSpec) -> int:
 
 
 def _plan(configure: Configure) -> Iterator[tuple[int, int]]:
-    """(number, seed) of the matches to come."""
+    """Return an iterator over (number, seed) of the matches to play, without those that are resumed."""
     if configure.schedule is not None:
         return iter(configure.schedule)
     following = configure.resume.following if configure.resume is not None else 0
@@ -212,7 +220,7 @@ def _plan(configure: Configure) -> Iterator[tuple[int, int]]:
 
 
 def _resumed(configure: Configure) -> dict[int, tuple[tuple[int, int]]]:
-    """Slot -> the (number, seed) it opens with, where another process of this host has begun that match."""
+    """Return for each slot that continues a match of an earlier process: slot -> (number, seed), in a tuple."""
     numbers = configure.resume.open if configure.resume is not None else []
     return {
         slot: ((number, match_seed(configure.seed, number)),)

@@ -1,4 +1,4 @@
-"""Who plays matches that wait, all at the same time: a thread for each, or an event loop (looped.py)."""
+"""Runs matches that wait at the same time, each in a thread. `event_loop` does the same for async matches."""
 
 from __future__ import annotations
 
@@ -14,40 +14,51 @@ from ludus.sdk.one_core import OneCore
 
 
 class Job(NamedTuple):
+    """One call of `start` or `advance` on the match in a slot."""
+
     slot: int
-    ticket: int  # tells this job from an earlier one of the slot that was given up
+    ticket: int  # unique, so that outcomes of jobs that were given up can be ignored
     seed: int
-    actions: Mapping[int, int] | None  # None: start with the seed
+    actions: Mapping[int, int] | None  # None: start a match with the seed
 
 
 class Outcome(NamedTuple):
+    """The result of a `Job`: the next turn, or the exception that the match raised."""
+
     slot: int
     ticket: int
     turn: Turn | BaseException
 
 
-Tell = Callable[[Outcome], None]  # from any thread
+Tell = Callable[[Outcome], None]  # may be called from any thread
 
 
 class Runner(Protocol):
-    def begin(self, tell: Tell) -> None: ...
+    """Runs the jobs of all slots at the same time, outside of the thread that calls it."""
+
+    def begin(self, tell: Tell) -> None:
+        """Start the runner. It calls `tell` with the outcome of each job."""
+        ...
 
     def play(self, jobs: Sequence[Job]) -> None:
-        """Begin them and return; an outcome is told when it is there."""
+        """Start these jobs and return at once."""
         ...
 
     def give_up(self, slot: int) -> None:
-        """Its job takes too long: the next one of this slot gets another match."""
+        """Abandon the job of a slot that takes too long. The next job of this slot gets a new match."""
         ...
 
     def close(self, grace_s: float) -> None:
-        """End what is under way and close the matches, as far as that is done within this time."""
+        """Stop the jobs and close the matches. `grace_s` limits each wait for them, in seconds."""
         ...
 
 
 class ThreadRunner:
-    """A thread cannot be ended from outside: one that is given up stays until its match returns, and is not waited for
-    when the host leaves."""
+    """A `Runner` with one thread per slot.
+
+    A thread cannot be ended from outside. A thread that is given up runs until its match returns, and the host does not
+    wait for it when it stops.
+    """
 
     def __init__(self, make: Callable[[], Match | AsyncMatch], slots: int) -> None:
         self._make = cast(Callable[[], Match], make)
@@ -89,7 +100,7 @@ class ThreadRunner:
                 if match is None:
                     match = self._make()
                 turn = match.start(job.seed) if job.actions is None else match.advance(job.actions)
-            except BaseException as error:  # whatever a game raises loses one match; SystemExit, too
+            except BaseException as error:  # any exception of a game, even SystemExit, voids one match
                 turn = error
             self._tell(Outcome(job.slot, job.ticket, turn))
         close(match)

@@ -1,4 +1,4 @@
-"""Can this turn be sent? A turn that cannot be is its game's bug, and loses one match instead of the host. Pure."""
+"""Checks the turns of a game before they are sent. An invalid turn is a bug of the game and voids one match. Pure."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _REWARDS = f"expected finite numbers from -{limits.REWARD:g} to {limits.REWARD:g
 
 
 class BadTurn(ValueError):
-    """Says what a match gave and what was expected."""
+    """An invalid turn. The message says what the match returned and what was expected."""
 
 
 class TurnCheck:
-    """Shapes are looked at turn by turn, contents once for all rows that go into a frame."""
+    """Checks shapes for each turn (`asking`, `ending`), and contents for all rows of a frame at once (`faults`)."""
 
     def __init__(self, spec: GameSpec) -> None:
         self._spec = spec
@@ -28,23 +28,23 @@ class TurnCheck:
         self._floats = float_ranges(spec.obs)
 
     def asking(self, turn: Turn) -> set[int]:
-        """The seats of a turn that goes on. Raises BadTurn."""
+        """Return the seats that must choose in a turn that is not over. Raises BadTurn if its shapes are wrong."""
         seats, spec = set(turn.seats), self._spec
         if not seats:
-            raise BadTurn("nobody must choose and there is no score: a turn without seats ends the match")
+            raise BadTurn("no seat must choose and there is no score: a turn without seats ends the match")
         if len(seats) < len(turn.seats) or not seats <= self._seats:
-            raise BadTurn(f"seats are {turn.seats}, expected each at most once, of 0 to {spec.seats - 1}")
+            raise BadTurn(f"seats are {turn.seats}, expected different numbers from 0 to {spec.seats - 1}")
         self._shaped("obs", turn.obs, (len(seats), spec.obs.nbytes), np.uint8)
         self._shaped("legal", turn.legal, (len(seats), spec.actions), np.bool_)
         self._shaped("reward", turn.reward, (spec.seats,), np.float32)
         return seats
 
     def ending(self, turn: Turn) -> list[float]:
-        """The score of a turn that is over. Raises BadTurn."""
+        """Return the score of a turn that is over. Raises BadTurn if the turn is invalid."""
         spec = self._spec
         score = [float(each) for each in turn.score or ()]
         if len(score) != spec.seats or not all(0.0 <= each <= 1.0 for each in score):
-            raise BadTurn(f"score is {turn.score}, expected {spec.seats} of 0 (lost) to 1 (won)")
+            raise BadTurn(f"score is {turn.score}, expected {spec.seats} numbers from 0 (lost) to 1 (won)")
         self._shaped("reward", turn.reward, (spec.seats,), np.float32)
         wrong = {name: value for name, value in turn.facts.items() if not math.isfinite(value)}
         if wrong:
@@ -53,7 +53,7 @@ class TurnCheck:
         if long:
             raise BadTurn(f"a fact is named {long[0][:200]!r}, expected 1 to {limits.FACT_CHARS} printable characters")
         if not self._seats.issuperset(turn.out):
-            raise BadTurn(f"seats {turn.out} are out, expected some of 0 to {spec.seats - 1}")
+            raise BadTurn(f"seats {turn.out} are out, expected numbers from 0 to {spec.seats - 1}")
         if turn.truncated:
             self._shaped("obs", turn.obs, (spec.seats, spec.obs.nbytes), np.uint8)
             if not self._finite(turn.obs).all():
@@ -61,7 +61,7 @@ class TurnCheck:
         return score
 
     def earned(self, reward: NDArray[np.float32]) -> list[float]:
-        """The rewards of all seats at the end of a match. Raises BadTurn."""
+        """Return the rewards of all seats at the end of a match as a list. Raises BadTurn if one is out of range."""
         if not _in_range(reward).all():
             raise BadTurn(f"rewards are {reward.tolist()}, {_REWARDS}")
         return [float(each) for each in reward]
@@ -69,7 +69,7 @@ class TurnCheck:
     def faults(
         self, legal: NDArray[np.bool_], reward: NDArray[np.float32], obs: NDArray[np.uint8]
     ) -> dict[int, BadTurn]:
-        """Which of n rows cannot be sent, and why."""
+        """Return the rows, of n, that cannot be sent: index -> error."""
         choosable: NDArray[np.bool_] = np.logical_or.reduce(legal, axis=1)
         earned, finite = _in_range(reward), self._finite(obs)
         good = choosable & earned & finite
@@ -92,7 +92,7 @@ class TurnCheck:
             raise BadTurn(f"{name} is {actual}, expected {np.dtype(dtype).name} {list(shape)}")
 
     def _finite(self, obs: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        """[n]"""
+        """Return for each row of `obs` whether all its float32 values are finite."""
         finite = np.ones(len(obs), np.bool_)
         for start, stop in self._floats:
             finite &= np.isfinite(np.ascontiguousarray(obs[:, start:stop]).view(np.float32)).all(axis=1)

@@ -29,7 +29,7 @@ def troubles(report: CheckReport) -> list[RuleResult]:
     [
         ("crash_after", "It opens its matches", "it ended with status 3", "ERROR"),
         ("garbage_after", "It opens its matches", "frame begins with b'this is '", "Rule 8"),
-        ("empty_mask_after", "Whoever must choose", "has an empty mask", "Rule 9"),
+        ("empty_mask_after", "Every row that must choose", "has an empty mask", "Rule 9"),
         ("nan_after", "Rewards and observations", "not finite in leaf 'pile'", "Rule 9"),
     ],
 )
@@ -164,14 +164,14 @@ STAYS = "import signal, ludus.sdk.serve as s; s._ProcessDeparture.begin = lambda
     [
         (SLOW_AND_HELD_BACK, "sends_the_first_first", "no row ever came before the end of an answer"),
         (SLOW, "sends_the_first_first", ""),
-        (NOT_REPEATABLE, "repeats", "match 0 went another way"),
-        (NOT_REPEATABLE, "resumes", "went another way in the second process"),
+        (NOT_REPEATABLE, "repeats", "match 0 differed"),
+        (NOT_REPEATABLE, "resumes", "differed in the second process"),
         (ENDLESS, "plays", "no match ended within 2,00"),
         (OTHER_SEEDS, "plays", "has seed"),
         (TALKATIVE, "is_silent", "although all ACTIONS were answered"),
-        (STAYS, "stops_when_told", "it was still there after"),
-        (STAYS, "stops_with_its_stdin", "it was still there after"),
-        ("", "refuses_unknown_options", "it took an unknown option"),
+        (STAYS, "stops_when_told", "it was still running after"),
+        (STAYS, "stops_with_its_stdin", "it was still running after"),
+        ("", "refuses_unknown_options", "it accepted an unknown option"),
         ("", "speed", ""),
     ],
 )

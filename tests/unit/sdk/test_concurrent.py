@@ -168,7 +168,7 @@ def test_a_late_match_is_lost_and_the_next_one_opens(waiting: Waiting, capsys: p
         fleet.act([0], [0])
         error = fleet.error()
         assert (error.kind, error.slot, error.number) == ("match", 0, 0)
-        assert error.message == "TimeoutError: the match gave no turn within 0.05 s"
+        assert error.message == "TimeoutError: the match returned no turn within 0.05 s"
         came = fleet.arrivals()
         assert (came.match.tolist(), came.done) == ([1], True)
         fleet.act([0], [1])
@@ -185,7 +185,7 @@ def test_a_host_whose_matches_are_all_late_gives_up(waiting: Waiting, capsys: py
             fleet.arrivals()
         fleet.act([0], [0])
         error = fleet.error()
-        assert (error.kind, "5 matches gave no turn" in error.message) == ("internal", True)
+        assert (error.kind, "5 matches returned no turn" in error.message) == ("internal", True)
     assert "no turn within" in capsys.readouterr().err
 
 

@@ -254,9 +254,9 @@ class Odd:
 @pytest.mark.parametrize(
     ("turn", "words"),
     [
-        (None, "a match gave NoneType, expected a Turn"),
-        (OVER, "over before anybody was asked"),
-        (replace(GOOD, seats=()), "nobody must choose and there is no score"),
+        (None, "a match returned NoneType, expected a Turn"),
+        (OVER, "over before any seat had to choose"),
+        (replace(GOOD, seats=()), "no seat must choose and there is no score"),
         (replace(GOOD, seats=(0, 0)), "seats are (0, 0)"),
         (replace(GOOD, seats=(0, 2)), "seats are (0, 2)"),
         (replace(GOOD, obs=np.zeros((2, 9), np.uint8)), "obs is uint8 [2, 9], expected uint8 [2, 8]"),

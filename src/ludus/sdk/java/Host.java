@@ -3,7 +3,7 @@
 //     java Host.java MyGame.java          or, to start in a tenth of the time:
 //     javac -d classes *.java && java -cp classes Host MyGame
 //
-// MyGame implements Host.Setup. It speaks version 2 of the host protocol (docs/host-protocol.md); needs Java 17.
+// MyGame implements Host.Setup. The host speaks version 2 of the protocol (docs/host-protocol.md) and needs Java 17.
 
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -31,22 +31,22 @@ import javax.tools.SimpleJavaFileObject;
 import javax.tools.ToolProvider;
 
 public final class Host {
-    /** The files of the host besides this one; they stand next to it. */
+    /** The other files of the host. They must be in the same folder as this one. */
     private static final List<String> PARTS = List.of(
         "HostFrames.java", "HostJson.java", "HostLayout.java", "HostLoop.java", "HostMessages.java", "HostSchedule.java",
         "HostSlot.java");
 
     public interface Setup {
-        /** Called once. What is wrong with the options is refused by throwing `Refused`. */
+        /** Return the game for these options. Called once. Throw `Refused` to refuse the options. */
         Game setUp(Options options);
     }
 
-    /** One match at a time; `start` again when it is over. An exception loses this match only. */
+    /** A game that plays one match at a time. After a match, `start` is called again. An exception voids one match. */
     public interface Match {
-        /** Same seed, same actions: same match. Seeds are below 2^53. */
+        /** Begin a match. The same seed (below 2^53) and the same actions must give the same match. */
         Turn start(long seed) throws Exception;
 
-        /** Called when every seat of the last turn has chosen: seat to action. */
+        /** Apply the actions, by seat, of all seats of the last turn, and return the next turn. */
         Turn advance(Map<Integer, Integer> actions) throws Exception;
     }
 
@@ -61,7 +61,7 @@ public final class Host {
             };
         }
 
-        /** What stands for 1 in a measure of fewer bytes than a float. */
+        /** Return the integer that represents 1 in a fixed-point leaf; 1 for other leaves. */
         int one() {
             return switch (dtype) {
                 case "fixed8" -> 64;
@@ -82,12 +82,12 @@ public final class Host {
         final int schema;
         final List<Leaf> obs;
         final Supplier<Match> newMatch;
-        public Map<String, Object> layout = Map.of(); // the game's own constants, for whoever reads observations
-        public Map<String, Object> facts = Map.of(); // for the log
-        public int threads = 0; // 0: matches play one after the other; else so many at the same time, first ready first
-        public double deadlineS = 20; // for one turn of a match in a thread; less than fleet.reply_deadline_s
+        public Map<String, Object> layout = Map.of(); // the game's own constants, sent in HELLO
+        public Map<String, Object> facts = Map.of(); // sent in HELLO, for the log
+        public int threads = 0; // 0: play matches one after the other; else the number of matches at a time
+        public double deadlineS = 20; // limit for one turn of a match in a thread; less than fleet.reply_deadline_s
 
-        /** `schema` grows whenever an observation or an action means something else. */
+        /** Raise `schema` whenever an observation or an action changes its meaning. */
         public Game(String name, int seats, int actions, int schema, List<Leaf> obs, Supplier<Match> newMatch) {
             this.name = name;
             this.seats = seats;
@@ -98,7 +98,7 @@ public final class Host {
         }
     }
 
-    /** What happened, and who must choose now. */
+    /** The state of a match: the seats that must choose now, or the result. */
     public static final class Turn {
         final Map<Integer, Map<String, double[]>> shown = new TreeMap<>();
         final Map<Integer, boolean[]> legal = new TreeMap<>();
@@ -108,44 +108,44 @@ public final class Host {
         boolean truncated;
         String log = "";
 
-        /** The match goes on; say who is asked with `ask`. */
+        /** Return a turn of a match that is not over. Call `ask` for each seat that must choose. */
         public static Turn next() {
             return new Turn();
         }
 
-        /** The match is over: 1 won, 0 lost, 0.5 tied, by seat. */
+        /** Return the last turn of a match, with the score of each seat: 1 won, 0 lost, 0.5 tied. */
         public static Turn over(double... score) {
             Turn turn = new Turn();
             turn.score = score;
             return turn;
         }
 
-        /** This seat must choose: what it sees, by leaf, and which actions it may take. */
+        /** Add a seat that must choose: its observation, by leaf, and its legal actions. */
         public Turn ask(int seat, Map<String, double[]> obs, boolean[] legal) {
             shown.put(seat, obs);
             this.legal.put(seat, legal);
             return this;
         }
 
-        /** Earned since the turn before, by seat; left out: nothing. */
+        /** Set the reward of each seat since the previous turn. Default: 0. */
         public Turn reward(double... reward) {
             this.reward = reward;
             return this;
         }
 
-        /** A number about a match that is over, for the report. */
+        /** Add a number about a finished match, for the report. */
         public Turn fact(String name, double value) {
             facts.put(name, value);
             return this;
         }
 
-        /** The game's own record of a match that is over. */
+        /** Set the game's own record of a finished match. */
         public Turn log(String log) {
             this.log = log;
             return this;
         }
 
-        /** A limit cut the match short; what every seat sees in the state in which it stopped. */
+        /** Mark the match as cut short by a limit. `obs` has the last observation of every seat. */
         public Turn truncated(List<Map<String, double[]>> obs) {
             truncated = true;
             for (int seat = 0; seat < obs.size(); seat++) shown.put(seat, obs.get(seat));
@@ -153,7 +153,7 @@ public final class Host {
         }
     }
 
-    /** Options as they came; those that nobody reads are refused, so that none is ignored silently. */
+    /** The options from CONFIGURE. Options that the game does not read are refused. */
     public static final class Options {
         private final Map<String, Object> given;
         private final Set<String> known = new HashSet<>();
@@ -196,7 +196,7 @@ public final class Host {
         }
     }
 
-    /** Options that cannot be played. */
+    /** Thrown by a game to refuse its options. */
     @SuppressWarnings("serial")
     public static final class Refused extends RuntimeException {
         public Refused(String message) {
@@ -204,10 +204,10 @@ public final class Host {
         }
     }
 
-    /** Play until told to stop, then end the process. stdout carries frames only: what is printed goes to stderr. */
+    /** Play until the fleet says stop, then end the process. Output to System.out goes to stderr. */
     @SuppressWarnings("unchecked")
     public static void serve(Setup setup) {
-        Consumer<Setup> loop; // by its name: `java Host.java` compiles this file alone, and `main` the others
+        Consumer<Setup> loop; // found by name: `java Host.java` compiles only this file, `main` the others
         try {
             loop = (Consumer<Setup>) Class.forName("HostLoop").getDeclaredConstructor().newInstance();
         } catch (ReflectiveOperationException missing) {
@@ -217,7 +217,7 @@ public final class Host {
         loop.accept(setup);
     }
 
-    // -- the program: compile the game where it is given as a source, then serve it
+    // -- the program: compile the game if it is a source file, then serve it
 
     public static void main(String[] words) throws Exception {
         if (words.length != 1) {
@@ -235,7 +235,7 @@ public final class Host {
         ClassLoader compiled = compile(sources);
         String name = source.getFileName().toString().replaceFirst("\\.java$", "");
         Class<?> setup = compiled.loadClass("Host$Setup"), chosen = compiled.loadClass(name);
-        if (!setup.isAssignableFrom(chosen)) throw new IllegalArgumentException(name + " is no Host.Setup");
+        if (!setup.isAssignableFrom(chosen)) throw new IllegalArgumentException(name + " does not implement Host.Setup");
         Object made = chosen.getDeclaredConstructor().newInstance();
         compiled.loadClass("Host").getMethod("serve", setup).invoke(null, made);
     }

@@ -1,4 +1,4 @@
-// The frames of the host protocol: how one is read, and how one is made. Part of Host.java.
+// Reads and writes frames of the host protocol. Part of Host.java.
 
 import java.io.IOException;
 import java.io.InputStream;
@@ -13,7 +13,7 @@ final class HostFrames {
 
     private HostFrames() {}
 
-    /** The other side broke the protocol: the host says so and leaves. */
+    /** The fleet broke the protocol. The host reports it in an ERROR frame and ends. */
     @SuppressWarnings("serial")
     static final class ProtocolError extends RuntimeException {
         ProtocolError(String message) {
@@ -23,7 +23,7 @@ final class HostFrames {
 
     record Frame(int kind, ByteBuffer body) {}
 
-    /** The next frame, or null at the end of the stream, which means stop. */
+    /** Return the next frame, or null at the end of the stream, which means stop. Throws ProtocolError. */
     static Frame read(InputStream in) throws IOException {
         byte[] head = in.readNBytes(HEADER_BYTES);
         if (head.length == 0) return null;
@@ -40,7 +40,7 @@ final class HostFrames {
         return new Frame(kind, ByteBuffer.wrap(body).order(ByteOrder.LITTLE_ENDIAN));
     }
 
-    /** A frame to be filled: its body begins at HEADER_BYTES. */
+    /** Return a frame with its header. The caller fills the body, which begins at HEADER_BYTES. */
     static ByteBuffer frame(int kind, long bodyBytes) {
         if (bodyBytes > MAX_BODY) throw new IllegalStateException("a frame would have " + bodyBytes + " bytes");
         ByteBuffer frame = ByteBuffer.allocate(HEADER_BYTES + (int) bodyBytes).order(ByteOrder.LITTLE_ENDIAN);

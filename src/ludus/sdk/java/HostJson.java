@@ -1,4 +1,4 @@
-// JSON for the host protocol: whole numbers are Long, others Double. Part of Host.java.
+// Reads and writes JSON. Whole numbers become Long, others Double. Part of Host.java.
 
 import java.util.ArrayList;
 import java.util.Collection;
@@ -24,7 +24,7 @@ final class HostJson {
     @SuppressWarnings("unchecked")
     static Map<String, Object> object(Object value, String what) {
         if (value instanceof Map<?, ?>) return (Map<String, Object>) value;
-        throw new HostFrames.ProtocolError(what + " is no JSON object");
+        throw new HostFrames.ProtocolError(what + " is not a JSON object");
     }
 
     static long whole(Object value, String what) {
@@ -36,7 +36,7 @@ final class HostJson {
         return new HostFrames.ProtocolError("JSON: expected " + expected + " at " + at);
     }
 
-    /** The next character that is no space; 0 at the end. */
+    /** Skip white space and return the next character; 0 at the end. */
     private char peek() {
         while (at < text.length() && text.charAt(at) <= ' ') at++;
         return at < text.length() ? text.charAt(at) : 0;

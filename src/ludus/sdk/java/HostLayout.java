@@ -1,11 +1,11 @@
-// The bytes of an observation. Part of Host.java.
+// Packs observations into bytes. Part of Host.java.
 
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.List;
 import java.util.Map;
 
-/** Where each leaf stands in a row. */
+/** The offset of each leaf in a row. */
 final class HostLayout {
     final List<Host.Leaf> leaves;
     final int[] offsets;

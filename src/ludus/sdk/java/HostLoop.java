@@ -1,4 +1,4 @@
-// The loop of a host: frames come in, matches go on, answers go out. Part of Host.java.
+// The main loop of a host: reads frames, advances matches, sends answers. Part of Host.java.
 
 import java.io.BufferedInputStream;
 import java.io.FileDescriptor;
@@ -26,7 +26,7 @@ final class HostLoop implements Consumer<Host.Setup> {
     private final LinkedBlockingQueue<Object> events = new LinkedBlockingQueue<>(); // Frame, Outcome, Throwable or END
     private static final Object END = new Object();
     private static final int REFUSED = 2, FAILED = 1;
-    private static final long GATHER_NS = 1_000_000; // for which a row waits for more, while other matches are at work
+    private static final long GATHER_NS = 1_000_000; // longest time that a ready row waits for others
 
     private Host.Game game;
     private HostMessages messages;
@@ -35,7 +35,7 @@ final class HostLoop implements Consumer<Host.Setup> {
     private List<HostSlot.Row> ready = new ArrayList<>();
     private int flushAfter;
     private int advanced = 0;
-    private int owed = 1; // answers: the opening is one
+    private int owed = 1; // answers that the fleet waits for; the opening is the first
     private long tickets = 0;
     private int givenUp = 0;
     private long gatheringSince = 0;
@@ -54,14 +54,14 @@ final class HostLoop implements Consumer<Host.Setup> {
             status = tell(error.getMessage() == null ? error.toString() : error.getMessage(), "internal", FAILED);
         }
         System.err.flush();
-        Runtime.getRuntime().halt(status); // whatever threads the game has left
+        Runtime.getRuntime().halt(status); // even if threads of the game still run
     }
 
     private int tell(String message, String kind, int status) {
         try {
             out.write(HostFrames.json(HostFrames.ERROR, Map.of("message", message, "kind", kind)));
         } catch (IOException gone) {
-            return status; // nobody is left to read it; stderr has it
+            return status; // the fleet has ended; the error is on stderr
         }
         return status;
     }
@@ -117,7 +117,7 @@ final class HostLoop implements Consumer<Host.Setup> {
         out.write(messages.hello());
     }
 
-    /** In a thread of its own, so that frames and turns can be waited for together. */
+    /** Put the frames of stdin into the event queue. Runs in a thread of its own. */
     private void pass(InputStream in) {
         try {
             HostFrames.Frame frame = HostFrames.read(in);
@@ -128,7 +128,7 @@ final class HostLoop implements Consumer<Host.Setup> {
         }
     }
 
-    /** Wait until something happens or is due, then take all that has; false: it is time to stop. */
+    /** Wait for an event or the next deadline, then handle all queued events. Returns false at STOP. */
     private boolean takeEvents() throws Exception {
         long dueNs = Long.MAX_VALUE;
         for (HostSlot slot : slots) if (slot.working) dueNs = Math.min(dueNs, slot.expiresNs);
@@ -169,7 +169,7 @@ final class HostLoop implements Consumer<Host.Setup> {
         }
     }
 
-    /** Put the next match into a slot; leave it empty when the schedule is played. */
+    /** Begin the next match in a slot. The slot stays empty if no match is left. */
     private void begin(HostSlot slot) throws IOException {
         slot.asked.clear();
         slot.chosen.clear();
@@ -179,7 +179,7 @@ final class HostLoop implements Consumer<Host.Setup> {
         play(slot, null);
     }
 
-    /** Let the match go on, here and now or in a thread; without actions it starts. */
+    /** Start a match (actions null) or advance it, in this thread or in one of the pool. */
     private void play(HostSlot slot, Map<Integer, Integer> actions) throws IOException {
         long ticket = slot.ticket = ++tickets;
         if (pool == null) {
@@ -198,12 +198,12 @@ final class HostLoop implements Consumer<Host.Setup> {
             if (match == null) slot.match = playing;
             Host.Turn turn = actions == null ? playing.start(slot.seed) : playing.advance(actions);
             return new HostSlot.Outcome(slot, ticket, turn, null);
-        } catch (Throwable error) { // whatever a game throws loses one match
+        } catch (Throwable error) { // anything that a game throws voids one match
             return new HostSlot.Outcome(slot, ticket, null, error);
         }
     }
 
-    /** A turn that was waited for; one that was given up meanwhile does not count any more. */
+    /** Handle the outcome of a match in a thread. Ignores a match that was given up. */
     private void came(HostSlot.Outcome outcome) throws IOException {
         if (!outcome.slot().working || outcome.slot().ticket != outcome.ticket()) return;
         outcome.slot().working = false;
@@ -238,21 +238,21 @@ final class HostLoop implements Consumer<Host.Setup> {
     private void giveUpLateOnes() throws IOException {
         for (HostSlot slot : slots) {
             if (!slot.working || slot.expiresNs > System.nanoTime()) continue;
-            String words = "the match gave no turn within " + game.deadlineS + " s";
+            String words = "the match returned no turn within " + game.deadlineS + " s";
             boolean tooMany = ++givenUp > Math.max(4, 2 * slots.size());
             if (tooMany) throw new IllegalStateException(givenUp + " times: " + words);
             slot.working = false;
-            slot.match = null; // it may still be at work, so the next one is another
+            slot.match = null; // the old object may still be working, so the next match gets a new one
             became(slot, new HostSlot.Outcome(slot, slot.ticket, null, new IllegalStateException(words)));
         }
     }
 
-    /** Let the other side work while this one goes on with the rest of a batch. */
+    /** Send a part of an answer if it is large enough, so that the fleet can work while this host continues. */
     private void flushWhenDue() throws IOException {
         if (advanced >= flushAfter && !ready.isEmpty()) flush(false);
     }
 
-    /** One answer stays open for as long as a match is at work: a host that owes nothing must be silent. */
+    /** Send ready rows, but keep one answer open while a match is working: without one, the host may send nothing. */
     private void settle() throws IOException {
         boolean working = false;
         for (HostSlot slot : slots) working |= slot.working;

@@ -1,4 +1,4 @@
-// What a host says of its game, checked: HELLO, ARRIVALS and ENDING. Part of Host.java.
+// Makes HELLO, ARRIVALS and ENDING frames and checks what the game returned. Part of Host.java.
 
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -19,7 +19,7 @@ final class HostMessages {
         layout = new HostLayout(game.obs);
     }
 
-    /** HELLO: the game and its observations. */
+    /** Return the HELLO frame, which describes the game. */
     byte[] hello() {
         List<Object> leaves = new ArrayList<>();
         for (Host.Leaf leaf : game.obs) {
@@ -38,10 +38,10 @@ final class HostMessages {
         return HostFrames.json(HostFrames.HELLO, hello);
     }
 
-    /** The seats that must choose after a turn. Throws what is wrong with the turn. */
+    /** Return the rows of the seats that must choose. Throws IllegalStateException for an invalid turn. */
     List<HostSlot.Row> rows(HostSlot slot, Host.Turn turn) {
         earn(slot, turn);
-        HostLayout.require(!turn.shown.isEmpty(), "nobody must choose and there is no score");
+        HostLayout.require(!turn.shown.isEmpty(), "no seat must choose and there is no score");
         List<HostSlot.Row> rows = new ArrayList<>();
         for (int seat : turn.shown.keySet()) {
             HostLayout.require(seat >= 0 && seat < game.seats, "seat %d must choose, there are %d", seat, game.seats);
@@ -62,18 +62,19 @@ final class HostMessages {
         return rows;
     }
 
-    /** ENDING: a match that is over. Throws what is wrong with the turn. */
+    /** Return the ENDING frame of a finished match. Throws IllegalStateException for an invalid turn. */
     byte[] ending(HostSlot slot, Host.Turn turn) {
         earn(slot, turn);
         boolean anybody = false;
         for (boolean met : slot.met) anybody |= met;
-        HostLayout.require(anybody, "the match was over before anybody was asked");
+        HostLayout.require(anybody, "the match was over before any seat had to choose");
         boolean fits = turn.score.length == game.seats;
         for (double each : turn.score) fits &= each >= 0 && each <= 1;
-        HostLayout.require(fits, "score is %s, expected %d from 0 (lost) to 1 (won)", Arrays.toString(turn.score), game.seats);
+        String score = Arrays.toString(turn.score);
+        HostLayout.require(fits, "score is %s, expected %d numbers from 0 (lost) to 1 (won)", score, game.seats);
         HostLayout.require(turn.facts.values().stream().allMatch(Double::isFinite), "facts are %s", turn.facts);
         int seen = turn.truncated ? turn.shown.size() : game.seats;
-        HostLayout.require(seen == game.seats, "a truncated match shows %d seats, expected all %d", seen, game.seats);
+        HostLayout.require(seen == game.seats, "a truncated match has %d observations, expected %d", seen, game.seats);
         Map<String, Object> head = new LinkedHashMap<>();
         head.put("slot", slot.index);
         head.put("number", slot.number);
@@ -99,7 +100,7 @@ final class HostMessages {
         for (int seat = 0; seat < game.seats; seat++) slot.earned[seat] += reward[seat];
     }
 
-    /** ARRIVALS: those who must choose; `done` says that ACTIONS is answered with it. */
+    /** Return an ARRIVALS frame with these rows. `done` marks the last frame of an answer. */
     byte[] arrivals(List<HostSlot.Row> ready, boolean done) {
         int n = ready.size(), mask = (game.actions + 7) / 8;
         int matchAt = 8 + HostFrames.aligned(4 * n), rewardAt = matchAt + HostFrames.aligned(4 * n);

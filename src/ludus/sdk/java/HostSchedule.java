@@ -1,4 +1,4 @@
-// Which match comes next: without end, by a list, or after a restart. Part of Host.java.
+// Decides which match comes next: of a schedule, of an earlier process, or the next number. Part of Host.java.
 
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -7,8 +7,8 @@ import java.util.Map;
 
 final class HostSchedule {
     private final long seed;
-    private ArrayDeque<List<?>> schedule; // null: no end
-    private List<?> resumed; // numbers by slot, or null
+    private ArrayDeque<List<?>> schedule; // null: matches without end
+    private List<?> resumed; // match numbers of an earlier process by slot, or null
     private long following = 0;
 
     HostSchedule(Map<String, Object> configure) {
@@ -24,7 +24,7 @@ final class HostSchedule {
         }
     }
 
-    /** Give a slot the number and the seed of its next match; false: the schedule is played. */
+    /** Assign number and seed of the next match to a slot. Returns false if no match is left. */
     boolean fill(HostSlot slot) {
         Object first = resumed == null ? null : resumed.get(slot.index);
         if (first != null) {
@@ -44,7 +44,7 @@ final class HostSchedule {
         return true;
     }
 
-    /** Seed of match `number`: the upper 53 bits of an output of splitmix64. */
+    /** Return the seed of match `number`: the upper 53 bits of an output of splitmix64. */
     private static long matchSeed(long seed, long number) {
         long z = seed + (number + 1) * 0x9E3779B97F4A7C15L;
         z = (z ^ (z >>> 30)) * 0xBF58476D1CE4E5B9L;

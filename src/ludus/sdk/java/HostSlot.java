@@ -1,4 +1,4 @@
-// A place of a host in which one match after the other is played. Part of Host.java.
+// A slot of a host, which plays one match after the other. Part of Host.java.
 
 import java.util.Map;
 import java.util.TreeMap;
@@ -8,7 +8,7 @@ final class HostSlot {
     Host.Match match;
     long number;
     long seed;
-    long ticket; // tells the turn that is waited for from one that was given up
+    long ticket; // unique, so that outcomes of matches that were given up can be ignored
     long expiresNs;
     boolean working;
     double[] earned;
@@ -20,9 +20,9 @@ final class HostSlot {
         this.index = index;
     }
 
-    /** A seat that must choose, as ARRIVALS says it. */
+    /** A seat that must choose: one row of an ARRIVALS frame. */
     record Row(int row, long number, double reward, boolean opens, boolean[] legal, byte[] obs) {}
 
-    /** What became of a match that was let go on: a turn, or an error. */
+    /** The result of starting or advancing a match: a turn, or an error. */
     record Outcome(HostSlot slot, long ticket, Host.Turn turn, Throwable error) {}
 }

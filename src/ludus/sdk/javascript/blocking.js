@@ -1,5 +1,5 @@
 'use strict';
-// The main loop of a host whose matches never wait: it blocks on stdin, and every frame is answered before the next.
+// The main loop of a host whose matches never wait. It blocks on stdin and answers each frame before it reads the next.
 
 const { WAIT } = require('./clock.js');
 const { FrameReader, KIND, ProtocolError } = require('./frames.js');
@@ -7,7 +7,7 @@ const { readSome } = require('./process.js');
 
 const READ_BYTES = 1 << 16;
 
-/** Until STOP or the end of stdin. */
+/** Handle frames until STOP or the end of stdin. Throws ProtocolError for a frame at the wrong time. */
 function answerFrames(host) {
 	const reader = new FrameReader();
 	for (;;) {

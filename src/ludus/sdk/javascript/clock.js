@@ -1,10 +1,10 @@
 'use strict';
-// Where a host's time goes: all that passes between two laps belongs to the activity that ends with the second.
+// Measures how a host spends its time, for TIMES frames: each lap assigns the time since the previous lap.
 
 const ACTIVITIES = ['wait', 'simulate', 'encode', 'mask', 'send'];
 const [WAIT, SIMULATE, ENCODE, MASK, SEND] = ACTIVITIES.keys();
 const BUCKETS = 160; // four an octave (docs/host-protocol.md)
-const NS = 1e6; // in a millisecond, the unit of performance.now
+const NS = 1e6; // nanoseconds per millisecond, the unit of performance.now
 
 class ActivityClock {
 	/**
@@ -16,14 +16,14 @@ class ActivityClock {
 		this.timedOf = timedOf;
 		this.answers = 0;
 		this.isTimed = true;
-		this.wholeMs = 0; // of answers that were not timed activity by activity
+		this.wholeMs = 0; // time of the answers that were not timed activity by activity
 		this.everyMs = everyS * 1000;
 		this.saidMs = this.lapMs = now();
 		this.totalMs = new Float64Array(ACTIVITIES.length);
 		this.counts = new Float64Array(ACTIVITIES.length * BUCKETS);
 	}
 
-	/** A battle's turn has about six of these, so a lap must cost next to nothing. */
+	/** Count the time since the previous lap for this activity. Must be fast: a battle's turn has about six laps. */
 	lap(activity) {
 		if (!this.isTimed && activity !== WAIT && activity !== SEND) return;
 		const now = this.now();
@@ -38,7 +38,7 @@ class ActivityClock {
 		this.counts[activity * BUCKETS + bucketOf(spent * NS)]++;
 	}
 
-	/** The body of a TIMES frame when one is due, else null; call it once for every answer. */
+	/** Return the body of a TIMES frame if one is due, else null. Call once per answer. */
 	due() {
 		const wallMs = this.lapMs - this.saidMs;
 		if (wallMs < this.everyMs || wallMs <= 0 || !this.spread()) return null;
@@ -57,10 +57,10 @@ class ActivityClock {
 		}
 		this.totalMs.fill(0);
 		this.counts.fill(0);
-		return { wall_ns: Math.round(wallMs * NS), stages: activities }; // the field keeps its name of protocol version 2
+		return { wall_ns: Math.round(wallMs * NS), stages: activities }; // protocol version 2 calls this field `stages`
 	}
 
-	/** Give the time of answers that were not timed to the activities of those that were; false: there is none yet. */
+	/** Share the time of untimed answers among the activities of timed ones. Returns false if no answer was timed yet. */
 	spread() {
 		if (this.wholeMs === 0) return true;
 		const timedMs = this.totalMs.reduce((sum, ms, activity) => (activity === WAIT ? sum : sum + ms), 0);
@@ -73,14 +73,14 @@ class ActivityClock {
 	}
 }
 
-/** For hosts that nobody asked, and matches without a host. */
+/** A clock that measures nothing: for hosts without `times_s`, and for matches without a host. */
 const SILENT = Object.freeze({ lap() {}, due: () => null });
 
 function bucketOf(ns) {
 	if (ns < 4) return ns < 0 ? 0 : ns | 0;
 	let rest = ns;
 	let octaves = 0;
-	for (; rest >= 0x7fffffff; rest /= 65536) octaves += 16; // shifts see 32 bits
+	for (; rest >= 0x7fffffff; rest /= 65536) octaves += 16; // bit operations use 32 bits
 	const whole = rest | 0;
 	const bits = 32 - Math.clz32(whole);
 	return Math.min(BUCKETS - 1, 4 * (bits + octaves - 2) + ((whole >> (bits - 3)) & 3));

@@ -13,7 +13,7 @@ const LAST_KIND = Math.max(...Object.values(KIND));
 
 class ProtocolError extends Error {}
 
-/** Becomes an ERROR frame of that kind; `detail` goes to the log only, so that equal faults have equal messages. */
+/** Sent as an ERROR frame of this kind. `detail` is only logged, so that equal faults have equal messages. */
 class HostError extends Error {
 	constructor(kind, message, detail = '') {
 		super(message);
@@ -22,7 +22,7 @@ class HostError extends Error {
 	}
 }
 
-/** Collects bytes as they come and hands out whole frames. A body is a view that is valid until the next `push`. */
+/** Splits a byte stream into frames. A body is a view that is valid until the next `push` or `space`. */
 class FrameReader {
 	constructor(initialBytes = 1 << 16) {
 		this.buffer = Buffer.allocUnsafe(initialBytes);
@@ -30,7 +30,7 @@ class FrameReader {
 		this.end = 0;
 	}
 
-	/** Free space to read into, at least `bytes` long; call `pushed` with what was read. */
+	/** Return free space of at least `bytes` to read into. Call `pushed` with the number of bytes read. */
 	space(bytes) {
 		if (this.buffer.length - this.end < bytes) {
 			const held = this.end - this.start;
@@ -52,7 +52,7 @@ class FrameReader {
 		this.pushed(bytes.length);
 	}
 
-	/** The next whole frame as {kind, body}, or null. Throws ProtocolError on anything that cannot become one. */
+	/** Return the next complete frame as {kind, body}, or null. Throws ProtocolError for an invalid header. */
 	next() {
 		const held = this.end - this.start;
 		if (held < HEADER_BYTES) return null;
@@ -70,14 +70,14 @@ class FrameReader {
 		return { kind, body: this.buffer.subarray(at + HEADER_BYTES, this.start) };
 	}
 
-	/** To be called at the end of the stream: half a frame is an error. */
+	/** Call at the end of the stream. Throws ProtocolError if it ended within a frame. */
 	close() {
 		const held = this.end - this.start;
 		if (held > 0) throw new ProtocolError(`stream ended inside a frame, with ${held} bytes of it`);
 	}
 }
 
-/** Frames are appended, in a buffer that grows as needed, and then written out together: `take` gives the pieces. */
+/** Collects frames in a buffer that grows as needed. `take` returns them as pieces to write together. */
 class FrameWriter {
 	constructor(initialBytes = 1 << 16) {
 		this.buffer = Buffer.allocUnsafe(initialBytes);
@@ -91,7 +91,7 @@ class FrameWriter {
 	}
 
 	/**
-	 * Begin a frame whose body is `bodyBytes` long and return the offset of the body. Of these, `lent` follow with `lend`.
+	 * Begin a frame with a body of `bodyBytes` and return the body's offset. `lent` bytes of it are added with `lend`.
 	 */
 	open(kind, bodyBytes, lent = 0) {
 		if (bodyBytes > MAX_BODY) throw new ProtocolError(`a body of ${bodyBytes} bytes is over the limit of ${MAX_BODY}`);
@@ -110,13 +110,13 @@ class FrameWriter {
 		return at + HEADER_BYTES;
 	}
 
-	/** End a frame with bytes that are sent from where they are: they must not change until the pieces are written. */
+	/** End a frame with bytes that are not copied. They must not change until the pieces are written. */
 	lend(bytes) {
 		this.pieces.push(this.buffer.subarray(this.begun, this.bytes), bytes);
 		this.begun = this.bytes;
 	}
 
-	/** All that was written since the last time; overwritten by what is written next. */
+	/** Return the pieces since the last call. The next frame overwrites them. */
 	take() {
 		const { pieces } = this;
 		if (this.bytes > this.begun) pieces.push(this.buffer.subarray(this.begun, this.bytes));
@@ -131,14 +131,14 @@ class FrameWriter {
 		text.copy(this.buffer, body);
 	}
 
-	/** Throws RangeError for an event that is too large. */
+	/** Append an EVENT frame. Throws RangeError if the event is too large. */
 	event(event) {
 		const { length } = Buffer.from(JSON.stringify(event));
 		if (length > MAX_EVENT) throw new RangeError(`an event has ${length} bytes, at most ${MAX_EVENT} are allowed`);
 		this.json(KIND.EVENT, event);
 	}
 
-	/** `finalObs` [S * nbytes] goes with truncated endings only. */
+	/** Append an ENDING frame. `finalObs` [S * nbytes] is for truncated matches only. */
 	ending(ending, finalObs) {
 		const text = Buffer.from(JSON.stringify(ending));
 		const obsAt = aligned(8 + text.length);
@@ -152,10 +152,10 @@ class FrameWriter {
 }
 
 /**
- * Rows that wait to be sent. A row is staged into `legalAt()` and `obsAt()` and then kept by `add`, so that a fault
- * while encoding leaves nothing behind.
+ * The rows that wait to be sent. Write a row's mask to `nextMask()` and its observation to `obs` at `nextObsOffset()`,
+ * then call `add`. A row that fails before `add` leaves nothing behind.
  */
-class ArrivalStage {
+class ArrivalBuffer {
 	constructor(rows, maskBytes, obsBytes) {
 		this.capacity = rows;
 		this.maskBytes = maskBytes;
@@ -168,8 +168,8 @@ class ArrivalStage {
 		this.legal = new Uint8Array(rows * maskBytes);
 		this.obs = new Uint8Array(rows * obsBytes);
 		this.masks = Array.from({ length: rows }, (_, i) => this.legal.subarray(i * maskBytes, (i + 1) * maskBytes));
-		this.left = 0; // rows whose observations lie there already
-		this.leave = null; // leaves observations in shared memory: bytes in, whether there was room out
+		this.left = 0; // rows whose observations are in shared memory already
+		this.leave = null; // function that writes bytes to shared memory and returns whether there was room
 	}
 
 	nextMask() {
@@ -189,8 +189,8 @@ class ArrivalStage {
 	}
 
 	/**
-	 * Leave observations of at least so many rows in shared memory before their frame is made. The rows that follow are
-	 * made in the same place again, which a processor's near caches still hold.
+	 * Write the observations so far to shared memory, if there are at least `rows` of them, before their frame is made.
+	 * The next rows reuse the same bytes of `obs`, which are still in the processor's cache.
 	 */
 	leaveEarly(rows) {
 		if (this.leave === null || this.count - this.left < rows) return;
@@ -198,8 +198,8 @@ class ArrivalStage {
 	}
 
 	/**
-	 * Append an ARRIVALS frame with everything staged and empty the stage. Its observations are left in shared memory, or
-	 * sent from here.
+	 * Append an ARRIVALS frame with all rows and empty the buffer. The observations go to shared memory if there is room,
+	 * else into the frame, without a copy.
 	 */
 	flush(writer, done) {
 		const n = this.count;
@@ -230,7 +230,7 @@ class ArrivalStage {
 	}
 }
 
-/** {rows, actions, room} of an ACTIONS body; ranges are the caller's to check. */
+/** Return {rows, actions, room} of an ACTIONS body, with unchecked ranges. Throws ProtocolError for a wrong size. */
 function decodeActions(body) {
 	if (body.length < 8) throw new ProtocolError(`ACTIONS has ${body.length} bytes, its head alone takes 8`);
 	const n = body.readUInt32LE(0);
@@ -248,13 +248,13 @@ function decodeActions(body) {
 	return { rows, actions, room: body.readUInt32LE(4) };
 }
 
-/** The checked CONFIGURE message. */
+/** Return the fields of a CONFIGURE body. Throws ProtocolError if one is invalid. */
 function decodeConfigure(body) {
 	let message;
 	try {
 		message = JSON.parse(body.toString('utf8'));
 	} catch (error) {
-		throw new ProtocolError(`CONFIGURE is no JSON: ${error.message}`);
+		throw new ProtocolError(`CONFIGURE is not valid JSON: ${error.message}`);
 	}
 	const expect = (ok, what) => {
 		if (!ok) throw new ProtocolError(`CONFIGURE: ${what}, seen ${JSON.stringify(message).slice(0, 200)}`);
@@ -296,6 +296,6 @@ function aligned(offset) {
 }
 
 module.exports = {
-	ArrivalStage, FrameReader, FrameWriter, HostError, KIND, MAX_BODY, ProtocolError, VERSION, decodeActions,
+	ArrivalBuffer, FrameReader, FrameWriter, HostError, KIND, MAX_BODY, ProtocolError, VERSION, decodeActions,
 	decodeConfigure,
 };

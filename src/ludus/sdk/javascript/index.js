@@ -1,5 +1,5 @@
 'use strict';
-// What a game written in JavaScript needs to be a host (docs/hosts.md).
+// The SDK for hosts written in JavaScript (docs/hosts.md).
 
 const { SplitMix } = require('./seeds.js');
 const { refuse, serve } = require('./serve.js');

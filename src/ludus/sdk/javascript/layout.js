@@ -1,5 +1,5 @@
 'use strict';
-// How observations are packed: leaves in their order, each aligned to its item, a row padded to 8 bytes, little-endian.
+// Packs observations into rows: leaves in order, each aligned to its item size, rows padded to 8 bytes, little-endian.
 
 const { HostError } = require('./frames.js');
 
@@ -7,7 +7,7 @@ const ITEMS = {
 	uint8: [1, 'setUint8'], int8: [1, 'setInt8'], uint16: [2, 'setUint16'], int16: [2, 'setInt16'],
 	int32: [4, 'setInt32'], fixed8: [1, 'setInt8'], fixed16: [2, 'setInt16'], float32: [4, 'setFloat32'],
 };
-const FIXED_ONE = { fixed8: 64, fixed16: 4096 }; // what stands for 1: docs/host-protocol.md
+const FIXED_ONE = { fixed8: 64, fixed16: 4096 }; // the integer that represents 1 (docs/host-protocol.md)
 
 class Layout {
 	/** `leaves` are [name, dtype, shape], as in HELLO. */
@@ -24,7 +24,7 @@ class Layout {
 		this.bytes = Math.max(8, Math.ceil(at / 8) * 8);
 	}
 
-	/** Write one observation, {leaf: flat values}, at an offset of `out`; throws HostError where it does not fit. */
+	/** Write one observation, {leaf: flat values}, to `out` at offset `at`. Throws HostError if a leaf is invalid. */
 	pack(values, out, at) {
 		const view = new DataView(out.buffer, out.byteOffset + at, this.bytes);
 		for (const { name, dtype, offset, length, item, setter } of this.leaves) {
@@ -42,17 +42,17 @@ class Layout {
 	}
 }
 
-/** A measure as it is stored in `item` bytes, where `one` stands for 1. */
+/** Return a number as a fixed-point integer of `item` bytes, in which `one` represents 1. */
 function fixed(name, value, one, item) {
 	const stored = Math.round(value * one);
 	const limit = 2 ** (8 * item - 1);
 	if (stored < -limit || stored >= limit) {
-		throw new HostError('match', `leaf ${name} holds ${value}, it can say ${-limit / one} to ${(limit - 1) / one}`);
+		throw new HostError('match', `leaf ${name} holds ${value}, expected ${-limit / one} to ${(limit - 1) / one}`);
 	}
 	return stored;
 }
 
-/** A table of HELLO. */
+/** Return a table as HELLO needs it: float32 values in base64. */
 function packTable(shape, data) {
 	const values = Float32Array.from(data);
 	return { shape, data: Buffer.from(values.buffer).toString('base64') };

@@ -1,9 +1,12 @@
 'use strict';
-// Options of a game as they came in CONFIGURE: nothing unknown is taken, and nothing that does not fit.
+// Checks the options that a game gets in CONFIGURE.
 
 const { HostError } = require('./frames.js');
 
-/** `known` says of each option {fallback, valid(value), expected}; what is wrong is refused in these words. */
+/**
+ * Return the options with their defaults. `known` has {fallback, valid(value), expected} for each name. Throws
+ * HostError for an unknown option and for an invalid value; the message contains `expected`.
+ */
 function checkedOptions(given, known) {
 	for (const name of Object.keys(given)) {
 		if (Object.hasOwn(known, name)) continue;
@@ -19,7 +22,7 @@ function checkedOptions(given, known) {
 	return options;
 }
 
-/** ", did you mean a, b or c?" with the nearest of the known names. */
+/** Return ", did you mean a, b or c?" with the most similar of the known names. */
 function suggestion(name, known) {
 	if (known.length === 0) return ', there are none';
 	const ranked = known.map(each => [editDistance(name, each), each]);

@@ -1,34 +1,34 @@
 'use strict';
-// A host as a process: its stdin and stdout, and how it leaves.
+// stdin, stdout and exit of a host process.
 
 const fs = require('node:fs');
 const { HostError, KIND } = require('./frames.js');
 const { errorText, messageOf } = require('./words.js');
 
-const RETRY_MS = 1; // when a pipe that was set non-blocking is empty or full
+const RETRY_MS = 1; // pause before a retry if a non-blocking pipe is empty or full
 const EXIT = Object.freeze({ done: 0, failed: 1, refused: 2 });
 
-/** From now on stdout carries frames only: what is printed goes to stderr. */
+/** Send all printed output to stderr from now on, so that stdout carries frames only. */
 function takeStdout() {
 	globalThis.console = new console.Console(process.stderr, process.stderr);
 	process.stdout.write = process.stderr.write.bind(process.stderr);
 }
 
-/** End the process: with an ERROR frame, if there was an error. */
+/** End the process. If there was an error, log it and send an ERROR frame first. */
 function leave(host, error = null) {
-	if (error === null || error.code === 'EPIPE') process.exit(EXIT.done); // EPIPE: the other side has left
+	if (error === null || error.code === 'EPIPE') process.exit(EXIT.done); // EPIPE: the fleet has ended
 	host.log(errorText(error));
 	const kind = error instanceof HostError ? error.kind : 'internal';
 	host.writer.json(KIND.ERROR, { message: messageOf(error), kind });
 	try {
 		writeAll(host.writer.take());
 	} catch {
-		// nobody is left to read it; stderr has it
+		// the fleet has ended; the error is in the log
 	}
 	process.exit(kind === 'configuration' ? EXIT.refused : EXIT.failed);
 }
 
-/** Blocks until something was read from stdin; 0 bytes at its end. */
+/** Read from stdin, blocking. Returns the number of bytes, 0 at the end. */
 function readSome(into) {
 	return persist(() => {
 		try {
@@ -40,7 +40,7 @@ function readSome(into) {
 	});
 }
 
-/** Blocks until all pieces were written to stdout. */
+/** Write all pieces to stdout, blocking. */
 function writeAll(pieces) {
 	const left = [...pieces];
 	while (left.length > 0) {

@@ -1,9 +1,9 @@
 'use strict';
-// One seed becomes many: splitmix64, as every host derives the seeds of its matches (docs/host-protocol.md).
+// Derives the seeds of matches with splitmix64, as every host does (docs/host-protocol.md).
 
 const MASK_64 = (1n << 64n) - 1n;
 
-/** splitmix64: one 64-bit stream from one seed. */
+/** The random number generator splitmix64. */
 class SplitMix {
 	constructor(seed) {
 		this.state = BigInt(seed) & MASK_64;
@@ -14,7 +14,7 @@ class SplitMix {
 		return mix(this.state);
 	}
 
-	/** A seed in the form of Showdown's simulator: four 16-bit numbers. */
+	/** Return a seed in the form that Showdown's simulator takes: four 16-bit numbers. */
 	nextBattleSeed() {
 		const bits = this.next();
 		return [48n, 32n, 16n, 0n].map(shift => Number((bits >> shift) & 0xffffn)).join(',');
@@ -25,7 +25,7 @@ class SplitMix {
 	}
 }
 
-/** The seed of match `number` in a host seeded with `seed`: output number + 1 of splitmix64, its upper 53 bits. */
+/** Return the seed of match `number` in a host with `seed`: the upper 53 bits of output number + 1 of splitmix64. */
 function matchSeed(seed, number) {
 	const state = (BigInt(seed) + 0x9e3779b97f4a7c15n * BigInt(number + 1)) & MASK_64;
 	return Number(mix(state) >> 11n);

@@ -1,5 +1,5 @@
 'use strict';
-// Make a host of a game written in JavaScript: matches in, frames out. docs/hosts.md shows how.
+// Runs a game written in JavaScript as a host: calls its matches and speaks the host protocol (docs/hosts.md).
 
 const { ENCODE, SIMULATE, WAIT } = require('./clock.js');
 const { HostError, ProtocolError, VERSION, decodeConfigure } = require('./frames.js');
@@ -8,19 +8,23 @@ const { checkedOptions } = require('./options.js');
 const { leave, takeStdout, writeAll } = require('./process.js');
 const { WaitingHost, answerEvents } = require('./waiting.js');
 
-const DEADLINE_S = 20; // for one turn of a match that waits; less than fleet.reply_deadline_s
+const DEADLINE_S = 20; // limit for one turn of a match that waits; less than fleet.reply_deadline_s
 
 /**
- * Run the game until the fleet says stop. `options`: {name: {fallback, valid(value), expected}}. `setUp(options)` gives
- * {name, seats, actions, schema, obs: [[leaf, dtype, shape], ...], newMatch()}, and may give {layout, tables, facts,
- * deadlineS}; throw `refuse(words)` for options that do not fit each other. Its second argument, `sendEvent(object)`,
- * sends a JSON object to whoever started the fleet once HELLO is sent; it does nothing unless they asked for events.
+ * Run the game until the fleet says stop.
  *
- * A match has `start(seed)` and `advance(actions)`, actions by seat; both give a turn, or a promise of one: then all
- * matches wait at the same time, and a row goes out when it is ready. It may have `close()`. A turn that goes on is
- * {seats, obs: [{leaf: values}, ...], legal: [[a boolean an action], ...], reward: [by seat]}; the last one is
- * {score, reward} and may have {facts, log}; a match cut short by a limit ends with {score, reward, truncated: true,
- * obs}, obs of all seats.
+ * `options` describes each option: {name: {fallback, valid(value), expected}}. `setUp(options, sendEvent)` returns
+ * {name, seats, actions, schema, obs: [[leaf, dtype, shape], ...], newMatch()}, optionally with {layout, tables, facts,
+ * deadlineS}. It may throw `refuse(words)` to refuse its options. `sendEvent(object)` sends a JSON object to whoever
+ * started the fleet, once HELLO is sent; it does nothing unless they asked for events.
+ *
+ * A match has `start(seed)`, `advance(actions)` with actions by seat, and optionally `close()`. `start` and `advance`
+ * return a turn or a promise of one. With promises, all matches wait at the same time, and a row is sent when it is
+ * ready.
+ *
+ * A turn in which seats must choose is {seats, obs: [{leaf: values}, ...], legal: [[one boolean per action], ...],
+ * reward: [by seat]}. The last turn is {score, reward}, optionally with {facts, log}. If a limit cut the match short,
+ * it is {score, reward, truncated: true, obs}, with observations of all seats.
  */
 function serve({ options = {}, setUp }) {
 	takeStdout();
@@ -29,7 +33,7 @@ function serve({ options = {}, setUp }) {
 	answerEvents(host);
 }
 
-/** What `setUp` throws to refuse its options. */
+/** Return the error that `setUp` throws to refuse its options. */
 function refuse(words) {
 	return new HostError('configuration', words);
 }
@@ -85,7 +89,7 @@ class TurnHost extends WaitingHost {
 		this.play(seated, () => seated.match.advance(chosen));
 	}
 
-	/** Put the next match into a slot, at first the one it `resumed`; leave it empty when the schedule is played. */
+	/** Begin the next match, or match number `resumed`, in a slot. The slot stays empty if no match is left. */
 	openNext(slot, resumed = null) {
 		const match = this.slots[slot]?.match ?? null;
 		this.slots[slot] = null;
@@ -99,7 +103,7 @@ class TurnHost extends WaitingHost {
 		});
 	}
 
-	/** Let a match go on; what it comes to is there at once, or it is waited for. */
+	/** Call `act` to advance a match, and handle its turn now or, if it is a promise, later. */
 	play(seated, act) {
 		let turn;
 		try {
@@ -114,15 +118,15 @@ class TurnHost extends WaitingHost {
 		}
 		const late = () => {
 			const { match } = seated;
-			seated.match = null; // it may still be at work, so the next one gets another
+			seated.match = null; // the old object may still be working, so the next match gets a new one
 			match?.close?.();
-			this.came(seated, null, new HostError('match', `the match gave no turn within ${this.deadlineS} s`));
+			this.came(seated, null, new HostError('match', `the match returned no turn within ${this.deadlineS} s`));
 		};
 		seated.deadline = setTimeout(late, 1000 * this.deadlineS);
 		turn.then(given => this.came(seated, given), error => this.came(seated, null, error));
 	}
 
-	/** A match that was waited for. One that was given up meanwhile does not count any more. */
+	/** Handle the result of a promise. Ignores a match that was given up. */
 	came(seated, turn, fault) {
 		if (this.slots[seated.slot] !== seated || seated.deadline === null) return;
 		clearTimeout(seated.deadline);
@@ -149,10 +153,10 @@ class TurnHost extends WaitingHost {
 		this.openNext(seated.slot);
 	}
 
-	/** Let the other side work while this one goes on with the rest of a batch. */
+	/** Send a part of an answer if it is large enough, so that the fleet can work while this host continues. */
 	flushWhenDue(more) {
-		if (!more || this.advanced < this.flushAfter || this.stage.count === 0) return;
-		this.stage.flush(this.writer, false);
+		if (!more || this.advanced < this.flushAfter || this.arrivals.count === 0) return;
+		this.arrivals.flush(this.writer, false);
 		this.flushWriter();
 	}
 
@@ -166,7 +170,7 @@ class TurnHost extends WaitingHost {
 	}
 }
 
-/** A match in its slot: who was asked, what the seats have chosen and earned. */
+/** A match in its slot: the seats that must choose, and their actions and rewards so far. */
 class Seated {
 	constructor(slot, { number, seed }, seats, match) {
 		Object.assign(this, { slot, number, seed, match });
@@ -181,7 +185,7 @@ class Seated {
 		return this.asked.size > 0;
 	}
 
-	/** Stage the rows of a turn, or set `ending`. Nothing is staged of a turn that cannot be: it throws. */
+	/** Add the rows of a turn to the host's arrivals, or set `ending`. An invalid turn throws, and adds no rows. */
 	take(turn, host) {
 		const expect = (ok, words) => {
 			if (!ok) throw new HostError('match', words);
@@ -194,41 +198,41 @@ class Seated {
 			this.end(turn, host, expect, isList);
 			return;
 		}
-		expect(turn.seats?.length > 0, 'nobody must choose and there is no score');
+		expect(turn.seats?.length > 0, 'no seat must choose and there is no score');
 		const { length } = turn.seats;
-		expect(turn.obs?.length === length, `${length} seats must choose, and ${turn.obs?.length} of them are shown`);
-		expect(turn.legal?.length === length, `${length} seats must choose, and there are ${turn.legal?.length} masks`);
-		const before = host.stage.count;
+		expect(turn.obs?.length === length, `${length} seats must choose, but there are ${turn.obs?.length} observations`);
+		expect(turn.legal?.length === length, `${length} seats must choose, but there are ${turn.legal?.length} masks`);
+		const before = host.arrivals.count;
 		try {
 			turn.seats.forEach((seat, i) => this.ask(seat, turn.obs[i], turn.legal[i], host, expect));
 		} catch (error) {
-			host.stage.count = before;
+			host.arrivals.count = before;
 			this.asked.clear();
 			throw error;
 		}
 	}
 
-	ask(seat, obs, legal, { stage, seats, actions, layout }, expect) {
+	ask(seat, obs, legal, { arrivals, seats, actions, layout }, expect) {
 		expect(Number.isInteger(seat) && seat >= 0 && seat < seats, `seat ${seat} must choose, there are ${seats}`);
 		expect(!this.asked.has(seat), `seat ${seat} is asked twice in one turn`);
 		expect(legal?.length === actions, `a mask has ${legal?.length} entries, expected ${actions}`);
-		const mask = stage.nextMask().fill(0);
+		const mask = arrivals.nextMask().fill(0);
 		for (let action = 0; action < actions; action++) if (legal[action]) mask[action >> 3] |= 1 << (action & 7);
 		expect(mask.some(byte => byte > 0), `seat ${seat} must choose and no action is legal`);
-		layout.pack(obs, stage.obs, stage.nextObsOffset());
-		stage.add(this.slot * seats + seat, this.number, this.earned[seat], !this.met[seat]);
+		layout.pack(obs, arrivals.obs, arrivals.nextObsOffset());
+		arrivals.add(this.slot * seats + seat, this.number, this.earned[seat], !this.met[seat]);
 		this.asked.set(seat, legal);
 		this.met[seat] = true;
 		this.earned[seat] = 0;
 	}
 
 	end({ score, truncated = false, obs, facts = {}, log = '' }, { seats, layout, keepLog }, expect, isList) {
-		expect(this.met.includes(true), 'it was over before anybody could choose');
+		expect(this.met.includes(true), 'the match was over before any seat had to choose');
 		const fits = isList(score, seats) && score.every(each => each >= 0 && each <= 1);
 		expect(fits, `score is ${score}, expected ${seats} numbers from 0 (lost) to 1 (won)`);
 		expect(Object.values(facts).every(Number.isFinite), `facts are ${JSON.stringify(facts)}, expected finite numbers`);
 		if (truncated) {
-			expect(obs?.length === seats, `a truncated match shows ${obs?.length} seats, expected all ${seats}`);
+			expect(obs?.length === seats, `a truncated match has ${obs?.length} observations, expected ${seats}`);
 			this.finalObs = new Uint8Array(seats * layout.bytes);
 			obs.forEach((each, seat) => layout.pack(each, this.finalObs, seat * layout.bytes));
 		}

@@ -1,30 +1,30 @@
 'use strict';
-// What all hosts need, whatever they play: slots, the numbers of matches, faults and frames to be sent.
+// The base class of all hosts: slots, match numbers, lost matches, and the frames to send.
 
 const { SEND, SILENT, ActivityClock } = require('./clock.js');
-const { ArrivalStage, FrameWriter, HostError, KIND, ProtocolError, decodeActions } = require('./frames.js');
+const { ArrivalBuffer, FrameWriter, HostError, KIND, ProtocolError, decodeActions } = require('./frames.js');
 const { matchSeed } = require('./seeds.js');
 const { errorText, messageOf } = require('./words.js');
 
-const TIMES_AGAIN = 3; // a scheduled match is opened again
-const FAULTS_IN_A_ROW = 20; // matches that fail without one that ends between them, before the host gives up
+const TIMES_AGAIN = 3; // how often a scheduled match is started again after a temporary fault
+const FAULTS_IN_A_ROW = 20; // the host gives up after more failed matches than this without one that ends between them
 
 class SlotHost {
-	/** `send(pieces)` writes out what a FrameWriter has collected; `log(text)` is for people. */
+	/** `send(pieces)` writes the pieces of a FrameWriter; `log(text)` writes to the log. */
 	constructor(send, log) {
 		this.send = send;
 		this.log = log;
 		this.writer = new FrameWriter();
 		this.clock = SILENT;
-		this.timedOf = 1; // answers: one of so many is timed activity by activity
+		this.timedOf = 1; // one in this many answers is timed activity by activity
 		this.slots = null;
 		this.wantsEvents = false;
-		this.isDraining = false; // begins no more matches
+		this.isDraining = false; // true after DRAIN: no more matches begin
 		this.faultsAllowed = FAULTS_IN_A_ROW;
-		this.lost = new Map(); // scheduled matches that were lost to something that passes: number -> times
+		this.lost = new Map(); // scheduled matches that a temporary fault ended: number -> times
 	}
 
-	/** Take a CONFIGURE message in and say HELLO; the game is {seats, actions, maskBytes, obsBytes, hello}. */
+	/** Create the slots that CONFIGURE asks for, and send HELLO. */
 	prepareSlots(configure, { seats, actions, maskBytes, obsBytes, hello }) {
 		const { matches, seed, schedule, resume, timesS = null, events = false } = configure;
 		this.actions = actions;
@@ -34,20 +34,20 @@ class SlotHost {
 		this.faults = 0;
 		this.advanced = 0;
 		this.slots = Array(matches).fill(null);
-		this.stage = new ArrivalStage(matches * seats, maskBytes, obsBytes);
+		this.arrivals = new ArrivalBuffer(matches * seats, maskBytes, obsBytes);
 		this.writer.json(KIND.HELLO, { ...hello, drains: true });
 		this.wantsEvents = events;
 		this.flushWriter();
 		if (timesS !== null) this.clock = new ActivityClock(timesS, this.timedOf);
 	}
 
-	/** {rows, actions, room} of an ACTIONS frame. */
+	/** Return {rows, actions, room} of an ACTIONS frame. */
 	choices(body) {
 		if (!this.slots) throw new ProtocolError('ACTIONS came before CONFIGURE');
 		return decodeActions(body);
 	}
 
-	/** The match in a slot whose row has chosen. */
+	/** Return the match in a slot. Throws ProtocolError if there is none, or if the action does not exist. */
 	matchAt(slot, row, action) {
 		const match = this.slots[slot];
 		if (!match) throw new ProtocolError(`ACTIONS names row ${row}, which was not asked`);
@@ -57,7 +57,7 @@ class SlotHost {
 		return match;
 	}
 
-	/** Number and seed of the next match, or of the one that is `resumed`; null when there is none. */
+	/** Return number and seed of the next match, or of match `resumed`; null if no match is left. */
 	nextMatch(resumed = null) {
 		if (this.isDraining) return null;
 		if (resumed !== null) return { number: resumed, seed: matchSeed(this.seed, resumed) };
@@ -70,13 +70,13 @@ class SlotHost {
 		return { number, seed };
 	}
 
-	/** Begin no more matches: slots stay empty when theirs is over. */
+	/** Begin no more matches: each slot stays empty after its current match. */
 	drain() {
 		if (!this.slots) throw new ProtocolError('DRAIN came before CONFIGURE');
 		this.isDraining = true;
 	}
 
-	/** Send a JSON object to whoever started the fleet, with the next frames; nothing, unless they asked for events. */
+	/** Send a JSON object to whoever started the fleet, with the next frames, if they asked for events. */
 	event(event) {
 		if (this.wantsEvents) this.writer.event(event);
 	}
@@ -96,7 +96,7 @@ class SlotHost {
 		this.writer.json(KIND.ERROR, this.#queueAgain(match) ? { ...said, again: true } : said);
 	}
 
-	/** Put a scheduled match at the end of the schedule when what it was lost to may have passed by then. */
+	/** Append a lost match to the schedule again if its fault is temporary. Returns whether it was appended. */
 	#queueAgain({ fault, number, seed }) {
 		const times = this.lost.get(number) ?? 0;
 		if (!this.schedule || !fault.isPassing || times >= TIMES_AGAIN) return false;
@@ -105,11 +105,11 @@ class SlotHost {
 		return true;
 	}
 
-	/** Append what completes an answer: all that is staged and, when it is time, where the time went. */
+	/** Append the frames that complete an answer: TIMES, if it is due, and ARRIVALS with all rows. */
 	completeAnswer() {
 		const times = this.clock.due();
 		if (times !== null) this.writer.json(KIND.TIMES, times);
-		this.stage.flush(this.writer, true);
+		this.arrivals.flush(this.writer, true);
 	}
 
 	flushWriter() {

@@ -1,33 +1,33 @@
 'use strict';
-// Hosts whose matches wait for something outside: rows go out when they are ready, in an event loop.
+// The main loop of hosts whose matches wait for something, such as a server. Rows are sent when they are ready.
 
 const { SIMULATE } = require('./clock.js');
 const { FrameReader, KIND, ProtocolError } = require('./frames.js');
 const { leave } = require('./process.js');
 const { SlotHost } = require('./slots.js');
 
-const GATHER_MS = 8; // for which rows wait for more, while other matches are at work
-const GATHERED_SHARE = 1 / 2; // of all rows: these are sent at once, and the other half keeps those outside at work
+const GATHER_MS = 8; // longest time that ready rows wait for others, so that they share a frame
+const GATHERED_SHARE = 1 / 2; // rows are sent without delay if this share of all rows is ready
 
-/** Matches in `slots` have `owed`: a seat was asked and has not answered; one that owes nobody anything is at work. */
+/** A match in `slots` has `owed`: true if a seat of it must choose. A match without is working. */
 class WaitingHost extends SlotHost {
 	constructor(send, log) {
 		super(send, log);
-		this.owed = 1; // answers that the fleet waits for: the opening is one
+		this.owed = 1; // answers that the fleet waits for; the opening is the first
 	}
 
-	/** Send what is staged when the events at hand have been dealt with and enough has come together. */
+	/** After the current events, send the ready rows if there are enough, or if no match is working. */
 	settleSoon() {
 		if (this.settling || this.slots === null) return;
 		this.settling = true;
 		setImmediate(() => this.guard(() => {
 			this.settling = false;
-			if (!this.isWorking || this.stage.count >= this.stage.capacity * GATHERED_SHARE) this.settle();
-			else if (this.owed > 1 || this.stage.count > 0 || !this.writer.isEmpty) this.gather();
+			if (!this.isWorking || this.arrivals.count >= this.arrivals.capacity * GATHERED_SHARE) this.settle();
+			else if (this.owed > 1 || this.arrivals.count > 0 || !this.writer.isEmpty) this.gather();
 		}));
 	}
 
-	/** More is on its way, and a frame costs the fleet more than the few rows of one message. */
+	/** Send the ready rows within GATHER_MS. Until then, more rows may share their frame. */
 	gather() {
 		this.gathering ??= setTimeout(() => this.guard(() => this.settle()), GATHER_MS);
 	}
@@ -36,13 +36,13 @@ class WaitingHost extends SlotHost {
 		return this.slots.some(match => match !== null && !match.owed);
 	}
 
-	/** One answer stays owed for as long as a match is at work; a host that owes nothing must be silent. */
+	/** Send all ready rows, but keep one answer open while a match is working: without one, the host may send nothing. */
 	settle() {
 		clearTimeout(this.gathering);
 		this.gathering = null;
 		const kept = this.isWorking ? 1 : 0;
 		this.clock.lap(SIMULATE);
-		if (this.stage.count > 0 && this.owed === kept) this.stage.flush(this.writer, false);
+		if (this.arrivals.count > 0 && this.owed === kept) this.arrivals.flush(this.writer, false);
 		while (this.owed > kept) {
 			this.completeAnswer();
 			this.owed--;
@@ -50,6 +50,7 @@ class WaitingHost extends SlotHost {
 		if (!this.writer.isEmpty) this.flushWriter();
 	}
 
+	/** Call `act`. If it throws, end the process with an ERROR frame. */
 	guard(act) {
 		try {
 			act();
@@ -59,7 +60,7 @@ class WaitingHost extends SlotHost {
 		}
 	}
 
-	/** Matches that are open go on. */
+	/** Begin no more matches; running matches continue. */
 	drain() {
 		super.drain();
 		this.settleSoon();
@@ -70,11 +71,11 @@ class WaitingHost extends SlotHost {
 		this.settleSoon();
 	}
 
-	/** Let go of everything outside. */
+	/** Close all connections and matches. Subclasses override it. */
 	stop() {}
 }
 
-/** Run a host until STOP or the end of stdin; `lingerMs` after that are for its last words to others. */
+/** Run a host until STOP or the end of stdin, then exit after `lingerMs`, in which its last messages can be sent. */
 function answerEvents(host, lingerMs = 0) {
 	const finish = () => {
 		host.stop();

@@ -44,8 +44,8 @@ class Host extends battleHost(SlotHost) {
 	}
 
 	leaveRowsIn(descriptor) {
-		this.memory = new RowMemory(descriptor, this.stage.capacity, this.stage.obsBytes);
-		this.stage.leave = bytes => this.memory.leave(bytes);
+		this.memory = new RowMemory(descriptor, this.arrivals.capacity, this.arrivals.obsBytes);
+		this.arrivals.leave = bytes => this.memory.leave(bytes);
 	}
 
 	/** Answer ACTIONS with what they lead to. */
@@ -71,12 +71,12 @@ class Host extends battleHost(SlotHost) {
 	}
 
 	advance(slot, match, seat, action) {
-		const staged = this.stage.count;
+		const staged = this.arrivals.count;
 		if (match.fault) {
 			match.asked[seat] = false;
 		} else {
 			try {
-				if (match.take(seat, action, this.stage)) this.due.push(slot);
+				if (match.take(seat, action, this.arrivals)) this.due.push(slot);
 			} catch (error) {
 				if (error instanceof ProtocolError) throw error;
 				match.fault = error;
@@ -86,7 +86,7 @@ class Host extends battleHost(SlotHost) {
 			if (match.owed) return; // the other row's answer is on its way: its slot can only be reused after that
 			this.reportFault(slot, match);
 			this.openNext(slot);
-		} else if (this.stage.count > staged) {
+		} else if (this.arrivals.count > staged) {
 			this.advanced++;
 		}
 	}
@@ -96,11 +96,11 @@ class Host extends battleHost(SlotHost) {
 		for (const slot of this.due) {
 			const match = this.slots[slot];
 			try {
-				match.collect(this.stage);
+				match.collect(this.arrivals);
 			} catch (error) {
 				match.fault = error;
 			}
-			this.stage.leaveEarly(LEFT_TOGETHER);
+			this.arrivals.leaveEarly(LEFT_TOGETHER);
 			if (!match.fault && !match.ending) {
 				this.advanced++;
 				continue;
@@ -121,7 +121,7 @@ class Host extends battleHost(SlotHost) {
 			const match = new Match(this.setup, slot, next.number, next.seed);
 			this.slots[slot] = match;
 			try {
-				match.open(this.stage);
+				match.open(this.arrivals);
 				if (match.ending) throw new HostError('match', 'it was over before anybody could choose');
 				this.advanced++;
 				return;
@@ -134,8 +134,8 @@ class Host extends battleHost(SlotHost) {
 
 	/** Let the other side work while this one goes on with the rest of a batch. */
 	flushWhenDue(more) {
-		if (!more || this.advanced < this.flushAfter || this.stage.count === 0) return;
-		this.stage.flush(this.writer, false);
+		if (!more || this.advanced < this.flushAfter || this.arrivals.count === 0) return;
+		this.arrivals.flush(this.writer, false);
 		this.flushWriter();
 	}
 

@@ -45,7 +45,7 @@ class Match extends Seated {
 		return this.battle.log;
 	}
 
-	open(stage) {
+	open(arrivals) {
 		const { Battle, View, format, observer, teams } = this.setup;
 		const random = new SplitMix(this.seed);
 		const seed = random.nextBattleSeed();
@@ -60,19 +60,19 @@ class Match extends Seated {
 		if (!this.setup.keepLog) for (const side of battle.sides) side.getChoice = silent; // it feeds the input log only
 		this.view = new View(observer, battle, SEATS);
 		this.setup.clock.lap(SIMULATE);
-		this.collect(stage);
+		this.collect(arrivals);
 	}
 
 	/** Take a choice, and stage what it leads to. */
-	act(seat, action, stage) {
-		if (this.take(seat, action, stage)) this.collect(stage);
+	act(seat, action, arrivals) {
+		if (this.take(seat, action, arrivals)) this.collect(arrivals);
 	}
 
 	/**
 	 * Take a choice; true when the simulator had all it waited for and has run: `collect` is due. A seat whose choice
 	 * was refused is asked again at once.
 	 */
-	take(seat, action, stage) {
+	take(seat, action, arrivals) {
 		if (!this.asked[seat]) {
 			throw new ProtocolError(`seat ${seat} of match ${this.number} was not asked, it chose ${action}`);
 		}
@@ -86,7 +86,7 @@ class Match extends Seated {
 			if (!this.choose(i, chosen)) {
 				this.refused++;
 				this.setup.clock.lap(SIMULATE);
-				this.ask(i, stage);
+				this.ask(i, arrivals);
 				return false;
 			}
 			this.choosing[i] = false;
@@ -113,7 +113,7 @@ class Match extends Seated {
 	}
 
 	/** The simulator has run as far as it can: ask who must choose, or end. */
-	collect(stage) {
+	collect(arrivals) {
 		const { battle } = this;
 		battle.sentLogPos = battle.log.length; // nobody reads updates; the simulator's endless-loop guard counts from here
 		this.view.read();
@@ -123,20 +123,20 @@ class Match extends Seated {
 			this.end(this.winner(), !battle.ended);
 			return;
 		}
-		const before = stage.count;
+		const before = arrivals.count;
 		try {
 			for (let seat = 0; seat < SEATS; seat++) {
 				const request = battle.sides[seat].activeRequest;
 				if (!request || request.wait) continue;
 				this.choosing[seat] = true;
-				this.ask(seat, stage);
+				this.ask(seat, arrivals);
 			}
 		} catch (error) {
-			stage.count = before;
+			arrivals.count = before;
 			this.asked.fill(false);
 			throw error;
 		}
-		if (stage.count === before) throw new HostError('match', 'the battle goes on and nobody has to choose');
+		if (arrivals.count === before) throw new HostError('match', 'the battle goes on and nobody has to choose');
 	}
 
 	/** Lines that nobody will read again die young, which is what the garbage collector is good at. */

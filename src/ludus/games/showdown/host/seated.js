@@ -34,18 +34,18 @@ class Seated {
 	}
 
 	/** Stage the row of a seat that must choose. */
-	ask(seat, stage) {
+	ask(seat, arrivals) {
 		const { actionSet, clock } = this.setup;
 		const request = this.requestOf(seat);
-		const alive = this.encode(seat, request, stage.obs, stage.nextObsOffset());
+		const alive = this.encode(seat, request, arrivals.obs, arrivals.nextObsOffset());
 		clock.lap(ENCODE);
-		if (actionSet.mask(request, stage.nextMask(), alive) === 0) {
+		if (actionSet.mask(request, arrivals.nextMask(), alive) === 0) {
 			throw new HostError('match', 'a request allows no action', JSON.stringify(request));
 		}
 		clock.lap(MASK);
 		const opens = !this.met[seat];
 		const earned = this.earned(seat);
-		stage.add(this.slot * SEATS + seat, this.number, opens ? 0 : earned, opens);
+		arrivals.add(this.slot * SEATS + seat, this.number, opens ? 0 : earned, opens);
 		this.met[seat] = true;
 		this.asked[seat] = true;
 	}

@@ -80,7 +80,7 @@ class PlayHost extends ServerHost {
 		};
 		const events = {
 			hear: (match, lines) => this.step(match, () => {
-				for (const text of match.hear(lines, this.stage, Date.now())) this.guest.say(match, 0, text);
+				for (const text of match.hear(lines, this.arrivals, Date.now())) this.guest.say(match, 0, text);
 			}),
 			fail: (match, error) => this.step(match, () => { match.fault ??= error; }),
 			fatal: error => this.guard(() => { throw error; }),

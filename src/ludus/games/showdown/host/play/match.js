@@ -60,7 +60,7 @@ class GuestMatch extends ServedMatch {
 	}
 
 	/** A message of the battle's room; returns what is to be answered at once. What it leads to is staged. */
-	hear(lines, stage, nowMs) {
+	hear(lines, arrivals, nowMs) {
 		if (this.fault || this.ending) return [];
 		try {
 			const refusals = this.battle.refusals;
@@ -72,7 +72,7 @@ class GuestMatch extends ServedMatch {
 				this.refused++;
 				this.chosen[OWN] = NONE;
 			}
-			this.advance(stage);
+			this.advance(arrivals);
 			return this.battle.ended ? [] : this.answers;
 		} catch (error) {
 			this.fault = error;
@@ -123,7 +123,7 @@ class GuestMatch extends ServedMatch {
 	}
 
 	/** Ask for a choice, or end, once everything before it has been told. */
-	advance(stage) {
+	advance(arrivals) {
 		const { battle } = this;
 		if (this.owed) return;
 		if (battle.ended) {
@@ -134,7 +134,7 @@ class GuestMatch extends ServedMatch {
 			if (battle.request.wait) {
 				battle.look();
 			} else {
-				this.ask(OWN, stage);
+				this.ask(OWN, arrivals);
 				battle.look();
 			}
 		}

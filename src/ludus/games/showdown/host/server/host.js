@@ -42,7 +42,7 @@ class ServerHost extends battleHost(WaitingHost) {
 		const events = {
 			hear: (match, seat, lines) => {
 				this.clock.lap(SIMULATE); // the server did, meanwhile
-				this.step(match, () => match.hear(seat, lines, this.stage, Date.now()));
+				this.step(match, () => match.hear(seat, lines, this.arrivals, Date.now()));
 			},
 			fail: (match, error) => this.step(match, () => { match.fault ??= error; }),
 			delay: match => this.delay(match),
@@ -81,7 +81,7 @@ class ServerHost extends battleHost(WaitingHost) {
 			const match = this.matchAt(slot, rows[i], actions[i]);
 			const seat = rows[i] - slot * SEATS;
 			this.step(match, () => {
-				const text = match.act(seat, actions[i], this.stage, Date.now());
+				const text = match.act(seat, actions[i], this.arrivals, Date.now());
 				if (text !== null) match.pair.say(match, seat, text);
 			});
 		}

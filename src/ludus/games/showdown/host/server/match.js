@@ -44,7 +44,7 @@ class ServerMatch extends ServedMatch {
 	}
 
 	/** A message of the battle's room to one of its players; what it leads to is staged. */
-	hear(seat, lines, stage, nowMs) {
+	hear(seat, lines, arrivals, nowMs) {
 		const told = lines.filter(line => !isTalk(line));
 		if (told.length === 0 || this.fault || this.ending) return;
 		this.sinceMs = nowMs;
@@ -57,19 +57,19 @@ class ServerMatch extends ServedMatch {
 				this.refused++;
 				this.chosen[seat] = NONE;
 			}
-			this.advance(stage);
+			this.advance(arrivals);
 		} catch (error) {
 			this.fault = error;
 		}
 	}
 
 	/** Ask who must choose, or end, once both players have been told everything. */
-	advance(stage) {
+	advance(arrivals) {
 		if (!this.began) return;
 		const [first, second] = this.battles;
 		for (let seat = 0; seat < SEATS; seat++) {
 			const battle = this.battles[seat];
-			if (battle.isAsked && battle.isCorrected && !this.asked[seat]) this.put(seat, stage);
+			if (battle.isAsked && battle.isCorrected && !this.asked[seat]) this.put(seat, arrivals);
 		}
 		if (this.owed) return;
 		if (first.ended && second.ended) {
@@ -78,12 +78,12 @@ class ServerMatch extends ServedMatch {
 			this.end(this.winner(), false);
 		} else if (first.isAsked && second.isAsked) {
 			this.accept();
-			this.begin(stage);
+			this.begin(arrivals);
 		}
 	}
 
 	/** A round of requests is complete. */
-	begin(stage) {
+	begin(arrivals) {
 		for (let seat = 0; seat < SEATS; seat++) {
 			const made = this.battles[seat].seat;
 			if (made !== seat) throw new HostError('match', `seat ${seat} was made p${made + 1}`);
@@ -92,22 +92,22 @@ class ServerMatch extends ServedMatch {
 			this.end(NONE, true);
 			return;
 		}
-		const before = stage.count;
+		const before = arrivals.count;
 		try {
 			for (let seat = 0; seat < SEATS; seat++) {
 				if (this.requestOf(seat).wait) this.battles[seat].look();
-				else this.put(seat, stage);
+				else this.put(seat, arrivals);
 			}
 		} catch (error) {
-			stage.count = before;
+			arrivals.count = before;
 			this.asked.fill(false);
 			throw error;
 		}
-		if (stage.count === before) throw new HostError('match', 'the battle goes on and nobody has to choose');
+		if (arrivals.count === before) throw new HostError('match', 'the battle goes on and nobody has to choose');
 	}
 
-	put(seat, stage) {
-		this.ask(seat, stage);
+	put(seat, arrivals) {
+		this.ask(seat, arrivals);
 		this.battles[seat].look();
 	}
 

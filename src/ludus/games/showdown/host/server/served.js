@@ -7,7 +7,7 @@ const { ServedBattle } = require('./battle.js');
 
 const NONE = -1;
 
-/** Whoever extends it has `advance(stage)`, which stages the rows that must choose and sets `ending`. */
+/** Whoever extends it has `advance(arrivals)`, which stages the rows that must choose and sets `ending`. */
 class ServedMatch extends Seated {
 	constructor(setup, slot, number, seed, nowMs) {
 		super(setup, slot, number, seed);
@@ -50,7 +50,7 @@ class ServedMatch extends Seated {
 	}
 
 	/** What to say in the room for this seat's action; null when nothing is to be said any more. */
-	act(seat, action, stage, nowMs) {
+	act(seat, action, arrivals, nowMs) {
 		if (!this.asked[seat]) throw new ProtocolError(`seat ${seat} of match ${this.number} was not asked`);
 		this.asked[seat] = false;
 		this.sinceMs = nowMs;
@@ -63,7 +63,7 @@ class ServedMatch extends Seated {
 			return battle.command(action);
 		}
 		try {
-			this.advance(stage); // the battle has gone on meanwhile
+			this.advance(arrivals); // the battle has gone on meanwhile
 		} catch (error) {
 			this.fault = error;
 		}
