@@ -16,6 +16,7 @@ through pip's own configuration; no address is written. The locks, in locks/:
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
 import re
@@ -149,4 +150,5 @@ def rendered(pins: Pins, hashes: Mapping[str, Sequence[str]]) -> str:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     main()

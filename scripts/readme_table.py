@@ -6,6 +6,7 @@ latest run of each name, is shown.
 
 from __future__ import annotations
 
+import argparse
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -128,6 +129,7 @@ def _lines(path: Path) -> list[str]:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     for path, text in written().items():
         path.write_text(text, encoding="utf-8")
         print(f"wrote {path}")

@@ -24,11 +24,16 @@ def added(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
 
 def test_the_algorithm_of_the_page_learns_nim(added: str, tmp_path: Path) -> None:
     assert issubclass(algorithms.find(added), Algorithm)
-    settings = {"learner": {"algorithm": added, "epochs": 1}, "mode": "serial", "evaluation": {"matches": 100}}
+    settings = {
+        "learner": {"algorithm": added, "epochs": 1},
+        "mode": "serial",
+        "evaluation": {"matches": 100, "opponents": ["random", "perfect"]},
+    }
     run = ludus.train("nim", updates=40, settings=settings, run_dir=tmp_path / "run", progress=False)
     assert run.updates == 40
     rates = {result.opponent: result.win_rate for result in run.evaluation}
     assert rates["random"] > 0.8
+    assert rates["perfect"] > 0.4  # a perfect player wins from one of the two seats
 
 
 def test_the_page_declares_what_the_base_class_declares() -> None:
