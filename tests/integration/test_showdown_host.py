@@ -206,7 +206,7 @@ def test_a_long_match_is_truncated_with_what_the_seats_saw_last(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(("win", "shaping"), [(1.0, 0.0), (2.0, 0.5)])
-def test_rewards_are_the_result_and_the_change_of_standing(tmp_path: Path, win: float, shaping: float) -> None:
+def test_rewards_are_the_result_and_the_change_of_potential(tmp_path: Path, win: float, shaping: float) -> None:
     player = Player()
     options = {"format": "gen1randombattle", "reward_win": win, "reward_shaping": shaping}
     with fleet(tmp_path, options, [(i, i) for i in range(4)]) as running:

@@ -1,5 +1,5 @@
 'use strict';
-// One battle between two seats on the simulator in this process: seeds, asking and choosing, refused choices.
+// A match between two seats, played on the simulator in this process.
 
 const { ENCODE, SIMULATE } = require('../../../sdk/javascript/clock.js');
 const { HostError, ProtocolError } = require('../../../sdk/javascript/frames.js');
@@ -10,13 +10,12 @@ const { SEATS, Seated } = require('./seated.js');
 const NONE = -1;
 
 /**
- * The same seed and actions give the same match, whatever order the seats answer in: seat 0's choice always reaches the
- * simulator first. `open` and `collect` stage the rows that must choose and leave `ending` set when the match is over.
- * They and `take` throw when the battle fails; nothing is staged then, and `owed` says whether a seat was asked and has
- * not answered.
+ * The same seed and actions give the same match, whichever seat answers first: seat 0's choice always reaches the
+ * simulator first. `open` and `collect` stage the rows that must choose, and set `ending` when the match is over. They
+ * and `take` throw if the battle fails; then nothing is staged, and `owed` is true if a seat still has to answer.
  */
 class Match extends Seated {
-	/** `setup` has besides {Battle, View}. */
+	/** `setup` is that of Seated, with Battle and View in addition. */
 	constructor(setup, slot, number, seed) {
 		super(setup, slot, number, seed);
 		this.battle = null;
@@ -37,7 +36,7 @@ class Match extends Seated {
 		return this.view.encode(seat, request, out, offset);
 	}
 
-	standingOf(seat) {
+	potentialOf(seat) {
 		return this.view.potential(seat);
 	}
 
@@ -63,14 +62,14 @@ class Match extends Seated {
 		this.collect(arrivals);
 	}
 
-	/** Take a choice, and stage what it leads to. */
+	/** Take a seat's choice, and stage the rows that must choose because of it. */
 	act(seat, action, arrivals) {
 		if (this.take(seat, action, arrivals)) this.collect(arrivals);
 	}
 
 	/**
-	 * Take a choice; true when the simulator had all it waited for and has run: `collect` is due. A seat whose choice
-	 * was refused is asked again at once.
+	 * Take a seat's choice. Returns true if the simulator now had all choices and has run: then call `collect`. A seat
+	 * whose choice was refused is asked again at once.
 	 */
 	take(seat, action, arrivals) {
 		if (!this.asked[seat]) {
@@ -95,7 +94,10 @@ class Match extends Seated {
 		return true;
 	}
 
-	/** False when the simulator refused for a reason the request could not show, and has corrected the request. */
+	/**
+	 * Give a choice to the simulator. Returns false if it refused for a reason that the request did not show (such as a
+	 * trapping ability); it has then corrected the request.
+	 */
 	choose(seat, action) {
 		const { actionSet } = this.setup;
 		const side = this.battle.sides[seat];
@@ -112,7 +114,7 @@ class Match extends Seated {
 		return true;
 	}
 
-	/** The simulator has run as far as it can: ask who must choose, or end. */
+	/** Call when the simulator has run as far as it can: asks the seats that must choose, or ends the match. */
 	collect(arrivals) {
 		const { battle } = this;
 		battle.sentLogPos = battle.log.length; // nobody reads updates; the simulator's endless-loop guard counts from here
@@ -139,12 +141,12 @@ class Match extends Seated {
 		if (arrivals.count === before) throw new HostError('match', 'the battle goes on and nobody has to choose');
 	}
 
-	/** Lines that nobody will read again die young, which is what the garbage collector is good at. */
+	/** Drop the log lines that were read. Short-lived objects are cheap for the garbage collector. */
 	forgetLog() {
 		const { battle } = this;
 		battle.log.length = 0;
 		battle.sentLogPos = 0;
-		battle.lastMoveLine = -1; // what the simulator would add to a line of an earlier stop, no player was told
+		battle.lastMoveLine = -1; // the simulator must not append to a line that is gone; players were never shown that
 		this.view.cursor = 0;
 	}
 

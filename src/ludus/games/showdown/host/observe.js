@@ -1,9 +1,9 @@
 'use strict';
 /**
- * Observations: what one seat may know, as named leaves packed into one row of bytes (docs/games/showdown.md).
+ * Observations of one seat: named leaves packed into one row of bytes (docs/games/showdown.md).
  *
- * Everything comes from the public half of the battle log and from the seat's own requests. A row is kept per seat and
- * only what changed is written again, so a decision costs microseconds.
+ * They come from the public lines of the battle log and from the seat's own requests only. Each seat keeps its row, and
+ * only changed parts are written again, so a decision costs microseconds.
  */
 
 const {Effects} = require('./effects');
@@ -20,9 +20,9 @@ const BYTES = {uint8: 1, int8: 1, uint16: 2, fixed8: 1, fixed16: 2};
 const ROW_ALIGNMENT = 8;
 const SPLIT_LENGTH = '|split|p1'.length;
 
-/** The shape of observations in one format; shared by all its matches. */
+/** The layout of observations in one format, shared by all matches of that format. */
 class Observer {
-	/** `actionSet` gives `slots` and `variants`; `feature_set` is "raw" or "full". */
+	/** `actionSet` has `slots` and `variants`; `feature_set` is "raw" or "full". */
 	constructor(dex, actionSet, {feature_set: featureSet = 'full', gen = dex.gen} = {}) {
 		this.gen = gen;
 		this.slots = actionSet.slots;
@@ -33,7 +33,7 @@ class Observer {
 		this.damage = new Damage(this.data, this.slots > 1);
 		this.pokemonColumns = pokemonColumns(this.variants);
 		this.fieldColumns = fieldColumns(this.effects, this.slots, this.variants);
-		this.dynamaxedAt = this.pokemonColumns.indexOf('dynamaxed'); // -1 where there is none
+		this.dynamaxedAt = this.pokemonColumns.indexOf('dynamaxed'); // -1 if the format has no such column
 		this.terastallizedAt = this.pokemonColumns.indexOf('terastallized');
 		this.offsets = {};
 		this.nbytes = 0;
@@ -49,7 +49,7 @@ class Observer {
 		this.rules = new Rules(this.data);
 	}
 
-	/** [[name, dtype, shape], ...] in the order in which they are packed. */
+	/** Return [[name, dtype, shape], ...] in the order in which the leaves are packed. */
 	leaves() {
 		const S = this.slots;
 		const leaves = [
@@ -73,12 +73,12 @@ class Observer {
 		return leaves;
 	}
 
-	/** name -> {shape, data: Float32Array}, the rows that id leaves point at. */
+	/** Return the tables that id leaves index into: name -> {shape, data: Float32Array}. */
 	tables() {
 		return this.data.published();
 	}
 
-	/** Names of everything that a number in a row or a table stands for. */
+	/** Return the names of all columns and ids, for the spec's `layout`. */
 	layout() {
 		return {
 			pokemon: this.pokemonColumns,
@@ -97,19 +97,19 @@ class Observer {
 	}
 }
 
-/** One match: the public state both seats share, and what each seat knows besides. */
+/** The observations of one match: the public state, which both seats share, and the private state of each seat. */
 class View {
-	/** Of `battle` only `battle.log` is read. */
+	/** Only `battle.log` is read. */
 	constructor(observer, battle) {
 		this.observer = observer;
 		this.battle = battle;
 		this.cursor = 0;
-		this.lead = 0; // of seat 0 over seat 1, after the last read
+		this.lead = 0; // strength of seat 0 minus that of seat 1, after the last read
 		this.tracker = new Tracker(observer.data, observer.slots, observer.effects, observer.rules);
 		this.seats = [new Seat(observer, this.tracker, 0), new Seat(observer, this.tracker, 1)];
 	}
 
-	/** Takes in what has been logged since the last call. A |split| is two lines: a player's, then everybody's. */
+	/** Read the lines logged since the last call. After |split| come two lines: one for a player, one for everybody. */
 	read() {
 		const {log} = this.battle;
 		const {tracker} = this;
@@ -121,12 +121,12 @@ class View {
 			else tracker.told(line.parts);
 		}
 		this.cursor = log.length;
-		this.lead = standing(tracker.sides[0]) - standing(tracker.sides[1]);
+		this.lead = strengthOf(tracker.sides[0]) - strengthOf(tracker.sides[1]);
 	}
 
 	/**
-	 * Writes the seat's row into `out` at `offset`, from its own request and the lines read so far. Returns who of its
-	 * team is alive by the request, one bit for each place.
+	 * Write the seat's row into `out` at `offset`, from its own request and the lines read so far. Returns a bit set: bit
+	 * i is set if the Pokemon in place i of the request is alive.
 	 */
 	encode(seat, request, out, offset) {
 		const own = this.seats[seat];
@@ -135,23 +135,23 @@ class View {
 		return own.team.alive;
 	}
 
-	/** Shaping potential in [-1, 1]: half HP, half alive, meaned over the team, own less foe; the public state alone. */
+	/** Return the shaping potential in [-1, 1]: own strength minus the foe's, from the public state. */
 	potential(seat) {
 		return seat === 0 ? this.lead : 0 - this.lead;
 	}
 }
 
-/** What is left of a side: half its HP, half who is alive, from 0 to 1. */
-function standing(side) {
-	if (!side.hurt) return side.standing;
+/** Return the strength of a side in [0, 1]: the mean of its share of HP left and its share of Pokemon alive. */
+function strengthOf(side) {
+	if (!side.hurt) return side.strength;
 	let sum = side.size;
 	for (const mon of side.mons) {
 		if (mon.fainted) sum--;
 		else sum -= (1 - mon.hp) / 2;
 	}
 	side.hurt = false;
-	side.standing = Math.max(0, sum) / side.size;
-	return side.standing;
+	side.strength = Math.max(0, sum) / side.size;
+	return side.strength;
 }
 
-module.exports = {Observer, View, standing};
+module.exports = {Observer, View, strengthOf};

@@ -1,5 +1,5 @@
 'use strict';
-// What a match keeps of its two seats, wherever its battle is played: rows, rewards, counts and the ending.
+// The base class of matches, wherever the battle is played: rows, rewards, counts and the ending of both seats.
 
 const { ENCODE, MASK } = require('../../../sdk/javascript/clock.js');
 const { HostError } = require('../../../sdk/javascript/frames.js');
@@ -7,8 +7,8 @@ const { HostError } = require('../../../sdk/javascript/frames.js');
 const SEATS = 2;
 
 /**
- * Whoever plays the battle extends it with `requestOf(seat)`, `encode(seat, request, out, offset)` as of a View,
- * `standingOf(seat)` (the shaping potential), `turn` and `record()` (the battle's log).
+ * Subclasses add `requestOf(seat)`, `encode(seat, request, out, offset)` (as in View), `potentialOf(seat)` (the shaping
+ * potential), `turn` and `record()` (the battle's log).
  */
 class Seated {
 	/** `setup`: {format, actionSet, observer, teams, options, keepLog, clock}, shared by all matches of a host. */
@@ -19,9 +19,9 @@ class Seated {
 		this.seed = seed;
 		this.ending = null;
 		this.finalObs = null;
-		this.fault = null; // why the match is lost; reported when nobody is waited for
+		this.fault = null; // the error that voids the match; reported once no seat owes an action
 		this.asked = [false, false]; // the row was sent and no action has come back
-		this.met = [false, false]; // asked before in this match
+		this.met = [false, false]; // the seat was asked before in this match
 		this.potential = [0, 0];
 		this.decisions = [0, 0];
 		this.moves = [0, 0];
@@ -33,7 +33,7 @@ class Seated {
 		return this.asked[0] || this.asked[1];
 	}
 
-	/** Stage the row of a seat that must choose. */
+	/** Stage the row of a seat that must choose. Throws HostError if its request allows no action. */
 	ask(seat, arrivals) {
 		const { actionSet, clock } = this.setup;
 		const request = this.requestOf(seat);
@@ -50,16 +50,16 @@ class Seated {
 		this.asked[seat] = true;
 	}
 
-	/** The shaped part of the reward since this seat's previous decision. */
+	/** Return the shaping reward since this seat's previous decision. */
 	earned(seat) {
-		const potential = this.standingOf(seat);
+		const potential = this.potentialOf(seat);
 		if (!Number.isFinite(potential)) throw new HostError('match', 'the state of the battle makes no sense');
 		const change = potential - this.potential[seat];
 		this.potential[seat] = potential;
 		return this.setup.options.reward_shaping * change;
 	}
 
-	/** A choice was taken: moves and voluntary switches are counted, for the report. */
+	/** Count an accepted choice for the report: decisions, moves and voluntary switches. */
 	count(seat, action, isMove) {
 		this.decisions[seat]++;
 		if (!isMove) return;
@@ -71,7 +71,7 @@ class Seated {
 		}
 	}
 
-	/** Set `ending`; `winner` is a seat, or -1 for a tie. */
+	/** Set `ending`. `winner` is a seat, or -1 for a tie. */
 	end(winner, truncated) {
 		const { observer, options, keepLog } = this.setup;
 		const score = [0.5, 0.5];

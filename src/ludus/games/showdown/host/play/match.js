@@ -36,8 +36,8 @@ class GuestMatch extends ServedMatch {
 		return this.battles[OWN];
 	}
 
-	/** Nobody learns from these battles. */
-	standingOf() {
+	/** The shaping potential is always 0: nobody learns from these battles. */
+	potentialOf() {
 		return 0;
 	}
 

@@ -4,14 +4,14 @@
 const { ENCODE } = require('../../../../sdk/javascript/clock.js');
 const { HostError } = require('../../../../sdk/javascript/frames.js');
 const { SplitMix } = require('../../../../sdk/javascript/seeds.js');
-const { standing } = require('../observe.js');
+const { strengthOf } = require('../observe.js');
 const { SEATS } = require('../seated.js');
 const { ServedBattle } = require('./battle.js');
 const { passing, userId } = require('./connection.js');
 const { isTalk } = require('./lines.js');
 const { NONE, ServedMatch } = require('./served.js');
 
-/** `join`, `hear` and `act` stage the rows that must choose and set `ending` or `fault`. The clock is the caller's. */
+/** `join`, `hear` and `act` stage the rows that must choose, and set `ending` or `fault`. Callers pass the time. */
 class ServerMatch extends ServedMatch {
 	constructor(setup, slot, number, seed, nowMs) {
 		super(setup, slot, number, seed, nowMs);
@@ -28,9 +28,9 @@ class ServerMatch extends ServedMatch {
 		return this.battles[0] !== null && this.battles[1] !== null;
 	}
 
-	/** From what is public: each side as the other player sees it. */
-	standingOf(seat) {
-		const lead = standing(this.battles[1].view.tracker.sides[0]) - standing(this.battles[0].view.tracker.sides[1]);
+	/** Shaping potential from public information: each side's strength as the other player sees it. */
+	potentialOf(seat) {
+		const lead = strengthOf(this.battles[1].view.tracker.sides[0]) - strengthOf(this.battles[0].view.tracker.sides[1]);
 		return seat === 0 ? lead : 0 - lead;
 	}
 
@@ -43,7 +43,7 @@ class ServerMatch extends ServedMatch {
 		this.battles[seat] = new ServedBattle(this.setup);
 	}
 
-	/** A message of the battle's room to one of its players; what it leads to is staged. */
+	/** Read a message of the battle's room to one of its players, and stage the rows that must choose because of it. */
 	hear(seat, lines, arrivals, nowMs) {
 		const told = lines.filter(line => !isTalk(line));
 		if (told.length === 0 || this.fault || this.ending) return;
@@ -63,7 +63,7 @@ class ServerMatch extends ServedMatch {
 		}
 	}
 
-	/** Ask who must choose, or end, once both players have been told everything. */
+	/** Once both players have all messages of a turn: ask the seats that must choose, or end the match. */
 	advance(arrivals) {
 		if (!this.began) return;
 		const [first, second] = this.battles;
@@ -82,7 +82,7 @@ class ServerMatch extends ServedMatch {
 		}
 	}
 
-	/** A round of requests is complete. */
+	/** Both players have a request: ask the seats that must choose, or truncate a match that is too long. */
 	begin(arrivals) {
 		for (let seat = 0; seat < SEATS; seat++) {
 			const made = this.battles[seat].seat;
@@ -116,7 +116,7 @@ class ServerMatch extends ServedMatch {
 		return winner === '' ? NONE : this.ids.indexOf(userId(winner));
 	}
 
-	/** Why the server has been silent for too long, or null. */
+	/** Return an error if the server has been silent for too long, else null. */
 	overdue(nowMs, { start_deadline_s: start, silence_deadline_s: silence }) {
 		if (this.owed || this.fault || this.ending) return null;
 		const waitedS = (nowMs - this.sinceMs) / 1000;

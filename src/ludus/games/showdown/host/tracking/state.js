@@ -58,8 +58,8 @@ class Side {
 		this.active = new Array(slots).fill(null);
 		this.size = 6;
 		this.fainted = 0;
-		this.standing = 1; // what is left of it, from 0 to 1
-		this.hurt = true; // the standing must be worked out again
+		this.strength = 1; // in [0, 1]: see strengthOf in observe.js
+		this.hurt = true; // HP or faints have changed since `strength` was computed
 		this.conditions = new Uint8Array(effects.sideConditions.length);
 		this.since = new Uint16Array(effects.sideConditions.length);
 		this.spent = {mega: false, zmove: false, dynamax: false, tera: false};
