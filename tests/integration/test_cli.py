@@ -87,7 +87,7 @@ def test_a_trained_run_is_evaluated_and_a_saved_match_replayed(
     saved = sorted((folder / "saved").glob("*.json"))
     again = ludus(folder, "replay", str(saved[0]))
     assert again.returncode == 0, again.stderr
-    assert "It ends as it did" in again.stdout
+    assert "It ends as recorded" in again.stdout
     assert len(list((folder / "saved").glob("*.html"))) == 1
 
 

@@ -81,7 +81,7 @@ def test_it_is_evaluated_against_its_own_opponents_and_replayed(installed: Insta
     assert scores["random"][0] > 36
     assert scores["exact"][1] > 36
     path = min(tmp_path.glob("*.ludus.json"))
-    assert "It ends as it did after 4 turns" in installed.output("replay", str(path))
+    assert "It ends as recorded after 4 turns" in installed.output("replay", str(path))
     assert "clock " in path.with_name(path.name.removesuffix(".ludus.json") + ".html").read_text()
 
 

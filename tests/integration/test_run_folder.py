@@ -65,7 +65,7 @@ def test_a_second_run_in_the_same_folder_is_refused_and_changes_nothing(tmp_path
             result = trained(tmp_path, 4, *words)
             assert result.returncode == 2
             assert result.stderr.count("\n") == 1
-            assert f"run is being trained in by pid {process.pid} on " in result.stderr
+            assert f"run is in use by pid {process.pid} on " in result.stderr
         assert {path: path.read_bytes() for path in run_dir.iterdir() if path.is_file()} == before
         process.send_signal(signal.SIGCONT)
         process.send_signal(signal.SIGINT)

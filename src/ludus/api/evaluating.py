@@ -191,7 +191,7 @@ def _options(
 
 
 def scripted_opponents(names: Sequence[str], game: Game) -> tuple[str, ...]:
-    """These opponents, or all of the game. Raises ConfigError for one that the game does not have."""
+    """Return `names`, or all scripted policies of the game if it is empty. Raises ConfigError for an unknown name."""
     for name in names:
         if name not in game.scripted:
             raise ConfigError(f"--opponents: {game.name} has no {name!r}; there are {', '.join(game.scripted)}")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 AGENT = "agent"
 REDRAW_S = 0.2
-SEED = 20_000  # the list of match-ups that a run's own evaluation plays
+SEED = 20_000  # the default of `evaluation.seed`, so that results compare with those of training runs
 
 
 def evaluate(
@@ -42,11 +42,11 @@ def evaluate(
     save_replays: Annotated[
         Path | None, typer.Option(metavar="D", help="Save a few matches there, for `ludus replay`.", show_default=False)
     ] = None,
-    hosts: Annotated[int, typer.Option(min=0, help="Hosts that play; 0: one per core.")] = 0,
+    hosts: Annotated[int, typer.Option(min=0, help="Number of hosts; 0: one per core.")] = 0,
     servers: Annotated[
         int | None,
         typer.Option(
-            min=0, help="Servers to start, for a game played on such. Default: as its run.", show_default=False
+            min=0, help="Servers to start, for games that use them. Default: as in its run.", show_default=False
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the list of matches.")] = SEED,

@@ -47,5 +47,5 @@ def replay(
     result = play_again(file, page, deadline_s=deadline_s, local=local)
     score = ", ".join(f"{who} {points:g}" for who, points in zip(match.policies, match.score, strict=True))
     turns = f" after {match.turns:g} turns" if match.turns else ""
-    console.print(f"It ends as it did{turns}: {score}", highlight=False, soft_wrap=True)
+    console.print(f"It ends as recorded{turns}: {score}", highlight=False, soft_wrap=True)
     console.print(f"Watch it in a browser: {result.page}", highlight=False, soft_wrap=True)

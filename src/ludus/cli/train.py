@@ -40,7 +40,7 @@ GameOption = Annotated[
     str | None,
     typer.Option(
         metavar="GAME",
-        help="Instead of CONFIG: all defaults, for this game. What follows a colon is its main option: "
+        help="Train this game with default settings, instead of CONFIG. A colon separates it from its main option: "
         "gymnasium:CartPole-v1, gymnasium:my_module:MyEnv, pettingzoo:connect_four_v3, showdown:gen9randombattle, "
         "'command:node my_host.js'.",
         show_default=False,

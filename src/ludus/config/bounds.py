@@ -1,7 +1,7 @@
-"""Bounds on a YAML text, checked on its stream of events before any value is built. Pure.
+"""Limits on the size of a YAML text, checked on the parser's events before any value is built. Pure.
 
-PyYAML builds nested values by recursion, follows aliases without a limit and builds what tags ask for. A text within
-these bounds is read within a second; the whole configuration of a run, defaults included, has about 4,000 characters.
+PyYAML builds nested values by recursion, expands aliases without a limit and constructs any type that a tag names. A
+text within these limits is read within a second. A complete configuration has about 4,000 characters.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 import yaml
 
 MAX_BYTES = 64 * 1024
-MAX_NODES = 5_000  # values and keys, those behind aliases included
-MAX_DEPTH = 50  # lists and sections within one another
-MAX_DIGITS = 100  # of a whole number; a configuration takes 64 bits at most
+MAX_NODES = 5_000  # values and keys, including those that aliases repeat
+MAX_DEPTH = 50  # levels of nested lists and sections
+MAX_DIGITS = 100  # of a whole number; settings have at most 64 bits
 
 
 def within(events: Iterable[yaml.Event]) -> Iterator[yaml.Event]:

@@ -1,4 +1,4 @@
-"""YAML as configurations use it: what is written is what is meant.
+"""Reads and writes YAML for configurations, with stricter rules than PyYAML.
 
 Differs from PyYAML's default in these ways: `1e-3` is a number, only `true` and `false` are booleans (`no` and `off`
 are text), and a date or `1:30` is text. Refused are a key given twice, a key that is a list, a tag (`!!set`) and a text
@@ -19,8 +19,10 @@ from ludus.errors import ConfigError
 
 
 def decode(content: bytes, where: str) -> str:
-    """The text of a file's first bytes, with or without a byte order mark. A caller passes at most one byte more than
-    `bounds.MAX_BYTES`; that many are refused. `where` names the file in the error."""
+    """Decode the content of a file as UTF-8, with or without a byte order mark.
+
+    Raises ConfigError if it is longer than `bounds.MAX_BYTES` or not UTF-8. `where` names the file in the error.
+    """
     if len(content) > bounds.MAX_BYTES:
         raise ConfigError(f"{where}: is larger than {bounds.MAX_BYTES // 1024} KiB; is it a configuration?")
     try:
@@ -32,9 +34,11 @@ def decode(content: bytes, where: str) -> str:
         ) from error
 
 
-def parse(text: str, where: str) -> Any:  # Any: whatever the text says; `check` gives it a type
-    """The plain data in a YAML text. `where` names the text in the error. Returns, or raises ConfigError, within a
-    second, whatever the text is."""
+def parse(text: str, where: str) -> Any:  # Any: plain data, not yet checked
+    """Return the plain data in a YAML text. Raises ConfigError if it is not valid; `where` names the text in the error.
+
+    Takes at most a second, even for hostile texts.
+    """
     if len(text) > bounds.MAX_BYTES:
         raise ConfigError(f"{where}: is longer than {bounds.MAX_BYTES:,} characters; is it a configuration?")
     try:
@@ -49,14 +53,16 @@ def parse(text: str, where: str) -> Any:  # Any: whatever the text says; `check`
 
 
 def render(data: Mapping[str, object]) -> str:
-    """YAML that `parse` reads back as the same data, keys in the order given."""
+    """Return data as YAML, which `parse` reads back unchanged. The order of keys is kept."""
     text: str = yaml.dump(data, Dumper=_Dumper, sort_keys=False)
     return text
 
 
 def section(data: dict[str, Any], keys: Sequence[str], where: str) -> dict[str, Any]:  # Any: plain data
-    """What stands in `data` below these keys, one in the other; made where it is missing. `where` names in the error
-    who asks for it."""
+    """Return the nested section of `data` at these keys. Missing sections are created.
+
+    Raises ConfigError if a key holds a value that is not a section. `where` begins the message.
+    """
     if len(keys) > bounds.MAX_DEPTH:
         raise ConfigError(f"{where}: has {len(keys):,} keys, one in the other; at most {bounds.MAX_DEPTH} are allowed")
     values = data
@@ -68,13 +74,13 @@ def section(data: dict[str, Any], keys: Sequence[str], where: str) -> dict[str, 
 
 
 def excerpt(text: str) -> str:
-    """A text as an error quotes it: cut to 100 characters, control characters and line ends escaped."""
+    """Return a text for quoting in an error: at most 100 characters, control characters and line ends escaped."""
     cut = text if len(text) <= 100 else text[:97] + "..."
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in cut)
 
 
 def _resolvers() -> dict[str | None, list[tuple[str, re.Pattern[str]]]]:
-    """For each first character of a plain scalar: the tags it may have, and the pattern that decides."""
+    """Return the tags that a plain scalar may have, each with its pattern, by the first character of the scalar."""
     digits = "0123456789"
     patterns = (
         ("null", "~n", r"~|null|"),
@@ -95,7 +101,7 @@ def _resolvers() -> dict[str | None, list[tuple[str, re.Pattern[str]]]]:
 
 
 class _Builder(yaml.composer.Composer, yaml.constructor.SafeConstructor, yaml.resolver.Resolver):
-    """Plain data from the events of one document."""
+    """Builds plain data from the parser events of one document."""
 
     yaml_implicit_resolvers = _resolvers()
 

@@ -1,4 +1,4 @@
-"""Change single values in a YAML text and leave the rest as it stands, comments too."""
+"""Changes single values in a YAML text without changing the rest or its comments."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from ludus.errors import ConfigError
 
 
 def put(text: str, section: str, values: Mapping[str, int], where: str) -> str:
-    """The text with these values in that top-level section, added where they are missing.
+    """Return the text with `values` set in a top-level section. Missing values are added.
 
-    The text must be a configuration that `load` accepts. `where` names it in the error. What cannot be done in place
-    (an anchor, `fleet: null`) is done by writing the whole anew, without its comments.
+    The text must be a configuration that `load` accepts; `where` names it in errors. If a value cannot be changed in
+    place (because of an anchor, or `fleet: null`), the whole text is rewritten without comments.
     """
     data = document.parse(text, where) or {}
     target = {**data, section: {**(data.get(section) or {}), **values}}

@@ -1,7 +1,7 @@
-"""Names that people know from elsewhere, and what they mean here. Pure.
+"""Settings under names that users know from other libraries: `game:option` and `n_envs`. Pure.
 
 `game: gymnasium:CartPole-v1` is the game `gymnasium` with the first of its options, `env`, set to `CartPole-v1`.
-`n_envs: 64` is 64 matches on all hosts together, as other libraries count environments; `fleet.matches` is of one host.
+`n_envs: 64` means 64 concurrent matches on all hosts together; `fleet.matches` counts those of one host.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ def with_main_option(
         return dict(options)
     first = msgspec.structs.fields(struct)[0].encode_name
     if not main:
-        raise ConfigError(f"game: {game} ends with its colon; behind it stands {first}, or leave the colon out")
+        raise ConfigError(f"game: {game} ends with a colon; write after it {first}, or leave the colon out")
     if options.get(first, main) != main:
         raise ConfigError(f"game: {game} says options.{first} is {main}, but it is {options[first]!r}; leave one out")
     return {**options, first: main}
 
 
 def title(config: RunConfig) -> str:
-    """Return the game and its main option, for people."""
+    """Return the game and its main option as a title for reports and tables."""
     return " ".join((config.game, *(str(value) for value in list(config.options.values())[:1])))
 
 

@@ -1,4 +1,4 @@
-"""Folders of runs: where they are made and what they are called."""
+"""Names and creates the folders of runs."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from pathlib import Path
 from ludus.errors import ConfigError
 
 RUNS = Path("runs")
-CONFIG = "config.yaml"  # in a run's folder
+CONFIG = "config.yaml"  # file in a run's folder
 
 
 def new_run_dir(runs: Path, name: str, day: date) -> Path:
-    """The first free runs/<name>-<date>-<n>, created, so that two runs started together do not share one."""
+    """Create and return the first free folder <runs>/<name>-<date>-<n>. Raises ConfigError if it cannot be created.
+
+    It is created at once so that two runs that start together do not share a folder.
+    """
     number = 1
     while True:
         folder = runs / f"{name}-{day:%Y%m%d}-{number}"
@@ -32,5 +35,5 @@ def _unwritable(folder: Path, error: OSError) -> str:
 
 
 def file_name(game: str) -> str:
-    """Of the game's runs: gymnasium:my_module:MyEnv becomes gymnasium-my_module-MyEnv."""
+    """Return the base name of folders for a game: gymnasium-my_module-MyEnv for gymnasium:my_module:MyEnv."""
     return re.sub(r"[^\w.]+", "-", game).strip("-")

@@ -1,4 +1,4 @@
-"""Where a run's configuration comes from: a preset or a YAML file, then `--set a.b=c`, checked as a whole."""
+"""Loads the configuration of a run from a preset or a YAML file, applies `--set a.b=c`, and checks the result."""
 
 from __future__ import annotations
 
@@ -46,8 +46,10 @@ def assembled(
     origin: str | None,
     build: Callable[[Mapping[str, Any]], Built],
 ) -> Built:
-    """Apply `sets` to the data and return what `build` makes of it. A ConfigError names the `--set` that caused it, or
-    else the file that the data comes from (`origin`; None if it comes from no file)."""
+    """Apply `sets` to the data and return the result of `build`.
+
+    A ConfigError names the `--set` that caused it, or else `origin`, the file of the data (None if there is no file).
+    """
     for old in renamed.old_names(data, sets):
         log.warning("%s is a deprecated name; use %s", old, renamed.current(old))
     changed = override(data, sets)
@@ -88,13 +90,16 @@ def checked(data: Mapping[str, object], *, options_of: OptionsOf, usable_cores: 
 
 
 def save(config: RunConfig, path: Path) -> None:
-    """Write the whole configuration, defaults included, or nothing; `load` reads it back as an equal one."""
+    """Write the whole configuration, including defaults, atomically. `load` returns an equal configuration."""
     header = f"# ludus {ludus.__version__}: the whole configuration of this run, defaults included.\n"
     files.replace(path, (header + document.render(msgspec.to_builtins(config))).encode())
 
 
 def find(source: str, presets: Mapping[str, Path]) -> Path:
-    """The file that `source` means: the name of a preset, or a path."""
+    """Return the file of a preset, if `source` is the name of one, or the path `source`.
+
+    Raises ConfigError if there is neither such a preset nor such a file.
+    """
     if source in presets:
         return presets[source]
     path = Path(source)
@@ -107,7 +112,8 @@ def find(source: str, presets: Mapping[str, Path]) -> Path:
 
 
 def presets_in(folders: Mapping[str, Path]) -> dict[str, Path]:
-    """Preset name to file, for folders of presets by game. A name that two games use is also known as game/name."""
+    """Return the files of presets by name, from the preset folder of each game. Every preset is also listed as
+    game/name, because two games may use the same name."""
     paths: dict[str, Path] = {}
     for game, folder in folders.items():
         for path in preset_files(folder):
@@ -117,12 +123,15 @@ def presets_in(folders: Mapping[str, Path]) -> dict[str, Path]:
 
 
 def preset_files(folder: Path) -> list[Path]:
-    """By name, a preset before its variants: nim, nim-stages."""
+    """Return the presets in a folder, sorted by name: nim, then nim-stages."""
     return sorted(folder.glob("*.yaml"), key=lambda path: path.stem)
 
 
 def read(path: Path) -> dict[str, Any]:
-    """The plain data of a YAML file, unchecked. An empty file is an empty configuration: all defaults."""
+    """Return the plain data of a YAML file, not yet checked. An empty file returns {}, which means all defaults.
+
+    Raises ConfigError if the file cannot be read or is not a section with keys.
+    """
     try:
         with path.open("rb") as file:
             content = file.read(bounds.MAX_BYTES + 1)
@@ -137,7 +146,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def override(data: Mapping[str, Any], sets: Sequence[str]) -> dict[str, Any]:
-    """`data` with each "a.b=value" put in its place, later ones over earlier ones. Values are read as YAML."""
+    """Return a copy of `data` with each "a.b=value" in `sets` applied in order. Values are parsed as YAML."""
     changed = renamed.moved(_copy(data))
     for text in sets:
         where = f"--set {document.excerpt(text)}"
@@ -156,7 +165,7 @@ def _culprit(
     sets: Sequence[str],
     build: Callable[[Mapping[str, Any]], object],
 ) -> str | None:
-    """The first of `sets` with which `build` refuses so; None where the data is refused so without any of them."""
+    """Return the first of `sets` that makes `build` fail with this message, or None if the data alone fails with it."""
     for count in range(len(sets)):
         try:
             build(override(data, sets[:count]))

@@ -1,4 +1,4 @@
-"""Single settings as texts, `learner.lr=1e-3`, as `--set` takes them. Pure."""
+"""Converts settings from and to texts such as `learner.lr=1e-3`, the format of `--set`. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OPTIONS = "options"
 
 
 def given_options(sets: Sequence[str]) -> dict[str, Any]:  # Any: options of a game, not yet checked
-    """The options that `options.NAME=VALUE` texts name. Raises ConfigError for any other setting."""
+    """Return the game options in texts of the form `options.NAME=VALUE`. Raises ConfigError for any other setting."""
     for text in sets:
         path = text.partition("=")[0].strip()
         if not path.startswith(f"{OPTIONS}."):
@@ -26,15 +26,19 @@ def given_options(sets: Sequence[str]) -> dict[str, Any]:  # Any: options of a g
 
 
 def whole_options(sets: Sequence[str]) -> frozenset[str]:
-    """Return the names of the options that these settings replace as a whole. `options.kwargs.size=3` does not vouch
-    for the rest of kwargs, so it is not among them."""
+    """Return the names of the options that these settings replace completely.
+
+    `options.kwargs.size=3` replaces only a part of kwargs, so kwargs is not included.
+    """
     paths = ([key.strip() for key in text.partition("=")[0].split(".")] for text in sets)
     return frozenset(path[1] for path in paths if len(path) == 2 and path[0] == OPTIONS)
 
 
 def texts_of(settings: Mapping[str, Any]) -> list[str]:  # Any: plain data, not yet checked
-    """Settings as texts that `--set` takes: {"learner": {"lr": 0.001}, "seed": 5} and {"learner.lr": 0.001, "seed": 5}
-    both become learner.lr=0.001 and seed=5. Raises ConfigError for a value that is no plain data."""
+    """Return settings as texts for `--set`. Raises ConfigError for a value that is not plain data.
+
+    {"learner": {"lr": 0.001}, "seed": 5} and {"learner.lr": 0.001, "seed": 5} both become learner.lr=0.001 and seed=5.
+    """
     return list(_texts(settings, ""))
 
 

@@ -1,4 +1,4 @@
-"""Checks places that a command will write to, before anything is installed or started."""
+"""Checks that a command can write its output files, before anything is installed or started."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ludus.errors import ConfigError
 
 
 def check_folder(path: Path, option: str) -> None:
-    """Raise ConfigError, naming the option, unless files can be written into this folder, made if it is missing."""
+    """Raise ConfigError, which names the option, unless this folder can be written to or created."""
     try:
         if path.is_symlink() and not path.exists():
             raise ConfigError(f"{option}: {path} is a link to nothing; name a folder")
@@ -33,7 +33,7 @@ def check_folder(path: Path, option: str) -> None:
 
 
 def check_file(path: Path, option: str) -> None:
-    """Raise ConfigError, naming the option, unless this file can be written; its folder is made if it is missing."""
+    """Raise ConfigError, which names the option, unless this file can be written or created."""
     try:
         if path.is_dir():
             raise ConfigError(f"{option}: {path} is a folder; name a file")

@@ -14,7 +14,7 @@ RENAMED = {  # a section stands for all settings in it
 
 
 def current(path: str) -> str:
-    """Returns the name that a setting has today."""
+    """Return the present name of a setting."""
     for old, new in RENAMED.items():
         if _is_in(path, old):
             return new + path.removeprefix(old)
@@ -22,8 +22,8 @@ def current(path: str) -> str:
 
 
 def moved(data: Mapping[str, Any]) -> dict[str, Any]:  # Any: plain data, not yet checked
-    """Returns the data with every setting under the name that it has today. If a setting is present under both names,
-    the old one stays, to be refused as unknown."""
+    """Return the data with every setting under its present name. If both names are used, the old one is kept, and is
+    then refused as unknown."""
     changed = dict(data)
     for old, new in RENAMED.items():
         if _has(changed, old) and not _has(changed, new):
@@ -39,7 +39,7 @@ def moved(data: Mapping[str, Any]) -> dict[str, Any]:  # Any: plain data, not ye
 
 
 def old_names(data: Mapping[str, Any], sets: Sequence[str]) -> list[str]:
-    """Returns the old names that the data, its curriculum or `--set` texts use, in the order of the table."""
+    """Return the old names that the data, its curriculum or `--set` texts use, in the order of the table."""
     used = {text.partition("=")[0].strip() for text in sets}
     stages = data.get("curriculum")
     for stage in stages if isinstance(stages, list | tuple) else ():
@@ -49,7 +49,7 @@ def old_names(data: Mapping[str, Any], sets: Sequence[str]) -> list[str]:
 
 
 def _is_in(path: str, section: str) -> bool:
-    """Returns whether a path names this setting or section, or a setting in it."""
+    """Return True if a path names this setting or section, or a setting in it."""
     return path == section or path.startswith(f"{section}.")
 
 
@@ -64,7 +64,7 @@ def _has(data: Mapping[str, Any], path: str) -> bool:
 
 
 def _section(data: dict[str, Any], path: str) -> dict[str, Any] | None:
-    """Returns the section that holds a setting, as a copy in its place in `data`. Returns None if it is no section."""
+    """Replace the section that holds a setting by a copy and return the copy. Returns None if it is not a section."""
     for name in path.split(".")[:-1]:
         inner = data.get(name, {})
         if not isinstance(inner, Mapping):

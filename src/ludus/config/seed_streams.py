@@ -1,4 +1,4 @@
-"""Independent streams from one seed: each purpose has its own, so that a draw more here changes nothing there."""
+"""Derives an independent seed for each purpose from the seed of a run, so that one purpose does not affect others."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ def restarted(version: int, restarts: int) -> int:
 
 
 def seed_for(seed: int, purpose: str, version: int = 0) -> int:
-    """A seed below 2^53 for this purpose. `version` gives a run resumed without its matches seeds it did not use."""
+    """Return a seed below 2^53 for this purpose. Another `version` gives another seed: a run that is resumed without
+    its matches passes its policy version, so that new matches do not repeat earlier ones."""
     sequence = np.random.SeedSequence([seed, zlib.crc32(purpose.encode()), version])
     return int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(11))

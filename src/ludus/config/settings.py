@@ -1,7 +1,7 @@
-"""The configuration of a run. A component takes its own struct, never the whole.
+"""The settings of a run: names, types, ranges and defaults. Each component receives only its own struct.
 
-Ranges are part of the types, so a bad value is refused with its path when the file is read. Upper bounds are far beyond
-any use: they refuse a slip of the keyboard before processes are started or memory is taken for it.
+Ranges are part of the types, so a value out of range is refused with its path when the file is read. Upper bounds are
+far above useful values: they catch typing errors before processes are started or memory is allocated.
 """
 
 from __future__ import annotations
@@ -14,149 +14,171 @@ from msgspec import Meta, Struct
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
 Positive = Annotated[float, Meta(gt=0.0)]
 NonNegative = Annotated[float, Meta(ge=0.0)]
-Seconds = Annotated[float, Meta(gt=0.0, le=1_000_000)]  # eleven days; poll() takes 24 at most
+Seconds = Annotated[float, Meta(gt=0.0, le=1_000_000)]  # eleven days; poll() accepts at most 24
 Count = Annotated[int, Meta(ge=1, le=1_000_000_000)]
 CountOrAuto = Annotated[int, Meta(ge=0, le=1_000_000_000)]  # 0: chosen for this machine
-Total = Annotated[int, Meta(ge=0, le=10**15)]  # of a whole run; 0: no limit
+Total = Annotated[int, Meta(ge=0, le=10**15)]  # total of a whole run; 0: no limit
 Few = Annotated[int, Meta(ge=1, le=1024)]
 FewOrAuto = Annotated[int, Meta(ge=0, le=1024)]
 Matches = Annotated[int, Meta(ge=1, le=65_536)]
 Seed = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 Even = Annotated[int, Meta(ge=2, le=1_000_000_000, multiple_of=2)]
-Schedule = Annotated[tuple[tuple[Count, Count], ...], Meta(min_length=1)]  # so long, so many times
+Schedule = Annotated[
+    tuple[tuple[Count, Count], ...], Meta(min_length=1)
+]  # pairs of (length of an interval, number of such intervals)
 
 
 class FleetConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    hosts: FewOrAuto = 0  # 0: one per core
-    matches: Matches = 64  # per host; the batches of the policy are about as large
-    parts: CountOrAuto = 0  # in which a host answers; 0: one where every core has a host, else two
-    hello_deadline_s: Seconds = 60.0  # from start to the first frame
-    reply_deadline_s: Seconds = 30.0  # from actions to what they lead to
-    backoff_s: Seconds = 0.5  # doubled with each failure in a row, at most backoff_max_s
-    backoff_max_s: Seconds = 30.0
-    # then that host is given up; if none is left, or the actor fails as often without a batch, the run ends
+    """Settings of the hosts: how many there are, and when they are restarted."""
+
+    hosts: FewOrAuto = 0  # number of hosts; 0: one per core
+    matches: Matches = 64  # concurrent matches per host
+    parts: CountOrAuto = 0  # number of parts in which a host answers; 0: 1 if every core has a host, else 2
+    hello_deadline_s: Seconds = 60.0  # seconds that a host may take to start
+    reply_deadline_s: Seconds = 30.0  # seconds that a host may take to answer actions
+    backoff_s: Seconds = 0.5  # seconds before a restart; doubled with each consecutive failure
+    backoff_max_s: Seconds = 30.0  # upper bound of the seconds before a restart
+    # consecutive failures after which a host is given up; the run ends if no host is left, or if the actor fails this
+    # often without a batch
     failures_in_a_row: Count = 5
 
     def hosts_on(self, usable_cores: int) -> int:
-        """Return the number of hosts on a machine with so many cores."""
+        """Return the number of hosts on a machine with `usable_cores`."""
         return self.hosts or usable_cores
 
     def parts_on(self, usable_cores: int, hosts: int) -> int:
-        """Return in how many parts a host answers. With cores to spare, hosts should not wait for the actor while they
-        have work. If every core has a host, an actor that wakes early takes the core from a busy one."""
+        """Return the number of parts in which a host answers.
+
+        With free cores, 2 parts let a host simulate while the actor works on the first part. If every core has a host,
+        an actor that wakes up early would take the core of a busy host.
+        """
         return self.parts or (1 if hosts >= usable_cores else 2)
 
 
 class ServersConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """Servers that the run itself starts on this machine, keeps alive and stops; for games that are played on such."""
+    """Game servers that the run starts on this machine, monitors and stops. Only for games that use servers."""
 
-    count: FewOrAuto = 0  # 0: none, the options of the game say where to play
-    base_port: Annotated[int, Meta(ge=0, le=65535)] = 0  # ports from there on, in a row; 0: free ones
-    memory_mib: Positive = 1024.0  # of one; past it, it is started anew between matches
+    count: FewOrAuto = 0  # number of servers; 0: none, the options of the game name a server
+    base_port: Annotated[int, Meta(ge=0, le=65535)] = (
+        0  # port of the first server, the others follow; 0: any free ports
+    )
+    memory_mib: Positive = 1024.0  # a server that uses more memory is restarted between matches
 
 
 class RecurrentConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """Settings of the recurrent layer of a net. Its hidden state is zero at the first decision of a match."""
 
-    kind: Literal["none", "lstm", "gru"] = "none"
-    width: Count = 128  # of the hidden state
-    sequence_length: Count = 16  # decisions over which gradients flow back; at most rollout.segment
-    burn_in: CountOrAuto = 0  # decisions at a segment's begin that only refresh its state; 0: none
+    kind: Literal["none", "lstm", "gru"] = "none"  # none: the net is not recurrent
+    width: Count = 128  # width of the hidden state
+    sequence_length: Count = 16  # decisions of backpropagation through time; at most rollout.segment
+    burn_in: CountOrAuto = 0  # decisions at the start of a segment that only refresh the hidden state; 0: none
 
 
 class PolicyConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    net: str = "auto"  # mlp, transformer, or a net that the game brings; auto: what the game prefers
-    width: Count = 64  # of one entity's or move's embedding (pointer, transformer), a quarter of a hidden layer (mlp)
-    layers: Count = 2  # hidden ones (mlp), blocks of attention (transformer)
-    heads: Count = 4  # of attention (transformer); they divide the width
-    context: Count = 128  # of the whole state's vector
+    """Settings of the net, and of inference with it."""
+
+    net: str = "auto"  # mlp, transformer or a net of the game; auto: the default of the game
+    # width of the embedding of an entity or move (pointer, transformer); a quarter of the width of hidden layers (mlp)
+    width: Count = 64
+    layers: Count = 2  # hidden layers (mlp) or attention blocks (transformer)
+    heads: Count = 4  # attention heads (transformer); must divide the width
+    context: Count = 128  # width of the vector that represents the whole state
     recurrent: RecurrentConfig = RecurrentConfig()
-    threads: Few = 1  # torch threads in each process: more stalls beside busy simulators
-    device: Literal["auto", "cpu", "cuda"] = "auto"  # where it plays; auto: chosen by policies/placement.py
-    precision: Literal["fp32", "bf16"] = "fp32"  # of playing; bf16 rounds what is recorded of choices, too
+    threads: Few = 1  # PyTorch threads per process; more of them can stall when simulators keep the cores busy
+    device: Literal["auto", "cpu", "cuda"] = "auto"  # device of inference; auto: chosen by policies/placement.py
+    precision: Literal["fp32", "bf16"] = "fp32"  # precision of inference; bf16 also rounds recorded log-probabilities
 
 
 class RolloutConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    segment: Count = 32  # T, decisions in a segment
-    queue: Few = 1  # full batches that may wait while the learner is at work on one, before the actor waits
+    """Settings of the segments and batches that the actor records."""
+
+    segment: Count = 32  # T, the number of decisions in a segment
+    queue: Few = 1  # full batches that may wait for the learner before the actor pauses
 
 
 class PpoConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """Settings of the algorithms ppo and ppo_kl."""
 
-    gae_lambda: Share = 0.8  # of generalised advantage estimation
-    clip: Positive = 0.2  # ratios are clipped to 1 - clip .. 1 + clip
-    target_kl: NonNegative = 0.05  # an update stops after the epoch in which the mean KL passes this; 0: never
+    gae_lambda: Share = 0.8  # lambda of generalised advantage estimation (GAE)
+    clip: Positive = 0.2  # probability ratios are clipped to 1 - clip .. 1 + clip
+    target_kl: NonNegative = 0.05  # an update stops after an epoch whose mean KL is above this; 0: never
 
 
 class VtraceConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """How far decisions of older versions are trusted; of algorithm vtrace."""
+    """Settings of the algorithm vtrace: how it weights off-policy decisions."""
 
-    rho_bar: Positive = 1.0  # the largest ratio by which a decision counts: 1 judges the policy that learns
-    c_bar: Positive = 1.0  # the largest ratio by which what follows counts: less is steadier and looks less far
-    trace_lambda: Share = 0.95  # 1: what follows counts as far as ratios allow; 0: only the value after the decision
+    rho_bar: Positive = 1.0  # upper bound of the importance ratio of a decision
+    c_bar: Positive = 1.0  # upper bound of the importance ratios in the trace; lower values reduce variance and horizon
+    trace_lambda: Share = 0.95  # lambda of the trace; 0 uses only the value estimate after the decision
 
 
 class RnadConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """How rewards are regularised and logits are moved; of algorithm rnad."""
+    """Settings of the algorithm rnad: regularisation of rewards and the NeuRD policy update."""
 
-    eta: NonNegative = 0.2  # what a seat pays for each nat that it is away from the regularisation policy
-    schedule: Schedule = ((100, 1),)  # updates between two swaps of that policy, times; the last goes on for ever
-    target_share: Annotated[float, Meta(gt=0.0, le=1.0)] = 0.01  # of the way that the target net goes in each step
-    beta: Positive = 2.0  # logits further than this from their mean are not pushed away any more
-    force_clip: Positive = 10_000.0  # the largest advantage by which a logit is moved
-    trace_lambda: Share = 1.0
-    rho_bar: NonNegative = 0.0  # the largest ratio by which a decision counts for a value; 0: any
-    c_bar: Positive = 1.0  # the largest ratio by which what follows counts
-    finetune_from: CountOrAuto = 0  # the update from which on policies are post-processed in the returns; 0: never
-    threshold: Share = 0.03  # less likely actions are left out then
-    discretisation: CountOrAuto = 32  # probabilities are multiples of 1 / this then; 0: any
+    eta: NonNegative = (
+        0.2  # strength of the regularisation, in reward per nat of log-ratio to the regularisation policy
+    )
+    # pairs of (updates between swaps of the regularisation policy, number of swaps); the last interval repeats
+    schedule: Schedule = ((100, 1),)
+    target_share: Annotated[float, Meta(gt=0.0, le=1.0)] = 0.01  # Polyak factor of the target net per optimiser step
+    beta: Positive = 2.0  # a logit this far from the mean of its row is not pushed further away
+    force_clip: Positive = 10_000.0  # upper bound of the advantage that moves a logit
+    trace_lambda: Share = 1.0  # lambda of the V-trace returns
+    rho_bar: NonNegative = 0.0  # upper bound of the importance ratio of a decision; 0: no bound
+    c_bar: Positive = 1.0  # upper bound of the importance ratios in the trace
+    finetune_from: CountOrAuto = 0  # first update whose returns use a post-processed policy; 0: never
+    threshold: Share = 0.03  # post-processing removes less likely actions
+    discretisation: CountOrAuto = 32  # post-processing rounds probabilities to multiples of 1 / this; 0: no rounding
 
 
 class PpoKlConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """The policy that PPO is held near; of algorithm ppo_kl."""
+    """Settings of the algorithm ppo_kl: PPO with a KL penalty towards a reference policy."""
 
-    coef: NonNegative = 0.1  # of the divergence from it, in nats
-    refresh: Count = 50  # updates after which the policy joins those that it is held near
-    portfolio: Count = 1  # so many past ones; the nearest counts, the oldest is forgotten
-    result_share: Annotated[float, Meta(gt=0.0, le=1.0)] = 1.0  # of the way that the net which is saved goes an update
+    coef: NonNegative = 0.1  # weight of the KL divergence from the reference
+    refresh: Count = 50  # updates after which the current policy becomes a reference
+    portfolio: Count = 1  # number of latest references kept; each update uses the closest one
+    result_share: Annotated[float, Meta(gt=0.0, le=1.0)] = (
+        1.0  # Polyak factor of the saved net per update; 1: no average
+    )
 
 
 class ReplayConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """Segments that are learned from again while the next batch is not there; of algorithm vtrace."""
+    """Settings of the replay buffer (algorithm vtrace): segments to train on again while no new batch is ready."""
 
-    decisions: CountOrAuto = 0  # kept, in whole segments; 0: none
-    reuse: Annotated[int, Meta(ge=2)] = 2  # updates that one decision may be part of, the first included
+    decisions: CountOrAuto = 0  # capacity in decisions, rounded down to whole segments; 0: no replay
+    reuse: Annotated[int, Meta(ge=2)] = 2  # most updates that use one decision, including the first
 
 
 class ComputeConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """How the learner computes. On by default is only what benchmarks/bench_learner.py shows to help."""
+    """How the learner computes. Only options that help in benchmarks/bench_learner.py are on by default."""
 
-    # of forward and backward, while weights and optimiser stay fp32; auto: bf16 where a CPU has instructions for it
+    # precision of forward and backward passes; weights and optimiser stay fp32; auto: bf16 if the CPU supports it
     precision: Literal["auto", "fp32", "bf16", "fp16"] = "fp32"
-    compile: bool = False  # losses by torch.compile; where that fails the run goes on without, and says why
-    graphs: bool = False  # compiled losses as captured CUDA graphs
-    fused: bool = True  # a step of the optimiser is one kernel
-    pinned: bool = False  # on cuda: batches go over from page-locked memory while the next part is written
+    compile: bool = False  # use torch.compile for the losses; if it fails, the run continues without it and logs why
+    graphs: bool = False  # run compiled losses as CUDA graphs
+    fused: bool = True  # use the fused kernel of the optimiser
+    pinned: bool = False  # on CUDA: copy batches from page-locked memory, in parts, while the next part is written
 
 
 class LearnerConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """Settings of the learner: batches, optimiser, losses and the algorithm."""
+
     algorithm: str = "ppo"  # ppo, ppo_kl, vtrace or rnad
-    decisions: Count = 4096  # per update
-    minibatch: Count = 512  # decisions
-    epochs: Count = 2
-    lr: Positive = 1e-3
-    lr_end: NonNegative = 1e-4
-    lr_schedule: Literal["linear", "cosine", "constant"] = "linear"  # over the budget
-    gamma: Share = 0.99
-    value_coef: NonNegative = 0.5
-    entropy_coef: NonNegative = 0.01
-    max_grad_norm: Positive = 0.5
-    adam_eps: Positive = 1e-5
-    skipped_in_a_row: Count = 5  # updates with a NaN or infinite loss before the run stops
-    accumulate: Count = 1  # parts of a minibatch that are computed one after the other: less memory, the same step
+    decisions: Count = 4096  # decisions per update (batch size)
+    minibatch: Count = 512  # decisions per optimiser step
+    epochs: Count = 2  # passes over a batch per update
+    lr: Positive = 1e-3  # learning rate at the start of the run
+    lr_end: NonNegative = 1e-4  # learning rate at the end of the budget
+    lr_schedule: Literal["linear", "cosine", "constant"] = "linear"  # from lr to lr_end, over the budget
+    gamma: Share = 0.99  # discount per decision
+    value_coef: NonNegative = 0.5  # weight of the value loss
+    entropy_coef: NonNegative = 0.01  # weight of the entropy bonus
+    max_grad_norm: Positive = 0.5  # gradients with a larger norm are scaled down to it
+    adam_eps: Positive = 1e-5  # epsilon of Adam
+    skipped_in_a_row: Count = 5  # consecutive updates with a NaN or infinite loss after which the run stops
+    accumulate: Count = 1  # micro-batches per minibatch: gradient accumulation, which saves memory
     compute: ComputeConfig = ComputeConfig()
-    max_lag: CountOrAuto = 0  # versions; segments with an older decision are dropped and counted; 0: none is
+    max_lag: CountOrAuto = 0  # segments with a decision more versions old than this are dropped; 0: none is dropped
     ppo: PpoConfig = PpoConfig()
     vtrace: VtraceConfig = VtraceConfig()
     rnad: RnadConfig = RnadConfig()
@@ -165,45 +187,51 @@ class LearnerConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class OpponentsConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """Shares of matches; what `past` and `scripted` leave is self-play, in which both seats learn."""
+    """Opponents in training, as shares of the matches. The other matches are self-play, in which all seats learn."""
 
-    past: Share = 0.15
-    scripted: Share = 0.1
-    scripted_names: tuple[str, ...] = ()  # empty: all but random
-    snapshot_every: Count = 25  # updates
-    pool: Count = 12  # snapshots kept, spread over the run's history
+    past: Share = 0.15  # share of matches against past selves
+    scripted: Share = 0.1  # share of matches against scripted policies
+    scripted_names: tuple[str, ...] = ()  # names of these scripted policies; empty: all except random
+    snapshot_every: Count = 25  # updates between two snapshots of a past self
+    pool: Count = 12  # snapshots to keep, spread over the history of the run
 
 
 class EvaluationConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    opponents: tuple[str, ...] = ()  # empty: all the game has
-    matches: Even = 400  # at the end, each; half of them with seats swapped
-    every_updates: CountOrAuto = 0  # 0: a tenth of the run
-    quick_matches: Even = 100  # at those points
-    seed: Seed = 20_000  # the list of match-ups
+    """Settings of evaluations, during training and at the end."""
+
+    opponents: tuple[str, ...] = ()  # names of scripted policies; empty: all of the game
+    matches: Even = 400  # matches per opponent in the final evaluation; every seed is played from every side
+    every_updates: CountOrAuto = 0  # updates between two evaluations; 0: ten evaluations in the whole run
+    quick_matches: Even = 100  # matches per opponent in evaluations during training
+    seed: Seed = 20_000  # selects the seeds of the matches
 
 
 class CheckpointConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    every_s: Positive = 60.0
-    keep: Count = 3  # the last ones, beside `best`
+    """When checkpoints are written, and how many are kept."""
+
+    every_s: Positive = 60.0  # seconds between two checkpoints
+    keep: Count = 3  # latest checkpoints to keep, in addition to `best`
 
 
 class BudgetConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """The run ends when any of these that is not 0 is used up."""
+    """Limits of a run. Training ends when one of them is reached; 0 means no limit."""
 
-    minutes: NonNegative = 10.0  # of training, evaluation not counted
-    decisions: Total = 0
-    updates: Total = 0
+    minutes: NonNegative = 10.0  # training time, without evaluations
+    decisions: Total = 0  # decisions learned from
+    updates: Total = 0  # number of updates
 
 
 class WinRateAtLeast(Struct, frozen=True, forbid_unknown_fields=True):
-    opponent: str  # a scripted one; in training also past
-    at_least: Share
-    matches: Count = 100  # of the stage, before the rate counts; in evaluations their own number does
-    of: Literal["training", "evaluation"] = "training"  # evaluation: the latest of the stage
+    """Condition: the win rate against an opponent is `at_least` this high."""
+
+    opponent: str  # name of a scripted policy; with `of: training` also "past"
+    at_least: Share  # lowest win rate
+    matches: Count = 100  # training matches of the stage that must have ended; ignored for evaluations
+    of: Literal["training", "evaluation"] = "training"  # evaluation: the latest one of the stage
 
 
 class WinRateBelow(Struct, frozen=True, forbid_unknown_fields=True):
-    """As WinRateAtLeast, the other way round."""
+    """Condition: the win rate against an opponent is `below` a limit. The other fields are those of WinRateAtLeast."""
 
     opponent: str
     below: Share
@@ -212,40 +240,42 @@ class WinRateBelow(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PromoteConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """When the next stage begins: all that are given hold. Everything counts from the begin of the stage."""
+    """Conditions for the next stage to begin. All given ones must hold. Counts start with the stage."""
 
     win_rate: WinRateAtLeast | None = None
-    reward: float | None = None  # at least; a learning seat's in a match, mean of the last 200 or so
-    matches: Total = 0  # that ended; 0: not asked for
-    updates: Total = 0
-    decisions: Total = 0  # learned from
+    reward: float | None = None  # lowest mean reward of a learning seat per match, over about the last 200 matches
+    matches: Total = 0  # finished matches; 0: no condition
+    updates: Total = 0  # number of updates; 0: no condition
+    decisions: Total = 0  # decisions learned from; 0: no condition
 
 
 class FallBackConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """When the stage before begins again: all that are given hold."""
+    """Conditions for a return to the previous stage. All given ones must hold. Counts start with the stage."""
 
     win_rate: WinRateBelow | None = None
-    reward: float | None = None  # less than that
-    matches: Total = 0  # at least, as for promote
-    updates: Total = 0
-    decisions: Total = 0
+    reward: float | None = None  # the mean reward per match must be below this
+    matches: Total = 0  # finished matches, at least; 0: no condition
+    updates: Total = 0  # number of updates, at least; 0: no condition
+    decisions: Total = 0  # decisions learned from, at least; 0: no condition
 
 
 class StageConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """A part of a run with settings of its own; weights and optimiser go on from stage to stage."""
+    """A stage of the curriculum: a part of a run with its own settings. Weights and optimiser are kept."""
 
-    name: str
-    set: dict[str, Any] = msgspec.field(default_factory=dict)  # setting -> value, over those of the run
-    promote: PromoteConfig = PromoteConfig()
-    fall_back: FallBackConfig | None = None
+    name: str  # unique name of the stage
+    set: dict[str, Any] = msgspec.field(default_factory=dict)  # values by setting, which override those of the run
+    promote: PromoteConfig = PromoteConfig()  # when the next stage begins
+    fall_back: FallBackConfig | None = None  # when the previous stage begins again; null: never
 
 
 class RunConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    game: str
+    """All settings of a run, as its config.yaml has them."""
+
+    game: str  # name of an installed game
     options: dict[str, Any] = msgspec.field(default_factory=dict)  # Any: the game's own struct checks it
-    seed: Seed = 1
-    mode: Literal["serial", "overlapped"] = "overlapped"
-    device: str = "auto"  # of the learner: auto, cpu, cuda, cuda:0 ...
+    seed: Seed = 1  # seed of all random numbers of the run
+    mode: Literal["serial", "overlapped"] = "overlapped"  # serial: one process plays and learns in turn
+    device: str = "auto"  # device of the learner: auto, cpu, cuda, cuda:0 ...
     fleet: FleetConfig = FleetConfig()
     servers: ServersConfig = ServersConfig()
     policy: PolicyConfig = PolicyConfig()

@@ -1,4 +1,4 @@
-"""The configuration of each stage of a curriculum: that of the run with the stage's own settings put over it. Pure."""
+"""Builds the configuration of each stage of a curriculum: that of the run, overridden by the stage's settings. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ludus.config import document, renamed
 from ludus.config.settings import FallBackConfig, PromoteConfig, RunConfig, StageConfig
 from ludus.errors import ConfigError
 
-WHOLE_RUN = {  # what cannot change from stage to stage, and why
+WHOLE_RUN = {  # settings that a stage cannot change, with the reason
     "game": "a curriculum is of one game",
     "seed": "it is the whole run's",
     "mode": "it is the whole run's",
@@ -25,11 +25,11 @@ WHOLE_RUN = {  # what cannot change from stage to stage, and why
 
 Built = TypeVar("Built")
 Build = Callable[[Mapping[str, object]], Built]
-"""Makes something of the plain data of a configuration. Raises ConfigError with the path of the setting."""
+"""Builds an object from the plain data of a configuration. Raises ConfigError with the path of the setting."""
 
 
 def built(config: RunConfig, build: Build[Built]) -> tuple[Built, ...]:
-    """Return what `build` makes of the configuration of each stage; empty for a run without a curriculum.
+    """Return the result of `build` for the configuration of each stage; () for a run without a curriculum.
 
     Raises ConfigError for the first stage that is wrong, with its path: curriculum[1].set.options.pile.
     """
@@ -40,7 +40,7 @@ def built(config: RunConfig, build: Build[Built]) -> tuple[Built, ...]:
 
 
 def refuse_bad_rules(stages: tuple[StageConfig, ...]) -> None:
-    """Rules that could never hold, or would have nothing to lead to."""
+    """Raise ConfigError for missing or superfluous `promote` and `fall_back` conditions, and for duplicate names."""
     names: set[str] = set()
     for index, stage in enumerate(stages):
         place = f"curriculum[{index}]"
@@ -61,7 +61,8 @@ def refuse_bad_rules(stages: tuple[StageConfig, ...]) -> None:
             raise ConfigError(f"{place}.fall_back: {stage.name} is the first stage, none is before; leave it out")
         if stage.fall_back == FallBackConfig():
             raise ConfigError(
-                f"{place}.fall_back: says not when; give at least one of {', '.join(FallBackConfig.__struct_fields__)}"
+                f"{place}.fall_back: has no condition; give at least one of "
+                f"{', '.join(FallBackConfig.__struct_fields__)}"
             )
 
 

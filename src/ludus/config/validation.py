@@ -1,4 +1,4 @@
-"""Plain data into frozen structs. What does not fit is refused with its path, what was seen and what is allowed."""
+"""Converts plain data into frozen structs. Errors name the path, the value and the allowed values."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ INT64 = range(-(2**63), 2**63)
 
 
 def check(data: object, struct: type[S], path: str = "") -> S:
-    """`data` as `struct`. `path` is where the data stands in the whole, for the error."""
+    """Return `data` as an instance of `struct`. Raises ConfigError. `path` is the path of the data, for the error."""
     info = inspect.type_info(struct)
     assert isinstance(info, inspect.StructType)
     _check_struct(data, info, info, path)
     try:
         return msgspec.convert(data, struct)
-    except msgspec.ValidationError as error:  # a rule that only the whole struct knows (__post_init__)
+    except msgspec.ValidationError as error:  # a rule of the whole struct (__post_init__)
         raise ConfigError(f"{path + ': ' if path else ''}{_plain(error)}") from error
 
 
@@ -66,7 +66,7 @@ def _item_struct(kind: inspect.Type) -> inspect.StructType | None:
 
 
 def _check_value(value: Any, owner: type, field: inspect.Field, path: str) -> None:  # Any: not yet checked
-    """Refuse a value that does not fit its field, by the field's own type and range."""
+    """Raise ConfigError if a value does not have the type or range of its field."""
     for inner, number in _numbers(value):
         if isinstance(number, float) and not math.isfinite(number):
             raise ConfigError(f"{path}{inner}: must be a finite number, but is {number}")
@@ -93,7 +93,7 @@ def _numbers(value: object, inner: str = "") -> Iterator[tuple[str, int | float]
 
 
 def describe(kind: inspect.Type) -> str:
-    """What a type allows, in words: `a whole number, at least 1`."""
+    """Describe the values that a type allows: `a whole number, at least 1`."""
     match kind:
         case inspect.BoolType():
             return "true or false"
@@ -142,7 +142,9 @@ def _bound(value: float) -> str:
 def _unknown(key: str, siblings: list[str], root: inspect.StructType, path: str) -> str:
     place = f"{path}.{excerpt(key)}" if path else excerpt(key)
     prefix = f"{path}." if path else ""
-    elsewhere = [paths for paths in _paths(root) if paths.rpartition(".")[2] == key]  # the right key, a wrong section
+    elsewhere = [
+        paths for paths in _paths(root) if paths.rpartition(".")[2] == key
+    ]  # the key exists in another section
     near = closest(key, siblings)
     paths = elsewhere if near is None else [prefix + near]
     hint = f"did you mean {paths[0]}?" if paths else f"known here are {', '.join(siblings)}"

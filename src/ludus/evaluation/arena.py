@@ -1,7 +1,6 @@
-"""One policy against others on a fixed list of matches: every seed is played once from every side, which is a seat in
-games without teams.
+"""Plays one policy against others on a fixed list of matches. Every seed is played once from every side.
 
-All scheduled matches count. Taking the first that end would favour short ones.
+All scheduled matches count: a result of the first ones to end would favour short matches.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ POLL_S = 1.0
 
 Policies = (
     Mapping[str, Policy] | Callable[[GameSpec], Mapping[str, Policy]]
-)  # by name; the latter made for the hosts' spec
+)  # policies by name, or a function that makes them for the spec of the hosts
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +68,11 @@ class MatchupResult:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    ended: int
-    scheduled: int
-    opponent: str  # of the match that ended last
+    """Progress of an evaluation."""
+
+    ended: int  # finished matches
+    scheduled: int  # all matches
+    opponent: str  # opponent in the match that ended last
 
 
 def play(
@@ -95,13 +96,13 @@ def play(
     replays: int = 8,
     metrics: Metrics | None = None,
 ) -> list[MatchupResult]:
-    """Play `matches` against each opponent on hosts of its own; results in the order of the opponents.
+    """Start hosts and play `matches` against each opponent. Returns one result per opponent, in their order.
 
-    No opponents: a game with one seat, in which the agent plays alone. The opponent takes all seats but those of the
-    agent's team. With `save_replays`, a few matches (`replays` in all) are written there for `ludus replay`. `metrics`,
-    of the process "actor", learn where the time went once the hosts were up. `tick` is called at least once a second
-    while matches are played; what it raises ends the evaluation. Raises EvaluationError when not all end in
-    time, FleetError when no host is left to play them on.
+    Without opponents, the agent plays a game with one seat. Otherwise the opponent plays all seats outside the agent's
+    team. With `save_replays`, `replays` matches are saved in that folder for `ludus replay`. `metrics` receives the
+    time of each activity after the start of the hosts. `tick` is called at least once a second; an exception that it
+    raises ends the evaluation.
+    Raises EvaluationError if some matches do not end within `deadline_s`, and FleetError if no host is left.
     """
     metrics = metrics or Metrics(ACTOR)
     built = msgspec.to_builtins(options)
@@ -145,7 +146,7 @@ def _recorder(
     schema: int,
     options: Mapping[str, object],
 ) -> Recorder | None:
-    """Return a recorder of a few matches, without the options that only this machine has. None without a folder."""
+    """Return a recorder of a few matches, or None without a folder. Options of this machine only are not saved."""
     if folder is None:
         return None
     return Recorder(
@@ -217,7 +218,7 @@ def contest(
 
 
 def _raise_lost(health: FleetHealth, missing: int) -> None:
-    """EvaluationError when nothing is left to be played."""
+    """Raise EvaluationError if the hosts have given up all remaining matches."""
     if health.exhausted:
         reasons = ", ".join(f"{reason} ({count})" for reason, count in health.voided.most_common(3))
         raise EvaluationError(
@@ -226,7 +227,7 @@ def _raise_lost(health: FleetHealth, missing: int) -> None:
 
 
 def choose(arrivals: Arrivals, schedule: Schedule, policies: Mapping[str, Policy], agent: str) -> NDArray[np.int32]:
-    """Each row's action, chosen by the policy that sits there, one call a policy."""
+    """Return the action of each row. Each policy is called once with all of its rows."""
     action = np.zeros(len(arrivals), np.int32)
     opponent = schedule.opponent(arrivals.match)
     opponent[schedule.agents(arrivals.row, arrivals.match)] = -1
@@ -244,7 +245,7 @@ def choose(arrivals: Arrivals, schedule: Schedule, policies: Mapping[str, Policy
 
 
 class _Timed(LaunchingPolicy):
-    """A policy, with its time counted as an activity."""
+    """Forwards to a policy and measures its time as an activity."""
 
     def __init__(self, policy: Policy, timer: ActivityTimer) -> None:
         self._policy, self._timer = policy, timer
@@ -270,22 +271,23 @@ class _Timed(LaunchingPolicy):
 
 
 class ScheduleTally:
-    """What has been played of a schedule, one entry an opponent."""
+    """Counts the results of the matches of a schedule, by opponent."""
 
     def __init__(self, schedule: Schedule) -> None:
         self._schedule = schedule
         self._ended = np.zeros(len(schedule), np.bool_)
-        self._reward = np.zeros(len(schedule))  # of the agent in each match
+        self._reward = np.zeros(len(schedule))  # reward of the agent in each match, by match number
         self._counts = [Counter[str]() for _ in schedule.opponents]
         self._turns = np.zeros(len(schedule.opponents))
         self._score = np.zeros(len(schedule.opponents))
 
     @property
     def ended(self) -> int:
+        """Return the number of finished matches."""
         return int(np.count_nonzero(self._ended))
 
     def choose(self, arrivals: Arrivals) -> None:
-        """Count the agent's decisions, and what a seat of it has earned."""
+        """Count the decisions of the agent and add its rewards, as the mean over its seats."""
         own = self._schedule.agents(arrivals.row, arrivals.match)
         agents = arrivals.match[own]
         np.add.at(self._reward, agents, arrivals.reward[own] * self._schedule.sides / self._schedule.seats)
@@ -293,6 +295,7 @@ class ScheduleTally:
             self._counts[opponent]["decisions"] += int(decisions)
 
     def end(self, ending: Ending) -> None:
+        """Count a finished or voided match. Raises EvaluationError if the match has ended before."""
         opponent, seats = self._schedule.place(ending.match)
         counts = self._counts[opponent]
         if ending.void:
@@ -316,7 +319,7 @@ class ScheduleTally:
             self._counts[self._schedule.place(match)[0]]["moved"] += 1
 
     def results(self) -> list[MatchupResult]:
-        """To be called when all have ended."""
+        """Return one result per opponent. Call it after all matches have ended."""
         matches = len(self._schedule) // len(self._schedule.opponents)
         earned = self._reward.reshape(len(self._schedule.opponents), matches).tolist()
         return [

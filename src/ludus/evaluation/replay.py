@@ -104,7 +104,7 @@ class Script:
         for index, seat in enumerate(arrivals.row % len(self._remaining)):
             action = next(self._remaining[seat], None)
             if action is None:
-                raise ReplayError(f"seat {seat} is asked once more after its {self._counts[seat]} recorded actions")
+                raise ReplayError(f"seat {seat} must act once more after its {self._counts[seat]} recorded actions")
             if action >= arrivals.legal.shape[1] or not arrivals.legal[index, action]:
                 raise ReplayError(
                     f"action {action}, number {self._counts[seat]} of seat {seat}, is not legal when replayed"

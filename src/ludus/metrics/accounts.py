@@ -37,7 +37,7 @@ def void_under_way(metrics: Metrics, reason: str) -> int:
 
 
 def begin_anew(metrics: Metrics, matches: int) -> None:
-    """Count a resume that has to discard the matches of its checkpoint, of which `under_way` were running."""
+    """Count a resume that cannot restore the `matches` running matches of its checkpoint."""
     metrics.add(names.BEGUN_ANEW)
     metrics.add(names.VOIDED, matches)
     metrics.add(names.VOIDED_BY(ANEW), matches)

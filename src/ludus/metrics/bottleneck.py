@@ -56,6 +56,7 @@ def sentence(shares: Mapping[str, float], *, hosts: int, cores: int) -> str:
 
 
 def of_times(times: Times, *, hosts: int, cores: int) -> str:
+    """Return the line of `sentence` for measured activity times."""
     return sentence({activity: times.share(activity) for activity in times.activities}, hosts=hosts, cores=cores)
 
 

@@ -1,7 +1,7 @@
-"""Every number a run reports: its name, its unit, what it means. docs/metrics.md is made from this page.
+"""Every metric of a run: name, kind, unit and meaning. docs/metrics.md is generated from this file.
 
-A name reads group/number; a family is a name with an open end, as in `win_rate/heuristic`. Exporters show numbers in
-the order of this page, and the members of a family in the order of the alphabet.
+A name has the form group/metric. A family is a prefix with many endings, such as `win_rate/heuristic`. Exporters show
+metrics in the order of this file, and the members of a family in alphabetical order.
 """
 
 from __future__ import annotations
@@ -11,13 +11,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 Kind = Literal["counter", "gauge", "mean", "rate", "share", "duration"]
-"""counter: grows over the whole run, resumes included. gauge: the latest value. mean: since the last report. rate:
-growth of a counter over the last ten reports, per time of training. share: of its process's time lately. duration: of
-one pass of an activity lately. Lately: while training, half of the weight is on the last 15 s."""
+"""counter: a total over the whole run, including resumes. gauge: the latest value. mean: mean since the last report.
+rate: growth of a counter over the last ten reports, per training time. share: share of a process's time. duration:
+duration of one pass of an activity. Shares and durations are exponential averages with a half-life of 15 s."""
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
+    """Description of one metric."""
+
     name: str
     kind: Kind
     unit: str
@@ -26,7 +28,7 @@ class Metric:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Call it with the open end: `WIN_RATE("heuristic")` is "win_rate/heuristic"."""
+    """Metrics with a common prefix. Call it with an ending: `WIN_RATE("heuristic")` returns "win_rate/heuristic"."""
 
     prefix: str
     kind: Kind
@@ -38,7 +40,7 @@ class Family:
         return f"{self.prefix}/{end}"
 
     def end(self, name: str) -> str | None:
-        """The open end of a name of this family, None for any other name."""
+        """Return the ending of a name of this family, or None for any other name."""
         return name[len(self.prefix) + 1 :] if name.startswith(self.prefix + "/") else None
 
 
@@ -330,22 +332,22 @@ ACTIVITIES: tuple[Activity, ...] = (
 )
 
 
-# Time of the learner in which nobody trains: it is in no share, which would hide where that of the training goes.
+# Activities of the learner outside of training. They are left out of the shares, which describe the training time.
 BREAKS = (START, EVALUATE)
 
 
 def process(activity: str) -> str:
-    """Of which kind of process an activity is a part."""
+    """Return the kind of process of an activity: hosts, actor or learner."""
     return activity.partition("/")[0]
 
 
 def ordered_activities(activities: Iterable[str]) -> list[str]:
-    """In the order of this page, unknown ones last."""
+    """Sort activities as in this file, unknown ones last."""
     return sorted(activities, key=lambda activity: (_ACTIVITY_ORDER.get(activity, len(ACTIVITIES)), activity))
 
 
 def ordered(names: Iterable[str]) -> list[str]:
-    """Sort names as on this page: families by alphabet (activities in their own order), unknown names last."""
+    """Sort names as in this file: families alphabetically (activities in their own order), unknown names last."""
     return sorted(names, key=_place)
 
 

@@ -40,6 +40,8 @@ class ActivityTime:
 
 
 class Times(msgspec.Struct):
+    """Wall-clock times of processes and durations of their activities."""
+
     walls: dict[str, float] = {}  # wall-clock ns by kind of process, summed over the processes of that kind
     activities: dict[str, Durations] = {}  # by activity, `process/part`
 

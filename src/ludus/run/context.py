@@ -1,4 +1,4 @@
-"""What a run is made of and how it stands: shared by the files of this package, and by nobody else."""
+"""The components and the state of a run, shared by the files of this package only."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from ludus.spec import GameSpec
 
 @dataclass(slots=True)
 class RunContext:
+    """The components of a run (or of one stage of it) and its present state."""
+
     run: ResolvedRun
     run_dir: Path
     source: SerialSource | OverlappedSource
@@ -28,9 +30,11 @@ class RunContext:
     learner: Learner
     pool: Pool
     course: Curriculum | None
-    playing: bool = False  # matches are under way
-    change: Change | None = None  # one stage has ended, the next is to begin
-    scores: dict[str, float] = field(default_factory=dict)  # of the latest evaluation, by opponent
+    playing: bool = False  # True while training matches are running
+    change: Change | None = None  # set when a stage of the curriculum has ended and another one begins
+    scores: dict[str, float] = field(
+        default_factory=dict
+    )  # results of the latest evaluation by opponent: win rates, or mean rewards with one seat
 
     @property
     def config(self) -> RunConfig:

@@ -1,4 +1,4 @@
-"""Evaluations of a run: when one is due, and what comes of it."""
+"""Evaluates the agent during and after training, and reports the results."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ from ludus.run.reporting import Teller
 from ludus.spec import GameSpec
 from ludus.types import Policy
 
-QUICK_EVALUATIONS = 10  # in a run, unless evaluation.every_updates says otherwise
+QUICK_EVALUATIONS = 10  # number of evaluations during a run, unless evaluation.every_updates is set
 AGENT = "agent"
 
 
 class StoppedError(Exception):
-    """Leaves an evaluation when the run is to stop."""
+    """Ends an evaluation because the run must stop."""
 
 
 class Evaluator:
-    """`stopped` is asked at least once a second; if it returns True, the evaluation is left by a StoppedError."""
+    """Evaluates the agent of a run. `stopped` is called at least once a second during an evaluation; if it returns
+    True, the evaluation ends with a StoppedError."""
 
     def __init__(self, parts: RunContext, teller: Teller, stopped: Callable[[], bool]) -> None:
         self._parts = parts
@@ -35,12 +36,16 @@ class Evaluator:
         self._evaluated = self._due()
 
     def is_due(self) -> bool:
-        """Whether a quick one is; it is asked for once."""
+        """Return True if an evaluation during training is due. Returns True once for each."""
         before, self._evaluated = self._evaluated, self._due()
         return self._evaluated > before
 
     def play(self, *, final: bool) -> tuple[MatchupResult, ...]:
-        """The weights as they are, greedily, against the configured opponents; empty where there are none."""
+        """Play the present weights greedily against the configured opponents and report the results.
+
+        Returns one result per opponent, or () if there are no opponents. `final` plays `evaluation.matches` instead of
+        `evaluation.quick_matches`.
+        """
         parts, metrics = self._parts, self._parts.metrics
         config, alone = parts.config.evaluation, parts.spec.seats == 1
         opponents = () if alone else config.opponents or tuple(parts.run.game.scripted)
@@ -71,7 +76,7 @@ class Evaluator:
         finally:
             metrics.set(names.PHASE, "finished" if final else "training")
             if parts.playing:
-                parts.source.catch_up()  # the actor waited meanwhile: that time is not to count as time of training
+                parts.source.catch_up()  # the actor waited meanwhile; that time must not count as training
         parts.scores = {result.opponent: result.reward if alone else result.win_rate for result in results}
         for result in results:
             metrics.set(names.WIN_RATE(result.opponent), result.score if alone else result.win_rate)
@@ -83,7 +88,7 @@ class Evaluator:
         return tuple(results)
 
     def _due(self) -> int:
-        """How many quick evaluations a run this far has had."""
+        """Return the number of evaluations that should have been played so far."""
         every, learner = self._parts.config.evaluation.every_updates, self._parts.learner
         return learner.version // every if every else int(learner.used * QUICK_EVALUATIONS)
 

@@ -1,4 +1,4 @@
-"""What the folder of a run holds, and how it is left when the run is refused."""
+"""Finds checkpoints in the folder of a run, and restores the folder if the run cannot start."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ from ludus.run.lock import LOCK
 
 @contextmanager
 def as_found_when_refused(folder: Path) -> Iterator[None]:
-    """A run that is refused before its first checkpoint leaves no folder, unless the error names a log in it; one that
-    was to be resumed keeps the configuration it had. The error's traceback is in ludus.log all the same."""
+    """Restore the folder if the run in this `with` block is refused before it writes a checkpoint.
+
+    A new folder is removed, unless the error names a log in it. A resumed run gets its previous configuration back. The
+    error is raised again; its traceback is in ludus.log.
+    """
     existed = folder.is_dir() and any(path.name != LOCK for path in folder.iterdir())
     config = (folder / CONFIG).read_bytes() if (folder / CONFIG).is_file() else None
     checkpoint = latest(folder)
@@ -34,10 +37,10 @@ def as_found_when_refused(folder: Path) -> Iterator[None]:
 
 
 def has_checkpoint(folder: Path) -> bool:
-    """A run that failed before its first checkpoint holds nothing worth keeping: its folder may be used again."""
+    """Return True if the folder has a checkpoint. A folder without one may be used for a new run."""
     return latest(folder) is not None
 
 
 def latest(folder: Path) -> Path | None:
-    """The latest checkpoint in a run's folder."""
+    """Return the latest checkpoint in a run's folder, or None if there is none."""
     return Checkpoints(folder, 1).latest()

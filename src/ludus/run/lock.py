@@ -1,4 +1,4 @@
-"""The lock on a run's folder: one process trains there, and the file `lock` says which.
+"""The lock on a run's folder, so that only one process trains there. The file `lock` names that process.
 
 The operating system holds the lock (flock) and drops it when the process ends, however it ends. The content of the file
 only says who holds it. A process that is killed leaves the file behind; nobody holds the lock then, so the next run
@@ -25,8 +25,8 @@ import msgspec
 from ludus import files
 from ludus.errors import ConfigError, SetupError
 
-LOCK = "lock"  # file of a run's folder
-LARGEST_NOTE = 1 << 16  # bytes of the file that are read
+LOCK = "lock"  # name of the file in a run's folder
+LARGEST_NOTE = 1 << 16  # most bytes of the file that are read
 UNSUPPORTED = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 log = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ class Holder(msgspec.Struct, frozen=True):
 
     pid: int
     host: str  # name of the machine
-    started: str  # when it took the lock
+    started: str  # local time at which it took the lock
     command: str
 
     @classmethod
@@ -50,24 +50,25 @@ class Holder(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class RunLock:
-    """A lock that is held until `hold` is left."""
+    """A lock on a run's folder, held until the `with hold(...)` block ends."""
 
     run_dir: Path
-    abandoned: Holder | None = None  # a process that ended without giving the lock back
+    abandoned: Holder | None = None  # the previous holder, if it ended without releasing the lock
 
     def tell(self) -> None:
         """Log that the lock was taken over, if it was."""
         if self.abandoned is not None:
-            words = "the lock on %s is taken over from a process that ended without giving it back (%s)"
+            words = "the lock on %s is taken over from a process that ended without releasing it (%s)"
             log.warning(words, self.run_dir, self.abandoned)
 
 
 @contextmanager
 def hold(run_dir: Path) -> Iterator[RunLock]:
-    """Hold the lock on a run's folder, which is made if it is missing. No child process inherits the lock.
+    """Hold the lock on a run's folder during a `with` block. A missing folder is created. Child processes do not
+    inherit the lock.
 
-    Raises ConfigError, naming the holder, if another process holds it, and SetupError if the file cannot be made. On a
-    file system without locks it warns and goes on.
+    Raises ConfigError, which names the holder, if another process holds the lock, and SetupError if the file cannot be
+    created. On a file system without locks, a warning is logged instead.
     """
     is_new = not run_dir.exists()
     path = run_dir / LOCK
@@ -82,15 +83,15 @@ def hold(run_dir: Path) -> Iterator[RunLock]:
         yield RunLock(run_dir, abandoned)
     finally:
         with suppress(OSError):
-            path.unlink()  # before the lock is dropped: whoever takes it looks whether the file is still there
+            path.unlink()  # before the lock is released: the next holder checks that the file still exists
         os.close(descriptor)
         if is_new:
             with suppress(OSError):
-                run_dir.rmdir()  # of a run that was refused; one that began is not empty
+                run_dir.rmdir()  # succeeds only if the run was refused, since the folder is then empty
 
 
 def _locked(path: Path) -> int:
-    """Open and lock the file; returns its descriptor."""
+    """Open and lock the file. Returns its descriptor."""
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         try:
@@ -100,7 +101,7 @@ def _locked(path: Path) -> int:
         except BaseException:
             os.close(descriptor)
             raise
-        os.close(descriptor)  # its holder has just left and removed it
+        os.close(descriptor)  # the holder has just removed this file; try again with a new one
 
 
 def _lock(descriptor: int, path: Path) -> None:
@@ -119,13 +120,14 @@ def _lock(descriptor: int, path: Path) -> None:
 
 
 def _refusal(run_dir: Path, holder: Holder | None) -> str:
-    who = "another process, which has not written who it is" if holder is None else str(holder)
+    who = "another process, which has not written its name" if holder is None else str(holder)
     where = "" if holder is None or holder.host == socket.gethostname() else f" on {holder.host}"
     stop = "stop it" if holder is None else f"stop it (kill {holder.pid}{where})"
-    return f"{run_dir} is being trained in by {who}; wait until that ends, {stop}, or choose another folder"
+    return f"{run_dir} is in use by {who}; wait until that ends, {stop}, or choose another folder"
 
 
 def _is_open_as(path: Path, descriptor: int) -> bool:
+    """Return True if `path` is still the file that the descriptor was opened for."""
     try:
         there = path.stat()
     except FileNotFoundError:
@@ -135,7 +137,7 @@ def _is_open_as(path: Path, descriptor: int) -> bool:
 
 
 def _read(descriptor: int) -> Holder | None:
-    """None if the file does not say who holds the lock."""
+    """Return the holder that the file names, or None if it names none."""
     try:
         return msgspec.json.decode(os.pread(descriptor, LARGEST_NOTE, 0), type=Holder)
     except (OSError, msgspec.MsgspecError, ValueError, RecursionError):
@@ -143,6 +145,6 @@ def _read(descriptor: int) -> Holder | None:
 
 
 def _note(descriptor: int, holder: Holder) -> None:
-    with suppress(OSError):  # on a full disk the lock is held without a name
+    with suppress(OSError):  # on a full disk, the lock is held but the file names nobody
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, msgspec.json.encode(holder), 0)

@@ -1,4 +1,4 @@
-"""One run under way: learns from a source, and now and then keeps a past self, evaluates, saves and reports."""
+"""The training loop of a run: updates, snapshots of past selves, evaluations, checkpoints and progress reports."""
 
 from __future__ import annotations
 
@@ -33,24 +33,33 @@ from ludus.run.saving import Saver
 from ludus.run.stages import ChangedError, Stages
 from ludus.spec import GameSpec
 
-UNEVALUATED = (EvaluationError, FleetError, HostError, OSError)  # what an evaluation may fail with
+UNEVALUATED = (
+    EvaluationError,
+    FleetError,
+    HostError,
+    OSError,
+)  # errors with which an evaluation may fail; training continues
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
+    """The result of `train`: the finished or interrupted run."""
+
     run_dir: Path
-    version: int  # updates, those of earlier parts of a resumed run included
-    training_s: float
-    checkpoint: Path | None  # the latest; None when none could be written
-    checkpoint_failures: int
-    interrupted: bool  # by a signal; the run can be resumed
-    evaluation: tuple[MatchupResult, ...]  # at the end; empty when interrupted
-    unevaluated: str = ""  # why there is none although the run was not interrupted
-    unsaved: str = ""  # what is lost because the last checkpoint could not be written
+    version: int  # number of updates, including those before a resume
+    training_s: float  # seconds of training, without evaluations, including those before a resume
+    checkpoint: Path | None  # the latest checkpoint; None if none could be written
+    checkpoint_failures: int  # checkpoints and snapshots that could not be written
+    interrupted: bool  # True if a signal ended the run, which can then be resumed
+    evaluation: tuple[MatchupResult, ...]  # results of the final evaluation; empty if interrupted
+    unevaluated: str = ""  # the reason if the final evaluation failed
+    unsaved: str = ""  # says what is lost if the last checkpoint could not be written
 
 
 class RunLoop:
+    """Trains one stage of a run (or the whole run, without a curriculum) with the decisions of a source."""
+
     def __init__(
         self,
         run: ResolvedRun,
@@ -80,8 +89,10 @@ class RunLoop:
         self._stopped: Callable[[], bool] = lambda: False
 
     def train(self, stopped: Callable[[], bool]) -> Literal["finished", "stopped", "changed"]:
-        """Until the budget is used up, `stopped`, or the stage of the curriculum has changed. A checkpoint is written
-        in any case."""
+        """Train until the budget is used up, `stopped` returns True, or the stage of the curriculum changes.
+
+        Returns which of these happened: "finished", "stopped" or "changed". A checkpoint is written in every case.
+        """
         parts = self._parts
         self._stopped = stopped
         parts.source.start(self.algorithm.weights.numpy(), self.learner.version)
@@ -104,14 +115,20 @@ class RunLoop:
         return came_to
 
     def evaluate(self, *, final: bool = False) -> tuple[MatchupResult, ...]:
-        """Play the weights as they are, greedily, against the configured opponents; empty where there are none."""
+        """Play the present weights greedily against the configured opponents, then save a checkpoint.
+
+        Returns one result per opponent, or () if there are no opponents.
+        """
         results = self._evaluator.play(final=final)
         if results:
             self._saver.save_evaluated()
         return results
 
     def finish(self, *, interrupted: bool) -> RunResult:
-        """Evaluate, unless it was interrupted or is now. What is trained and saved is a result also if that fails."""
+        """Play the final evaluation, unless the run is interrupted, and return the result of the run.
+
+        If the evaluation fails, the result contains the reason instead of scores.
+        """
         if interrupted or self._stopped():
             return self._result(interrupted=True)
         try:
@@ -149,7 +166,7 @@ class RunLoop:
         if self.learner.used < 1 and self._evaluator.is_due():
             try:
                 self.evaluate()
-            except UNEVALUATED as error:  # the run itself is none the worse for it
+            except UNEVALUATED as error:  # training can continue without the evaluation
                 self._note_failure(f"after update {version}", error)
         self._stages.change_where_due()
         if self._saver.is_due():

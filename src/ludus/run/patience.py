@@ -1,4 +1,4 @@
-"""Tries to write something until a disk has room for it, for a limited time."""
+"""Retries the last checkpoint of a run for a limited time, in case the disk is full."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import logging
 import time
 from collections.abc import Callable
 
-LAST_S = 60.0  # that a run waits for room on the disk before it ends without its last checkpoint
-FIRST_PAUSE_S = 1.0  # each pause is twice as long as the one before
+LAST_S = 60.0  # how long a run retries its last checkpoint before it ends without one
+FIRST_PAUSE_S = 1.0  # each further pause is twice as long
 POLL_S = 0.1
 log = logging.getLogger(__name__)
 
@@ -18,9 +18,9 @@ def patiently(
     clock_s: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> bool:
-    """Call `write` until it returns True, for up to `LAST_S`; returns whether it did.
+    """Call `write` until it returns True, for at most `LAST_S`. Returns False if it never did.
 
-    A signal (`stopped`) that comes while this waits ends the waiting; one that came before does not.
+    If `stopped` becomes True during the call, the retries end. If it was True before, they do not.
     """
     until_s, pause_s, was_stopped = clock_s() + LAST_S, FIRST_PAUSE_S, stopped()
     while not write():
@@ -28,7 +28,7 @@ def patiently(
         if left_s <= 0:
             log.error("the last checkpoint could not be written for %g s: giving up", LAST_S)
             return False
-        log.warning("trying again for up to %.0f s: free space on the disk; Ctrl-C leaves at once", left_s)
+        log.warning("trying again for up to %.0f s: free space on the disk; Ctrl-C exits at once", left_s)
         again_s = clock_s() + min(pause_s, left_s)
         pause_s *= 2
         while clock_s() < again_s:

@@ -1,4 +1,4 @@
-"""Which code a run is made with, and where: one line in its folder for each start."""
+"""Records the version of ludus and the machine in `starts.jsonl`, one line for each start of a run."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ from ludus.files import Appender
 
 log = logging.getLogger(__name__)
 STARTS = "starts.jsonl"
-GIT_S = 10.0  # a clone on a slow disk; a run does not wait longer to learn its own name
+GIT_S = 10.0  # deadline for git, which can be slow on a slow disk
 
 
 class Provenance(msgspec.Struct, frozen=True):
-    version: str
-    commit: str  # with a + when the sources differ from it; "" for an installed package
-    cores: int
-    system: str
+    """The code and the machine of one start of a run."""
+
+    version: str  # of ludus
+    commit: str  # followed by + if the sources were changed; "" for an installed package
+    cores: int  # usable cores
+    system: str  # operating system and architecture
 
 
 def note(run_dir: Path, usable_cores: int) -> None:
@@ -37,7 +39,7 @@ def note(run_dir: Path, usable_cores: int) -> None:
 
 
 def read(run_dir: Path) -> list[Provenance]:
-    """Every start of a run; empty when it was begun by a version that did not note them. Damaged lines are left out."""
+    """Return every start of a run in order. Damaged lines are skipped. Returns [] if the file is missing."""
     try:
         starts = [_decoded(line) for line in files.lines(run_dir / STARTS)]
     except OSError:
@@ -48,19 +50,19 @@ def read(run_dir: Path) -> list[Provenance]:
 def _decoded(line: bytes | None) -> Provenance | None:
     try:
         return None if line is None else msgspec.json.decode(line, type=Provenance)
-    except (msgspec.MsgspecError, ValueError, RecursionError):  # ValueError: bytes that are no text
+    except (msgspec.MsgspecError, ValueError, RecursionError):  # ValueError: invalid UTF-8
         return None
 
 
 def here(usable_cores: int) -> Provenance:
-    """Return the version of this code and of this machine."""
+    """Return the version of this code and a description of this machine."""
     clone = Path(ludus.__file__).parents[2]  # above src/ludus
     return Provenance(ludus.__version__, commit(clone), usable_cores, f"{platform.system()} {platform.machine()}")
 
 
 def commit(clone: Path) -> str:
-    """The commit of a clone, with a + when its src differs from it; "" where there is no clone or no git."""
-    if not (clone / ".git").exists():  # else git would look in the folders above
+    """Return the short commit of a git clone, followed by + if src/ has changes. Returns "" without a clone or git."""
+    if not (clone / ".git").exists():  # otherwise git would search the parent folders
         return ""
     try:
         return _git(clone, "rev-parse", "--short", "HEAD") + (

@@ -1,4 +1,4 @@
-"""Tells whoever watches a run how it is, about once a second."""
+"""Reports the metrics of a run to its observer, about once a second."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ PROGRESS_S = 1.0
 
 
 class Teller:
+    """Updates progress and server metrics and passes them to the observer. `servers` returns the servers' health."""
+
     def __init__(self, parts: RunContext, servers: Callable[[], ServersHealth | None]) -> None:
         self._parts = parts
         self._servers = servers
         self._told_at = time.monotonic()
 
     def tell(self, *, now: bool = False) -> None:
-        """Unless that was less than a second ago; `now`: in any case."""
+        """Report the metrics, unless the last report is less than a second old. `now` reports in any case."""
         time_s = time.monotonic()
         if not now and time_s - self._told_at < PROGRESS_S:
             return
@@ -38,7 +40,7 @@ class Teller:
         observer.on_progress(metrics.report())
 
     def note_servers(self) -> None:
-        """Take the servers' state into the metrics. Call it before the last checkpoint: restarts are saved with it."""
+        """Update the metrics of the servers. Call it before the last checkpoint, which saves the count of restarts."""
         health = self._servers()
         if health is None:
             return

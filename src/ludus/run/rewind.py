@@ -1,4 +1,4 @@
-"""Resume a run from an older checkpoint: later ones are set aside, so that two histories do not mix."""
+"""Resume a run from an older checkpoint. Later checkpoints are moved aside, so that two histories do not mix."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ log = logging.getLogger(__name__)
 
 
 def find(run_dir: Path, name: str) -> Path:
-    """Return the checkpoint of a run that a name (u00000120) or a path inside the run means. Raises CheckpointError."""
+    """Return the checkpoint of a run with this name (u00000120) or path.
+
+    Raises CheckpointError, which lists the checkpoints, if the run has no such checkpoint.
+    """
     folder = run_dir / CHECKPOINTS
     names = checkpoint.names_in(folder)
     for candidate in (folder / name, run_dir / name, Path(name)):
@@ -30,7 +33,7 @@ def find(run_dir: Path, name: str) -> Path:
 def set_aside(run_dir: Path, checkpoint_path: Path) -> Path | None:
     """Move checkpoints and past selves that are newer than the chosen checkpoint into a folder beside them.
 
-    Returns that folder, or None if there was nothing to move. Raises CheckpointError.
+    Returns that folder, or None if there was nothing to move. Raises CheckpointError if a file cannot be moved.
     """
     names = checkpoint.names_in(run_dir / CHECKPOINTS)
     version = int(checkpoint_path.name[1:])
@@ -41,13 +44,15 @@ def set_aside(run_dir: Path, checkpoint_path: Path) -> Path | None:
         return None
     aside = _free_folder(run_dir)
     try:
-        for path in reversed((*past, *later)):  # the newest checkpoint first: the rest stays a run
+        for path in reversed(
+            (*past, *later)
+        ):  # newest checkpoint first: after a failure, the remaining files are still a valid run
             target = aside / path.relative_to(run_dir)
             target.parent.mkdir(parents=True, exist_ok=True)
             path.rename(target)
         Checkpoints(run_dir, 1).forget_best(aside)
     except OSError as error:
-        raise CheckpointError(f"cannot set aside what is newer than {checkpoint_path}: {error}") from error
+        raise CheckpointError(f"cannot move aside the checkpoints newer than {checkpoint_path}: {error}") from error
     log.warning(
         "the run goes on from %s; %d later checkpoints and %d later past selves were moved to %s",
         checkpoint_path.name,

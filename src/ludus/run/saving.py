@@ -1,4 +1,4 @@
-"""Checkpoints of a run, written and read. A full disk is counted and shown; training goes on."""
+"""Writes and restores the checkpoints of a run. A failed write is counted and logged, and training continues."""
 
 from __future__ import annotations
 
@@ -29,28 +29,35 @@ log = logging.getLogger(__name__)
 
 
 class Saver:
+    """Saves checkpoints and past selves of a run, and restores the run from a checkpoint."""
+
     def __init__(self, parts: RunContext) -> None:
         self._parts = parts
         self._checkpoints = Checkpoints(parts.run_dir, parts.config.checkpoint.keep)
         self._saved_at = time.monotonic()
         self._trouble = ""  # why the latest attempt failed
-        self._write_failures = 0  # of checkpoints, for which room on the disk would help
+        self._write_failures = 0  # failed writes of checkpoint files, which may succeed once the disk has space
 
     def is_due(self) -> bool:
+        """Return True if the last checkpoint is older than `checkpoint.every_s`."""
         return time.monotonic() - self._saved_at >= self._parts.config.checkpoint.every_s
 
     def latest(self) -> Path | None:
+        """Return the latest checkpoint of the run, or None if there is none."""
         return self._checkpoints.latest()
 
     def save(self, *, leaving: bool = False) -> Path | None:
-        """A checkpoint of this version and what is under way; None when it could not be written. If the run is
-        `leaving` it waits a shorter time for the matches."""
+        """Write a checkpoint of the present weights, the running matches and the replay buffer.
+
+        Returns its path, or None if it could not be written. With `leaving`, the run is about to end, and the matches
+        get less time to be saved.
+        """
         parts = self._parts
         self._saved_at = time.monotonic()
         with parts.metrics.activity(names.CHECKPOINT):
             model = {**checkpoint.net_tensors(parts.algorithm.result), **checkpoint.table_tensors(parts.spec)}
             optimiser = parts.algorithm.state()
-            # before the state: what the actor counted comes with it
+            # before the state, because saving also brings the counters of the actor up to date
             matches = self._attempt(lambda: self._write_matches(leaving), "the matches under way")
             if matches is None:
                 self._discard(checkpoint.MATCHES)
@@ -74,11 +81,11 @@ class Saver:
         return path
 
     def save_last(self, stopped: Callable[[], bool]) -> None:
-        """Save, and while a disk has no room try again for up to a minute or until a signal comes (`patience.py`)."""
+        """Write the last checkpoint. If the disk is full, retry for up to a minute or until a signal (patience.py)."""
         patiently(lambda: self._save_whole(leaving=stopped()), stopped)
 
     def unsaved(self) -> str:
-        """What is lost if the run ends now; empty if its latest update is saved."""
+        """Return what is lost if the run ends now, as text. Returns "" if its latest update is saved."""
         version, latest = self._parts.learner.version, self.latest()
         if self._checkpoints.holds(version):
             return ""
@@ -90,7 +97,7 @@ class Saver:
         return f"update {version} could not be saved ({self._trouble}); {consequence}"
 
     def save_evaluated(self) -> None:
-        """Write a checkpoint, and mark it as the best if its scores are."""
+        """Write a checkpoint, and mark it as the best one if its mean score is the highest so far."""
         latest, scores, course = self.save(), self._parts.scores, self._parts.course
         if latest is not None:
             mean = sum(scores.values()) / len(scores)
@@ -98,11 +105,11 @@ class Saver:
             self._attempt(lambda: self._checkpoints.mark_best(latest, mean, stage), BEST)
 
     def keep_past_self(self) -> None:
-        """A snapshot that later matches are played against."""
+        """Add a snapshot of the weights to the pool of past selves, the opponents of later matches."""
         self._attempt(self._snapshot, "a past self")
 
     def restore(self, saved: SavedCheckpoint) -> None:
-        """Continue from a checkpoint. Raises CheckpointError."""
+        """Load the state of a checkpoint. Raises CheckpointError if it is damaged or does not fit this run."""
         parts, path, state = self._parts, saved.path, saved.state
         with checkpoint.offering_another(path):
             model, optimiser = (read_tensors(path / name) for name in (checkpoint.MODEL, checkpoint.OPTIMISER))
@@ -130,7 +137,7 @@ class Saver:
     def _attempt(
         self, write: Callable[[], Written], what: str, counted: str = names.CHECKPOINT_FAILURES
     ) -> Written | None:
-        """What `write` returns; None, with the failure counted and logged, if it cannot write `what`."""
+        """Return the result of `write`. If it fails, count and log that `what` was not written, and return None."""
         try:
             return write()
         except (CheckpointError, OSError) as error:
@@ -142,22 +149,23 @@ class Saver:
             return None
 
     def _save_whole(self, *, leaving: bool) -> bool:
-        """Save; False if a part of the checkpoint could not be written and may be later."""
+        """Write a checkpoint. Returns False if a file of it could not be written, so that a retry may help."""
         failures = self._write_failures
         self.save(leaving=leaving)
         return self._write_failures == failures
 
     def _discard(self, *names: str) -> None:
-        """Remove files that were to become part of a checkpoint: what was written of them takes the room of others."""
+        """Remove unfinished files of a checkpoint, which take up disk space."""
         for name in names:
             with suppress(OSError):
                 self._checkpoints.staged(name).unlink(missing_ok=True)
 
     def _write_matches(self, leaving: bool) -> Path | None:
-        """A checkpoint without them is better than none: the matches of the resumed run then begin anew."""
+        """Write the running matches. Returns None if they cannot be saved: the checkpoint is then written without them,
+        and a resumed run starts new matches."""
         if not self._parts.playing:
             return None
-        path, trouble = self._checkpoints.staged(), "the actor does not say how they stand"
+        path, trouble = self._checkpoints.staged(), "the actor did not report them"
         try:
             if self._parts.source.save(path, leaving=leaving):
                 return path
@@ -167,7 +175,7 @@ class Saver:
         return None
 
     def _write_replay(self) -> Path | None:
-        """It changes with the version alone."""
+        """Write the replay buffer. Returns None without one, if this version is already saved, or if the stage ends."""
         if self._checkpoints.holds(self._parts.learner.version) or self._parts.change is not None:
             return None
         path = self._checkpoints.staged(checkpoint.REPLAY)

@@ -104,7 +104,8 @@ def _train_stage(
 
 
 def _install(stages: tuple[ResolvedRun, ...]) -> None:
-    """Install what the hosts need, in this process, where the user sees it; and remember the options as trusted."""
+    """Install the programs that hosts need, in this process so that the user sees it, and mark the options as
+    trusted."""
     for stage in stages:
         trust.remember(stage.game, stage.config.options)
         stage.game.command(stage.options)

@@ -28,7 +28,7 @@ def test_a_name_without_colon_leaves_the_first_option_at_its_default() -> None:
 
 
 def test_a_colon_with_nothing_behind_it_and_a_contradiction_are_refused() -> None:
-    with pytest.raises(ConfigError, match=r"game: chess: ends with its colon; behind it stands variant"):
+    with pytest.raises(ConfigError, match=r"game: chess: ends with a colon; write after it variant"):
         built({"game": "chess:"})
     with pytest.raises(ConfigError, match=r"says options.variant is a, but it is 'b'"):
         built({"game": "chess:a", "options": {"variant": "b"}})

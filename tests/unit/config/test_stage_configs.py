@@ -58,7 +58,7 @@ def test_a_configuration_with_stages_is_saved_and_read_back_as_an_equal_one(tmp_
         ([stage()], "curriculum[0].promote: one is the last stage"),
         ([stage(), stage()], "curriculum[1].name: 'one' must be a name that no stage before it has"),
         ([stage(fall_back={"updates": 1}), LAST], "curriculum[0].fall_back: one is the first stage"),
-        ([stage(), {**LAST, "fall_back": {}}], "curriculum[1].fall_back: says not when"),
+        ([stage(), {**LAST, "fall_back": {}}], "curriculum[1].fall_back: has no condition"),
         ([stage(), {"nam": "last"}], "curriculum[1].nam: unknown key; did you mean curriculum[1].name?"),
         ([stage(promote={"update": 1}), LAST], "curriculum[0].promote.update: unknown key"),
         (

@@ -87,7 +87,7 @@ def test_another_log_is_found_out(saved: list[Path]) -> None:
 
 def test_missing_and_surplus_and_illegal_actions_are_found_out(saved: list[Path]) -> None:
     actions = json.loads(saved[0].read_text())["actions"]
-    with pytest.raises(ReplayError, match="seat 0 is asked once more"):
+    with pytest.raises(ReplayError, match="seat 0 must act once more"):
         replay(changed(saved[0], actions=[actions[0][:-1], actions[1]]))
     with pytest.raises(ReplayError, match="1 recorded actions too early"):
         replay(changed(saved[0], actions=[[*actions[0], 0], actions[1]]))

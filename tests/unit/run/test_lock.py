@@ -44,7 +44,7 @@ def test_a_held_lock_is_refused_with_who_holds_it_and_what_to_do(tmp_path: Path)
         with pytest.raises(ConfigError) as refused, hold(tmp_path):
             pass
         words = str(refused.value)
-        assert f"{tmp_path} is being trained in by pid {other.pid} on {socket.gethostname()}, since " in words
+        assert f"{tmp_path} is in use by pid {other.pid} on {socket.gethostname()}, since " in words
         assert f"-c {tmp_path}; wait until that ends, stop it (kill {other.pid}), or choose another folder" in words
         with pytest.raises(ConfigError, match=f"pid {other.pid} "):
             train(small_run(1), tmp_path, observer=Silent())
@@ -61,7 +61,7 @@ def test_the_lock_of_a_killed_process_is_taken_over_and_that_is_logged(
             lock.tell()
     assert lock.abandoned is not None
     assert lock.abandoned.pid == other.pid
-    assert "is taken over from a process that ended without giving it back" in caplog.text
+    assert "is taken over from a process that ended without releasing it" in caplog.text
 
 
 def test_a_lock_that_was_given_back_leaves_nothing(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_a_damaged_note_of_the_holder_stops_nobody(tmp_path: Path, content: byte
 def test_a_holder_whose_note_is_damaged_still_keeps_others_out(tmp_path: Path) -> None:
     with held_by_another(tmp_path):
         (tmp_path / LOCK).write_bytes(b"\xff")
-        with pytest.raises(ConfigError, match="by another process, which has not written who it is"), hold(tmp_path):
+        with pytest.raises(ConfigError, match="by another process, which has not written its name"), hold(tmp_path):
             pass
 
 

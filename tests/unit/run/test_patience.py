@@ -38,7 +38,7 @@ def test_it_is_tried_again_until_there_is_room(caplog: pytest.LogCaptureFixture)
     world = World(room_s=5)
     assert world.save()
     assert world.attempts == pytest.approx([0, 1, 3, 7], abs=0.5)
-    assert "trying again for up to 60 s: free space on the disk; Ctrl-C leaves at once" in caplog.text
+    assert "trying again for up to 60 s: free space on the disk; Ctrl-C exits at once" in caplog.text
 
 
 def test_it_is_given_up_after_a_stated_while(caplog: pytest.LogCaptureFixture) -> None:
