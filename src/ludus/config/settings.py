@@ -23,9 +23,8 @@ FewOrAuto = Annotated[int, Meta(ge=0, le=1024)]
 Matches = Annotated[int, Meta(ge=1, le=65_536)]
 Seed = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 Even = Annotated[int, Meta(ge=2, le=1_000_000_000, multiple_of=2)]
-Schedule = Annotated[
-    tuple[tuple[Count, Count], ...], Meta(min_length=1)
-]  # pairs of (length of an interval, number of such intervals)
+# pairs of (length of an interval, number of such intervals)
+Schedule = Annotated[tuple[tuple[Count, Count], ...], Meta(min_length=1)]
 
 
 class FleetConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -59,9 +58,7 @@ class ServersConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """Game servers that the run starts on this machine, monitors and stops. Only for games that use servers."""
 
     count: FewOrAuto = 0  # number of servers; 0: none, the options of the game name a server
-    base_port: Annotated[int, Meta(ge=0, le=65535)] = (
-        0  # port of the first server, the others follow; 0: any free ports
-    )
+    base_port: Annotated[int, Meta(ge=0, le=65535)] = 0  # port of the first server, the others follow; 0: free ports
     memory_mib: Positive = 1024.0  # a server that uses more memory is restarted between matches
 
 
@@ -115,9 +112,7 @@ class VtraceConfig(Struct, frozen=True, forbid_unknown_fields=True):
 class RnadConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """Settings of the algorithm rnad: regularisation of rewards and the NeuRD policy update."""
 
-    eta: NonNegative = (
-        0.2  # strength of the regularisation, in reward per nat of log-ratio to the regularisation policy
-    )
+    eta: NonNegative = 0.2  # strength of the regularisation: reward per nat of log-ratio to the regularisation policy
     # pairs of (updates between swaps of the regularisation policy, number of swaps); the last interval repeats
     schedule: Schedule = ((100, 1),)
     target_share: Annotated[float, Meta(gt=0.0, le=1.0)] = 0.01  # Polyak factor of the target net per optimiser step
@@ -137,9 +132,8 @@ class PpoKlConfig(Struct, frozen=True, forbid_unknown_fields=True):
     coef: NonNegative = 0.1  # weight of the KL divergence from the reference
     refresh: Count = 50  # updates after which the current policy becomes a reference
     portfolio: Count = 1  # number of latest references kept; each update uses the closest one
-    result_share: Annotated[float, Meta(gt=0.0, le=1.0)] = (
-        1.0  # Polyak factor of the saved net per update; 1: no average
-    )
+    # Polyak factor of the saved net per update; 1: no average
+    result_share: Annotated[float, Meta(gt=0.0, le=1.0)] = 1.0
 
 
 class ReplayConfig(Struct, frozen=True, forbid_unknown_fields=True):
