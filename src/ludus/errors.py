@@ -9,9 +9,12 @@ LudusError
 │   └── HostRefused
 ├── FleetError
 ├── CheckpointError
+├── DatasetError
 ├── EvaluationError
+├── LeagueError
 ├── TrainingError
-└── ReplayError
+├── ReplayError
+└── ServingError
 """
 
 from __future__ import annotations
@@ -102,8 +105,16 @@ class CheckpointError(LudusError):
     """A checkpoint cannot be read or written, or does not fit the game."""
 
 
+class DatasetError(LudusError):
+    """A dataset cannot be read or written, or does not fit the game."""
+
+
 class EvaluationError(LudusError):
     """Some scheduled matches did not finish, so there is no result."""
+
+
+class LeagueError(LudusError):
+    """The folder of a league cannot be read or written, or a member does not fit the league."""
 
 
 class TrainingError(LudusError):
@@ -112,3 +123,7 @@ class TrainingError(LudusError):
 
 class ReplayError(LudusError):
     """A saved match ends differently when it is played again."""
+
+
+class ServingError(LudusError):
+    """A policy server refused a request, does not answer, or cannot be reached."""

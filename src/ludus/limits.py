@@ -1,4 +1,4 @@
-"""Limits on what a host may send. docs/host-protocol.md lists them for authors of hosts.
+"""Limits on what a host, or a client of a policy server, may send. docs/host-protocol.md and docs/serving.md list them.
 
 A value beyond a limit raises ProtocolError. Limits are checked before memory is allocated for the values.
 """
@@ -46,6 +46,18 @@ EVENTS_UNTAKEN: Final = 1000  # events of one host that wait to be taken; furthe
 MESSAGE_CHARS: Final = 2000  # of an ERROR
 REASON_CHARS: Final = 200  # of the reason that a lost match is counted by
 REASONS: Final = 20  # different reasons of one host; further ones are counted together
+
+# clients of a policy server (docs/serving.md)
+GREETING_BYTES: Final = 1 << 16  # a HELLO, the only frame that is read before the token was checked
+ASK_ROWS: Final = 1 << 16  # rows of one ASK
+CLIENT_ROWS: Final = 1 << 20  # row numbers of a client are below this
+SERVED_ROWS: Final = 1 << 20  # rows of all clients of one policy
+CLIENTS: Final = 1024  # connections at the same time
+CLIENT_CHARS: Final = 64  # of the name that a client gives itself
+TOKEN_CHARS: Final = 1024
+WELCOME_BYTES: Final = 4 << 20
+REFUSED_BYTES: Final = 1 << 14
+REPORT_BYTES: Final = 4 << 20
 
 
 def clipped(value: object, chars: int = REASON_CHARS) -> str:

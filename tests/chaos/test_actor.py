@@ -12,7 +12,7 @@ import pytest
 from tests.faulty import game as faulty
 from tests.running import ENDLESS, PATIENCE_S, Silent, Watch, counters, running, small_run, train, with_updates
 
-from ludus.actors import sources
+from ludus.actors import supervised
 from ludus.config.settings import CheckpointConfig, EvaluationConfig, FleetConfig, OpponentsConfig, RunConfig
 from ludus.errors import FleetError
 from ludus.metrics import names
@@ -83,7 +83,7 @@ def test_killed_actor_is_started_again_and_the_run_goes_on(tmp_path: Path, caplo
 def test_stopped_actor_is_found_silent_killed_and_started_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(sources, "SILENCE_S", 4.0)
+    monkeypatch.setattr(supervised, "SILENCE_S", 4.0)
     saboteur = Saboteur(lambda: actor_of(psutil.Process()).suspend())
     assert train(config(updates=10), tmp_path, observer=saboteur).version == 10
     assert "sent nothing for 4 s; " in caplog.text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ludus.actors import in_flight
+from ludus.actors import division, in_flight
 from ludus.actors.in_flight import ActorState, InFlight, InFlightHeader
 from ludus.actors.resolved import ResolvedRun
 from ludus.config.settings import RunConfig
@@ -21,6 +22,7 @@ from ludus.fleet import saved_state
 from ludus.fleet.fleet import HostFleet
 from ludus.fleet.interface import Fleet
 from ludus.fleet.saved_state import FleetState
+from ludus.games.named_policies import named_policy
 from ludus.games.registry import nets_of
 from ludus.league.matchmaking import PAST_PREFIX, SCRIPTED, SharedMatchmaker
 from ludus.league.pool import Pool
@@ -43,6 +45,7 @@ from ludus.spec import GameSpec
 from ludus.types import Policy, Resumable, SegmentBatch
 
 log = logging.getLogger(__name__)
+HOSTS_SHOWN = 64  # hosts whose own numbers are reported, so that progress.csv does not grow without bounds
 
 
 class Actor:
@@ -69,13 +72,13 @@ class Actor:
         self._config = config
         self._pool = pool
         self._seeded = version
-        self._generator = torch.Generator().manual_seed(run.seed("sampling", version))
+        self._generator = torch.Generator().manual_seed(run.actor_seed("sampling", version))
         learner = self._policy(self._new_net(), version)
         self._matchmaker = SharedMatchmaker(
             config.opponents,
             teams=fleet.spec.teams,
             scripted=tuple(run.game.scripted),
-            seed=run.seed("matchmaking", version),
+            seed=run.actor_seed("matchmaking", version),
         )
         self._past: dict[str, int] = {}  # past selves that may play, by name
         self._damaged: set[int] = set()  # past selves that cannot be read
@@ -91,8 +94,8 @@ class Actor:
 
     @property
     def layout(self) -> SegmentLayout:
-        """The layout of the batches that `play` fills."""
-        return layout_of(self._config, self.spec)
+        """The layout of the batch parts that `play` fills; of whole batches if the run has one actor."""
+        return part_layout(self._run, self.spec)
 
     @property
     def version(self) -> int:
@@ -165,6 +168,8 @@ class Actor:
             {name: policy.state() for name, policy in policies.items() if isinstance(policy, Resumable)},
             self._bank.state(),
             fleet_note,
+            self._run.share.first_host,
+            self._run.hosts,
         )
         retired = {
             name.replace(":", "."): policy.weights.numpy()
@@ -209,6 +214,9 @@ class Actor:
         self.metrics.set(names.HOSTS_GIVEN_UP, health.given_up)
         self.metrics.set(names.HOSTS_TOTAL, self._fleet.hosts)
         self.metrics.grow(names.HOSTS_RESTARTS, health.restarts)
+        for host, busy in enumerate(health.busy[:HOSTS_SHOWN]):
+            if math.isfinite(busy):
+                self.metrics.set(names.HOST_BUSY(str(host)), busy)
         for opponent, rate in self._matchmaker.rates.items():
             self.metrics.set(names.TRAIN_WIN_RATE(opponent), rate.score)
         self.metrics.merge_times(self._fleet.take_times())
@@ -249,7 +257,8 @@ class Actor:
         return policy
 
     def _script(self, name: str) -> Policy:
-        return self._run.game.scripted[name](self.spec, self._run.seed(name, self._seeded))
+        seed = self._run.actor_seed(name, self._seeded)
+        return named_policy(name, self.spec, self._run.game, seed=seed, rows=self._fleet.rows)
 
     def _load(self, version: int) -> NetPolicy:
         path = self._pool.path(version)
@@ -322,20 +331,24 @@ def _resumed(actor: Actor, saved: InFlight, past: Sequence[int], state: ActorSta
     return True
 
 
-def layout_of(config: RunConfig, spec: GameSpec) -> SegmentLayout:
-    """Return the layout of the batches of a run."""
-    length = config.rollout.segment
+def layout_of(config: RunConfig, spec: GameSpec, actors: int = 1) -> SegmentLayout:
+    """Return the layout of the batches of a run, or of the part of a batch that each of `actors` actors fills."""
     return SegmentLayout(
         spec,
-        max(1, config.learner.decisions // length),
-        length,
+        division.segments_of(config) // actors,
+        config.rollout.segment,
         state_size(config.policy.recurrent),
         interleaved=algorithms.find(config.learner.algorithm).interleaved,
     )
 
 
+def part_layout(run: ResolvedRun, spec: GameSpec) -> SegmentLayout:
+    """Return the layout of the batch parts that the actors of a run fill."""
+    return layout_of(run.config, spec, run.actors.actors)
+
+
 def open_fleet(run: ResolvedRun, log_dir: Path, version: int, saved: FleetState | None = None) -> HostFleet:
-    """Start the hosts of a run and return them as a fleet.
+    """Start the hosts of a run, or of one actor of it, and return them as a fleet.
 
     If `saved` is given, the hosts continue its matches. Otherwise the seeds of the matches are derived from `version`,
     so that a resumed run does not repeat matches.
@@ -346,7 +359,9 @@ def open_fleet(run: ResolvedRun, log_dir: Path, version: int, saved: FleetState 
         options=msgspec.to_builtins(run.options),
         seed=run.seed("fleet", version),
         log_dir=log_dir,
-        hosts=run.hosts,
+        hosts=run.share.hosts,
         saved_state=saved,
         usable_cores=run.machine.cores,
+        first_host=run.share.first_host,
+        run_hosts=run.hosts,
     )

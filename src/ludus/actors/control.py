@@ -174,6 +174,9 @@ class ControlChannel:
                 raise ClosedError
             self._received += data
 
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
     def close(self) -> None:
         self._socket.close()
 

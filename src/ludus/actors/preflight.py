@@ -5,9 +5,10 @@ from __future__ import annotations
 from ludus.config.load import CheckedConfig
 from ludus.config.settings import RunConfig
 from ludus.errors import ConfigError
+from ludus.games.named_policies import refuse_unknown
 from ludus.games.registry import Game
 from ludus.league.curriculum import refuse_unplayed
-from ludus.league.matchmaking import refuse_unknown, scripted_names
+from ludus.league.matchmaking import scripted_names
 from ludus.learner import algorithms, recurrent_checks
 from ludus.policies import nets
 from ludus.policies.nets import transformer
@@ -31,6 +32,7 @@ def refuse_unfit(config: RunConfig, game: Game) -> None:
     scripted_names(config.opponents, tuple(game.scripted))  # refuses unknown names
     refuse_unknown(config.evaluation.opponents, tuple(game.scripted), "evaluation.opponents")
     algorithms.refuse_unfit(config.learner, config.rollout)
+    algorithms.refuse_unfit_data(config.learner, config.data)
     recurrent_checks.refuse_unfit(config.policy.recurrent, config.learner, config.rollout)
     nets.refuse_unknown(config.policy.net, game.nets)
     transformer.refuse_unfit(config.policy)

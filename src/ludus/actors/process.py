@@ -78,6 +78,10 @@ class ActorProcess:
             raise self._death() from None
         return message
 
+    def fileno(self) -> int:
+        """Return the descriptor of the control channel, which is readable when `receive` has something to return."""
+        return self._control.fileno()
+
     def end(self, grace_s: float) -> bool:
         """Ask the process to stop, kill it after `grace_s`, and close the channel.
 

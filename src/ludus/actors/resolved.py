@@ -1,4 +1,5 @@
-"""A run with every choice made: game, options, devices, number of hosts, and the checkpoint that it continues from."""
+"""A run with every choice made: game, options, devices, numbers of hosts and actors, and the checkpoint that it
+continues from."""
 
 from __future__ import annotations
 
@@ -8,7 +9,8 @@ from dataclasses import dataclass, replace
 import msgspec
 import torch
 
-from ludus.actors import preflight
+from ludus.actors import division, preflight
+from ludus.actors.division import ActorCount, ActorShare
 from ludus.config import load
 from ludus.config.load import CheckedConfig
 from ludus.config.seed_streams import seed_for
@@ -41,6 +43,8 @@ class ResolvedRun:
     machine: Machine
     hosts: int
     actor_device: Playing  # where the policies that play compute
+    actors: ActorCount
+    share: ActorShare  # the hosts of one actor, in a run made by `for_actor`; otherwise all hosts
     stages: tuple[ResolvedRun, ...] = ()  # of the curriculum; empty without one
     checkpoint: SavedCheckpoint | None = None  # where the run continues from; None for a new run
 
@@ -58,6 +62,15 @@ class ResolvedRun:
         """The policy version that the run continues from; 0 for a new run."""
         return 0 if self.checkpoint is None else self.checkpoint.state.version
 
+    def for_actor(self, actor: int) -> ResolvedRun:
+        """Return this run as one of its actors sees it."""
+        return replace(self, share=division.shares(self.hosts, self.actors.actors)[actor])
+
+    def actor_seed(self, purpose: str, version: int = 0) -> int:
+        """Return a seed like `seed`, different for each actor."""
+        actor = self.share.actor
+        return self.seed(f"{purpose} of actor {actor}" if actor else purpose, version)
+
     def seed(self, purpose: str, version: int = 0) -> int:
         """Return the seed for one purpose, derived from the seed of the run (config/seed_streams.py)."""
         return seed_for(self.config.seed, purpose, version)
@@ -71,9 +84,15 @@ class ResolvedRun:
         return replace(self, options=options)
 
     def sized(self, fleet_hosts: int, matches: int) -> ResolvedRun:
-        """Return this run with another number of hosts and of matches per host."""
+        """Return this run with another number of hosts and of matches per host, and one actor for all of them."""
         fleet = msgspec.structs.replace(self.config.fleet, hosts=fleet_hosts, matches=matches)
-        return replace(self, config=msgspec.structs.replace(self.config, fleet=fleet), hosts=fleet_hosts)
+        return replace(
+            self,
+            config=msgspec.structs.replace(self.config, fleet=fleet),
+            hosts=fleet_hosts,
+            actors=ActorCount(1, ""),
+            share=ActorShare(0, 0, fleet_hosts),
+        )
 
 
 def resolve(settings: Mapping[str, object] | RunConfig, machine: Machine | None = None) -> ResolvedRun:
@@ -106,12 +125,22 @@ class PackedRun(msgspec.Struct, frozen=True):
     hosts: int
     learner_device: str
     actor_device: str
+    actors: int
+    share: ActorShare
 
 
 def pack(run: ResolvedRun) -> PackedRun:
     """Return a run in the form that is sent to another process."""
     config = msgspec.structs.replace(run.config, options=msgspec.to_builtins(run.options), curriculum=())
-    return PackedRun(config, run.machine.cores, run.hosts, str(run.learner_device), str(run.actor_device.device))
+    return PackedRun(
+        config,
+        run.machine.cores,
+        run.hosts,
+        str(run.learner_device),
+        str(run.actor_device.device),
+        run.actors.actors,
+        run.share,
+    )
 
 
 def unpack(packed: PackedRun) -> ResolvedRun:
@@ -124,6 +153,8 @@ def unpack(packed: PackedRun) -> ResolvedRun:
         Machine(packed.cores, DeviceChoice(torch.device(packed.learner_device), "")),
         packed.hosts,
         Playing(torch.device(packed.actor_device), ""),
+        ActorCount(packed.actors, ""),
+        packed.share,
     )
 
 
@@ -139,17 +170,20 @@ def describe(run: ResolvedRun) -> list[str]:
     return [
         *compute.describe(plan, run.machine.learner_device),
         placement.describe(run.actor_device, run.config.policy),
+        f"actors: {run.actors.actors} ({run.actors.why})",
     ]
 
 
 def _resolved(checked: CheckedConfig, game: Game, machine: Machine) -> ResolvedRun:
     config = checked.config
     hosts = config.fleet.hosts_on(machine.cores)
+    actors = division.choose(config, hosts=hosts, cores=machine.cores)
     shares_gpu = config.mode == "overlapped" and machine.learner_device.device.type == "cuda"
     actor_device = placement.choose(
         config.policy,
         game.net if config.policy.net == "auto" else config.policy.net,
-        rows=hosts * config.fleet.matches,
+        rows=-(-hosts // actors.actors) * config.fleet.matches,
         minibatch=config.learner.minibatch if shares_gpu else 0,
     )
-    return ResolvedRun(config, game, checked.options, machine, hosts, actor_device)
+    share = ActorShare(0, 0, hosts)
+    return ResolvedRun(config, game, checked.options, machine, hosts, actor_device, actors, share)

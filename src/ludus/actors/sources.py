@@ -1,23 +1,24 @@
-"""The two sources of training batches: an actor in this process (serial) or in a child process (overlapped).
+"""The source of training batches: takes batch parts from all actors of a run, whichever are ready first.
 
-Both implement `learner.feed.BatchSource`.
+A run that learns from a dataset has no actors; its source is `data.source.DatasetSource`.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ludus.actors.actor import Actor
+from ludus.actors import saved_actors
 from ludus.actors.in_flight import ActorState
-from ludus.actors.resolved import ResolvedRun
-from ludus.actors.supervised import ActorPhase, SupervisedActor
+from ludus.actors.parts import PartJoiner
+from ludus.actors.port import ActorPort, wait_for_any
+from ludus.data.source import DatasetSource
+from ludus.errors import LudusError, TrainingError
 from ludus.metrics import names
 from ludus.metrics.core import Metrics
 from ludus.processes import scheduling
@@ -25,136 +26,195 @@ from ludus.spec import GameSpec
 from ludus.types import SegmentBatch
 
 POLL_S = 0.2
-SILENCE_S = 120.0  # an actor reports every second; one that sends nothing for this long is restarted
-SAVE_S = 20.0  # longest wait for the actor to save its matches; a checkpoint without them is better than a long stop
+SAVE_S = 20.0  # longest wait for the actors to save their matches; a checkpoint without them is better than a long stop
 LEAVING_S = 10.0  # the same at the end of a run
+log = logging.getLogger(__name__)
 
 
-class SerialSource:
-    """Plays in this process when `next` is called. The same seed gives the same batches."""
+class ActorSource:
+    """Implements `learner.feed.BatchSource` with the actors of a run. `opened` starts and closes them.
 
-    def __init__(self, actor: Actor, metrics: Metrics) -> None:
-        self._actor = actor
-        self._metrics = metrics
-        self._batch = actor.layout.allocate()
-        self._resting = actor.metrics.activity(names.HAND_OVER)
-        self.spec = actor.spec
+    With one actor, its part is the batch. With several, as many parts as there are actors make a batch, in the order
+    in which they are ready, so that an actor that is slow, starting or lost does not keep the others waiting. At most
+    `rollout.queue` batches of filled parts wait while the learner trains on another. An actor whose parts all wait
+    stops as soon as its next segment is complete, which bounds the lag.
 
-    def start(self, weights: NDArray[np.float32], version: int) -> None:
-        self._actor.adopt(weights, version)
-        self._actor.metrics.begin()
-
-    def next(self, stopped: Callable[[], bool]) -> SegmentBatch | None:
-        self._resting.__exit__(None, None, None)
-        full = self._actor.play(self._batch, stopped)
-        self._resting.__enter__()  # the time until the next call is the learner's
-        self._metrics.merge(self._actor.drain())
-        return self._batch if full else None
-
-    def ready(self) -> bool:
-        """Return False: a batch is played only when `next` is called."""
-        return False
-
-    def catch_up(self) -> None:
-        """Add the actor's metrics to those of the run."""
-        self._metrics.merge(self._actor.drain())
-
-    def release(self) -> None:
-        """Do nothing: the next call of `next` fills the batch again."""
-
-    def publish(self, weights: NDArray[np.float32], version: int) -> None:
-        self._actor.adopt(weights, version)
-
-    def set_past(self, versions: Sequence[int]) -> None:
-        self._actor.set_past(versions)
-
-    def state(self) -> ActorState:
-        return self._actor.state()
-
-    def save(self, path: Path, *, leaving: bool = False) -> bool:
-        """Write the running matches into a file. Returns False if the fleet cannot save its matches. Raises OSError."""
-        return self._actor.save(path)
-
-
-class OverlappedSource:
-    """Provides batches from an actor in a process of its own, which plays while this process learns.
-
-    At most `rollout.queue` full batches wait while the learner trains on another. If all buffers are full, the actor
-    stops as soon as its next segment is complete, which bounds the lag. An actor that dies or falls silent is restarted
-    (actors/supervised.py). An error that it reports is raised here.
+    An actor that has failed for good is counted and left out. The error of the last one is raised.
     """
 
-    def __init__(
-        self,
-        run: ResolvedRun,
-        run_dir: Path,
-        metrics: Metrics,
-        *,
-        pool: Sequence[int],
-        state: ActorState | None,
-        matches: Path | None = None,
-    ) -> None:
+    def __init__(self, actors: Sequence[ActorPort], metrics: Metrics, *, waiting: Sequence[SegmentBatch] = ()) -> None:
+        """`waiting` are saved parts that were not trained on; they are the first of the next batch."""
+        self._actors = tuple(actors)
         self._metrics = metrics
-        self._actor = SupervisedActor(run, run_dir, metrics, pool=pool, state=state, matches=matches)
+        self._joiner = PartJoiner(len(actors)) if len(actors) > 1 else None
+        self._pending = list(waiting)  # parts from a checkpoint
+        self._current: ActorPort | None = None  # the only actor, while the learner trains on its part
+        self._next = 0  # index of the actor that is asked first
+        self._given_up: set[int] = set()
 
-    def __enter__(self) -> Self:
-        self._actor.open(POLL_S)
-        scheduling.set_time_slice(scheduling.LONG_S)
-        self.spec: GameSpec = self._actor.spec
-        return self
+    @contextmanager
+    def opened(self) -> Iterator[ActorSource]:
+        """Start all actors and wait until their hosts have started. Failures are raised at once."""
+        scheduling_changed = False
+        try:
+            for actor in self._actors:
+                actor.open()
+            while waiting := [actor for actor in self._actors if actor.spec is None]:
+                self._poll(waiting, POLL_S)
+            self._refuse_different_games()
+            scheduling.set_time_slice(scheduling.LONG_S)
+            scheduling_changed = True
+            yield self
+        finally:
+            if scheduling_changed:
+                scheduling.set_time_slice(scheduling.DEFAULT_S)
+            for actor in reversed(self._actors):
+                actor.close()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        scheduling.set_time_slice(scheduling.DEFAULT_S)
-        self._actor.close()
+    @property
+    def spec(self) -> GameSpec:
+        """The game that the hosts play."""
+        spec = self._actors[0].spec
+        assert spec is not None
+        return spec
+
+    @property
+    def under_way(self) -> int:
+        """The number of matches of all actors that have begun and not ended, as they last reported."""
+        return sum(actor.under_way for actor in self._actors)
 
     def start(self, weights: NDArray[np.float32], version: int) -> None:
-        """Create the shared memory with these weights in it, and let the actor play."""
-        self._actor.start(weights, version)
+        """Let all actors play with these weights."""
+        for actor in self._actors:
+            actor.start(weights, version)
+        self._count_playing()
 
     def next(self, stopped: Callable[[], bool]) -> SegmentBatch | None:
-        actor, heard_s = self._actor, time.monotonic()
+        """Return the next batch, which is valid until `release`, or None as soon as `stopped()` returns True."""
         while not stopped():
-            if actor.poll(0 if actor.filled else POLL_S):
-                heard_s = time.monotonic()
-            elif actor.filled:
-                batch = actor.take()
-                self._metrics.set(names.QUEUE, len(actor.filled))
+            progress = self._poll(self._alive(), 0 if self._filled() else POLL_S)
+            if progress and not self._joiner:
+                continue
+            batch = self._take()
+            if batch is not None:
+                self._count_playing()
+                self._metrics.set(names.QUEUE, self._filled() / len(self._actors))
                 return batch
-            elif actor.phase is ActorPhase.PLAYING and time.monotonic() - heard_s > SILENCE_S:
-                actor.give_up_on(f"sent nothing for {SILENCE_S:.0f} s")
         return None
 
     def ready(self) -> bool:
+        """Return True if `next` would return a batch without waiting."""
         self.catch_up()
-        return bool(self._actor.filled)
+        if self._joiner is None:
+            return self._filled() > 0
+        return self._joiner.missing <= self._filled() + len(self._pending)
 
     def catch_up(self) -> None:
-        """Handle all messages of the actor that have arrived."""
-        while self._actor.poll(0):
+        """Take in all that the actors have sent."""
+        while self._poll(self._alive(), 0):
             pass
 
     def release(self) -> None:
-        self._actor.release()
+        """Let the only actor overwrite its part. Parts of several actors were copied and released before."""
+        if self._current is not None:
+            actor, self._current = self._current, None
+            actor.release()
 
     def publish(self, weights: NDArray[np.float32], version: int) -> None:
-        self._actor.publish(weights, version)
+        for actor in self._alive():
+            actor.publish(weights, version)
 
     def set_past(self, versions: Sequence[int]) -> None:
-        self._actor.set_past(versions)
+        for actor in self._alive():
+            actor.set_past(versions)
 
-    def state(self) -> ActorState | None:
-        """Return the actor's state at the end of the last batch that `next` returned.
+    def states(self) -> list[ActorState | None]:
+        """Return the state of each actor at the end of its part that was taken last.
 
-        Before the first batch, returns the `state` that the run began with, which may be None.
+        Before the first part, that is the state that it began with, which may be None.
         """
-        return self._actor.state
+        return [actor.state for actor in self._actors]
 
     def save(self, path: Path, *, leaving: bool = False) -> bool:
-        """Let the actor write its matches, and the batches that wait here, to a file.
+        """Let the actors write their matches, and the parts that were not trained on, to a file.
 
-        Returns False if it does not answer in time; it has less time if `leaving` (the run ends). Raises OSError if it
-        cannot write, TrainingError if it is not playing, and the error of an actor that has failed.
+        Returns False if none of them can do so in time; they have less time if `leaving` (the run ends). Raises OSError
+        if the file cannot be written, TrainingError if no actor plays, and the error of an actor that has failed.
         """
-        return self._actor.save(path, LEAVING_S if leaving else SAVE_S)
+        wait_s = LEAVING_S if leaving else SAVE_S
+        if self._joiner is None:
+            return saved_actors.save_one(self._actors[0], path, wait_s)
+        waiting = [*self._joiner.waiting(), *self._pending]
+        return saved_actors.save_all(self._alive(), len(self._actors), path, wait_s, waiting)
+
+    def _take(self) -> SegmentBatch | None:
+        """Return a batch if it is complete: the part of the only actor, or the joined parts of several."""
+        if self._joiner is None:
+            if not self._actors[0].filled:
+                return None
+            self._current = self._actors[0]
+            return self._current.take()
+        while self._pending:
+            batch = self._joiner.add(self._pending.pop(0))
+            if batch is not None:
+                return batch
+        count = len(self._actors)
+        for actor in [self._actors[(self._next + each) % count] for each in range(count)]:
+            if not actor.filled:
+                continue
+            self._next = (actor.index + 1) % count
+            batch = self._joiner.add(actor.take())
+            actor.release()
+            if batch is not None:
+                return batch
+        return None
+
+    def _filled(self) -> int:
+        return sum(actor.filled for actor in self._actors)
+
+    def _alive(self) -> list[ActorPort]:
+        return [actor for actor in self._actors if actor.index not in self._given_up]
+
+    def _poll(self, actors: Sequence[ActorPort], timeout_s: float) -> bool:
+        """Poll actors until one has done something or the time is up. Returns False if none has."""
+        if len(actors) == 1:
+            return self._poll_one(actors[0], timeout_s)
+        progress = [self._poll_one(actor, 0) for actor in actors]
+        if not any(progress) and timeout_s > 0:
+            wait_for_any(actors, timeout_s)
+        return any(progress)
+
+    def _poll_one(self, actor: ActorPort, timeout_s: float) -> bool:
+        try:
+            progress = actor.poll(timeout_s)
+        except LudusError as error:
+            self._give_up(actor, error)
+            return True
+        return progress
+
+    def _give_up(self, actor: ActorPort, error: LudusError) -> None:
+        """Go on without an actor that has failed for good. Raises the error if it is the last one, or did not start."""
+        others = [each for each in self._alive() if each is not actor]
+        if not others or any(each.spec is None for each in self._actors):
+            raise error
+        self._given_up.add(actor.index)
+        actor.give_up()
+        self._metrics.add(names.ACTORS_GIVEN_UP)
+        log.warning("%s; the run goes on with %d of %d actors", error, len(others), len(self._actors))
+        self._count_playing()
+
+    def _count_playing(self) -> None:
+        self._metrics.set(names.ACTORS_TOTAL, len(self._actors))
+        self._metrics.set(names.ACTORS_PLAYING, sum(actor.playing for actor in self._alive()))
+
+    def _refuse_different_games(self) -> None:
+        fingerprints = {actor.spec.fingerprint for actor in self._actors if actor.spec is not None}
+        if len(fingerprints) > 1:
+            raise TrainingError(
+                "the hosts of the actors describe different games; does the game depend on the number of its host "
+                "(LUDUS_HOST), or was its program changed during the start?"
+            )
+
+
+RunSource = ActorSource | DatasetSource
+"""Where the batches of a run come from."""

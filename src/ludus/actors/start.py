@@ -1,19 +1,25 @@
-"""Starts the actor of a run, from a checkpoint if there is one."""
+"""Starts the actors of a run, from a checkpoint if there is one."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
-from ludus.actors import in_flight
+from ludus.actors import in_flight, saved_actors
 from ludus.actors.actor import open_actor
 from ludus.actors.in_flight import ActorState, InFlight
+from ludus.actors.inline import InlineActor
+from ludus.actors.port import ActorPort
 from ludus.actors.resolved import ResolvedRun
-from ludus.actors.sources import OverlappedSource, SerialSource
+from ludus.actors.sources import ActorSource, RunSource
+from ludus.actors.supervised import SupervisedActor
+from ludus.data import probing
+from ludus.data.source import DatasetSource
 from ludus.errors import CheckpointError
 from ludus.league.pool import Pool
 from ludus.metrics import names
@@ -21,34 +27,83 @@ from ludus.metrics.core import Metrics
 from ludus.policies.checkpoints import checkpoint, checksums
 from ludus.policies.checkpoints.checkpoint import State
 from ludus.policies.checkpoints.read_errors import reading
+from ludus.policies.nets.recurrence import state_size
+from ludus.rollout.segments import SegmentLayout
+from ludus.types import SegmentBatch
 
 log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What one actor continues from: nothing in a new run."""
+
+    state: ActorState | None = None
+    matches: InFlight | None = None  # None: it begins new matches
+    path: Path | None = None  # the file of `matches`
+
+    @property
+    def under_way(self) -> int:
+        """The number of running matches."""
+        return 0 if self.matches is None else len(self.matches.note.bank.pairings)
+
+
 @contextmanager
-def open_source(run: ResolvedRun, run_dir: Path, metrics: Metrics) -> Iterator[SerialSource | OverlappedSource]:
-    """Start the actor of a run, in this process or in one of its own, and yield the source of its batches."""
-    pool = Pool(run_dir / "pool", run.config.opponents.pool)
-    state, in_flight_file, in_flight_state = None, None, None
-    if run.checkpoint is not None:
-        saved = run.checkpoint.state
-        in_flight_file = run.checkpoint.path / checkpoint.MATCHES
-        if not begins_stage(saved) or checksums.holds(in_flight_file):
-            in_flight_state = _in_flight(in_flight_file, run, metrics)
-        with reading(run.checkpoint.path / checkpoint.STATE):
-            state = None if saved.actor is None else msgspec.convert(saved.actor, ActorState)
-        pool.retain(saved.pool)  # removes past selves that are newer than the checkpoint
-    past = pool.versions()
-    if run.config.mode == "overlapped":
-        with OverlappedSource(
-            run, run_dir, metrics, pool=past, state=state, matches=None if in_flight_state is None else in_flight_file
-        ) as overlapped:
-            yield overlapped
+def open_source(run: ResolvedRun, run_dir: Path, metrics: Metrics) -> Iterator[RunSource]:
+    """Start the actors of a run, in this process or in processes of their own, and yield the source of its batches.
+
+    A run that learns from a dataset has no actors.
+    """
+    if run.config.data.folder:
+        yield _dataset_source(run, run_dir)
         return
-    with open_actor(
-        run, run_dir / "logs", pool, version=run.version, past=past, state=state, saved=in_flight_state
-    ) as actor:
-        yield SerialSource(actor, metrics)
+    pool = Pool(run_dir / "pool", run.config.opponents.pool)
+    origins, waiting = _origins(run, metrics)
+    if run.checkpoint is not None:
+        pool.retain(run.checkpoint.state.pool)  # removes past selves that are newer than the checkpoint
+    past = pool.versions()
+    with ExitStack() as stack:
+        actors: Sequence[ActorPort]
+        if run.config.mode == "overlapped":
+            actors = [
+                SupervisedActor(
+                    run.for_actor(index),
+                    run_dir,
+                    metrics,
+                    pool=past,
+                    state=origin.state,
+                    matches=None if origin.matches is None else origin.path,
+                    under_way=origin.under_way,
+                )
+                for index, origin in enumerate(origins)
+            ]
+        else:
+            (origin,) = origins
+            actor = stack.enter_context(
+                open_actor(
+                    run,
+                    run_dir / "logs",
+                    pool,
+                    version=run.version,
+                    past=past,
+                    state=origin.state,
+                    saved=origin.matches,
+                )
+            )
+            actors = [InlineActor(actor, metrics, under_way=origin.under_way)]
+        yield stack.enter_context(ActorSource(actors, metrics, waiting=waiting).opened())
+
+
+def _dataset_source(run: ResolvedRun, run_dir: Path) -> DatasetSource:
+    """Open the dataset of a run, at the position of its checkpoint if it has one."""
+    config, saved = run.config, None
+    if run.checkpoint is not None and checksums.holds(run.checkpoint.path / checkpoint.MATCHES):
+        saved = run.checkpoint.path / checkpoint.MATCHES
+    spec = probing.describe(run.game, run.options, run_dir / "logs").spec
+    hidden_state = state_size(config.policy.recurrent)
+    length = config.rollout.segment if hidden_state else 1  # single decisions are shuffled best
+    layout = SegmentLayout(spec, config.learner.decisions // length, length, hidden_state)
+    return DatasetSource(config.data, spec, layout, gamma=config.learner.gamma, seed=run.seed("dataset"), saved=saved)
 
 
 def begins_stage(state: State) -> bool:
@@ -56,14 +111,36 @@ def begins_stage(state: State) -> bool:
     return state.curriculum is not None and state.curriculum.get("updates") == state.version
 
 
-def _in_flight(path: Path, run: ResolvedRun, metrics: Metrics) -> InFlight | None:
-    """Read the matches that were in flight.
+def _origins(run: ResolvedRun, metrics: Metrics) -> tuple[list[Origin], list[SegmentBatch]]:
+    """Return what each actor continues from, and the parts that wait for the rest of their batch.
 
-    If that fails, logs the reason, counts it and returns None: new matches begin.
+    Matches that cannot be read are counted and logged once for each reason: new matches begin.
     """
-    try:
-        return in_flight.read(path, run)
-    except CheckpointError as error:
+    actors = run.actors.actors
+    if run.checkpoint is None:
+        return [Origin()] * actors, []
+    path, saved = run.checkpoint.path / checkpoint.MATCHES, run.checkpoint.state
+    with reading(run.checkpoint.path / checkpoint.STATE):
+        notes = (saved.actor, *saved.other_actors)
+        states = [None if note is None else msgspec.convert(note, ActorState) for note in notes]
+    states += [None] * (actors - len(states))
+    if begins_stage(saved) and not checksums.holds(path):
+        return [Origin(state) for state in states[:actors]], []
+    origins, reasons = [], dict[str, None]()
+    waiting: list[SegmentBatch] = []
+    for index, state in enumerate(states[:actors]):
+        try:
+            origins.append(Origin(state, in_flight.read(path, run.for_actor(index)), path))
+        except CheckpointError as error:
+            reasons[str(error)] = None
+            origins.append(Origin(state))
+    if any(origin.matches is not None for origin in origins):
+        try:
+            waiting = saved_actors.read_waiting(path, run)
+        except CheckpointError as error:
+            reasons[str(error)] = None
+    if reasons:
         metrics.add(names.BEGUN_ANEW)
-        log.warning("%s; matches begin anew", error)
-        return None
+    for why in reasons:
+        log.warning("%s; matches begin anew", why)
+    return origins, waiting

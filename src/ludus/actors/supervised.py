@@ -1,4 +1,4 @@
-"""Runs the actor in a process of its own and restarts it when it dies. `poll` does all the work:
+"""Runs an actor in a process of its own and restarts it when it dies. `poll` does all the work:
 
             ActorReady                     dies, falls silent, or fails unexpectedly
  STARTING ─────────► PLAYING ──────────────────────────────────────────────► RESTING ── back-off over ──► STARTING
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from ludus import errors
 from ludus.actors import resolved
-from ludus.actors.actor import layout_of
+from ludus.actors.actor import part_layout
 from ludus.actors.control import (
     ActorFailed,
     ActorReady,
@@ -47,12 +47,17 @@ from ludus.actors.shared_memory import SharedMemory, anonymous_file
 from ludus.config import seed_streams
 from ludus.errors import FleetError, HostError, LudusError, TrainingError
 from ludus.metrics import accounts, names
+from ludus.metrics.accounts import MatchAccount
+from ludus.metrics.bottleneck import WAITING
 from ludus.metrics.core import Metrics
+from ludus.metrics.times import ACTOR
 from ludus.policies.checkpoints.checkpoint import rebuild_game
 from ludus.processes.restarts import Restarts
 from ludus.spec import GameSpec
 from ludus.types import SegmentBatch
 
+SILENCE_S = 120.0  # an actor reports every second; one that sends nothing for this long is restarted
+AWAY_S = 10.0  # longest time between two polls that counts as silence: the learner may have been busy or stopped
 STOP_S = 10.0  # time for the actor and its hosts to exit by themselves
 TRANSIENT = (FleetError, HostError)  # errors of a restarted actor that may not occur again at the next start
 log = logging.getLogger(__name__)
@@ -65,11 +70,11 @@ class ActorPhase(Enum):
 
 
 class SupervisedActor:
-    """Starts and supervises the actor's process, and restarts it if it fails.
+    """Implements `ActorPort` with a child process and shared memory: starts and supervises it, restarts it if it fails.
 
-    Call `open`, then `start` with the first weights, then `poll` until `filled` is not empty, then `take`. All calls
-    must come from one thread: the process dies with the thread that starts it. A LudusError that the actor reports (no
-    host left, configuration refused) is raised by `poll`, and again by every later call of it.
+    All calls must come from one thread: the process dies with the thread that starts it. A LudusError that the actor
+    reports (no host left, configuration refused) is raised by `poll`, and again by every later call of it. Before any
+    host has started, failures are raised at once, except that a process which was killed by a signal is started again.
     """
 
     def __init__(
@@ -81,13 +86,24 @@ class SupervisedActor:
         pool: Sequence[int],
         state: ActorState | None,
         matches: Path | None = None,
+        under_way: int = 0,
     ) -> None:
-        self.log_path = run_dir / "logs" / "actor.log"
+        """`run` is that of one actor (`ResolvedRun.for_actor`). `matches` is a file with saved matches, of which
+        `under_way` were running."""
+        self.index = run.share.actor
+        several = run.actors.actors > 1
+        self._name = f"actor {self.index}" if several else "the actor"
+        self.log_path = run_dir / "logs" / (f"actor-{self.index}.log" if self.index else "actor.log")
         self.phase = ActorPhase.RESTING
-        self.filled: deque[Filled] = deque()  # full batches that were not taken yet, oldest first
-        self.state = state  # the actor's state at the end of the batch that was taken last
-        self._config = run.config
+        self.state = state
+        self._parts: deque[Filled] = deque()  # filled parts that were not taken yet, oldest first
+        self._run, self._config = run, run.config
+        # the part that the learner trains on stays in its buffer if it is the whole batch; otherwise it is copied
+        self._buffers = run.config.rollout.queue + (0 if several else 1)
         self._metrics = metrics
+        self._ledger = MatchAccount(under_way)
+        if under_way:
+            metrics.set(names.UNDER_WAY, under_way, self.index)
         file = None if matches is None else str(matches.resolve())
         self._begin = Begin(resolved.pack(run), str(run_dir.resolve()), run.version, list(pool), state, file)
         self._past = list(pool)
@@ -96,43 +112,46 @@ class SupervisedActor:
         self._process: ActorProcess | None = None
         self._memory_fd = -1
         self._memory: SharedMemory | None = None  # None until `start`
-        self._current_buffer: int | None = None  # the buffer that the learner trains on
+        self._current_buffer: int | None = None  # the buffer of the part that was taken last
         self._due_s = 0.0  # RESTING: when to start; STARTING: when ActorReady is overdue
         self._recorded = 0  # recorded decisions that were not in a full batch at the last report
         self._saves = 0
         self._saved: Saved | None = None
+        self._saving: ActorProcess | None = None  # the process that was told to save its matches
+        self._polled_s, self._silence_s = time.monotonic(), 0.0
         self._answers = True  # False if the actor did not answer the last Save and has sent nothing since
         self._error: LudusError | None = None
         self._spec: GameSpec | None = None
         self._floats = 0
 
     @property
-    def spec(self) -> GameSpec:
-        """The game that the hosts play. Call `open` first."""
-        assert self._spec is not None
+    def spec(self) -> GameSpec | None:
         return self._spec
 
-    def open(self, poll_s: float) -> None:
-        """Start the process and wait until its hosts have started. Each `poll` waits at most `poll_s`.
+    @property
+    def playing(self) -> bool:
+        return self.phase is ActorPhase.PLAYING
 
-        Failures are raised at once, except that a process which was killed by a signal is started again.
-        """
+    @property
+    def filled(self) -> int:
+        return len(self._parts)
+
+    @property
+    def under_way(self) -> int:
+        return self._ledger.matches
+
+    def open(self) -> None:
+        """Allocate shared memory. The process is started by `poll`."""
         self._memory_fd = anonymous_file()
-        try:
-            while self._spec is None:
-                self.poll(poll_s)
-        except BaseException:
-            self.close()
-            raise
 
     def start(self, weights: NDArray[np.float32], version: int) -> None:
         """Create the shared memory with these weights in it, and let the actor play."""
-        buffers = self._config.rollout.queue + 1
-        layout = layout_of(self._config, self.spec)
-        self._memory = SharedMemory(self._memory_fd, self._floats, layout, buffers, create=True)
+        assert self._spec is not None
+        layout = part_layout(self._run, self._spec)
+        self._memory = SharedMemory(self._memory_fd, self._floats, layout, self._buffers, create=True)
         self.publish(weights, version)
         if self._process is not None:
-            self._process.send(Attach(buffers))
+            self._process.send(Attach(self._buffers))
 
     def poll(self, timeout_s: float) -> bool:
         """Handle one message, or start the process if that is due. Returns False if neither happened in time."""
@@ -145,27 +164,30 @@ class SupervisedActor:
         except DiedError as death:
             self._fail(str(death), hopeless=not death.killed)
             return True
+        now_s = time.monotonic()
+        self._silence_s += min(now_s - self._polled_s, AWAY_S)
+        self._polled_s = now_s
         if message is None:
-            if self.phase is ActorPhase.STARTING and time.monotonic() > self._due_s:
+            if self.phase is ActorPhase.PLAYING and self._memory is not None and self._silence_s > SILENCE_S:
+                self._fail(f"sent nothing for {SILENCE_S:.0f} s")
+                return True
+            if self.phase is ActorPhase.STARTING and now_s > self._due_s:
                 self._fail(f"did not get its hosts to play within {self._hello_deadline_s():.0f} s", hopeless=True)
             return False
-        self._answers = True
+        self._answers, self._silence_s = True, 0.0
         self._take_in(message)
         return True
 
-    def give_up_on(self, detail: str) -> None:
-        """End the process and restart it. `detail` is the reason for the log, such as "sent nothing for 120 s"."""
-        self._fail(detail)
+    def fileno(self) -> int | None:
+        return None if self._process is None else self._process.fileno()
 
     def take(self) -> SegmentBatch:
-        """Return the oldest filled batch, which is valid until `release`."""
         assert self._memory is not None
-        filled = self.filled.popleft()
+        filled = self._parts.popleft()
         self._current_buffer, self.state = filled.buffer, filled.state
         return self._memory.buffers[filled.buffer]
 
     def release(self) -> None:
-        """Let the actor fill the buffer of the batch that was taken last again."""
         if self._current_buffer is not None:
             buffer, self._current_buffer = self._current_buffer, None
             if self._process is not None:
@@ -183,39 +205,50 @@ class SupervisedActor:
         if self._process is not None and self.phase is ActorPhase.PLAYING:
             self._process.send(PastSelves(self._past))
 
-    def save(self, path: Path, wait_s: float) -> bool:
-        """Let the actor write its matches, and all batches that were not trained on, to a file.
+    def begin_save(self, path: Path) -> None:
+        """Let the actor write its matches, unless it did not answer the last time and has sent nothing since.
 
-        Returns False if it does not answer within `wait_s`. Raises OSError if it cannot write, TrainingError if it is
-        not playing or dies meanwhile, and the error that it reports.
+        Raises TrainingError if it is not playing, and the error that it reports.
         """
         while self.poll(0):
             pass
-        process = self._process
-        if process is None or self.phase is not ActorPhase.PLAYING:
-            raise TrainingError("the actor died and has not restarted yet")
-        if not self._answers:
+        if self._process is None or self.phase is not ActorPhase.PLAYING:
+            raise TrainingError(f"{self._name} died and has not restarted yet")
+        self._saving = self._process if self._answers else None
+        if self._saving is not None:
+            self._saves += 1
+            self._saved = None
+            self._process.send(Save(str(path.resolve()), self._saves))
+
+    @property
+    def saving(self) -> bool:
+        answered = self._saved is not None and self._saved.number == self._saves
+        return self._saving is not None and self._saving is self._process and not answered
+
+    def end_save(self) -> bool:
+        (process, self._saving), saved = (self._saving, None), self._saved
+        if process is None:
             return False
-        self._saves += 1
-        process.send(Save(str(path.resolve()), self._saves))
-        until_s = time.monotonic() + wait_s
-        while (left_s := until_s - time.monotonic()) > 0:
-            self.poll(left_s)
-            if self._process is not process:
-                raise TrainingError("the actor died while it saved its matches")
-            if self._saved is not None and self._saved.number == self._saves:
-                if self._saved.error:
-                    raise OSError(self._saved.errno, self._saved.error)
-                return True
-        self._answers = False
-        return False
+        if process is not self._process:
+            raise TrainingError(f"{self._name} died while it saved its matches")
+        if saved is None or saved.number != self._saves:
+            self._answers = False
+            return False
+        if saved.error:
+            raise OSError(saved.errno, saved.error)
+        return True
+
+    def give_up(self) -> None:
+        """Count the matches of the process as lost, and end it. Its parts stay valid."""
+        self._count_lost()
+        self.close()
 
     def close(self) -> None:
         """End the process. If it plays, it has `STOP_S` to exit; if it is starting or does not answer, it is killed."""
         process, self._process = self._process, None
         playing, self.phase = self.phase is ActorPhase.PLAYING and self._answers, ActorPhase.RESTING
         if process is not None and not process.end(STOP_S if playing else 0.0):
-            log.warning("the actor (pid %d) could not be killed; end it by hand", process.pid)
+            log.warning("%s (pid %d) could not be killed; end it by hand", self._name, process.pid)
         if self._memory_fd >= 0:
             os.close(self._memory_fd)
             self._memory_fd = -1
@@ -237,10 +270,11 @@ class SupervisedActor:
         self._process, self.phase = process, ActorPhase.STARTING
         self._due_s = time.monotonic() + self._hello_deadline_s()
         self._answers, self._recorded = True, 0
-        if self._memory is None:  # no process has played yet
+        self._polled_s, self._silence_s = time.monotonic(), 0.0
+        if self._memory is None or self._spec is None:  # no process has played yet
             process.send(self._begin)
         else:
-            process.send(self._begin_again(self.spec))
+            process.send(self._begin_again(self._spec))
             # sent at once, since the process waits for it and the learner may be busy for long
             process.send(Attach(len(self._memory.buffers), self._learner_buffers()))
         return True
@@ -252,7 +286,7 @@ class SupervisedActor:
             self._begin,
             version=seed_streams.restarted(self._version, restarts),
             pool=self._past,
-            state=self.filled[-1].state if self.filled else self.state,
+            state=self._parts[-1].state if self._parts else self.state,
             matches=None,
             game=spec.fingerprint,
         )
@@ -261,17 +295,20 @@ class SupervisedActor:
         """Return the buffers that the learner still needs, oldest first. A new process must not write to them."""
         return [
             *([] if self._current_buffer is None else [self._current_buffer]),
-            *(filled.buffer for filled in self.filled),
+            *(filled.buffer for filled in self._parts),
         ]
 
     def _take_in(self, message: AnyMessage) -> None:
         if isinstance(message, Filled):
             self._restarts.recovered()
             self._recorded = message.recorded
-            self.filled.append(message)
+            self._parts.append(message)
         elif isinstance(message, MetricsMessage):
             self._recorded = message.recorded
-            self._metrics.merge(message.delta)
+            self._ledger.count(message.delta)
+            if self._run.actors.actors > 1 and (busy := message.delta.times.busy(ACTOR, WAITING[ACTOR])) is not None:
+                self._metrics.set(names.ACTOR_BUSY(str(self.index)), busy)
+            self._metrics.merge(message.delta, self.index)
         elif isinstance(message, Saved):
             self._saved = message
         elif isinstance(message, ActorReady):
@@ -310,15 +347,16 @@ class SupervisedActor:
         if process is not None:
             detail = f"(pid {process.pid}) {detail}"
             if not process.end(0.0):  # it may still write to the shared memory
-                self._error = TrainingError(f"the actor {detail} and cannot be killed; its log is {self.log_path}")
+                self._error = TrainingError(f"{self._name} {detail} and cannot be killed; its log is {self.log_path}")
                 raise self._error
         delay_s = self._restarts.failed(detail)
         if delay_s is None or (hopeless and self._spec is None):
-            self._error = error or TrainingError(f"the actor {detail}; its log is {self.log_path}")
+            self._error = error or TrainingError(f"{self._name} {detail}; its log is {self.log_path}")
             raise self._error
         self._due_s = time.monotonic() + delay_s
         log.warning(
-            "the actor %s; %sstarting it again in %g s with new matches; its log is %s",
+            "%s %s; %sstarting it again in %g s with new matches; its log is %s",
+            self._name,
             detail,
             matches,
             delay_s,
@@ -329,9 +367,9 @@ class SupervisedActor:
         """Count the matches and decisions that are lost with a process, and return a text for the log."""
         if self.phase is not ActorPhase.PLAYING or self._memory is None:
             return ""
-        matches = accounts.void_under_way(self._metrics, accounts.ACTOR)
+        matches = self._ledger.void(self._metrics, accounts.ACTOR, self.index)
         self._metrics.add(names.ACTOR_LOST, self._recorded)
-        self._metrics.set(names.HOSTS_ALIVE, 0)
+        self._metrics.set(names.HOSTS_ALIVE, 0, self.index)
         return f"{matches} matches and about {self._recorded} recorded decisions are lost; "
 
     def _hello_deadline_s(self) -> float:

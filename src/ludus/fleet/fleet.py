@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -20,7 +21,8 @@ from ludus.fleet.interface import FleetHealth, HostEvent
 from ludus.fleet.saved_state import FleetState
 from ludus.fleet.setup import Setup
 from ludus.fleet.supervisor import HostFailed
-from ludus.metrics.times import Times
+from ludus.metrics import names
+from ludus.metrics.times import HOSTS, Times
 from ludus.processes.command import HostCommand
 from ludus.processes.cores import cores
 from ludus.types import Arrivals
@@ -47,6 +49,9 @@ class HostFleet:
     does not reach its saved state is voided with the reason `diverged`, and its host is restarted without it.
 
     With `events`, hosts may send events, which `take_events` returns.
+
+    In a run with several fleets, `first_host` is the number of this fleet's first host in the run, and `run_hosts` the
+    number of all hosts. Seeds, match numbers, logs and messages use the numbers of hosts in the run.
     """
 
     def __init__(
@@ -66,20 +71,31 @@ class HostFleet:
         final_refusals: bool = False,
         usable_cores: int | None = None,
         events: bool = False,
+        first_host: int = 0,
+        run_hosts: int | None = None,
     ) -> None:
         usable_cores = cores() if usable_cores is None else usable_cores
         count = hosts or config.hosts_on(usable_cores)
         if schedule is not None:
             count = max(1, min(count, len(schedule)))
-        self.hosts = count
-        self.matches = matches or config.matches
+        self.hosts, self.matches = count, matches or config.matches
         self._seed = seed = seed if saved_state is None else saved_state.seed
         self._scheduled = schedule is not None
         self._config = config
-        parts = config.parts_on(usable_cores, count)
-        host_options = options if command.options is None else command.options
+        run_hosts = run_hosts or count
         self._setup = Setup(
-            command, host_options, seed, count, self.matches, self._scheduled, keep_log, log_dir, times_s, parts, events
+            command,
+            options if command.options is None else command.options,
+            seed,
+            run_hosts,
+            self.matches,
+            self._scheduled,
+            keep_log,
+            log_dir,
+            times_s,
+            config.parts_on(usable_cores, run_hosts),
+            events,
+            first_host,
         )
         schedules = [None] * count if schedule is None else shares.dealt(schedule, count)
         states = [None] * count if saved_state is None else saved_state.hosts
@@ -89,6 +105,7 @@ class HostFleet:
         ]
         self._hosts = Hosts(all_hosts, config, scheduled=self._scheduled, final_refusals=final_refusals)
         self._closed = False
+        self._busy: tuple[float, ...] = ()
         try:
             self.spec = self._hosts.meet()
         except BaseException:
@@ -188,11 +205,19 @@ class HostFleet:
             voided.unseen,
             self._exhausted(),
             tuple(sorted(self._hosts.moved)),
+            self._busy,
         )
+
+    @property
+    def engine(self) -> Mapping[str, object]:
+        """What the hosts said about themselves in HELLO, such as the version of their simulator."""
+        return next((host.facts for host in self._hosts.all if host.session is not None), {})
 
     def take_times(self) -> Times:
         """Return how the hosts spent their time since the last call, as far as they have reported it."""
         times = Times()
+        before = self._busy or (math.nan,) * self.hosts
+        self._busy = tuple(_busy(host.inbox.times, at) for host, at in zip(self._hosts.all, before, strict=True))
         for host in self._hosts.all:
             times.add(host.inbox.times)
             host.inbox.times = Times()
@@ -239,3 +264,8 @@ class HostFleet:
         if self._hosts.is_draining:
             return self._hosts.supervisor.idle
         return self._scheduled and not any(host.unplayed for host in self._hosts.all)
+
+
+def _busy(times: Times, before: float) -> float:
+    """Return the share of its time that a host did not wait, or `before` if it has reported no time."""
+    return 1 - times.share(names.HOST_WAIT) if times.walls.get(HOSTS) else before

@@ -45,13 +45,14 @@ class Host:
         schedule: Sequence[tuple[int, int]] | None,
         saved: HostState | None = None,
     ) -> None:
-        self.index = index
+        self.index = index  # in its fleet
+        self.number = setup.first_host + index  # in the run
         self.spec: GameSpec | None = None
         self.facts: Mapping[str, object] = {}  # from HELLO, for the log
         self.process: HostProcess | None = None
         self.session: Session | None = None
         self.inbox = Inbox(index, () if saved is None else saved.endings, setup.voided)
-        self.log = HostLog(setup.log_dir / f"host-{index}.log")
+        self.log = HostLog(setup.log_dir / f"host-{self.number}.log")
         self.owing = Owing(index)
         self.last_line = ""  # last line on stderr of its last process
         self._setup = setup
@@ -77,7 +78,7 @@ class Host:
     def unplayed(self) -> int:
         """The number of scheduled matches that have not ended."""
         if self.session is not None and self._schedule is not None:
-            return len(self.session.unplayed)
+            return self.session.unplayed_count
         return len(self._schedule or ())
 
     @property
@@ -118,11 +119,11 @@ class Host:
         """Start a process and send it CONFIGURE."""
         setup, saved = self._setup, self._saved
         incarnation = self._first_incarnation + incarnation if saved is None else saved.incarnation
-        seed = match_seed(match_seed(setup.seed, self.index), incarnation)
-        first_id = 0 if setup.scheduled else (self.index + incarnation * setup.hosts) << 32
+        seed = match_seed(match_seed(setup.seed, self.number), incarnation)
+        first_id = 0 if setup.scheduled else (self.number + incarnation * setup.hosts) << 32
         shared_rows = RowMemory.offered()
         descriptor = None if shared_rows is None else shared_rows.descriptor
-        command = replace(setup.command, env={**setup.command.env, "LUDUS_HOST": str(self.index)})
+        command = replace(setup.command, env={**setup.command.env, "LUDUS_HOST": str(self.number)})
         process = HostProcess(command, self.log, () if descriptor is None else (descriptor,))
         self.process = process
         self.launch = Launch(self.index, process.write, shared_rows, incarnation, seed, first_id, self._schedule, saved)
@@ -231,7 +232,7 @@ class Host:
             raise ProtocolError("ERROR of kind match before HELLO", HostFault.BAD_HELLO)
         events = self.session.lose(error, reason)
         if not is_known:
-            _LOG.warning("host %d lost a match, %s (log: %s)", self.index, reason, self.log.path)
+            _LOG.warning("host %d lost a match, %s (log: %s)", self.number, reason, self.log.path)
         return events
 
     def _stop_resuming(self, saved: HostState, session: Session | None, reason: str) -> None:

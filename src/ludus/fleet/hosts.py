@@ -63,10 +63,10 @@ class Hosts:
         """
         while any(host.spec is None and host.index not in self._unstarted for host in self.all):
             self.pump(math.inf)
-        (first, spec), *others = [(host.index, host.spec) for host in self.all if host.spec is not None]
-        for index, other in others:
+        (first, spec), *others = [(host.number, host.spec) for host in self.all if host.spec is not None]
+        for number, other in others:
             if other.fingerprint != spec.fingerprint:
-                raise FleetError(f"host {index} describes another game ({other.name}) than host {first} ({spec.name})")
+                raise FleetError(f"host {number} describes another game ({other.name}) than host {first} ({spec.name})")
         for host in self.all:
             host.spec = spec  # also for a host that has yet to say HELLO
         return spec
@@ -112,7 +112,7 @@ class Hosts:
             if host.session is None:
                 continue
             if not host.drains:
-                _LOG.warning("host %d does not understand DRAIN: it goes on with further matches", host.index)
+                _LOG.warning("host %d does not understand DRAIN: it goes on with further matches", host.number)
             elif host.session.drain():
                 self.tell(Finished(host.index))
             self._after_write(host)

@@ -29,6 +29,7 @@ class FleetHealth:
     unseen: int = 0  # voided matches of which `recv` never returned a row
     exhausted: bool = False  # no match is left: the schedule is played, or the fleet was drained
     moved: tuple[int, ...] = ()  # numbers of scheduled matches that were taken over from a host that was given up
+    busy: tuple[float, ...] = ()  # share of its time that each host did not wait; NaN: not reported yet
 
 
 class Fleet(Protocol):

@@ -84,6 +84,11 @@ class Session:
         """Scheduled matches that have not ended: [number, seed]."""
         return self._ledger.unplayed
 
+    @property
+    def unplayed_count(self) -> int:
+        """The number of scheduled matches that have not ended."""
+        return self._ledger.unplayed_count
+
     def take(self, kind: FrameKind, body: memoryview) -> list[Event]:
         """Handle one frame other than ERROR and return events for the supervisor. Raises ProtocolError."""
         if kind is FrameKind.ARRIVALS:
@@ -193,7 +198,9 @@ class Session:
             self._inbox.arrivals.append(arrivals)
         if ledger.answers_due:
             return []
-        if (self._launch.schedule is not None and not ledger.unplayed) or (self._is_draining and not ledger.running()):
+        if (self._launch.schedule is not None and not ledger.unplayed_count) or (
+            self._is_draining and not ledger.running()
+        ):
             return [*self._settled, Finished(self._index)]
         return self._settled
 

@@ -21,7 +21,7 @@ class Setup:
     command: HostCommand
     options: Mapping[str, object]
     seed: int
-    hosts: int
+    hosts: int  # of the run, which may have several fleets
     matches: int
     scheduled: bool
     keep_log: bool
@@ -29,6 +29,7 @@ class Setup:
     times_s: float | None = None  # time between two reports of how a host spent its time; None: no reports
     parts: int = 1  # in which a host sends an answer (`fleet.parts`)
     events: bool = False  # True if hosts may send EVENT frames
+    first_host: int = 0  # number, in the run, of the first host of this fleet
     facts: FactNames = field(default_factory=FactNames)
     voided: VoidedMatches = field(default_factory=VoidedMatches)
 

@@ -31,6 +31,10 @@ class Transcript:
         """Delete the actions of these rows, when their match is over."""
         self._at[rows] = self._first[rows]
 
+    def actions(self, row: int) -> NDArray[np.int32]:
+        """Return a copy of the actions of one row."""
+        return self._choice[row : self._at[row] : self._rows].copy()
+
     def columns(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Return (the number of actions of each row, all actions row after row)."""
         count = (self._at // self._rows).astype(np.int32)

@@ -115,7 +115,12 @@ class Segments:
         return 0
 
     def fill(self, batch: SegmentBatch) -> None:
-        """Set the batch that receives complete segments. Those in the overflow buffer move into it first."""
+        """Set the batch that receives complete segments. Those in the overflow buffer move into it first.
+
+        Does nothing if this batch is being filled already.
+        """
+        if batch is self._batch and not self.full:
+            return
         self._batch, self._filled = batch, 0
         moved = min(self._waits, len(batch.action))
         batch.put_from(0, self._waiting, slice(0, moved))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from ludus.fleet.interface import FleetHealth
 from ludus.metrics import names
 from ludus.metrics.core import Metrics
+from ludus.metrics.times import MATCH_TIME
 from ludus.policies.bank import PolicyBank
 from ludus.types import Arrivals, Ending
 
@@ -25,10 +27,12 @@ class MatchMetrics:
     first `REWARD_WINDOW` matches.
     """
 
-    def __init__(self, metrics: Metrics, rows: int) -> None:
+    def __init__(self, metrics: Metrics, rows: int, clock_ns: Callable[[], int] = time.perf_counter_ns) -> None:
         self._metrics = metrics
         self._earned = np.zeros(rows, np.float64)  # reward of each row in its current match
         self._decisions = np.zeros(rows, np.int64)
+        self._began_ns = np.zeros(rows, np.int64)  # time of the first decision; 0: unknown, as after a resume
+        self._clock_ns = clock_ns
         self.recent = (0, 0.0)
 
     def count(self, arrivals: Arrivals, bank: PolicyBank) -> None:
@@ -37,6 +41,7 @@ class MatchMetrics:
             self._end(ending, bank)
         n = len(arrivals)
         if n:
+            self._began_ns[arrivals.row[arrivals.opens]] = self._clock_ns()
             self._earned[arrivals.row] += arrivals.reward
             self._decisions[arrivals.row] += 1
             self._metrics.add(names.DECISIONS, n)
@@ -68,6 +73,7 @@ class MatchMetrics:
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         self._earned[:], self._decisions[:] = state["earned"], state["decisions"]
+        self._began_ns[:] = 0
 
     def _end(self, ending: Ending, bank: PolicyBank) -> None:
         metrics, rows = self._metrics, ending.rows
@@ -76,6 +82,7 @@ class MatchMetrics:
         else:
             metrics.add(names.MATCHES)
             metrics.observe(names.LENGTH, float(self._decisions[rows].sum()))
+            self._note_duration(self._began_ns[rows])
             metrics.add(names.TRUNCATED, int(ending.truncated))  # also 0, so that the metric exists
             learning = bank.learning(rows)
             earned = self._earned[rows] + ending.reward
@@ -89,6 +96,14 @@ class MatchMetrics:
                     metrics.observe(names.FACT(name), value)
         self._earned[rows] = 0
         self._decisions[rows] = 0
+        self._began_ns[rows] = 0
+
+    def _note_duration(self, began_ns: NDArray[np.int64]) -> None:
+        known_ns = began_ns[began_ns > 0]
+        if len(known_ns):
+            spent_ns = self._clock_ns() - int(known_ns.min())
+            self._metrics.took(MATCH_TIME, spent_ns)
+            self._metrics.observe(names.MATCH_S, spent_ns / 1e9)
 
 
 def _of_seat(fact: str, seats: int) -> tuple[str, int | None]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ludus.actors.resolved import ResolvedRun
-from ludus.actors.sources import OverlappedSource, SerialSource
+from ludus.actors.sources import RunSource
 from ludus.config.settings import RunConfig
 from ludus.league.curriculum import Change, Curriculum
 from ludus.league.pool import Pool
@@ -23,7 +23,7 @@ class RunContext:
 
     run: ResolvedRun
     run_dir: Path
-    source: SerialSource | OverlappedSource
+    source: RunSource
     metrics: Metrics
     observer: RunObserver
     algorithm: AnyAlgorithm

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ludus.evaluation import arena
 from ludus.evaluation.arena import MatchupResult
+from ludus.evaluation.report import EVALUATIONS
 from ludus.evaluation.schedule import evenly
+from ludus.games.named_policies import named_policy
 from ludus.games.registry import nets_of
+from ludus.league.rating_history import rate_run
 from ludus.metrics import names
+from ludus.metrics.exporters import evaluations
+from ludus.metrics.exporters.evaluations import Evaluation, Score
 from ludus.policies import nets
 from ludus.policies.gpu.streams import open_stream
 from ludus.policies.network import NetPolicy
@@ -34,6 +39,7 @@ class Evaluator:
         self._teller = teller
         self._stopped = stopped
         self._evaluated = self._due()
+        self._history = _earlier(parts)
 
     def is_due(self) -> bool:
         """Return True if an evaluation during training is due. Returns True once for each."""
@@ -83,14 +89,26 @@ class Evaluator:
             metrics.set(names.RETURN(result.opponent), result.reward)
             metrics.add(names.EVALUATION_VOIDED, result.voided)
             metrics.add(names.EVALUATION_MOVED, result.moved)
+        self._rate(results, final=final)
+        self._teller.tell(now=True)  # before the observers get the results, to which the rating belongs
         parts.observer.on_evaluation(results, final=final)
-        self._teller.tell(now=True)
         return tuple(results)
 
     def _due(self) -> int:
         """Return the number of evaluations that should have been played so far."""
         every, learner = self._parts.config.evaluation.every_updates, self._parts.learner
         return learner.version // every if every else int(learner.used * QUICK_EVALUATIONS)
+
+    def _rate(self, results: Sequence[MatchupResult], *, final: bool) -> None:
+        """Set the metrics of the rating, from this evaluation and all earlier ones of the run."""
+        parts, metrics = self._parts, self._parts.metrics
+        scores = tuple(Score(each.opponent, each.matches, each.wins, each.losses, each.ties) for each in results)
+        self._history.append(Evaluation(parts.learner.training_s, parts.learner.version, 0.0, final, scores))
+        ratings = rate_run(self._history) if len(set(parts.spec.teams)) == 2 else None
+        if ratings is not None:
+            latest = ratings.evaluations[-1]
+            for name, value in ((names.ELO, latest.elo), (names.ELO_LOW, latest.low), (names.ELO_HIGH, latest.high)):
+                metrics.set(name, value)
 
     def _after_match(self, progress: arena.Progress) -> None:
         self._note(progress)
@@ -113,5 +131,12 @@ class Evaluator:
         stream = open_stream(parts.run.actor_device.device)
         rounds = config.policy.precision == "bf16"
         agent = NetPolicy(net, parts.spec, version=parts.learner.version, greedy=True, stream=stream, bf16=rounds)
-        seed = config.evaluation.seed
-        return {AGENT: agent, **{name: make(spec, seed) for name, make in parts.run.game.scripted.items()}}
+        seed, game = config.evaluation.seed, parts.run.game
+        opponents = config.evaluation.opponents or tuple(game.scripted)
+        return {AGENT: agent, **{name: named_policy(name, spec, game, seed=seed) for name in opponents}}
+
+
+def _earlier(parts: RunContext) -> list[Evaluation]:
+    """Return the evaluations of the run up to the checkpoint that it continues from."""
+    history = evaluations.read(parts.run_dir / EVALUATIONS)
+    return [each for each in history if each.training_s <= parts.learner.training_s and not each.final]

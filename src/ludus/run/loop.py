@@ -13,7 +13,7 @@ import torch
 from ludus.actors.actor import layout_of
 from ludus.actors.resolved import ResolvedRun
 from ludus.actors.shared_memory import free_bytes
-from ludus.actors.sources import OverlappedSource, SerialSource
+from ludus.actors.sources import RunSource
 from ludus.errors import EvaluationError, FleetError, HostError
 from ludus.evaluation.arena import MatchupResult
 from ludus.games.registry import ServersHealth, nets_of
@@ -26,6 +26,7 @@ from ludus.metrics import names
 from ludus.metrics.core import Metrics
 from ludus.metrics.observer import RunObserver
 from ludus.policies import nets
+from ludus.run import initial
 from ludus.run.context import RunContext
 from ludus.run.evaluator import Evaluator, StoppedError
 from ludus.run.reporting import Teller
@@ -64,7 +65,7 @@ class RunLoop:
         self,
         run: ResolvedRun,
         run_dir: Path,
-        source: SerialSource | OverlappedSource,
+        source: RunSource,
         metrics: Metrics,
         observer: RunObserver,
         course: Curriculum | None = None,
@@ -73,6 +74,8 @@ class RunLoop:
         config, game = run.config, run.game
         self._meets_past_selves = config.opponents.past > 0 and len(set(source.spec.teams)) > 1
         net = nets.build(source.spec, config.policy, game.net, seed=run.seed("weights"), game_nets=nets_of(game))
+        if run.checkpoint is None and config.start_from:
+            initial.load(net, source.spec, Path(config.start_from))
         generator = torch.Generator().manual_seed(run.seed("minibatches"))
         self.algorithm = algorithms.build(config.learner, net, source.spec, generator, run.learner_device)
         replay = _replay(run, source.spec)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from ludus.games.registry import ServersHealth
 from ludus.metrics import names
-from ludus.metrics.observer import CountsFailures
+from ludus.metrics.observer import CountsFailures, TakesTimes
 from ludus.run.context import RunContext
 
 PROGRESS_S = 1.0
@@ -37,7 +37,10 @@ class Teller:
         observer = self._parts.observer
         if isinstance(observer, CountsFailures):
             metrics.add(names.TELEMETRY_FAILURES, observer.take_failures())
-        observer.on_progress(metrics.report())
+        numbers = metrics.report()
+        if isinstance(observer, TakesTimes):
+            observer.on_times(metrics.times())
+        observer.on_progress(numbers)
 
     def note_servers(self) -> None:
         """Update the metrics of the servers. Call it before the last checkpoint, which saves the count of restarts."""

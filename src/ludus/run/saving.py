@@ -123,8 +123,8 @@ class Saver:
         run_times = times.read(parts.run_dir)
         parts.metrics.restore(state.counters, None if run_times is None else run_times.times)
         if anew:
-            accounts.void_under_way(parts.metrics, accounts.ANEW)
-        parts.metrics.set(names.UNDER_WAY, accounts.under_way(parts.metrics.counters()))
+            missing = accounts.under_way(parts.metrics.counters()) - parts.source.under_way
+            accounts.void(parts.metrics, max(0, missing), accounts.ANEW)
         parts.learner.version, parts.learner.training_s = state.version, state.training_s
         parts.scores = dict(state.scores)
         if start.begins_stage(state) and not checksums.holds(path / checkpoint.REPLAY):
@@ -165,7 +165,7 @@ class Saver:
         and a resumed run starts new matches."""
         if not self._parts.playing:
             return None
-        path, trouble = self._checkpoints.staged(), "the actor did not report them"
+        path, trouble = self._checkpoints.staged(), "they were not reported"
         try:
             if self._parts.source.save(path, leaving=leaving):
                 return path
@@ -182,7 +182,8 @@ class Saver:
         return path if self._parts.learner.feed.save(path) else None
 
     def _write_times(self) -> None:
-        run_times = RunTimes(self._parts.metrics.times(), self._parts.run.hosts, self._parts.run.machine.cores)
+        run = self._parts.run
+        run_times = RunTimes(self._parts.metrics.times(), run.hosts, run.machine.cores, run.actors.actors)
         times.write(self._parts.run_dir, run_times)
 
     def _snapshot(self) -> None:
@@ -194,13 +195,14 @@ class Saver:
 
     def _state(self) -> State:
         parts, config = self._parts, self._parts.config
-        actor, counters, scores = parts.source.state(), parts.metrics.counters(), parts.scores
+        actors, counters, scores = parts.source.states(), parts.metrics.counters(), parts.scores
         if parts.change is not None:
             matches = accounts.under_way(counters)
             counted = names.PROMOTIONS if parts.change.way == "promoted" else names.FALLBACKS
             for name, value in ((counted, 1), (names.UNFINISHED, matches)):
                 counters[name] = counters.get(name, 0) + value
-            actor, scores = None if actor is None else actor.forget(), {}
+            actors, scores = [None if actor is None else actor.forget() for actor in actors], {}
+        notes = [None if actor is None else msgspec.to_builtins(actor) for actor in actors]
         return State(
             version=parts.learner.version,
             game=checkpoint.note_game(parts.spec),
@@ -211,7 +213,8 @@ class Saver:
             training_s=parts.learner.training_s,
             generators={"minibatches": checkpoint.encode_generator(parts.algorithm.generator)},
             pool=parts.pool.versions(),
-            actor=None if actor is None else msgspec.to_builtins(actor),
+            actor=notes[0],
+            other_actors=notes[1:],
             scores=scores,
             curriculum=None if parts.course is None else msgspec.to_builtins(parts.course.state),
         )

@@ -6,6 +6,7 @@ import logging
 import math
 import time
 
+from ludus.actors import in_flight
 from ludus.league.curriculum import Curriculum, StageProgress
 from ludus.metrics import names
 from ludus.run.context import RunContext
@@ -54,13 +55,13 @@ class Stages:
         raise ChangedError
 
     def _standing(self) -> StageProgress:
-        actor, metrics = self._parts.source.state(), self._parts.metrics
-        rates = {} if actor is None else actor.matchmaker.rates
+        metrics = self._parts.metrics
+        reward, rates = in_flight.standing([state for state in self._parts.source.states() if state is not None])
         return StageProgress(
             self._parts.learner.version,
             int(metrics.counter(names.LEARNED)),
             int(metrics.counter(names.MATCHES)),
-            (0, 0.0) if actor is None else actor.reward,
-            {name: (rate.matches, rate.score) for name, rate in rates.items()},
+            reward,
+            rates,
             self._parts.scores,
         )

@@ -23,7 +23,7 @@ from ludus.policies.checkpoints.checkpoint import SavedCheckpoint
 from ludus.policies.checkpoints.read_errors import reading
 from ludus.processes import interrupts
 from ludus.processes.interrupts import Interrupts
-from ludus.run import rewind
+from ludus.run import initial, rewind
 from ludus.run.lock import RunLock, hold
 from ludus.run.loop import RunLoop, RunResult
 
@@ -69,6 +69,7 @@ def train(
         with interrupted.raised():
             _install(stages)
             saved = _checkpoint(run_dir, resume=resume, name=resume_from)
+            initial.refuse_unfit(run.continued_from(saved))
             if saved is not None:
                 checkpoint.check_net(saved.state, run.config.policy, run.game.net, saved.path)
             curriculum = _curriculum(run, saved)

@@ -122,7 +122,7 @@ def encode_arrivals(
         np.packbits(legal, axis=1, bitorder="little"),
         np.asarray(obs, np.uint8),
     )
-    return _frame(FrameKind.ARRIVALS, _COUNT.pack(len(row), done), *(_padded(column.tobytes()) for column in columns))
+    return _frame(FrameKind.ARRIVALS, _COUNT.pack(len(row), done), *(padded(column.tobytes()) for column in columns))
 
 
 def decode_arrivals(
@@ -182,7 +182,7 @@ def decode_actions(body: Bytes) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     if len(body) < 8:
         raise ProtocolError(f"ACTIONS body has {len(body)} bytes, expected at least 8")
     n, _ = _COUNT.unpack_from(body)
-    column = _aligned(4 * n)
+    column = aligned(4 * n)
     if len(body) != 8 + 2 * column:
         raise ProtocolError(f"ACTIONS body has {len(body)} bytes, expected {8 + 2 * column} for {n} rows")
     return np.frombuffer(body, _I4, n, 8), np.frombuffer(body, _I4, n, 8 + column)
@@ -194,14 +194,14 @@ def encode_ending(head: EndingHead, final_obs: NDArray[np.uint8] | None = None) 
         raise ValueError("final_obs is required for truncated matches, and not allowed for others")
     text = msgspec.json.encode(head)
     tail = b"" if final_obs is None else np.ascontiguousarray(final_obs).tobytes()
-    return _frame(FrameKind.ENDING, _COUNT.pack(len(text), 0), _padded(text), tail)
+    return _frame(FrameKind.ENDING, _COUNT.pack(len(text), 0), padded(text), tail)
 
 
 def decode_ending(body: Bytes, seats: int, nbytes: int) -> tuple[EndingHead, NDArray[np.uint8] | None]:
     if len(body) < 8:
         raise ProtocolError(f"ENDING body has {len(body)} bytes, expected at least 8", HostFault.BAD_ENDING)
     size, _ = _COUNT.unpack_from(body)
-    obs_at = 8 + _aligned(size)
+    obs_at = 8 + aligned(size)
     if len(body) < obs_at:
         raise ProtocolError(f"ENDING body has {len(body)} bytes, expected at least {obs_at}", HostFault.BAD_ENDING)
     head = _json(memoryview(body)[8 : 8 + size], _ENDINGS, "ENDING")
@@ -282,9 +282,11 @@ def _frame(kind: FrameKind, *parts: bytes) -> bytes:
     return b"".join((HEADER.pack(MAGIC, VERSION, kind, size), *parts))
 
 
-def _padded(data: bytes) -> bytes:
+def padded(data: bytes) -> bytes:
+    """Return the data with zeros up to a multiple of 8 bytes."""
     return data + bytes(-len(data) % 8)
 
 
-def _aligned(size: int) -> int:
+def aligned(size: int) -> int:
+    """Return the size of `size` bytes after `padded`."""
     return (size + 7) & ~7

@@ -72,6 +72,11 @@ class Ledger:
         return [*self._running.items(), *(self._to_open or {}).items()]
 
     @property
+    def unplayed_count(self) -> int:
+        """The number of scheduled matches that have not ended. Cheap, however long the schedule is."""
+        return len(self._running) + len(self._to_open or ())
+
+    @property
     def following(self) -> int:
         """The number that the next match will have. Valid for a host without a schedule that owes no answer."""
         return max(self._used, default=self._all_below - 1) + 1

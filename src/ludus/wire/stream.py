@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from enum import IntEnum
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -13,26 +15,46 @@ from ludus.wire.bodies import VERSION
 from ludus.wire.frames import HEADER, HEADER_BYTES, MAGIC, MAX_BODIES, Bytes, FrameKind
 
 CHUNK_BYTES, CHUNK_BYTES_MOST = 1 << 16, 2 << 20  # bounds of a chunk; within them, twice the largest frame so far
-_NAMES = {int(kind): kind for kind in FrameKind}
-_ALLOWED = {int(kind): size for kind, size in MAX_BODIES.items()}  # a plain int hashes faster than an enum member
 _TEXT = bytes(range(32, 127)) + b"\r\n\t"
 
+Kind = TypeVar("Kind", bound=IntEnum)
 
-class FrameReader:
-    """Splits a stream into frames.
+
+class FrameFormat(NamedTuple, Generic[Kind]):
+    """The numbers that tell the frames of one protocol from those of another. All have the same 8-byte header."""
+
+    magic: int
+    version: int
+    kinds: Mapping[int, Kind]  # a plain int hashes faster than an enum member
+    max_bodies: Mapping[int, int]  # bytes, by kind
+
+    @classmethod
+    def of(cls, magic: int, version: int, max_bodies: Mapping[Kind, int]) -> FrameFormat[Kind]:
+        """Return the format of a protocol whose kinds of frames are the keys of `max_bodies`."""
+        sizes = {int(kind): size for kind, size in max_bodies.items()}
+        return FrameFormat(magic, version, {int(kind): kind for kind in max_bodies}, sizes)
+
+
+HOST_FRAMES = FrameFormat.of(MAGIC, VERSION, MAX_BODIES)
+
+
+class FrameSplitter(Generic[Kind]):
+    """Splits a stream into frames of one format.
 
     Either read from a descriptor into `space()` and call `filled` with the number of bytes, or pass bytes to `feed`.
     Then iterate over the complete frames. Bodies are views of large chunks: 8-byte aligned and never overwritten.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, frame_format: FrameFormat[Kind]) -> None:
+        self._format = frame_format
+        self.max_bodies = frame_format.max_bodies  # may be replaced while no frame is partial
         self._chunk = memoryview(b"")
         self._start = 0  # of the current frame, in the chunk
         self._end = 0  # of the bytes received, in the chunk
-        self._kind: FrameKind | None = None  # of the current frame; None while its header is incomplete
+        self._kind: Kind | None = None  # of the current frame; None while its header is incomplete
         self._size = HEADER_BYTES  # of the current frame; that of a header until the header is complete
         self._usual = CHUNK_BYTES
-        self._frames: deque[tuple[FrameKind, memoryview]] = deque()
+        self._frames: deque[tuple[Kind, memoryview]] = deque()
 
     @property
     def partial(self) -> bool:
@@ -72,7 +94,7 @@ class FrameReader:
             self.filled(count)
             data = data[count:]
 
-    def __iter__(self) -> Iterator[tuple[FrameKind, memoryview]]:
+    def __iter__(self) -> Iterator[tuple[Kind, memoryview]]:
         """Yield and remove the complete frames, oldest first, as (kind, body)."""
         while self._frames:
             yield self._frames.popleft()
@@ -99,25 +121,33 @@ class FrameReader:
 
     def _read_header(self) -> None:
         magic, version, kind, size = HEADER.unpack_from(self._chunk, self._start)
-        if magic != MAGIC:
+        expects = self._format
+        if magic != expects.magic:
             head = bytes(self._chunk[self._start : self._start + HEADER_BYTES])
             fault = HostFault.TEXT_ON_STDOUT if _is_text(head) else HostFault.FRAME_START
-            expected = f"expected {MAGIC.to_bytes(2, 'little')!r}{_text_hint(head)}"
+            expected = f"expected {expects.magic.to_bytes(2, 'little')!r}{_text_hint(head)}"
             raise ProtocolError(f"frame begins with {head!r}, {expected}", fault)
-        if version != VERSION:
-            raise ProtocolError(f"frame has version {version}, expected {VERSION}", HostFault.FRAME_HEADER)
-        if kind not in _NAMES:
+        if version != expects.version:
+            raise ProtocolError(f"frame has version {version}, expected {expects.version}", HostFault.FRAME_HEADER)
+        if kind not in expects.kinds:
             raise ProtocolError(f"frame has unknown kind {kind}", HostFault.FRAME_HEADER)
-        if size > _ALLOWED[kind]:
+        if size > self.max_bodies[kind]:
             raise ProtocolError(
-                f"{_NAMES[kind].name} frame announces {size} bytes, allowed are {_ALLOWED[kind]}",
+                f"{expects.kinds[kind].name} frame announces {size} bytes, allowed are {self.max_bodies[kind]}",
                 HostFault.FRAME_LENGTH,
             )
         if len(self._frames) >= limits.FRAMES_UNREAD:
             raise ProtocolError(f"more than {limits.FRAMES_UNREAD:,} frames came at once", HostFault.FRAME_FLOOD)
-        self._kind, self._size = _NAMES[kind], HEADER_BYTES + size
+        self._kind, self._size = expects.kinds[kind], HEADER_BYTES + size
         if 2 * size > self._usual:
             self._usual = min(2 * size, CHUNK_BYTES_MOST)
+
+
+class FrameReader(FrameSplitter[FrameKind]):
+    """Splits the stream between a fleet and a host."""
+
+    def __init__(self) -> None:
+        super().__init__(HOST_FRAMES)
 
 
 def _text_hint(head: bytes) -> str:

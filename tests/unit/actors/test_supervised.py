@@ -8,7 +8,9 @@ import logging
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import cast
 
 import msgspec
 import numpy as np
@@ -17,11 +19,11 @@ import pytest
 from tests import fake_actor
 from tests.running import PATIENCE_S, small_run
 
-from ludus.actors import process, sources, supervised
+from ludus.actors import process, saved_actors, supervised
 from ludus.actors.control import LENGTH, ActorFailed, ActorReady, Filled, Message, MetricsMessage, Saved
 from ludus.actors.in_flight import ActorState
 from ludus.actors.resolved import resolve
-from ludus.actors.sources import OverlappedSource
+from ludus.actors.sources import ActorSource
 from ludus.actors.supervised import ActorPhase, SupervisedActor
 from ludus.config.seed_streams import restarted, seed_for
 from ludus.config.settings import FleetConfig, OpponentsConfig
@@ -80,9 +82,15 @@ def actor(folder: Path, metrics: Metrics, **changes: object) -> SupervisedActor:
     return SupervisedActor(resolve(config), folder, metrics, pool=[], state=None)
 
 
-def source(folder: Path, metrics: Metrics, **changes: object) -> OverlappedSource:
-    config = small_run(mode="overlapped", fleet=fleet(**changes))
-    return OverlappedSource(resolve(config), folder, metrics, pool=[], state=None)
+def opened_actor(folder: Path, metrics: Metrics, **changes: object) -> SupervisedActor:
+    opened = actor(folder, metrics, **changes)
+    opened.open()
+    until(opened, lambda: opened.spec is not None)
+    return opened
+
+
+def source(folder: Path, metrics: Metrics, **changes: object) -> AbstractContextManager[ActorSource]:
+    return ActorSource([actor(folder, metrics, **changes)], metrics).opened()
 
 
 def until(actor: SupervisedActor, holds: Callable[[], bool]) -> None:
@@ -125,8 +133,8 @@ def test_batches_of_a_dead_actor_are_learned_from_and_not_written_to(
     with source(tmp_path, metrics) as opened:
         opened.start(WEIGHTS, 7)
         assert opened.next(lambda: False) is not None
-        first = opened._actor
-        until(first, lambda: metrics.counter(names.ACTOR_RESTARTS) == 1)
+        (first,) = opened._actors
+        until(cast(SupervisedActor, first), lambda: metrics.counter(names.ACTOR_RESTARTS) == 1)
         assert opened.next(lambda: False) is not None  # the second of the dead one
     begin, attach, again, attached = [
         message for message in begun if type(message).__name__ in ("Begin", "Attach", "PastSelves")
@@ -172,7 +180,7 @@ def test_twenty_restarts_leave_no_process_descriptor_or_memory(tmp_path: Path, p
 def test_silent_actor_is_killed_and_started_again(
     tmp_path: Path, plays: Callable[..., None], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(sources, "SILENCE_S", 0.3)
+    monkeypatch.setattr(supervised, "SILENCE_S", 0.3)
     plays(["read", HELLO, "hang"], ["read", HELLO, Filled(0, STATE), "obey"])
     metrics = Metrics()
     with source(tmp_path, metrics) as opened:
@@ -256,13 +264,12 @@ def test_interrupted_start_ends_an_actor_that_does_not_listen_at_once(
 
 def test_saving_while_the_actor_is_dead_says_so_at_once(tmp_path: Path, plays: Callable[..., None]) -> None:
     plays(["read", HELLO, "read", "die"], ["hang"])
-    opened = actor(tmp_path, Metrics())
-    opened.open(0.05)
+    opened = opened_actor(tmp_path, Metrics())
     try:
         opened.start(WEIGHTS, 0)
         until(opened, lambda: opened.phase is ActorPhase.STARTING)
         with pytest.raises(TrainingError, match="the actor died and has not restarted yet"):
-            opened.save(tmp_path / "matches", PATIENCE_S)
+            saved_actors.save_one(opened, tmp_path / "matches", PATIENCE_S)
     finally:
         opened.close()
 
@@ -280,13 +287,12 @@ def test_actor_that_does_not_answer_a_save_is_asked_once_and_killed_at_the_end(
     tmp_path: Path, plays: Callable[..., None]
 ) -> None:
     plays(["read", HELLO, "hang"])
-    opened = actor(tmp_path, Metrics())
-    opened.open(0.05)
+    opened = opened_actor(tmp_path, Metrics())
     try:
         opened.start(WEIGHTS, 0)
-        assert not opened.save(tmp_path / "matches", 0.2)
+        assert not saved_actors.save_one(opened, tmp_path / "matches", 0.2)
         began_s = time.monotonic()
-        assert not opened.save(tmp_path / "matches", PATIENCE_S)
+        assert not saved_actors.save_one(opened, tmp_path / "matches", PATIENCE_S)
     finally:
         opened.close()
     assert time.monotonic() - began_s < supervised.STOP_S / 2
@@ -298,15 +304,14 @@ def test_late_answer_to_an_earlier_save_is_not_taken_for_the_present_one(
     path = tmp_path / "matches"
     late, error = Saved(str(path), 1), Saved(str(path), 2, 28, "No space left on device")
     plays(["read", HELLO, "read", "read", "read", MetricsMessage(Delta()), "read", late, error, "obey"])
-    opened = actor(tmp_path, Metrics())
-    opened.open(0.05)
+    opened = opened_actor(tmp_path, Metrics())
     try:
         opened.start(WEIGHTS, 0)
-        assert not opened.save(path, 0.2)
+        assert not saved_actors.save_one(opened, path, 0.2)
         opened.set_past([1])  # the fake reports when it has read this
         until(opened, lambda: opened._answers)
         with pytest.raises(OSError, match="No space left"):
-            opened.save(path, PATIENCE_S)
+            saved_actors.save_one(opened, path, PATIENCE_S)
     finally:
         opened.close()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import time
@@ -86,6 +87,8 @@ def test_hosts_say_where_their_time_went_unless_nobody_asks(tmp_path: Path) -> N
                 assert sum(line.share for line in times.lines()) == pytest.approx(1.0)
                 assert times.activities[names.HOST_SIMULATE].passes > 0
                 walls.append(times.walls[HOSTS] / 1e9)
+                assert len(fleet.health.busy) == 2
+                assert all(0 <= busy <= 1 or math.isnan(busy) for busy in fleet.health.busy)
         spent_s = time.monotonic() - began_s
     assert 3 * 0.05 <= sum(walls) < 2 * spent_s + 1
     with toy_fleet(tmp_path, FleetConfig(hosts=1, matches=4), times_s=None) as fleet:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 import numpy as np
@@ -14,11 +14,13 @@ from ludus.errors import ProtocolError
 from ludus.fleet.interface import FleetHealth
 from ludus.metrics import names
 from ludus.metrics.core import Metrics
+from ludus.metrics.times import MATCH_TIME
 from ludus.policies.bank import PolicyBank
 from ludus.rollout.tally import MatchMetrics
 from ludus.spec import GameSpec, ObsSpec
 from ludus.types import Arrivals, Ending
 
+SECOND_NS = 1_000_000_000
 SCORE = np.array((1.0, 0.0), np.float32)
 ROWS = [np.array((0, 1), np.int32), np.array((2, 3), np.int32)]
 
@@ -67,14 +69,34 @@ def test_an_ending_that_is_void_adds_its_decisions_and_no_match() -> None:
     assert names.MATCHES not in flat
 
 
+def test_the_duration_of_a_match_is_counted_from_its_first_decision() -> None:
+    times_ns = iter((10 * SECOND_NS, 12 * SECOND_NS, 15 * SECOND_NS, 20 * SECOND_NS, 25 * SECOND_NS))
+    metrics, bank = Metrics("actor"), cast(PolicyBank, Bank())
+    tally = MatchMetrics(metrics, 4, lambda: next(times_ns))
+    tally.count(_arrivals([0, 1], opens=True), bank)  # at 10 s
+    tally.count(_arrivals([2, 3], opens=True), bank)  # at 12 s
+    tally.count(_arrivals([0, 1], opens=False), bank)  # at 15 s
+    both = [Ending(match, rows, SCORE, SCORE, False, 0) for match, rows in enumerate(ROWS)]
+    tally.count(_arrivals([], both[:1]), bank)  # at 20 s
+    tally.restore(tally.state())  # as a resumed run: when its matches began is not known
+    tally.count(_arrivals([], both[1:]), bank)
+    delta = metrics.drain()
+    assert delta.means[names.MATCH_S] == (10.0, 1.0)
+    durations = delta.times.activities[MATCH_TIME]
+    assert (durations.passes, durations.total_ns) == (1.0, 10.0 * SECOND_NS)
+
+
 def _counted(endings: list[Ending]) -> Mapping[str, float | str]:
     metrics = Metrics("actor")
-    nothing = np.zeros(0, np.int32)
-    empty = np.zeros((0, 1), np.bool_)
-    none = np.zeros(0, np.float32)
-    arrivals = Arrivals(nothing, nothing.astype(np.int64), empty.view(np.uint8), empty, none, none > 0, tuple(endings))
-    MatchMetrics(metrics, rows=4).count(arrivals, cast(PolicyBank, Bank()))
+    MatchMetrics(metrics, rows=4).count(_arrivals([], endings), cast(PolicyBank, Bank()))
     return metrics.report()
+
+
+def _arrivals(rows: list[int], endings: Sequence[Ending] = (), *, opens: bool = False) -> Arrivals:
+    row, legal = np.array(rows, np.int32), np.ones((len(rows), 1), np.bool_)
+    reward = np.zeros(len(rows), np.float32)
+    opening = np.full(len(rows), opens)
+    return Arrivals(row, row.astype(np.int64), legal.view(np.uint8), legal, reward, opening, tuple(endings))
 
 
 def test_teams_are_those_that_the_layout_names_or_one_for_each_seat() -> None:
