@@ -84,7 +84,7 @@ def _arguments() -> argparse.Namespace:
     if arguments.nets is None:
         arguments.nets = ["mlp"] if arguments.quick else ["mlp", "pointer"]
     if arguments.quick:
-        arguments.skip = [*arguments.skip, "compiled", "graphs", "graphs_bf16"]
+        arguments.skip = [*arguments.skip, "compiled", "compiled_graphs"]
     return arguments
 
 

@@ -12,8 +12,9 @@ import torch
 from msgspec import Struct
 
 from ludus.actors.actor import Actor
+from ludus.actors.inline import InlineActor
 from ludus.actors.resolved import resolve
-from ludus.actors.sources import SerialSource
+from ludus.actors.sources import ActorSource
 from ludus.config import load
 from ludus.config.seed_streams import seed_for
 from ludus.config.settings import RunConfig
@@ -62,7 +63,8 @@ def learn(config: RunConfig, *, every: int) -> Iterator[Point]:
     with tempfile.TemporaryDirectory() as folder:
         pool = Pool(Path(folder), 1)
         serial = msgspec.structs.replace(config, mode="serial")
-        source = SerialSource(Actor(fleet, resolve(serial), pool), Metrics())
+        metrics = Metrics()
+        source = ActorSource([InlineActor(Actor(fleet, resolve(serial), pool), metrics)], metrics)
         source.start(algorithm.weights.numpy(), 0)
         decisions, cpu_s = 0, 0.0
         for update in range(1, updates + 1):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import io
+import math
 import shutil
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +23,7 @@ from ludus.games.registry import load, nets_of
 from ludus.policies.cpu.drawing import draw
 from ludus.policies.distributions import Distribution
 from ludus.policies.gpu.graphs import Engine, Forward
-from ludus.policies.gpu.streams import CudaStream, Run, Stream
+from ludus.policies.gpu.streams import WARM_UPS, CudaStream, Run, Stream
 from ludus.policies.hidden_states import RowStates
 from ludus.policies.inference import GraphPath
 from ludus.policies.nets import build
@@ -56,11 +57,44 @@ class Case:
             values = random.random(shape) / leaf.unit if leaf.is_real else random.integers(1, 19, shape)
             self.spec.obs.leaf(obs, leaf.name)[:] = values.astype(leaf.storage_dtype)
         legal = random.random((size, self.spec.actions)) < 0.7
+        if self.spec.layout.get("slots") == 2:
+            each = random.random((2, size, math.isqrt(self.spec.actions))) < 0.2  # of a slot about 9 of 47, as in play
+            legal = (each[0, :, :, None] & each[1, :, None]).reshape(size, -1)
         legal[:, 0] = True
         zeros = np.zeros(size, np.int64)
         return Arrivals(
             np.arange(size, dtype=np.int32), zeros, obs, legal, zeros.astype(np.float32), zeros.astype(np.bool_)
         )
+
+
+def doubles() -> GameSpec:
+    """Return a spec with the sizes of gen9randomdoublesbattle."""
+    leaves = {
+        "species": ("uint16", (12,)),
+        "ability": ("uint16", (12,)),
+        "item": ("uint16", (12,)),
+        "types": ("uint8", (12, 3)),
+        "moves": ("uint16", (12, 4)),
+        "pokemon": ("fixed16", (12, 24)),
+        "move_state": ("fixed8", (12, 4, 4)),
+        "boosts": ("int8", (4, 7)),
+        "volatiles": ("uint8", (4, 51)),
+        "field": ("fixed16", (69,)),
+        "matchup": ("fixed8", (6, 4, 2, 5)),
+        "threat": ("fixed8", (2, 4, 6, 5)),
+        "duel": ("fixed8", (6, 2, 4)),
+    }
+    random = np.random.default_rng(0)
+    sizes = {
+        "move": (866, 76),
+        "species": (1368, 27),
+        "item": (538, 1),
+        "ability": (312, 1),
+        "effectiveness": (20, 20),
+    }
+    tables = {name: random.random(shape, dtype=np.float32) for name, shape in sizes.items()}
+    layout = {"slots": 2, "targets": 5, "variants": ["plain", "tera"]}
+    return GameSpec("showdown", 2, 47 * 47, ObsSpec.pack(leaves), 1, layout, tables)
 
 
 def _showdown() -> GameSpec:
@@ -104,7 +138,7 @@ class ApartStream(CudaStream):
 class EagerStream(ApartStream):
     """Launches operation by operation."""
 
-    def capture(self, run: Run) -> Run:
+    def capture(self, run: Run, *, warm_ups: int = WARM_UPS) -> Run:
         return run
 
 

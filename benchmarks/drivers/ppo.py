@@ -38,12 +38,12 @@ def ours(environment: str, number: int) -> None:
     from benchmarks.drivers.train import Watcher
 
     from ludus import run
-    from ludus.actors import sources
+    from ludus.actors import supervised
     from ludus.actors.resolved import resolve
     from ludus.run import reporting
 
     reporting.PROGRESS_S = 0.05  # a user sees one report a second, which is coarse for a measurement of a few
-    sources.SILENCE_S = PAUSE_S
+    supervised.SILENCE_S = PAUSE_S
     data = {
         "game": game_of(environment),
         "n_envs": number,

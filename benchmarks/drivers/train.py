@@ -14,12 +14,14 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import psutil
+
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from benchmarks.drivers.lines import Answer, answer_requests
 
 from ludus import run
-from ludus.actors import sources
+from ludus.actors import supervised
 from ludus.actors.resolved import resolve
 from ludus.config import load
 from ludus.config.settings import RunConfig
@@ -78,24 +80,47 @@ class Watcher:
             self._updated.wait_for(lambda: self._updates >= updates)
 
     def measure(self, seconds: float) -> Answer:
-        until = time.perf_counter() + seconds
+        usage, begin_s = Usage(), time.perf_counter()
+        until = begin_s + seconds
         with self._updated:
             self._ends.clear()
             self._updated.wait_for(lambda: time.perf_counter() >= until and len(self._ends) > INTERVALS)
             (begin, before, first), (end, after, last) = self._ends[0], self._ends[-1]
             decisions = (after - before) * self._played_per_learned
             measured = {"decisions": decisions, "seconds": end - begin, "updates": last - first}
-            return {**measured, "update_ms": self._update_ms}
+        return {**measured, "update_ms": self._update_ms, **usage.busy(time.perf_counter() - begin_s)}
 
 
-def main(battle_format: str, hosts: str, matches: str) -> None:
-    learn(_config(battle_format, [f"fleet.hosts={hosts}", f"fleet.matches={matches}"]))
+class Usage:
+    """The CPU time of a run by kind of process, from the construction on. Unlike timers, it excludes pauses."""
+
+    def __init__(self) -> None:
+        learner = psutil.Process()
+        actors = [child for child in learner.children() if "ludus.actors.child" in child.cmdline()]
+        hosts = [host for actor in actors for host in actor.children()]
+        self._processes = {"learner_busy": [learner], "actors_busy": actors, "hosts_busy": hosts}
+        self._before_s = {kind: _cpu_s(processes) for kind, processes in self._processes.items()}
+
+    def busy(self, seconds: float) -> Answer:
+        """Return the mean CPU share of each kind of process."""
+        return {
+            kind: (_cpu_s(processes) - self._before_s[kind]) / seconds / max(len(processes), 1)
+            for kind, processes in self._processes.items()
+        }
+
+
+def _cpu_s(processes: Sequence[psutil.Process]) -> float:
+    return sum(sum(process.cpu_times()[:2]) for process in processes)
+
+
+def main(battle_format: str, hosts: str, matches: str, *sets: str) -> None:
+    learn(_config(battle_format, [f"fleet.hosts={hosts}", f"fleet.matches={matches}", *sets]))
 
 
 def learn(config: RunConfig) -> None:
     """Train and answer requests, until there are no more."""
     reporting.PROGRESS_S = 0.05  # a user sees one report a second, which is coarse for a measurement of a few
-    sources.SILENCE_S = PAUSE_S
+    supervised.SILENCE_S = PAUSE_S
     watcher = Watcher()
     threading.Thread(target=_answer_until_told_to_leave, args=(watcher,), daemon=True).start()
     with tempfile.TemporaryDirectory(prefix="ludus-bench-") as folder:

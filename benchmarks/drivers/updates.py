@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from benchmarks.drivers.inference import CASES, Case
+from benchmarks.drivers.inference import CASES, Case, doubles
 from numpy.typing import NDArray
 
 from ludus.config.settings import ComputeConfig, LearnerConfig, PolicyConfig, PpoConfig
@@ -51,6 +51,10 @@ def _flat(inputs: int, actions: int, width: int) -> Case:
     return Case(spec, PolicyConfig(net="mlp", width=width, layers=2))
 
 
+def _pointer(spec: GameSpec, width: int) -> Task:
+    return Task(Case(spec, PolicyConfig(net="pointer", width=width)), decisions=4096, minibatch=512, epochs=2)
+
+
 PEER_TASKS = {  # against the peer: by its defaults, and by ours
     "mlp 2x64": Task(_flat(16, 8, 16), decisions=2048, minibatch=64, epochs=10),
     "mlp 2x256": Task(_flat(64, 8, 64), decisions=4096, minibatch=512, epochs=2),
@@ -58,20 +62,24 @@ PEER_TASKS = {  # against the peer: by its defaults, and by ours
 TASKS = {
     "mlp": Task(CASES["mlp"], decisions=4096, minibatch=512, epochs=2),
     "pointer": Task(CASES["pointer"], decisions=4096, minibatch=512, epochs=2),
+    "pointer 128": _pointer(CASES["pointer"].spec, 128),
+    "doubles 64": _pointer(doubles(), 64),
+    "doubles 128": _pointer(doubles(), 128),
     "transformer": Task(CASES["transformer"], decisions=4096, minibatch=512, epochs=2),
 }
 WAYS: Mapping[str, ComputeConfig] = {
-    "plain": ComputeConfig(fused=False),
-    "fused": ComputeConfig(),  # the default
-    "bf16": ComputeConfig(fused=False, precision="bf16"),
-    "compiled": ComputeConfig(fused=False, compile=True),
+    "plain": ComputeConfig(fused=False, pinned=False),
+    "fused": ComputeConfig(graphs=False, pinned=False),  # the default on a CPU
+    "bf16": ComputeConfig(fused=False, precision="bf16", pinned=False),
+    "compiled": ComputeConfig(fused=False, compile=True, pinned=False),
 }
 CUDA_WAYS: Mapping[str, ComputeConfig] = {
     **WAYS,
     "pinned": ComputeConfig(fused=False, pinned=True),
-    "fp16": ComputeConfig(fused=False, precision="fp16"),
-    "graphs": ComputeConfig(compile=True, graphs=True, pinned=True),
-    "graphs_bf16": ComputeConfig(compile=True, graphs=True, pinned=True, precision="bf16"),
+    "fp16": ComputeConfig(fused=False, precision="fp16", pinned=False),
+    "graphs": ComputeConfig(),  # the default on CUDA
+    "graphs_bf16": ComputeConfig(precision="bf16"),
+    "compiled_graphs": ComputeConfig(compile=True),
 }
 
 

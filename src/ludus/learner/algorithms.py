@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from ludus.config.settings import LearnerConfig, RolloutConfig
+from ludus.config.settings import DataConfig, LearnerConfig, RolloutConfig
 from ludus.errors import ConfigError
 from ludus.learner.skeleton import Algorithm
 from ludus.policies.nets.net import Net
@@ -19,6 +19,8 @@ ALGORITHMS = {
     "ppo_kl": "ludus.learner.ppo_kl:PpoKl",
     "vtrace": "ludus.learner.actor_critic:ActorCritic",
     "rnad": "ludus.learner.rnad:Rnad",
+    "bc": "ludus.learner.cloning:BehaviourCloning",
+    "awr": "ludus.learner.awr:AdvantageWeightedRegression",
 }
 """`learner.algorithm` -> the module and the class of the algorithm, imported when a run uses it."""
 
@@ -54,6 +56,21 @@ def refuse_unfit(config: LearnerConfig, rollout: RolloutConfig) -> None:
         raise ConfigError(
             f"learner.replay.decisions: {replay.decisions} is less than one update takes; at least learner.decisions "
             f"({config.decisions}), or 0 for no replay"
+        )
+
+
+def refuse_unfit_data(config: LearnerConfig, data: DataConfig) -> None:
+    """Raise ConfigError if the algorithm needs a dataset and none is named, or the other way round."""
+    recorded = find(config.algorithm).recorded
+    if recorded and not data.folder:
+        raise ConfigError(
+            f"learner.algorithm: {config.algorithm} learns from a dataset; name one: --set data.folder=DIR "
+            "(`ludus generate` records one)"
+        )
+    if data.folder and not recorded:
+        able = ", ".join(name for name in ALGORITHMS if find(name).recorded)
+        raise ConfigError(
+            f"data.folder: learner.algorithm: {config.algorithm} plays its own matches and reads no dataset; use {able}"
         )
 
 

@@ -5,6 +5,7 @@ Axes: B segments of T decisions are flattened to N = B * T decisions; decision t
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -108,6 +109,23 @@ class FlatBatch:
         """The share of decisions that are burn-in: they update the hidden state and are not trained on."""
         return 0.0 if self._core is None else burned_in(self._opens, self._core.burn_in)
 
+    def tensors(self) -> dict[str, Tensor]:
+        """Return all columns by name, without those of a recurrent net."""
+        return {**self.inputs, "legal": self.legal, "action": self.action, "logp": self.logp}
+
+    def copy(self) -> FlatBatch:
+        """Return a batch with copies of the columns in `tensors`. Batches of recurrent nets cannot be copied."""
+        twin = copy.copy(self)
+        twin.inputs = {name: leaf.clone() for name, leaf in self.inputs.items()}
+        twin.legal, twin.action, twin.logp = self.legal.clone(), self.action.clone(), self.logp.clone()
+        return twin
+
+    def overwrite(self, other: FlatBatch) -> None:
+        """Copy the columns of another batch of the same shape into those of this one."""
+        theirs = other.tensors()
+        for name, column in self.tensors().items():
+            column.copy_(theirs[name])
+
     def tensor(self, values: NDArray[np.generic]) -> Tensor:
         """Copy an array [B, T] to the device, flattened to [N]."""
         return torch.from_numpy(values.flatten()).to(self.device)
@@ -120,13 +138,22 @@ class FlatBatch:
         With `whole_segments`, and always for recurrent nets, a minibatch consists of whole segments: as many as fit
         into `decisions`, but at least one.
         """
-        whole_segments = whole_segments or self._core is not None
+        for index in self.shuffled(generator, decisions, whole_segments=whole_segments):
+            yield self.pick(index, whole_segments=whole_segments)
+
+    def shuffled(
+        self, generator: torch.Generator, decisions: int, *, whole_segments: bool = False
+    ) -> tuple[Tensor, ...]:
+        """Return the indices of `minibatches`, from which `pick` makes them."""
         units, size = self.decisions, decisions
-        if whole_segments:
+        if whole_segments or self._core is not None:
             units, size = self.segments, max(1, decisions // self.length)
         order = torch.randperm(units, generator=generator).to(self.device, non_blocking=True)  # one copy per epoch
-        for index in torch.split(order, size):
-            yield self.take_segments(index) if whole_segments else self.take(index)
+        return torch.split(order, size)
+
+    def pick(self, index: Tensor, *, whole_segments: bool = False) -> Minibatch:
+        """Return the minibatch with an index of `shuffled`."""
+        return self.take_segments(index) if whole_segments or self._core is not None else self.take(index)
 
     def in_order(self, decisions: int) -> Iterator[Minibatch]:
         """Yield every segment once, in order, in minibatches of about `decisions`. Used for forward passes only."""

@@ -14,9 +14,9 @@ Returned = TypeVar("Returned")
 class Compiler:
     """Compiles functions and caches the last one: wrapping it again takes longer than a small optimiser step."""
 
-    def __init__(self, *, graphs: bool) -> None:
+    def __init__(self) -> None:
         self._options: dict[str, str | int | bool | Callable[..., object]] = {
-            "triton.cudagraphs": graphs,
+            "triton.cudagraphs": False,  # stepping.py captures whole steps
             "compile_threads": 1,  # more threads would be processes that compete with the hosts for cores
         }
         self._last: tuple[object, object] | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 
@@ -33,7 +34,7 @@ class ComputePlan:
     scaled: bool  # losses are scaled up, so that small gradients do not underflow in fp16
     accumulate: int
     compiled: bool
-    graphs: bool
+    graphs: bool  # steps are captured as CUDA graphs
     fused: bool
     pinned: bool
     features: tuple[Feature, ...]
@@ -98,9 +99,9 @@ def _features(config: LearnerConfig, kind: str, precision: str, remembers: bool)
     yield Feature(ACCUMULATION, config.accumulate > 1, f"learner.accumulate is {config.accumulate}")
     compiled = _compile(config, remembers)
     yield compiled
-    yield _graphs(config, kind, compiled.on)
+    yield _graphs(config, kind, precision, remembers)
     yield Feature(FUSED, compute.fused, f"learner.compute.fused is {_word(compute.fused)}")
-    pinned = compute.pinned and kind == "cuda"
+    pinned = bool(compute.pinned) and kind == "cuda"
     why = f"learner.compute.pinned is {_word(compute.pinned)}"
     yield Feature(PINNED, pinned, why if pinned or not compute.pinned else f"{kind} has no use for them")
 
@@ -112,17 +113,25 @@ def _compile(config: LearnerConfig, remembers: bool) -> Feature:
     return Feature(COMPILE, compile, f"learner.compute.compile is {_word(compile)}")
 
 
-def _graphs(config: LearnerConfig, kind: str, compiled: bool) -> Feature:
+def _graphs(config: LearnerConfig, kind: str, precision: str, remembers: bool) -> Feature:
     graphs = config.compute.graphs
     why = f"learner.compute.graphs is {_word(graphs)}"
-    if graphs and not compiled:
-        why = f"they need {COMPILE}"
-    elif graphs and kind != "cuda":
-        why = f"{kind} has none"
-    return Feature(GRAPHS, graphs and compiled and kind == "cuda", why)
+    obstacle = ""
+    if kind != "cuda":
+        obstacle = f"{kind} has none"
+    elif remembers:
+        obstacle = "the inputs of a recurrent net have another shape in every minibatch"
+    elif precision == "fp16":
+        obstacle = "loss scaling in fp16 decides between kernels"
+    elif not config.compute.fused:
+        obstacle = "they need learner.compute.fused"
+    on = bool(graphs) and not obstacle
+    return Feature(GRAPHS, on, f"{why}: one launch a minibatch" if on else why if not graphs else obstacle)
 
 
-def _word(value: bool) -> str:
+def _word(value: bool | Literal["auto"]) -> str:
+    if value == "auto":
+        return value
     return "true" if value else "false"
 
 

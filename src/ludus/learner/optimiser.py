@@ -76,11 +76,13 @@ class Optimiser:
         self.weights = FlatWeights(net, gradients=True)
         self.plan = plan(config, device, remembers=net.core is not None)
         self._config = config
-        self._compiler = Compiler(graphs=self.plan.graphs) if self.plan.compiled else None
-        self._norms: list[Tensor] = []  # norms of the gradients since `remember`
+        self._compiler = Compiler() if self.plan.compiled else None
+        self._overflows: list[Tensor] = []  # for each step since `remember`, whether loss scaling skipped it
         self._parameter = nn.Parameter(self.weights.vector)
         self._parameter.grad = self.weights.gradient
-        self._lr = config.lr
+        self._lr: float | Tensor = config.lr
+        if self.plan.graphs:  # they read it by address
+            self._lr = torch.full((), config.lr, device=device)
         self._moments = {name: torch.zeros_like(self.weights.vector) for name in MOMENTS}
         self._moments["step"] = torch.zeros((), device=device if self.plan.fused else "cpu")  # where torch expects it
         self._scaling = self._scaled() if self.plan.scaled else None
@@ -93,7 +95,10 @@ class Optimiser:
         return Scaling(torch.amp.GradScaler(self.device.type), adam)
 
     def set_lr(self, lr: float) -> None:
-        self._lr = lr
+        if isinstance(self._lr, Tensor):
+            self._lr.fill_(lr)
+        else:
+            self._lr = lr
         if self._scaling is not None:
             self._scaling.adam.param_groups[0]["lr"] = lr
 
@@ -112,19 +117,20 @@ class Optimiser:
         if self._scaling is not None:
             self._scaling.scaler.unscale_(self._scaling.adam)
         norm = self.weights.gradient.norm()
-        self._norms.append(norm)
         self.weights.gradient.mul_((self._config.max_grad_norm / (norm + 1e-6)).clamp(max=1.0))
         if self._scaling is None:
             self._descend()
         else:
             self._scaling.scaler.step(self._scaling.adam)
             self._scaling.scaler.update()
+            self._overflows.append(~norm.isfinite())
             norm = torch.where(norm.isfinite(), norm, 0.0)
         return torch.cat((numbers.detach(), norm[None]))
 
-    def non_finite(self) -> float:
-        """Return the number of steps since `remember` whose gradient was not finite."""
-        return float((~torch.stack(self._norms).isfinite()).sum()) if self._norms else 0.0
+    def non_finite(self, steps: Tensor) -> float:
+        """Return the number of steps since `remember` whose gradient was not finite, given what they returned."""
+        overflows = int(torch.stack(self._overflows).sum()) if self._overflows else 0
+        return float(overflows + int((~steps[:, -1].isfinite()).sum()))
 
     def _descend(self) -> None:
         """Take a step like `torch.optim.Adam.step`, without its per-call overhead, which dominates for small nets."""
@@ -187,7 +193,7 @@ class Optimiser:
 
         Call once per update, before its first step.
         """
-        self._norms.clear()
+        self._overflows.clear()
         return Before(self.weights.vector.clone(), {name: moment.clone() for name, moment in self._moments.items()})
 
     def restore(self, before: Before) -> None:

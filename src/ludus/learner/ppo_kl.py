@@ -40,14 +40,14 @@ class PpoKl(Ppo):
     ) -> None:
         super().__init__(net, spec, config, generator, device)
         self.portfolio = [Reference("reference.0", self.optimiser)]  # the oldest first
-        self._closest = self.portfolio[0]
+        self._closest = Reference("closest", self.optimiser)  # a copy: captured graphs read its weights by address
         self._average = Reference("result", self.optimiser) if config.ppo_kl.result_share < 1 else None
         if self._average is not None:
             self.result = self._average.net
         self._updates = 0
 
     def targets(self, batch: SegmentBatch, data: FlatBatch) -> PpoTargets:
-        self._closest = self._find_closest(data)
+        self._closest.follow(self._find_closest(data).weights.vector)
         return super().targets(batch, data)
 
     def loss(self, micro_batch: Minibatch, targets: PpoTargets) -> Measured:

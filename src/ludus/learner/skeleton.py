@@ -16,7 +16,9 @@ from ludus.config.settings import LearnerConfig
 from ludus.learner.batch import FlatBatch, Intake, Minibatch
 from ludus.learner.optimiser import Measured, Optimiser
 from ludus.learner.reference import Reference
+from ludus.learner.stepping import Steps
 from ludus.metrics import names
+from ludus.policies.gpu.streams import open_stream
 from ludus.policies.nets.net import Net
 from ludus.spec import GameSpec
 from ludus.types import SegmentBatch
@@ -46,6 +48,9 @@ class Algorithm(ABC, Generic[Targets]):
     replay: ClassVar[bool] = False
     """True if it can train on segments again from a replay buffer, however old the policy that chose the actions."""
 
+    recorded: ClassVar[bool] = False
+    """True if it learns from a dataset (`data.folder`) instead of matches of its own."""
+
     min_segment: ClassVar[int] = 1
     """The shortest `rollout.segment` that it can train on."""
 
@@ -60,13 +65,15 @@ class Algorithm(ABC, Generic[Targets]):
         self.followers: tuple[Reference, ...] = ()  # references that `step` moves; a skipped update restores them
         self.generator = generator
         plan = self.optimiser.plan
+        self._steps = Steps(self.step, open_stream(device) if plan.graphs else None)
         self._intake = Intake(self.net, spec, device, config.minibatch, pinned=plan.pinned, autocast=plan.autocast)
 
     @abstractmethod
     def targets(self, batch: SegmentBatch, data: FlatBatch) -> Targets:
         """Return the targets that `loss` needs besides the micro-batch. Called once per update, before the first step.
 
-        `data` is the batch on the device; `data.tensor` copies further columns there.
+        `data` is the batch on the device; `data.tensor` copies further columns there. Return a named tuple of tensors
+        and hashable values; steps with other targets are not captured as CUDA graphs.
         """
 
     @abstractmethod
@@ -74,12 +81,16 @@ class Algorithm(ABC, Generic[Targets]):
         """Return the mean loss over the decisions of a micro-batch, and the numbers to report.
 
         Without gradient accumulation, the micro-batch is the whole minibatch. `targets` has values for the whole batch:
-        index them by `micro_batch.at`. The loss may be compiled, so everything that changes between calls must be an
-        argument.
+        index them by `micro_batch.at`. The loss may be compiled or captured as a CUDA graph, so everything that changes
+        between calls must be an argument, or a tensor that is changed in place.
         """
 
     def step(self, minibatch: Minibatch, targets: Targets) -> Tensor:
-        """Take one optimiser step. Returns the reported numbers, and last the gradient's norm [k + 1]."""
+        """Take one optimiser step. Returns the reported numbers, and last the gradient's norm [k + 1].
+
+        It may run as a captured CUDA graph, which repeats the kernels of one call: change tensors in place, and let
+        nothing else depend on anything but the arguments.
+        """
         return self.optimiser.step([minibatch], self.loss, targets)
 
     def stops(self, numbers: Tensor) -> bool:
@@ -102,11 +113,13 @@ class Algorithm(ABC, Generic[Targets]):
         optimiser.set_lr(lr)
         data = self._intake.take(batch)
         targets = self.targets(batch, data)
+        self._steps.begin(data, targets)
         before, followers_before = optimiser.remember(), [each.weights.vector.clone() for each in self.followers]
         epochs: list[Tensor] = []
         for _ in range(config.epochs):
-            minibatches = data.minibatches(self.generator, config.minibatch, whole_segments=self.whole_segments)
-            epochs.append(torch.stack([self.step(minibatch, targets) for minibatch in minibatches]))
+            indices = data.shuffled(self.generator, config.minibatch, whole_segments=self.whole_segments)
+            numbers = [self._steps.take(index, whole_segments=self.whole_segments) for index in indices]
+            epochs.append(torch.stack(numbers))
             if self.stops(epochs[-1]):
                 break
         steps = torch.cat(epochs)
@@ -114,13 +127,13 @@ class Algorithm(ABC, Generic[Targets]):
             optimiser.restore(before)
             for follower, vector in zip(self.followers, followers_before, strict=True):
                 follower.follow(vector)
-            return {names.SKIPPED: 1.0, names.NON_FINITE: optimiser.non_finite()}
+            return {names.SKIPPED: 1.0, names.NON_FINITE: optimiser.non_finite(steps)}
         return {
             **dict(zip((*self.reported, names.GRAD_NORM), steps.mean(0).tolist(), strict=True)),
             names.EPOCHS: float(len(epochs)),
             names.LR: lr,
             **({names.BURNED_IN: data.burned_in} if data.burned_in else {}),
-            names.NON_FINITE: optimiser.non_finite(),
+            names.NON_FINITE: optimiser.non_finite(steps),
             **self.finish(batch, targets),
         }
 

@@ -29,6 +29,10 @@ class Distribution(Protocol):
         """Return the most likely action of each row [n], for greedy play."""
         ...
 
+    def tempered(self, temperature: float) -> Self:
+        """Return the distribution whose logits are those of this one divided by `temperature`."""
+        ...
+
     def log_prob(self, action: Tensor) -> Tensor:
         """Return the log-probability of each action [n]."""
         ...
@@ -62,6 +66,10 @@ class Categorical:
 
     def best(self) -> Tensor:
         return self.log_probs.argmax(1)
+
+    def tempered(self, temperature: float) -> Categorical:
+        legal = self._masked > MASKED / 2
+        return Categorical(self._masked / temperature, legal)
 
     def log_prob(self, action: Tensor) -> Tensor:
         return self.log_probs.gather(1, action[:, None]).squeeze(1)
@@ -108,6 +116,14 @@ class Pairs:
         first = self._first.draw(uniform[0])
         second_dist = self._second_dist(first)
         return self._remembered(first, second_dist.draw(uniform[1]), second_dist)
+
+    def tempered(self, temperature: float) -> Pairs:
+        result = Pairs.__new__(Pairs)
+        result._k, result._legal, result._cache = self._k, self._legal, None
+        result._first = self._first.tempered(temperature)
+        second = self._second
+        result._second = lambda slot, legal: second(slot, legal) / temperature
+        return result
 
     def best(self) -> Tensor:
         first = self._first.best()

@@ -6,7 +6,7 @@
 | --- | --- |
 | `GraphPath` | the policy has a stream, that is, it plays on a CUDA device: CUDA graphs (`gpu/graphs.py`) |
 | `ChooserPath` | on the CPU in float32, if the net has a `chooser`: numpy, without PyTorch's per-op overhead |
-| `TorchPath` | otherwise, and for rows that a chooser does not support: `Net.forward` |
+| `TorchPath` | otherwise, with a temperature, and for rows that a chooser does not support: `Net.forward` |
 
 `placement.py` decides before that on which device a policy plays. bfloat16 works on `TorchPath` and `GraphPath`.
 """
@@ -56,7 +56,9 @@ class InferencePath(Protocol):
 def choose_path(torch_path: TorchPath, stream: Stream | None) -> InferencePath:
     """Return the inference path of a policy, ready to play with its current weights. `stream` is None on the CPU."""
     path: InferencePath = torch_path
-    if stream is not None:
+    if torch_path.sampler.temperature != 1:
+        assert stream is None, "only PyTorch on the CPU draws with a temperature"
+    elif stream is not None:
         path = GraphPath(torch_path, stream)
     elif not torch_path.bf16:
         chooser = torch_path.net.chooser(torch_path.spec)

@@ -20,7 +20,8 @@ from ludus.types import Arrivals, Choices
 class NetPolicy(LaunchingPolicy):
     """Plays with its own copy of a net's weights, on the CPU or on the device of a `stream`.
 
-    greedy: take the most probable action instead of a sample. bf16: compute the linear layers in bfloat16. generator:
+    greedy: take the most probable action instead of a sample. temperature: draw with probabilities to the power
+    1 / temperature; other values than 1 need the CPU. bf16: compute the linear layers in bfloat16. generator:
     source of the random numbers; default: a generator with seed 0.
     """
 
@@ -32,6 +33,7 @@ class NetPolicy(LaunchingPolicy):
         version: int = 0,
         generator: torch.Generator | None = None,
         greedy: bool = False,
+        temperature: float = 1.0,
         stream: Stream | None = None,
         bf16: bool = False,
     ) -> None:
@@ -41,7 +43,7 @@ class NetPolicy(LaunchingPolicy):
         self.version = version
         self.generator = generator if generator is not None else torch.Generator().manual_seed(0)
         self.states = None if net.core is None else RowStates(net.core)
-        self.sampler = Sampler(self.generator, greedy=greedy)
+        self.sampler = Sampler(self.generator, greedy=greedy, temperature=temperature)
         self._torch = TorchPath(net, self.weights, spec, self.sampler, self.states, bf16=bf16)
         self.path = choose_path(self._torch, stream)
 

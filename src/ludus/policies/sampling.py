@@ -22,15 +22,21 @@ class SampledBatch(NamedTuple):
 
 
 class Sampler:
-    """Draws actions with a generator, or takes the most probable ones if `greedy`."""
+    """Draws actions with a generator, or takes the most probable ones if `greedy`.
 
-    def __init__(self, generator: torch.Generator, *, greedy: bool = False) -> None:
+    With a `temperature` other than 1, only `action` may be used: inference paths that draw with `uniform` ignore it.
+    """
+
+    def __init__(self, generator: torch.Generator, *, greedy: bool = False, temperature: float = 1.0) -> None:
         self.generator = generator
         self.greedy = greedy
+        self.temperature = temperature
 
     def action(self, dist: Distribution) -> Tensor:
         """Return one action per row [n]."""
-        return dist.best() if self.greedy else dist.sample(self.generator)
+        if self.greedy:
+            return dist.best()
+        return (dist if self.temperature == 1 else dist.tempered(self.temperature)).sample(self.generator)
 
     def uniform(self, draws: int, rows: int) -> NDArray[np.float32] | None:
         """Return uniform random numbers [draws, rows] for `Distribution.draw`; None if greedy."""

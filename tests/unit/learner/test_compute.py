@@ -40,9 +40,11 @@ def test_everything_asked_for_is_on_where_the_device_has_it() -> None:
     chosen = plan(EVERYTHING, CUDA)
     assert chosen.autocast == torch.float16
     assert chosen.accumulate == 4
-    assert all((chosen.scaled, chosen.compiled, chosen.graphs, chosen.fused, chosen.pinned))
+    assert all((chosen.scaled, chosen.compiled, chosen.fused, chosen.pinned))
     assert describe(chosen, DeviceChoice(CUDA, "a card"))[0] == "learner on cuda (a card)"
-    assert describe(chosen, DeviceChoice(CUDA, ""))[2] == "  off: none"
+    assert describe(chosen, DeviceChoice(CUDA, ""))[2] == (
+        "  off: CUDA graphs: loss scaling in fp16 decides between kernels"
+    )
 
 
 def test_start_says_what_is_off_and_why() -> None:
@@ -56,10 +58,22 @@ def test_start_says_what_is_off_and_why() -> None:
     assert "gradient accumulation: learner.accumulate is 1" in off
     assert "CUDA graphs: cpu has none" in off
     assert "pinned copies: cpu has no use for them" in off
-    assert (
-        "CUDA graphs: they need torch.compile"
-        in describe(plan(LearnerConfig(compute=ComputeConfig(graphs=True)), CUDA), DeviceChoice(CUDA, ""))[2]
-    )
+
+
+def test_on_cuda_steps_are_captured_and_copies_pinned_unless_a_setting_forbids_it() -> None:
+    chosen = plan(LearnerConfig(), CUDA)
+    assert chosen.graphs
+    assert chosen.pinned
+    on = describe(chosen, DeviceChoice(CUDA, ""))[1]
+    assert "CUDA graphs (learner.compute.graphs is auto: one launch a minibatch)" in on
+    assert "pinned copies (learner.compute.pinned is auto)" in on
+    for compute, why in (
+        (ComputeConfig(graphs=False), "learner.compute.graphs is false"),
+        (ComputeConfig(fused=False), "they need learner.compute.fused"),
+    ):
+        refused = plan(LearnerConfig(compute=compute), CUDA)
+        assert not refused.graphs
+        assert f"CUDA graphs: {why}" in describe(refused, DeviceChoice(CUDA, ""))[2]
 
 
 @pytest.mark.parametrize("able", ["avx512_bf16", "amx_bf16", "avx512_f"])

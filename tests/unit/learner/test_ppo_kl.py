@@ -89,10 +89,10 @@ def test_the_portfolio_keeps_the_latest_and_the_nearest_counts() -> None:
     assert len(algorithm.portfolio) == 3
     for reference, vector in zip(algorithm.portfolio, kept[-3:], strict=True):
         assert torch.equal(reference.weights.vector, vector)
-    assert algorithm._closest is algorithm.portfolio[-1]  # it has moved away from the others since
+    assert torch.equal(algorithm._closest.weights.vector, kept[-1])  # it has moved away from the others since
     algorithm.weights.load(kept[-3].numpy())
     algorithm.update(batch(9), 1e-12)
-    assert algorithm._closest is not algorithm.portfolio[-1]
+    assert torch.equal(algorithm._closest.weights.vector, kept[-3])
 
 
 @pytest.mark.parametrize("portfolio", [1, 3])

@@ -95,6 +95,24 @@ def test_a_number_leads_to_the_action_at_that_share_of_the_whole() -> None:
     assert said.draw(torch.tensor([[0.0, 0.24, 0.26, 0.74, 0.999999]])).tolist() == [0, 0, 2, 2, 3]
 
 
+@pytest.mark.parametrize("temperature", [0.25, 4.0])
+def test_a_temperature_divides_the_logits_and_keeps_illegal_actions_out(temperature: float) -> None:
+    logits = torch.randn(5, 7)
+    legal = torch.rand(5, 7) < 0.7
+    legal[:, 0] = True
+    tempered = Categorical(logits, legal).tempered(temperature)
+    expected = torch.where(legal, logits / temperature, -torch.inf).softmax(1)
+    torch.testing.assert_close(tempered.log_probs.exp(), expected)
+
+
+def test_a_low_temperature_makes_joint_actions_the_best_ones() -> None:
+    legal = torch.ones(200, 9, dtype=torch.bool)
+    first, second = torch.randn(200, 3), torch.randn(200, 3)
+    pairs = Pairs(first, lambda slot, mask: second, legal, Pairs.first_choices(legal, 3))
+    drawn = pairs.tempered(1e-4).sample(torch.Generator().manual_seed(1))
+    assert torch.equal(drawn, pairs.best())
+
+
 @each
 def test_the_best_action_is_legal(make: Make, legal: Tensor) -> None:
     assert legal[torch.arange(ROWS), make(legal, 1).best()].all()

@@ -12,9 +12,9 @@ from tests.unit.policies.gpu.test_cuda import CASES, arrivals, player
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from ludus.games.showdown.net import ways
+from ludus.games.showdown.net import pointer
 from ludus.policies.gpu.graphs import Engine
-from ludus.policies.gpu.streams import DirectStream, Run
+from ludus.policies.gpu.streams import WARM_UPS, DirectStream, Run
 
 WAITING = ("nonzero", "_local_scalar_dense", "masked_select", "_unique", "is_nonzero", "equal", "bincount")
 
@@ -38,15 +38,15 @@ class NoWaiting(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch le
 
 
 class WatchedStream(DirectStream):
-    def capture(self, run: Run) -> Run:
+    def capture(self, run: Run, *, warm_ups: int = WARM_UPS) -> Run:
         with NoWaiting():  # type: ignore[no-untyped-call]  # torch leaves it untyped
             run()
         return run
 
 
-def every(wanted: Tensor) -> Tensor:
+def everywhere(device: torch.device) -> bool:
     """As on a GPU."""
-    return torch.arange(wanted.numel())
+    return True
 
 
 @pytest.mark.parametrize("bf16", [False, True])
@@ -54,7 +54,7 @@ def every(wanted: Tensor) -> Tensor:
 def test_no_net_waits_for_the_device_while_it_chooses(
     case: str, bf16: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(ways, "to_score", every)
+    monkeypatch.setattr(pointer, "scores_all", everywhere)
     spec, config = CASES[case]
     policy = player(spec, config, WatchedStream(), bf16=bf16)
     policy.act(arrivals(spec, 5, seed=1))
@@ -71,7 +71,7 @@ def test_choices_are_the_same_whether_all_or_only_the_wanted_are_scored(
         came = arrivals(spec, 20, seed=seed)
         theirs = wanted.act(came)
         with monkeypatch.context() as patched:
-            patched.setattr(ways, "to_score", every)
+            patched.setattr(pointer, "scores_all", everywhere)
             ours = all_of_them.act(came)
         np.testing.assert_array_equal(ours.action, theirs.action)
         np.testing.assert_allclose(ours.logp, theirs.logp, rtol=1e-4, atol=1e-5)

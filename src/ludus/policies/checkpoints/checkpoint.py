@@ -71,7 +71,8 @@ class State(Struct, frozen=True):
     training_s: float = 0.0
     generators: dict[str, str] = {}
     pool: list[int] = []
-    actor: dict[str, Any] | None = None  # Any: the actor's own state; None when it had not played yet
+    actor: dict[str, Any] | None = None  # Any: the first actor's own state; None when it had not played yet
+    other_actors: list[dict[str, Any] | None] = []  # of the other actors of a run with several
     scores: dict[str, float] = {}
     curriculum: dict[str, Any] | None = None  # Any: the curriculum's own state; None: the run has none
 
@@ -223,6 +224,7 @@ def load_agent(
     spec: GameSpec | None = None,
     *,
     greedy: bool = True,
+    temperature: float = 1.0,
     seed: int = 0,
     rows: int = 1,
     game_nets: Mapping[str, NetFactory] = NO_NETS,
@@ -231,10 +233,38 @@ def load_agent(
     """Return the policy of a checkpoint, or of the latest checkpoint of a run.
 
     spec: the game to play; default: the game of the checkpoint. greedy: take the most probable action instead of a
-    sample. seed: of the random numbers. rows: about how many rows it will choose for at once, which decides the device.
-    game_nets: the nets of the game. state: the state of the checkpoint, if it was read already. Raises CheckpointError
-    if the checkpoint is missing or damaged, or does not fit `spec`.
+    sample. temperature: of samples; values other than 1 play on the CPU. seed: of the random numbers. rows: about how
+    many rows it will choose for at once, which decides the device. game_nets: the nets of the game. state: the state of
+    the checkpoint, if it was read already. Raises CheckpointError if the checkpoint is missing or damaged, or does not
+    fit `spec`.
     """
+    net, spec, state = read_net(path, spec, game_nets=game_nets, state=state)
+    generator = torch.Generator().manual_seed(seed)
+    device = placement.choose(
+        PolicyConfig(), state.net, rows=rows
+    ).device  # not the device in state.policy: it may not exist here
+    if temperature != 1:
+        device = torch.device("cpu")
+    return NetPolicy(
+        net,
+        spec,
+        version=state.version,
+        generator=generator,
+        greedy=greedy,
+        temperature=temperature,
+        stream=open_stream(device),
+    )
+
+
+def read_net(
+    path: Path,
+    spec: GameSpec | None = None,
+    *,
+    game_nets: Mapping[str, NetFactory] = NO_NETS,
+    state: State | None = None,
+) -> tuple[Net, GameSpec, State]:
+    """Return the net of a checkpoint, the game it was read for, and the checkpoint's state. The arguments and the
+    errors are those of `load_agent`."""
     checkpoint = _locate(path)
     with offering_another(checkpoint):
         state = read_state(checkpoint) if state is None else state
@@ -245,11 +275,7 @@ def load_agent(
         check_fits(state, spec, checkpoint)
     net = _build_net(state, spec, tensors, checkpoint, game_nets)
     load_net(net, tensors, checkpoint)
-    generator = torch.Generator().manual_seed(seed)
-    device = placement.choose(
-        PolicyConfig(), state.net, rows=rows
-    ).device  # not the device in state.policy: it may not exist here
-    return NetPolicy(net, spec, version=state.version, generator=generator, greedy=greedy, stream=open_stream(device))
+    return net, spec, state
 
 
 def _build_net(

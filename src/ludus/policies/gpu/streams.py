@@ -7,7 +7,7 @@ from typing import Protocol
 
 import torch
 
-WARM_UP = 2  # runs before a capture, in which libraries create their handles and select kernels
+WARM_UPS = 2  # runs before a capture, in which libraries create their handles and select kernels
 
 Run = Callable[[], None]
 
@@ -18,9 +18,9 @@ class Stream(Protocol):
     device: torch.device
     fuses: bool  # whether captures may use the fused kernels of `gpu/kernels`
 
-    def capture(self, run: Run) -> Run:
-        """Return a function that repeats `run` on the same tensors as one launch. Raises RuntimeError if `run` cannot
-        be captured."""
+    def capture(self, run: Run, *, warm_ups: int = WARM_UPS) -> Run:
+        """Return a function that repeats `run` on the same tensors as one launch. Runs it `warm_ups` times before.
+        Raises RuntimeError if `run` cannot be captured."""
         ...
 
     def follow(self) -> None:
@@ -49,7 +49,7 @@ class DirectStream:
     def __init__(self, device: torch.device | None = None) -> None:
         self.device = device or torch.device("cpu")
 
-    def capture(self, run: Run) -> Run:
+    def capture(self, run: Run, *, warm_ups: int = WARM_UPS) -> Run:
         return run
 
     def follow(self) -> None:
@@ -74,10 +74,10 @@ class CudaStream:
         # from torch 2.7 on, a stream is a context manager, which is ten times cheaper to enter
         self._entered = self._stream if hasattr(self._stream, "__enter__") else torch.cuda.stream(self._stream)
 
-    def capture(self, run: Run) -> Run:
+    def capture(self, run: Run, *, warm_ups: int = WARM_UPS) -> Run:
         self.follow()
         with torch.cuda.stream(self._stream):
-            for _ in range(WARM_UP):
+            for _ in range(warm_ups):
                 run()
         self._stream.synchronize()
         graph = torch.cuda.CUDAGraph()

@@ -18,7 +18,7 @@ from torch import Tensor
 from ludus.config.settings import PolicyConfig, RecurrentConfig
 from ludus.policies import launching
 from ludus.policies.distributions import Categorical
-from ludus.policies.gpu.streams import CudaStream, Run, Stream
+from ludus.policies.gpu.streams import WARM_UPS, CudaStream, Run, Stream
 from ludus.policies.nets import build
 from ludus.policies.nets.net import Net
 from ludus.policies.nets.recurrence import Recall
@@ -48,14 +48,14 @@ class EagerStream(CudaStream):
 
     fuses = False
 
-    def capture(self, run: Run) -> Run:
+    def capture(self, run: Run, *, warm_ups: int = WARM_UPS) -> Run:
         return run
 
 
 class CountingStream(CudaStream):
     captures = 0
 
-    def capture(self, run: Run) -> Run:
+    def capture(self, run: Run, *, warm_ups: int = WARM_UPS) -> Run:
         self.captures += 1
         return super().capture(run)
 

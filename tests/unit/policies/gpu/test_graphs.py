@@ -14,7 +14,7 @@ from ludus.config.settings import PolicyConfig, RecurrentConfig
 from ludus.policies.distributions import Categorical, Distribution
 from ludus.policies.gpu import graphs
 from ludus.policies.gpu.graphs import Engine, padded
-from ludus.policies.gpu.streams import DirectStream, Run
+from ludus.policies.gpu.streams import WARM_UPS, DirectStream, Run
 from ludus.policies.nets import build
 from ludus.policies.nets.heads import Heads
 from ludus.policies.nets.net import forward_fused
@@ -36,7 +36,7 @@ class CountingStream(DirectStream):
         self.captures = 0
         self.started = 0
 
-    def capture(self, run: Run) -> Run:
+    def capture(self, run: Run, *, warm_ups: int = WARM_UPS) -> Run:
         self.captures += 1
         if self.trouble:
             raise RuntimeError(self.trouble)

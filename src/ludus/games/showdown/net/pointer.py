@@ -21,6 +21,7 @@ from ludus.config.settings import PolicyConfig
 from ludus.errors import ConfigError
 from ludus.games.showdown.net.chooser import PointerChooser
 from ludus.games.showdown.net.columns import MOVES, SIDE, FeatureColumns
+from ludus.games.showdown.net.dense_ways import DenseWays
 from ludus.games.showdown.net.encoding import encode, precision_on
 from ludus.games.showdown.net.ways import Ways
 from ludus.policies.distributions import Categorical, Distribution, Pairs
@@ -148,7 +149,8 @@ class PointerNet(Net):
         if self.joint:
             user = self.move_actor(active.reshape(-1, S, D)) + user[:, None]
             move = move.view(-1, S, MOVES, H) + user[:, :, None]
-            ways = Ways(self, move, self.aims(active, facing), switches, inputs.get("hit"))
+            kind = DenseWays if scores_all(legal.device) else Ways
+            ways = kind(self, move, self.aims(active, facing), switches, inputs.get("hit"))
             first = ways.scores(inputs["may"])
         else:
             user = torch.addmm(user, active, self.move_actor.weight.t())
@@ -187,6 +189,11 @@ class PointerNet(Net):
         scores: Tensor = self.preview_out(team)  # [B, 6, lead or rest]
         leads, rest = self.picks[:, : self.slots].long(), self.picks[:, self.slots :].long()
         return scores[:, leads, 0].sum(2) + scores[:, rest, 1].sum(2)
+
+
+def scores_all(device: torch.device) -> bool:
+    """Return True if all choices of doubles are scored on this device, False if only the legal ones are."""
+    return device.type == "cuda"
 
 
 class Names(nn.Module):

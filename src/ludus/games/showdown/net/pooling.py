@@ -25,6 +25,9 @@ def pool_gradient(group: Tensor, pooled: Tensor, first: int, gradient: Tensor) -
     result = group.clone()
     rest = result[:, first:].eq_(most)  # in place, as floats 1.0 and 0.0, which is faster than booleans
     share = maximum / rest.sum(1)  # entities with the same maximum share its gradient
-    torch.addcmul((mean / (N - first))[:, None], rest, share[:, None], out=rest)
+    if torch.compiler.is_compiling():  # torch.compile refuses a view as `out`
+        rest.copy_(torch.addcmul((mean / (N - first))[:, None], rest, share[:, None]))
+    else:
+        torch.addcmul((mean / (N - first))[:, None], rest, share[:, None], out=rest)
     result[:, :first] = alone.reshape(B, first, D)
     return result

@@ -23,6 +23,9 @@ def sum_rows(table: Tensor, ids: Tensor) -> Tensor:
 
 def sum_rows_gradient(ids: Tensor, gradient: Tensor, names: int) -> Tensor:
     """Return the gradient of the table [names, D], given the ids [n, k] and the gradient of the sums [n, D]."""
+    if adds_atomically(gradient.device):
+        rows = gradient[:, None].expand(-1, ids.shape[1], -1).flatten(0, 1)
+        return gradient.new_zeros(names, gradient.shape[1]).index_add_(0, ids.flatten(), rows)
     short = torch.int16 if names < 2**15 else torch.int32  # sorting is faster with fewer bytes
     flat_ids = ids.flatten()
     place = flat_ids.to(short).sort(stable=True)[1]
@@ -30,6 +33,12 @@ def sum_rows_gradient(ids: Tensor, gradient: Tensor, names: int) -> Tensor:
     first = times.cumsum(0) - times
     bag = divide_floor_(place, ids.shape[1])
     return embedding_bag(bag, gradient.contiguous(), first, mode="sum")
+
+
+def adds_atomically(device: torch.device) -> bool:
+    """Return True if gradients are added with atomic operations on this device. A GPU would sum a bag of thousands of
+    rows in one thread, and `bincount` would wait for it, which no CUDA graph can contain."""
+    return device.type == "cuda"
 
 
 def divide_floor_(numbers: Tensor, divisor: int) -> Tensor:

@@ -1,7 +1,8 @@
 """Scores of the choices of a slot in doubles: moves with target and variant, switches, and passing.
 
 Of about 40 ways to use a move, about 7 are legal. Only legal choices are scored; for the second slot, only those that
-are legal given the first slot's choice. Axes as in `pointer.py`; also k choices per slot, L scored choices of all rows.
+are legal given the first slot's choice. On a GPU, `DenseWays` scores all choices instead. Axes as in `pointer.py`; also
+k choices per slot, L scored choices of all rows.
 """
 
 from __future__ import annotations
@@ -91,10 +92,7 @@ class Ways:
 
 
 def to_score(mask: Tensor) -> Tensor:
-    """Return the indices [L] into [B * k] of the choices to score: those where `mask` [B, k] is True. On a GPU without
-    gradients all are scored, because a CUDA graph cannot contain an operation whose output size depends on data."""
-    if mask.is_cuda and not torch.is_grad_enabled():
-        return torch.arange(mask.numel(), device=mask.device)
+    """Return the indices [L] into [B * k] of the choices to score: those where `mask` [B, k] is True."""
     return mask.reshape(-1).nonzero().squeeze(1)
 
 
