@@ -65,7 +65,7 @@ class HostFootprint:
 class Game:
     """A game as ludus knows it before one of its hosts runs. docs/games.md explains the fields with an example.
 
-    `nets` and the last four fields name objects as "module:attribute". They are imported when they are used, so that
+    `nets` and the last five fields name objects as "module:attribute". They are imported when they are used, so that
     games can be listed without torch and typer. An empty text means that the game has no such hook.
     """
 
@@ -82,12 +82,14 @@ class Game:
     portable: Mapping[str, Callable[[Any], bool]] = field(default_factory=dict)  # other options it may set, with a test
     page: Callable[[str, str], str] | None = None  # (title, log) -> HTML page of a replayed match
     prepare: Callable[[Any, Progress], None] | None = None  # (options, progress): installs what hosts need; SetupError
+    installed: Callable[[Any], Sequence[Path]] | None = None  # (options) -> folders that `prepare` fills
     memory: HostFootprint | None = None  # None: hosts are measured when the number is needed
     serve: Serve | None = None  # starts the servers that matches are played on
     nets: Mapping[str, str] = field(default_factory=dict)  # name -> torch module, built from (spec, policy config)
     commands: Mapping[str, str] = field(default_factory=dict)  # name of `ludus NAME` -> function or typer.Typer
     checks: str = ""  # () -> findings that `ludus doctor` shows (games/checks.py)
     table_lines: str = ""  # (numbers by metric name) -> (label, value) lines for the live table
+    exports: Mapping[str, str] = field(default_factory=dict)  # name -> function for `ludus data export --to NAME`
     stable_log: str = ""  # (log of a match) -> log without the parts that differ when the match is replayed
 
     def served(self, options: Any, servers: ServersConfig, folder: Path) -> AbstractContextManager[Served]:

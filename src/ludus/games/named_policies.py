@@ -1,0 +1,115 @@
+"""Turns the names that commands and configurations accept into policies.
+
+| name | policy |
+| --- | --- |
+| `heuristic`, `scripted:heuristic` | a scripted policy of the game |
+| `runs/gen1-20250101-1` | the latest checkpoint of a run |
+| `runs/gen1-20250101-1/checkpoints/u00000120` | a checkpoint |
+| `tcp://127.0.0.1:5555/NAME` | a policy on a server (`ludus serve`) |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ludus.errors import ConfigError
+from ludus.games import checkpoint_game, registry
+from ludus.games.registry import Game
+from ludus.policies.checkpoints import checkpoint
+from ludus.policies.checkpoints.checkpoint import State
+from ludus.serving.address import is_address
+from ludus.serving.client import Client
+from ludus.serving.remote import RemotePolicy
+from ludus.spec import GameSpec, teams_in
+from ludus.suggestions import did_you_mean
+from ludus.types import Policy
+
+SCRIPTED = "scripted:"
+ROWS = 512  # usual rows of a batch, which decide whether a policy plays on the GPU
+
+
+def is_elsewhere(name: str) -> bool:
+    """Return whether a name means a checkpoint or a policy on a server, and not a scripted policy."""
+    return is_address(name) or (not name.startswith(SCRIPTED) and Path(name).is_dir())
+
+
+def refuse_unknown(names: Collection[str], scripted: Collection[str], where: str) -> None:
+    """Raise ConfigError for a name that means no policy. `where` is the setting or option that contains it."""
+    for name in names:
+        if name.removeprefix(SCRIPTED) not in scripted and not is_elsewhere(name):
+            raise ConfigError(
+                f"{where}: this game has no scripted policy {name!r}; {did_you_mean(name, list(scripted))}. A run, a "
+                "checkpoint or tcp://HOST:PORT/NAME may stand there, too"
+            )
+
+
+def named_policy(
+    name: str, spec: GameSpec, game: Game, *, seed: int = 0, greedy: bool = True, rows: int = ROWS
+) -> Policy:
+    """Return the policy of a name, for the game with this spec.
+
+    seed: of its random numbers. greedy: nets take the most likely action instead of a sample; the address of a policy
+    on a server says so itself (`?sample`). rows: about how many rows it will choose for at once. Raises ConfigError for
+    an unknown name, CheckpointError for a checkpoint that does not fit, and ServingError if a server does not answer or
+    has another game.
+    """
+    if is_address(name):
+        return RemotePolicy(name, spec)
+    script = game.scripted.get(name.removeprefix(SCRIPTED))
+    if script is not None and (name.startswith(SCRIPTED) or name in game.scripted):
+        return script(spec, seed)
+    if not is_elsewhere(name):
+        refuse_unknown((name,), game.scripted, "policy")
+    nets = registry.nets_of(game)
+    return checkpoint.load_agent(checkpoint.find(Path(name)), spec, greedy=greedy, seed=seed, rows=rows, game_nets=nets)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSource:
+    """A trained policy that is named before a host runs: its game, and the options that it was trained with."""
+
+    name: str  # the folder of a checkpoint, or an address
+    game_name: str  # of its spec, such as showdown-gen1randombattle
+    seats: int
+    layout: Mapping[str, Any]  # Any: the game's own constants
+    options: Mapping[str, Any]  # Any: the game's own, not yet checked
+    state: State | None = None  # of a checkpoint on this machine
+    config: Mapping[str, Any] | None = None  # Any: the configuration of its run, if it is there
+
+    @property
+    def path(self) -> Path | None:
+        """The folder of the checkpoint, or None for a policy on a server."""
+        return None if self.state is None else Path(self.name)
+
+    @property
+    def teams(self) -> tuple[int, ...]:
+        """The team of each seat."""
+        return teams_in(self.layout, self.seats)
+
+    def game(self) -> Game:
+        """Return the installed game that it plays. Raises ConfigError."""
+        return checkpoint_game.game_in(self.config, self.game_name)
+
+    def load(self, spec: GameSpec, game: Game, *, rows: int = ROWS) -> Policy:
+        """Return the policy, which takes the most likely actions. Raises CheckpointError or ServingError."""
+        if self.state is None:
+            return RemotePolicy(self.name, spec)
+        nets = registry.nets_of(game)
+        return checkpoint.load_agent(Path(self.name), spec, rows=rows, game_nets=nets, state=self.state)
+
+
+def agent_source(name: str) -> AgentSource:
+    """Return what is known of a run, a checkpoint or tcp://HOST:PORT/NAME. Raises CheckpointError or ServingError."""
+    if is_address(name):
+        with Client(name) as client:
+            game = client.policy.game
+        return AgentSource(name, game.name, game.seats, game.layout, game.options)
+    path = checkpoint.find(Path(name))
+    state = checkpoint.read_state(path)
+    config = checkpoint_game.config_of(path)
+    return AgentSource(
+        str(path), state.game.name, state.game.seats, state.game.layout, state.options, state=state, config=config
+    )
