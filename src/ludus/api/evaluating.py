@@ -1,8 +1,7 @@
-"""Evaluate a trained agent against scripted opponents."""
+"""Evaluate a trained agent against scripted opponents and other agents."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,23 +10,20 @@ from typing import Any
 import msgspec
 
 from ludus.api.training import Run
-from ludus.config import load
 from ludus.config.folders import CONFIG
 from ludus.config.settings import FleetConfig, ServersConfig
 from ludus.config.validation import check
-from ludus.errors import ConfigError
 from ludus.evaluation import arena
 from ludus.evaluation.arena import MatchupResult, Progress
 from ludus.evaluation.schedule import evenly
-from ludus.games import defaults, registry, trust
+from ludus.games import named_policies, trust
+from ludus.games.named_policies import AgentSource
 from ludus.games.registry import Game
 from ludus.metrics.core import Metrics
 from ludus.policies.checkpoints import checkpoint
-from ludus.policies.checkpoints.checkpoint import SavedCheckpoint, State
-from ludus.policies.nets import NetFactory
 from ludus.processes import log_folder
 from ludus.processes.cores import cores
-from ludus.spec import GameSpec, teams_in
+from ludus.spec import GameSpec
 from ludus.types import Policy
 
 AGENT = "agent"
@@ -47,11 +43,13 @@ def evaluate(
     progress: Callable[[Progress], None] | None = None,
     metrics: Metrics | None = None,
 ) -> list[MatchupResult]:
-    """Play a trained agent against scripted opponents. The agent takes its most likely action.
+    """Play a trained agent against others. Agents take their most likely action.
 
     Args:
-        run: A `Run`, the folder of a run (its latest checkpoint is used), or the folder of a checkpoint.
-        opponents: Names of scripted policies. The default is all scripted policies of the game.
+        run: A `Run`, the folder of a run (its latest checkpoint is used), the folder of a checkpoint, or
+            tcp://HOST:PORT/NAME for a policy on a server.
+        opponents: Names of scripted policies, runs, checkpoints, or addresses. The default is all scripted policies of
+            the game.
         matches: Number of matches against each opponent. Each seed is played once from every seat.
         seed: Selects the list of matches. The default is the list that training runs use for their final evaluation.
         hosts: Number of host processes. 0 means one per core.
@@ -67,6 +65,7 @@ def evaluate(
 
     Raises:
         CheckpointError: The checkpoint cannot be read or does not fit the game.
+        ServingError: A server does not answer, or has a policy for another game.
         UntrustedError: The checkpoint sets an option that only this machine may set.
         ConfigError: An argument is wrong, such as an unknown opponent.
         SetupError: Something that the game needs is missing on this machine.
@@ -81,9 +80,9 @@ def evaluate(
 
 @dataclass(frozen=True, slots=True)
 class ResolvedEvaluation:
-    """A validated evaluation: the checkpoint that was read, the game, its options and the numbers of processes."""
+    """A validated evaluation: the agent, the game, its options and the numbers of processes."""
 
-    checkpoint: SavedCheckpoint
+    agent: AgentSource
     game: Game
     options: msgspec.Struct
     opponents: tuple[str, ...]
@@ -104,17 +103,15 @@ def resolve(
 
     Returns the evaluation, for `play`. Raises CheckpointError, UntrustedError or ConfigError, as `evaluate` does.
     """
-    path = find(run)
-    state = checkpoint.read_state(path)
-    config = _config_of(path)
-    game = _game_in(config, state.game.name)
+    agent = named_policies.agent_source(_name_of(run))
+    game = agent.game()
     usable_cores = cores()
     return ResolvedEvaluation(
-        SavedCheckpoint(path, state),
+        agent,
         game,
-        _options(path, state, game, options or {}, servers),
-        scripted_opponents(opponents, game),
-        _servers(path, config, servers),
+        _options(agent, game, options or {}, servers),
+        named_opponents(opponents, game),
+        _servers(agent, servers),
         usable_cores,
         FleetConfig(hosts=hosts).hosts_on(usable_cores),
     )
@@ -133,15 +130,15 @@ def play(
 
     The arguments are those of `evaluate`. Raises SetupError, FleetError or EvaluationError.
     """
-    game, state = resolved.game, resolved.checkpoint.state
-    teams = teams_in(state.game.layout, state.game.seats)
+    game, agent, teams = resolved.game, resolved.agent, resolved.agent.teams
 
     def policies(spec: GameSpec) -> Mapping[str, Policy]:
         """Return the agent and its opponents by name, built for the spec that the hosts sent."""
         rows = resolved.hosts * FleetConfig().matches
-        nets = registry.nets_of(game)
-        agent = checkpoint.load_agent(resolved.checkpoint.path, spec, rows=rows, game_nets=nets, state=state)
-        return {AGENT: agent, **{name: game.scripted[name](spec, seed) for name in resolved.opponents}}
+        opponents = {
+            name: named_policies.named_policy(name, spec, game, seed=seed, rows=rows) for name in resolved.opponents
+        }
+        return {AGENT: agent.load(spec, game, rows=rows), **opponents}
 
     with (
         log_folder.temporary_log_folder("ludus-eval-") as folder,
@@ -152,7 +149,7 @@ def play(
             served.options,
             policies,
             agent=AGENT,
-            opponents=resolved.opponents if state.game.seats > 1 else (),
+            opponents=resolved.opponents if agent.seats > 1 else (),
             matches=evenly(matches, teams),
             seed=seed,
             teams=teams,
@@ -170,64 +167,36 @@ def find(run: Run | str | Path) -> Path:
 
     Raises CheckpointError if there is none.
     """
-    if isinstance(run, Run):
-        return checkpoint.find(run.checkpoint or run.folder)
-    return checkpoint.find(Path(run))
+    return checkpoint.find(Path(_name_of(run)))
+
+
+def _name_of(run: Run | str | Path) -> str:
+    return str(run.checkpoint or run.folder) if isinstance(run, Run) else str(run)
 
 
 def _options(
-    path: Path,
-    state: State,
+    agent: AgentSource,
     game: Game,
     local: Mapping[str, Any],  # Any: options of the game, not yet checked
     servers: int | None,
 ) -> msgspec.Struct:
-    """Return the game options of a checkpoint, overridden by those of the caller (`local`).
+    """Return the game options of an agent, overridden by those of the caller (`local`).
 
-    Raises UntrustedError if the checkpoint sets an option that only the user of this machine may set.
+    Raises UntrustedError if the agent sets an option that only the user of this machine may set.
     """
-    saved = {name: value for name, value in state.options.items() if not servers or name not in game.local}
-    return check(trust.accept(game, saved, str(path), local), game.options, f"{path}: options")
+    saved = {name: value for name, value in agent.options.items() if not servers or name not in game.local}
+    return check(trust.accept(game, saved, agent.name, local), game.options, f"{agent.name}: options")
 
 
-def scripted_opponents(names: Sequence[str], game: Game) -> tuple[str, ...]:
+def named_opponents(names: Sequence[str], game: Game) -> tuple[str, ...]:
     """Return `names`, or all scripted policies of the game if it is empty. Raises ConfigError for an unknown name."""
-    for name in names:
-        if name not in game.scripted:
-            raise ConfigError(f"--opponents: {game.name} has no {name!r}; there are {', '.join(game.scripted)}")
+    named_policies.refuse_unknown(names, game.scripted, "--opponents")
     return tuple(names) or tuple(game.scripted)
 
 
-def nets_for(checkpoint_path: Path, spec_name: str) -> dict[str, NetFactory]:
-    """Return the net architectures of a checkpoint's game, by name. Empty if that game is not installed."""
-    try:
-        return registry.nets_of(game_of(checkpoint_path, spec_name))
-    except ConfigError:
-        return {}
-
-
-def game_of(path: Path, spec_name: str) -> Game:
-    """Return the game of a checkpoint, from its run's configuration or, outside of a run, from the name in its spec.
-
-    Raises ConfigError if that game is not installed.
-    """
-    return _game_in(_config_of(path), spec_name)
-
-
-def _config_of(path: Path) -> Mapping[str, Any] | None:  # Any: plain data, not yet checked
-    """Return the configuration of a checkpoint's run, or None if the checkpoint is not in the folder of a run."""
-    config = path.parent.parent / CONFIG
-    return load.read(config) if config.exists() else None
-
-
-def _game_in(config: Mapping[str, Any] | None, spec_name: str) -> Game:  # Any: plain data, not yet checked
-    if config is not None:
-        return registry.load(str(defaults.with_game(config)["game"]))
-    return registry.load(re.split("[-/]", spec_name)[0])
-
-
-def _servers(path: Path, config: Mapping[str, Any] | None, count: int | None) -> ServersConfig:  # Any: plain data
-    """Return the server settings of the checkpoint's run. `count`, if given, replaces the number of servers."""
-    section = {} if config is None else config.get("servers", {})
-    servers = check(section, ServersConfig, f"{path.parent.parent / CONFIG}: servers")
+def _servers(agent: AgentSource, count: int | None) -> ServersConfig:
+    """Return the server settings of the agent's run. `count`, if given, replaces the number of servers."""
+    section = {} if agent.config is None else agent.config.get("servers", {})
+    folder = "" if agent.path is None else f"{agent.path.parent.parent / CONFIG}: "
+    servers = check(section, ServersConfig, f"{folder}servers")
     return servers if count is None else msgspec.structs.replace(servers, count=count)

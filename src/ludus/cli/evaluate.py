@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import shlex
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
+from ludus.cli import bars
 from ludus.config import places
 from ludus.games import command_parts
 
@@ -25,18 +24,23 @@ if TYPE_CHECKING:
     from ludus.metrics.times import RunTimes
 
 AGENT = "agent"
-REDRAW_S = 0.2
 SEED = 20_000  # the default of `evaluation.seed`, so that results compare with those of training runs
 
 
 def evaluate(
     path: Annotated[
-        Path,
-        typer.Argument(metavar="RUN|CHECKPOINT", help="A run's folder (its latest checkpoint), or one checkpoint."),
+        str,
+        typer.Argument(
+            metavar="RUN|CHECKPOINT|tcp://...",
+            help="A run's folder (its latest checkpoint), one checkpoint, or a policy on a server.",
+        ),
     ],
     opponents: Annotated[
         str,
-        typer.Option(help="Names, separated by commas. Default: all scripted policies.", show_default=False),
+        typer.Option(
+            help="Scripted policies, runs or addresses, separated by commas. Default: all scripted policies.",
+            show_default=False,
+        ),
     ] = "",
     matches: Annotated[int, typer.Option(min=2, help="Matches per opponent; half of them with seats swapped.")] = 400,
     save_replays: Annotated[
@@ -53,9 +57,10 @@ def evaluate(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     sets: command_parts.Sets = None,
 ) -> None:
-    """Play a trained agent against scripted opponents, with 95% intervals.
+    """Play a trained agent against scripted opponents and others, with 95% intervals.
 
     Example: [bold]ludus eval runs/gen1-20250101-1 --opponents random,heuristic --matches 400[/bold]
+    Example: [bold]ludus eval tcp://127.0.0.1:5555/gen1-20250101-1 --opponents runs/gen1-20250101-2[/bold]
     """
     if save_replays is not None:
         places.check_folder(save_replays, "--save-replays")
@@ -66,7 +71,7 @@ def evaluate(
 class EvalArguments:
     """Arguments of `ludus eval`."""
 
-    path: Path
+    path: str
     opponents: str
     matches: int
     save_replays: Path | None
@@ -90,10 +95,10 @@ def _evaluate(arguments: EvalArguments) -> None:
     resolved = evaluating.resolve(
         arguments.path, names, hosts=arguments.hosts, servers=arguments.servers, options=given_options(arguments.sets)
     )
-    checkpoint_path, game = resolved.checkpoint.path, resolved.game
+    agent_name, game = resolved.agent.name, resolved.game
     command_parts.install(game, resolved.options, console)
     metrics = Metrics(ACTOR)
-    with _bar(console) as show:
+    with bars.counting(console, "against ") as show:
         results = evaluating.play(
             resolved,
             arguments.matches,
@@ -104,37 +109,16 @@ def _evaluate(arguments: EvalArguments) -> None:
         )
     spent = RunTimes(metrics.times(), resolved.hosts, resolved.cores)
     if arguments.as_json:
-        typer.echo(_json(checkpoint_path, game, results, arguments.seed, spent))
+        typer.echo(_json(agent_name, game, results, arguments.seed, spent))
     else:
-        _say(console, checkpoint_path, results, spent, arguments.save_replays)
+        _say(console, agent_name, results, spent, arguments.save_replays)
 
 
-@contextmanager
-def _bar(console: Console) -> Iterator[Callable[[int, int, str], None]]:
-    """Show a progress bar if the output is a terminal. It is redrawn when its function is called, without a thread."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("against {task.description:<12}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    bar = Progress(*columns, console=console, transient=True, auto_refresh=False, disable=not console.is_terminal)
-    with bar:
-        task = bar.add_task("...", total=None)
-        drawn_s = time.monotonic()
-
-        def show(ended: int, scheduled: int, opponent: str) -> None:
-            nonlocal drawn_s
-            bar.update(task, completed=ended, total=scheduled, description=opponent)
-            if time.monotonic() - drawn_s >= REDRAW_S or ended == scheduled:
-                drawn_s = time.monotonic()
-                bar.refresh()
-
-        yield show
-
-
-def _json(checkpoint_path: Path, game: Game, results: Sequence[MatchupResult], seed: int, spent: RunTimes) -> str:
+def _json(agent_name: str, game: Game, results: Sequence[MatchupResult], seed: int, spent: RunTimes) -> str:
     from ludus.metrics import bottleneck
 
     page = {
-        "checkpoint": str(checkpoint_path),
+        "checkpoint": agent_name,
         "game": game.name,
         "seed": seed,
         "results": [{**dataclasses.asdict(result), "win_rate": result.win_rate} for result in results],
@@ -146,7 +130,7 @@ def _json(checkpoint_path: Path, game: Game, results: Sequence[MatchupResult], s
 
 def _say(
     console: Console,
-    checkpoint_path: Path,
+    agent_name: str,
     results: Sequence[MatchupResult],
     spent: RunTimes,
     save_replays: Path | None,
@@ -155,7 +139,7 @@ def _say(
     from ludus.metrics import bottleneck
     from ludus.metrics.times import ACTOR
 
-    console.print(f"{checkpoint_path}", style="bold", highlight=False, soft_wrap=True)
+    console.print(agent_name, style="bold", highlight=False, soft_wrap=True)
     console.print(win_rates(results))
     seconds = spent.times.walls[ACTOR] / 1e9
     each = f"{results[0].matches:,} matches each, every seed from every seat"

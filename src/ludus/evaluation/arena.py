@@ -5,7 +5,6 @@ All scheduled matches count: a result of the first ones to end would favour shor
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,27 +12,24 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from ludus.config.settings import FleetConfig
 from ludus.errors import ConfigError, EvaluationError
+from ludus.evaluation import playing
 from ludus.evaluation.recording import Recorder
 from ludus.evaluation.schedule import Schedule
 from ludus.fleet.fleet import HostFleet
-from ludus.fleet.interface import Fleet, FleetHealth
+from ludus.fleet.interface import Fleet
 from ludus.games import hooks
 from ludus.games.registry import Game
-from ludus.metrics import names, observer
-from ludus.metrics.core import ActivityTimer, Metrics
+from ludus.metrics import observer
+from ludus.metrics.core import Metrics
 from ludus.metrics.intervals import normal, wilson
 from ludus.metrics.times import ACTOR
-from ludus.policies import launching
-from ludus.policies.launching import LaunchingPolicy, Wait
 from ludus.spec import GameSpec
-from ludus.types import Arrivals, Choices, Ending, Policy
+from ludus.types import Arrivals, Ending, Policy
 
 ALONE = observer.ALONE
-POLL_S = 1.0
 
 Policies = (
     Mapping[str, Policy] | Callable[[GameSpec], Mapping[str, Policy]]
@@ -174,100 +170,34 @@ def contest(
     metrics: Metrics | None = None,
 ) -> list[MatchupResult]:
     """Play a schedule on a fleet that was started with it. Raises EvaluationError if matches were lost for good."""
-    metrics = metrics or Metrics(ACTOR)
-    waiting, sending = metrics.activity(names.WAIT_HOSTS), metrics.activity(names.SEND)
-    timers = {name: metrics.activity(names.POLICIES if name == agent else names.OPPONENTS) for name in policies}
-    policies = {name: _Timed(policy, timers[name]) for name, policy in policies.items()}
     if fleet.spec.seats != schedule.seats:
         raise ConfigError(
             f"opponents: {fleet.spec.name} has {fleet.spec.seats} seats, this list of matches is for {schedule.seats}"
         )
-    missing = [name for name in {agent, *schedule.opponents} - {ALONE} if name not in policies]
+    seating = schedule.seating(agent)
+    missing = [name for name in seating.players if name not in policies]
     if missing:
         raise ConfigError(f"no policy named {', '.join(sorted(missing))}; there are {', '.join(sorted(policies))}")
-    until = time.monotonic() + deadline_s
     tally = ScheduleTally(schedule)
-    while tally.ended < len(schedule):
-        left_s = until - time.monotonic()
-        if left_s <= 0:
-            raise EvaluationError(
-                f"{tally.ended} of {len(schedule)} matches ended within {deadline_s:.0f} s; without the rest "
-                "the result would favour short ones, so give more time or schedule fewer"
-            )
-        with waiting:
-            arrivals = fleet.recv(min(left_s, POLL_S))
-        if tick is not None:
-            tick()
-        for ending in arrivals.endings:
-            tally.end(ending)
-            if recorder is not None:
-                recorder.end(ending)
-            if progress is not None and not ending.void:
-                progress(Progress(tally.ended, len(schedule), schedule.opponents[schedule.place(ending.match)[0]]))
-        if len(arrivals):
-            action = choose(arrivals, schedule, policies, agent)
-            tally.choose(arrivals)
-            if recorder is not None:
-                recorder.choose(arrivals, action)
-            with sending:
-                fleet.send(arrivals.row, action)
-        elif not arrivals.endings:
-            _raise_lost(fleet.health, len(schedule) - tally.ended)
+
+    def after(ending: Ending) -> None:
+        if progress is not None:
+            progress(Progress(tally.ended, len(schedule), schedule.opponents[schedule.place(ending.match)[0]]))
+
+    playing.play_all(
+        fleet,
+        seating,
+        policies,
+        tally,
+        deadline_s=deadline_s,
+        agent=agent,
+        after=after,
+        tick=tick,
+        recorder=recorder,
+        metrics=metrics,
+    )
     tally.move(fleet.health.moved)
     return tally.results()
-
-
-def _raise_lost(health: FleetHealth, missing: int) -> None:
-    """Raise EvaluationError if the hosts have given up all remaining matches."""
-    if health.exhausted:
-        reasons = ", ".join(f"{reason} ({count})" for reason, count in health.voided.most_common(3))
-        raise EvaluationError(
-            f"{missing} scheduled matches were given up by their hosts, so there is no result: {reasons}"
-        )
-
-
-def choose(arrivals: Arrivals, schedule: Schedule, policies: Mapping[str, Policy], agent: str) -> NDArray[np.int32]:
-    """Return the action of each row. Each policy is called once with all of its rows."""
-    action = np.zeros(len(arrivals), np.int32)
-    opponent = schedule.opponent(arrivals.match)
-    opponent[schedule.agents(arrivals.row, arrivals.match)] = -1
-    present = np.unique(opponent)
-    places = [np.flatnonzero(opponent == who) for who in present]
-    choices_of = launching.act(
-        [
-            (policies[agent if who < 0 else schedule.opponents[who]], arrivals.take(index))
-            for who, index in zip(present, places, strict=True)
-        ]
-    )
-    for index, choices in zip(places, choices_of, strict=True):
-        action[index] = choices.action
-    return action
-
-
-class _Timed(LaunchingPolicy):
-    """Forwards to a policy and measures its time as an activity."""
-
-    def __init__(self, policy: Policy, timer: ActivityTimer) -> None:
-        self._policy, self._timer = policy, timer
-
-    @property
-    def launches(self) -> bool:
-        return isinstance(self._policy, LaunchingPolicy) and self._policy.launches
-
-    def act(self, arrivals: Arrivals) -> Choices:
-        with self._timer:
-            return self._policy.act(arrivals)
-
-    def launch(self, arrivals: Arrivals) -> Wait:
-        assert isinstance(self._policy, LaunchingPolicy)
-        with self._timer:
-            wait = self._policy.launch(arrivals)
-
-        def waited() -> Choices:
-            with self._timer:
-                return wait()
-
-        return waited
 
 
 class ScheduleTally:

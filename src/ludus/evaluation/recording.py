@@ -53,7 +53,7 @@ class Recorder:
     def __init__(
         self,
         folder: Path,
-        numbers: Collection[int],
+        numbers: Collection[int] | None,
         *,
         seats: int,
         game: str,
@@ -61,27 +61,33 @@ class Recorder:
         options: Mapping[str, object],
         policies: Callable[[int], Sequence[str]],  # returns the policy of each seat of a match
         stable_log: Callable[[str], str] = lambda log: log,  # removes the parts of a log that differ in every replay
+        worth: Callable[[Ending], bool] = lambda ending: True,  # whether a match that has ended is saved
+        prefix: str = "",  # of the file names
     ) -> None:
+        """`numbers` are those of the matches to record; None: all."""
         self.saved: list[Path] = []
         self._folder, self._seats = folder, seats
         self._game, self._schema, self._options, self._policies = game, schema, dict(options), policies
-        self._stable_log = stable_log
-        self._numbers = np.array(sorted(numbers), np.int64)
+        self._stable_log, self._worth, self._prefix = stable_log, worth, prefix
+        self._numbers = None if numbers is None else np.array(sorted(numbers), np.int64)
         self._actions: dict[int, list[list[int]]] = {}
 
     def choose(self, arrivals: Arrivals, action: NDArray[np.int32]) -> None:
         """Record the actions of these rows."""
-        for index in np.flatnonzero(np.isin(arrivals.match, self._numbers)):
+        recorded = slice(None) if self._numbers is None else np.isin(arrivals.match, self._numbers)
+        for index in np.arange(len(arrivals))[recorded]:
             seats = self._actions.setdefault(int(arrivals.match[index]), [[] for _ in range(self._seats)])
             seats[int(arrivals.row[index]) % self._seats].append(int(action[index]))
 
     def end(self, ending: Ending) -> None:
-        """Save the match if it is selected."""
+        """Save the match if it is selected and worth it."""
         actions = self._actions.pop(ending.match, None)
-        if actions is None or ending.void:
+        if actions is None or ending.void or not self._worth(ending):
             return
         policies = self._policies(ending.match)
-        name = "-".join((f"{ending.match:06d}", *(re.sub(r"[^\w.]+", "_", policy) for policy in policies)))
+        name = "-".join(
+            (f"{self._prefix}{ending.match:06d}", *(re.sub(r"[^\w.]+", "_", policy) for policy in policies))
+        )
         match = SavedMatch(
             version=VERSION,
             game=self._game,

@@ -11,7 +11,8 @@ import ludus
 from ludus import files
 from ludus.config import familiar
 from ludus.config.settings import RunConfig
-from ludus.evaluation import curve
+from ludus.evaluation import curve, rating_curve
+from ludus.league.rating_history import rate_run
 from ludus.metrics import bottleneck, names, times
 from ludus.metrics.exporters import csv, evaluations, text
 from ludus.metrics.exporters.evaluations import Evaluation, Score
@@ -20,6 +21,7 @@ from ludus.metrics.observer import ALONE
 from ludus.metrics.times import RunTimes
 
 PROGRESS, EVALUATIONS, REPORT, CURVE = "progress.csv", "evaluations.jsonl", "report.md", "learning_curve.png"
+RATING_CURVE = "rating_curve.png"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,9 @@ def write(run_dir: Path, config: RunConfig, command: str) -> Path:
     title = familiar.title(config)
     if history:
         curve.draw(history, run_dir / CURVE, title)
+        ratings = rate_run(history)
+        if ratings is not None:
+            rating_curve.draw(history, ratings, run_dir / RATING_CURVE, title)
     run_times = times.read(run_dir)
     rows = csv.read(run_dir / PROGRESS)
     page = markdown(title, history, figures(rows), command, run_times, stages(rows))
@@ -117,6 +122,7 @@ def markdown(
         lines += [f"## {what} {when}", "", *table(last.scores), "", f"![{what} over training]({CURVE})", ""]
         if not alone:
             lines += ["Every seed is played from every seat. A tie is no win. Intervals are Wilson's, 95%.", ""]
+            lines += rating_lines(history)
     lines += ["## The run", "", "| | |", "| --- | ---: |"]
     lines += [*(f"| {label} | {value} |" for label, value in _run_rows(numbers)), ""]
     if spans:
@@ -136,7 +142,9 @@ def where_the_time_went(run_times: RunTimes) -> list[str]:
         cells = (line.process, line.part.replace("_", " "), text.percent(line.share, 1))
         spans = (text.span(ms) for ms in (line.mean_ms, line.p50_ms, line.p95_ms))
         lines.append(f"| {' | '.join((*cells, *spans))} |")
-    sentence = bottleneck.of_times(run_times.times, hosts=run_times.hosts, cores=run_times.cores)
+    sentence = bottleneck.of_times(
+        run_times.times, hosts=run_times.hosts, cores=run_times.cores, actors=run_times.actors
+    )
     return [
         *([sentence, ""] if sentence else []),
         *lines,
@@ -161,6 +169,19 @@ def table(scores: Sequence[Score]) -> list[str]:
         cells = (score.opponent, text.percent(rate, 1), interval, score.wins, score.losses, score.ties, score.matches)
         lines.append(f"| {' | '.join(str(cell) for cell in cells)} |")
     return lines
+
+
+def rating_lines(history: Sequence[Evaluation]) -> list[str]:
+    """Return the lines about the rating of a run and of its opponents; empty if it cannot be rated."""
+    ratings = rate_run(history)
+    if ratings is None:
+        return []
+    lines = ["## Rating", "", "| | Elo | 95% interval |", "| --- | ---: | ---: |"]
+    policies = [("this run", ratings.evaluations[-1]), *ratings.opponents.items()]
+    for name, policy in sorted(policies, key=lambda each: -each[1].elo):
+        interval = "by definition" if name == ratings.anchor else f"{policy.low:.0f} to {policy.high:.0f}"
+        lines.append(f"| {name} | {policy.elo:.0f} | {interval} |")
+    return [*lines, "", f"![Rating over training]({RATING_CURVE})", ""]
 
 
 def _returns(scores: Sequence[Score]) -> list[str]:

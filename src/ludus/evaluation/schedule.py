@@ -68,11 +68,35 @@ class Schedule:
         opponent, seats = self.place(number)
         return [agent if seat in seats else self.opponents[opponent] for seat in range(self.seats)]
 
+    def seating(self, agent: str) -> ScheduleSeating:
+        """Return who plays which row, for `evaluation.playing`."""
+        return ScheduleSeating(self, agent)
+
     def sample(self, count: int) -> list[int]:
         """Return at most `count` match numbers, the same number for each opponent, independent of the results."""
         each = len(self.seeds) * self.sides
         order = [opponent * each + index for index in range(each) for opponent in range(len(self.opponents))]
         return order[:count]
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleSeating:
+    """A schedule with the name of its agent."""
+
+    schedule: Schedule
+    agent: str
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        """Return the agent, then its opponents; an agent that also is an opponent is in it twice."""
+        return (self.agent, *(name for name in self.schedule.opponents if name != ALONE))
+
+    def __len__(self) -> int:
+        return len(self.schedule)
+
+    def player(self, row: NDArray[np.int32], match: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the place in `players` of the policy of each row."""
+        return np.where(self.schedule.agents(row, match), 0, 1 + self.schedule.opponent(match))
 
 
 def evenly(matches: int, teams: Sequence[int]) -> int:

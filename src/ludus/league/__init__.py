@@ -1,1 +1,1 @@
-"""Decides who plays whom in training: matchmaking, the pool of past selves, and the curriculum."""
+"""Decides who plays whom, in training and in leagues, and rates frozen policies by the matches between them."""

@@ -17,7 +17,8 @@ from ludus.config.settings import (
     WinRateBelow,
 )
 from ludus.errors import ConfigError
-from ludus.league.matchmaking import refuse_unknown, scripted_names
+from ludus.games.named_policies import refuse_unknown
+from ludus.league.matchmaking import scripted_names
 
 PAST_SELVES = "past"  # all past selves together
 

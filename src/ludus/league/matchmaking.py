@@ -14,8 +14,8 @@ from msgspec import Meta, Struct
 
 from ludus.config.settings import OpponentsConfig
 from ludus.errors import ConfigError
+from ludus.games.named_policies import refuse_unknown
 from ludus.policies.bank import LEARNER
-from ludus.suggestions import did_you_mean
 from ludus.types import Ending, Pairing
 
 PAST_PREFIX, SCRIPTED = "past:", "scripted:"
@@ -127,10 +127,3 @@ def scripted_names(config: OpponentsConfig, scripted: Sequence[str]) -> tuple[st
     """Return the scripted opponents of the training: the configured ones, or all except `random`."""
     refuse_unknown(config.scripted_names, scripted, "opponents.scripted_names")
     return config.scripted_names or tuple(name for name in scripted if name != "random")
-
-
-def refuse_unknown(names: Sequence[str], scripted: Sequence[str], path: str) -> None:
-    """Raise ConfigError for a name that is no scripted policy. `path` is the setting that contains it."""
-    for name in names:
-        if name not in scripted:
-            raise ConfigError(f"{path}: this game has no scripted policy {name!r}; {did_you_mean(name, scripted)}")

@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from ludus.config.settings import RunConfig
@@ -94,3 +95,19 @@ def test_the_page_says_when_each_stage_began(tmp_path: Path) -> None:
         "| 2 | two | 0:06 | 4 |",
         "| 1 | one | 0:09 | 7 |",
     ]
+
+
+def test_the_page_rates_the_run_and_draws_its_rating(tmp_path: Path) -> None:
+    def scores(wins: int) -> tuple[Score, ...]:
+        return Score("random", 100, 98, 2, 0), Score("heuristic", 100, wins, 100 - wins, 0)
+
+    history = [Evaluation(60.0 * at, 10 * at, 1000, at == 3, scores(30 + 20 * at)) for at in (1, 2, 3)]
+    page = "\n".join(report.rating_lines(history))
+    assert "| heuristic | 1000 | by definition |" in page
+    elo = int(re.search(r"\| this run \| (\d+) \|", page)[1])  # type: ignore[index]  # None fails the test as well
+    assert 1250 < elo < 1450
+    assert page.index("this run") < page.index("heuristic") < page.index("random"), "the strongest first"
+    (tmp_path / report.EVALUATIONS).write_bytes(b"".join(msgspec.json.encode(each) + b"\n" for each in history))
+    report.write(tmp_path, RunConfig(game="toy"), "ludus train toy")
+    assert (tmp_path / report.RATING_CURVE).stat().st_size > 1000
+    assert f"]({report.RATING_CURVE})" in (tmp_path / report.REPORT).read_text()

@@ -1,0 +1,95 @@
+"""Turns the text that names a policy into the policy: scripted:NAME, a run's folder, a checkpoint or an address."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ludus.errors import ConfigError
+from ludus.games import checkpoint_game, registry
+from ludus.games.named_policies import agent_source
+from ludus.games.registry import Game
+from ludus.policies.checkpoints import checkpoint, checksums
+from ludus.serving.address import is_address
+from ludus.serving.remote import RemotePolicy
+from ludus.spec import GameSpec
+from ludus.suggestions import did_you_mean
+from ludus.types import Policy
+
+SCRIPTED = "scripted:"
+
+MakePolicy = Callable[[GameSpec, int, int], Policy]  # (spec of the hosts, seed, about how many rows at once)
+
+
+@dataclass(frozen=True, slots=True)
+class Player:
+    """A policy that was found, but not loaded."""
+
+    name: str  # short, for tables
+    source: str  # scripted:NAME, or the path of the checkpoint
+    make: MakePolicy
+    sha256: str = ""  # of the checkpoint's model; empty for a scripted policy
+    game: str = ""  # of the checkpoint; empty for a scripted policy, which any game may have
+    options: Mapping[str, Any] | None = None  # Any: options of the game; None for a scripted policy
+
+
+def find(text: str, game: Game | None, option: str, *, temperature: float = 1.0) -> Player:
+    """Return the player that `text` names: scripted:NAME, the folder of a run (its latest checkpoint), a checkpoint or
+    tcp://HOST:PORT/NAME.
+
+    `game` is the game whose scripted policies are meant; it may be None for a checkpoint. `option` names the argument
+    in errors. A net takes its most likely action if `temperature` is 0. Raises ConfigError for an unknown name, and
+    CheckpointError for a damaged checkpoint.
+    """
+    if text.startswith(SCRIPTED):
+        return _scripted(text, game, option)
+    if is_address(text):
+        return _on_server(text)
+    if not Path(text).exists():
+        choices = "" if game is None else f" (scripted:NAME of {game.name}: {', '.join(game.scripted)})"
+        raise ConfigError(
+            f"{option}: there is no run or checkpoint {text!r}; a scripted policy is scripted:NAME{choices}"
+        )
+    path = checkpoint.find(Path(text))
+    state = checkpoint.read_state(path)
+    own = checkpoint_game.game_of(path, state.game.name)
+    run = path.parent.parent.name if path.parent.name == checkpoint.CHECKPOINTS else path.parent.name
+
+    def make(spec: GameSpec, seed: int, rows: int) -> Policy:
+        torch.set_num_threads(state.policy.threads)
+        nets = registry.nets_of(own)
+        return checkpoint.load_agent(
+            path,
+            spec,
+            greedy=temperature == 0,
+            temperature=temperature or 1.0,
+            seed=seed,
+            rows=rows,
+            game_nets=nets,
+            state=state,
+        )
+
+    digest = checksums.of_file(path / checkpoint.MODEL).sha256
+    return Player(f"{run}/{path.name}", str(path), make, digest, own.name, state.options)
+
+
+def _on_server(address: str) -> Player:
+    """Return the player at tcp://HOST:PORT/NAME. Raises ServingError if the server does not answer."""
+    source = agent_source(address)
+    return Player(
+        address, address, lambda spec, seed, rows: RemotePolicy(address, spec), "", source.game().name, source.options
+    )
+
+
+def _scripted(text: str, game: Game | None, option: str) -> Player:
+    name = text.removeprefix(SCRIPTED)
+    if game is None:
+        raise ConfigError(f"{option}: {text} needs a game: give --game")
+    if name not in game.scripted:
+        raise ConfigError(f"{option}: {game.name} has no scripted policy {name!r}; {did_you_mean(name, game.scripted)}")
+    factory = game.scripted[name]
+    return Player(text, text, lambda spec, seed, rows: factory(spec, seed))
