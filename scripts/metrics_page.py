@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from ludus.metrics import names
+from ludus.metrics import names, series_names
 
 PAGE = Path(__file__).parents[1] / "docs" / "metrics.md"
 KINDS = (
@@ -53,8 +53,64 @@ def page() -> str:
             "",
             *table(("name", "meaning"), activities),
             "",
+            *prometheus_lines(),
+            *service_lines(),
         ]
     )
+
+
+def prometheus_lines() -> list[str]:
+    """Return the section on Prometheus."""
+    rows = (
+        (each.name, each.type, ", ".join(each.labels), f"`{each.source}`" if each.source else each.help)
+        for each in series_names.ALL
+    )
+    return [
+        "## Prometheus",
+        "",
+        "With `metrics: {prometheus: {port: 9464}}`, a run answers scrapes at http://127.0.0.1:9464/metrics. It needs",
+        "`pip install 'ludus-rl[prometheus]'`. `address: 0.0.0.0` lets other machines scrape it. If the port is in",
+        "use, the run goes on without, and its log says so. Names are in base units. A metric has at most 64 values of",
+        "its labels; further ones are left out and counted in `ludus_telemetry_series_omitted`. Histograms cover the",
+        "whole run, including resumes.",
+        "",
+        "[monitoring/grafana.json](../monitoring/grafana.json) is a dashboard to import into Grafana, and",
+        "[monitoring/alerts.yaml](../monitoring/alerts.yaml) holds alert rules (nobody plays, no reports,",
+        "hosts restarting, lag growing, updates that are not finite, failed writes, disk). Both are written by",
+        "`python scripts/monitoring.py`.",
+        "",
+        "| question | metric |",
+        "| --- | --- |",
+        *(f"| {question} | `{query}` |" for question, query in INDICATORS),
+        "",
+        *table(("name", "type", "labels", "source"), rows),
+        "",
+    ]
+
+
+def service_lines() -> list[str]:
+    """Return the section on other services."""
+    return [
+        "## Other services",
+        "",
+        "`ludus export wandb RUN` and `ludus export mlflow RUN` send the numbers to Weights & Biases or MLflow (`pip",
+        "install 'ludus-rl[wandb]'` or `'ludus-rl[mlflow]'`). The command follows the run's progress.csv from a",
+        "process of its own until the run ends. If the service does not answer, it tries again, and the run goes",
+        "on. The services' own settings apply: `WANDB_MODE=offline`, `MLFLOW_TRACKING_URI=http://127.0.0.1:5000`.",
+        "",
+    ]
+
+
+INDICATORS = (
+    ("matches in all, and per hour", "ludus_progress_matches_total, ludus_speed_matches_per_hour"),
+    ("duration of matches, median and tail", "ludus_match_seconds"),
+    ("utilisation of each host", "ludus_host_busy_ratio"),
+    ("size of the replay buffer, batches in the queue", "ludus_lag_replay, ludus_lag_queue"),
+    (
+        "how long the actor takes to load new weights",
+        'ludus_activity_seconds{process="actor", activity="load_weights"}',
+    ),
+)
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

@@ -31,7 +31,7 @@ class Load:
         return f"{self.busy:.0%} ({self.part.replace('_', ' ')} {self.part_share:.0%})"
 
 
-def sentence(shares: Mapping[str, float], *, hosts: int, cores: int) -> str:
+def sentence(shares: Mapping[str, float], *, hosts: int, cores: int, actors: int = 1) -> str:
     """Return a line of at most 80 characters that names the bottleneck, or "" if nothing was measured yet.
 
     `shares` are the shares of the activities by name.
@@ -45,19 +45,22 @@ def sentence(shares: Mapping[str, float], *, hosts: int, cores: int) -> str:
     if busiest is None or busiest.busy < BUSY:
         words = ", ".join(f"{load.process} {load.busy:.0%}" for load in load_of.values())
         return f"Nobody is always busy ({words}): try more matches."
+    processes = {HOSTS: hosts, ACTOR: actors}
+    room = sum(load.busy * processes.get(load.process, 1) for load in load_of.values()) + ROOM <= cores
     if busiest.process == HOSTS:
-        cores_needed = sum(load.busy * (hosts if load.process == HOSTS else 1) for load in load_of.values())
-        room = cores_needed + ROOM <= cores
         helps = f"more may help, {cores} cores are there" if room else f"more will not help on {cores} cores"
         return f"The hosts are busy {busiest}: {helps}."
     if busiest.process == ACTOR:
-        return f"The actor is busy {busiest}: smaller nets or larger batches help."
+        helps = "more actors may help" if room and hosts > actors else "smaller nets or larger batches help"
+        return f"{'The actor is' if actors == 1 else f'{actors} actors are'} busy {busiest}: {helps}."
     return f"The learner is busy {busiest}: fewer epochs or a smaller net help."
 
 
-def of_times(times: Times, *, hosts: int, cores: int) -> str:
+def of_times(times: Times, *, hosts: int, cores: int, actors: int = 1) -> str:
     """Return the line of `sentence` for measured activity times."""
-    return sentence({activity: times.share(activity) for activity in times.activities}, hosts=hosts, cores=cores)
+    return sentence(
+        {activity: times.share(activity) for activity in times.activities}, hosts=hosts, cores=cores, actors=actors
+    )
 
 
 def loads(shares: Mapping[str, float]) -> dict[str, Load]:

@@ -50,6 +50,7 @@ class Metrics:
         self._counters: dict[str, float] = {}  # totals; in the learner, those of the whole run
         self._totals: dict[str, float] = {}  # latest values passed to `grow`
         self._gauges: dict[str, float | str] = {}
+        self._gauges_of: dict[str, dict[int, float | str]] = {}  # gauges that several actors report, by actor
         self._sums: dict[str, float] = {}
         self._weights: dict[str, float] = {}
         self._activities: dict[str, ActivityTimer] = {}
@@ -72,14 +73,22 @@ class Metrics:
         self._totals[name] = total
         self.add(name, total if total < before else total - before)
 
-    def set(self, name: str, value: float | str) -> None:
-        """Set a gauge."""
+    def set(self, name: str, value: float | str, actor: int | None = None) -> None:
+        """Set a gauge. Values that several actors report are added up or averaged (`names.ADDED`)."""
+        if actor is not None:
+            values = self._gauges_of.setdefault(name, {})
+            values[actor] = value
+            value = _combined(name, values)
         self._gauges[name] = value
 
     def observe(self, name: str, value: float, weight: float = 1.0) -> None:
         """Add a value to the mean since the last report."""
         self._sums[name] = self._sums.get(name, 0.0) + value * weight
         self._weights[name] = self._weights.get(name, 0.0) + weight
+
+    def took(self, name: str, spent_ns: int) -> None:
+        """Add one duration to the histogram of `name`, which is not part of any process's time."""
+        self._merged.add(Times(activities={name: Durations.of([spent_ns])}))
 
     def activity(self, name: str) -> ActivityTimer:
         """Return the timer of an activity: `with metrics.activity(names.POLICIES): ...`. It can be reused."""
@@ -122,11 +131,12 @@ class Metrics:
         self._counters, self._gauges, self._sums, self._weights = {}, {}, {}, {}
         return delta
 
-    def merge(self, delta: Delta) -> None:
-        """Add what another process has drained. Counters and means add up; gauges are replaced."""
+    def merge(self, delta: Delta, actor: int = 0) -> None:
+        """Add what an actor has drained. Counters and means add up; for gauges, see `set`."""
         for name, value in delta.counters.items():
             self.add(name, value)
-        self._gauges.update(delta.gauges)
+        for name, gauge in delta.gauges.items():
+            self.set(name, gauge, actor)
         for name, (total, weight) in delta.means.items():
             self._sums[name] = self._sums.get(name, 0.0) + total
             self._weights[name] = self._weights.get(name, 0.0) + weight
@@ -201,6 +211,14 @@ class Metrics:
                 if math.isfinite(value):
                     numbers[family(line.activity)] = value
         return numbers
+
+
+def _combined(name: str, values: Mapping[int, float | str]) -> float | str:
+    """Return one gauge for the values of several actors: their sum or mean, or the newest value if it is a text."""
+    numbers = [value for value in values.values() if isinstance(value, int | float)]
+    if len(numbers) < len(values) or len(numbers) == 1:
+        return list(values.values())[-1]
+    return sum(numbers) if name in names.ADDED else sum(numbers) / len(numbers)
 
 
 class _Moment(NamedTuple):

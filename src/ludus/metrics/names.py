@@ -66,6 +66,9 @@ EVALUATION_OPPONENT = "evaluation/opponent"
 EVALUATION_VOIDED = "evaluation/voided"
 EVALUATION_MOVED = "evaluation/moved"
 EVALUATION_FAILURES = "evaluation/failures"
+ELO = "rating/elo"
+ELO_LOW = "rating/low"
+ELO_HIGH = "rating/high"
 
 # How fast it is
 DECISIONS_PER_S = "speed/decisions_per_s"
@@ -86,6 +89,7 @@ LOSS_TOTAL = "loss/total"
 ENTROPY = "learner/entropy"
 KL = "learner/kl"
 CLIP_SHARE = "learner/clip_share"
+AGREEMENT = "learner/agreement"
 RHO = "learner/rho"
 BURNED_IN = "learner/burned_in"
 REFERENCE_KL = "learner/reference_kl"
@@ -104,6 +108,7 @@ TELEMETRY_FAILURES = "telemetry/write_failures"
 # What happens in the matches
 REWARD = "match/reward"
 LENGTH = "match/decisions"
+MATCH_S = "match/duration_s"
 TRUNCATED = "match/truncated"
 BEGUN = "match/begun"
 UNDER_WAY = "match/under_way"
@@ -116,6 +121,9 @@ HOSTS_TOTAL = "hosts/total"
 HOSTS_RESTARTS = "hosts/restarts"
 HOSTS_GIVEN_UP = "hosts/given_up"
 CORES = "hosts/cores"
+ACTORS_PLAYING = "actor/playing"
+ACTORS_TOTAL = "actor/total"
+ACTORS_GIVEN_UP = "actor/given_up"
 ACTOR_RESTARTS = "actor/restarts"
 ACTOR_LOST = "actor/lost"
 SERVERS_ALIVE = "servers/alive"
@@ -142,6 +150,9 @@ METRICS: tuple[Metric, ...] = (
     Metric(EVALUATION_OPPONENT, "gauge", "text", "opponent in the evaluation match that finished last"),
     Metric(EVALUATION_VOIDED, "counter", "matches", "evaluation matches lost with their host and played again"),
     Metric(EVALUATION_MOVED, "counter", "matches", "evaluation matches moved from a host that was given up to another"),
+    Metric(ELO, "gauge", "Elo", "rating at the latest evaluation; the last scripted opponent has 1000"),
+    Metric(ELO_LOW, "gauge", "Elo", "lower end of its 95% interval"),
+    Metric(ELO_HIGH, "gauge", "Elo", "upper end of its 95% interval"),
     Metric(EVALUATION_FAILURES, "counter", "evaluations", "evaluations without a result; the log says why"),
     Metric(DECISIONS, "counter", "decisions", "decisions made in training matches, by all policies"),
     Metric(LEARNED, "counter", "decisions", "decisions used in an update, each counted once"),
@@ -162,6 +173,7 @@ METRICS: tuple[Metric, ...] = (
     Metric(LOSS_TOTAL, "mean", "", "the loss that the optimiser minimises"),
     Metric(ENTROPY, "mean", "nats", "entropy of the policy over the legal actions"),
     Metric(KL, "mean", "nats", "KL divergence between the policy that chose the actions and the updated policy"),
+    Metric(AGREEMENT, "mean", "share", "recorded actions that are the policy's most likely ones (bc, awr)"),
     Metric(CLIP_SHARE, "mean", "share", "decisions whose probability ratio was clipped"),
     Metric(RHO, "mean", "", "clipped importance weight of V-trace; 1 for on-policy data"),
     Metric(BURNED_IN, "mean", "share", "decisions of a batch that only refresh the hidden state (burn_in)"),
@@ -194,6 +206,7 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric(REWARD, "mean", "reward", "reward of a learning seat per match"),
     Metric(LENGTH, "mean", "decisions", "decisions per match, all seats together"),
+    Metric(MATCH_S, "mean", "s", "time from the first decision of a match to its end, waiting included"),
     Metric(TRUNCATED, "counter", "matches", "matches cut short by a limit of the game"),
     Metric(
         BEGUN,
@@ -207,7 +220,7 @@ METRICS: tuple[Metric, ...] = (
         UNDER_WAY,
         "gauge",
         "matches",
-        "training matches that have begun and have neither ended nor been voided, as the actor last reported",
+        "training matches that have begun and have neither ended nor been voided, as the actors last reported",
     ),
     Metric(UNDER_WAY_DECISIONS, "gauge", "decisions", "decisions made so far in the running matches"),
     Metric(
@@ -227,7 +240,10 @@ METRICS: tuple[Metric, ...] = (
     Metric(HOSTS_TOTAL, "gauge", "hosts", "hosts at the start of the run"),
     Metric(HOSTS_RESTARTS, "counter", "restarts", "restarts of hosts"),
     Metric(HOSTS_GIVEN_UP, "gauge", "hosts", "hosts that failed too often (fleet.failures_in_a_row) and stay down"),
-    Metric(ACTOR_RESTARTS, "counter", "restarts", "restarts of the actor after it died or was silent"),
+    Metric(ACTORS_PLAYING, "gauge", "actors", "actors that play"),
+    Metric(ACTORS_TOTAL, "gauge", "actors", "actors of the run"),
+    Metric(ACTORS_GIVEN_UP, "counter", "actors", "actors that failed for good while others went on"),
+    Metric(ACTOR_RESTARTS, "counter", "restarts", "restarts of actors that died or were silent"),
     Metric(
         ACTOR_LOST,
         "counter",
@@ -257,15 +273,32 @@ VOIDED_BY = Family(
     "died. anew: in the checkpoint of a run that was resumed without them",
     "hung",
 )
+ACTOR_BUSY = Family(
+    "actor_busy", "gauge", "share", "time that this actor of several did not wait, as it last reported", "0"
+)
+HOST_BUSY = Family("host_busy", "gauge", "share", "share of its time that this host did not wait for actions", "0")
 FACT = Family("fact", "mean", "", "a number that the game reports for each match", "turns")
 SHARE = Family("share", "share", "share", "share of its process's time, by activity", "actor/policies")
 MEAN_MS = Family("mean_ms", "duration", "ms", "mean duration of a pass, by activity", "actor/policies")
 P50_MS = Family("p50_ms", "duration", "ms", "median duration of a pass, by activity", "actor/policies")
 P95_MS = Family("p95_ms", "duration", "ms", "95th percentile of the duration of a pass, by activity", "actor/policies")
 
-FAMILIES: tuple[Family, ...] = (WIN_RATE, RETURN, TRAIN_WIN_RATE, VOIDED_BY, FACT, SHARE, MEAN_MS, P50_MS, P95_MS)
+OF_ACTIVITIES = (SHARE, MEAN_MS, P50_MS, P95_MS)
+FAMILIES: tuple[Family, ...] = (
+    WIN_RATE,
+    RETURN,
+    TRAIN_WIN_RATE,
+    VOIDED_BY,
+    ACTOR_BUSY,
+    HOST_BUSY,
+    FACT,
+    *OF_ACTIVITIES,
+)
 
 KINDS: dict[str, Kind] = {metric.name: metric.kind for metric in METRICS}
+
+# Gauges of actors that add up in a run with several; of the others, the mean is shown.
+ADDED = frozenset({UNDER_WAY, UNDER_WAY_DECISIONS, HOSTS_ALIVE, HOSTS_TOTAL, HOSTS_GIVEN_UP})
 
 # Counters that are also shown as a rate: name of the rate, seconds in its unit.
 RATES: dict[str, tuple[str, float]] = {

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 from ludus.metrics.failures import Failures
+from ludus.metrics.times import Times
 
 ALONE = "none"  # name of the opponent in games with one seat, where rewards are reported
 
@@ -57,6 +58,15 @@ class CountsFailures(Protocol):
         ...
 
 
+@runtime_checkable
+class TakesTimes(Protocol):
+    """An observer that needs histograms of durations, which `on_progress` does not have."""
+
+    def on_times(self, times: Times) -> None:
+        """Called before `on_progress`, with the times of the whole run. Do not change or keep them."""
+        ...
+
+
 class Observers:
     """Forwards calls to several observers in order. `failures` counts their failed writes."""
 
@@ -66,6 +76,11 @@ class Observers:
 
     def take_failures(self) -> int:
         return self._failures.take()
+
+    def on_times(self, times: Times) -> None:
+        for observer in self._observers:
+            if isinstance(observer, TakesTimes):
+                observer.on_times(times)
 
     def on_progress(self, numbers: Numbers) -> None:
         for observer in self._observers:

@@ -7,7 +7,7 @@ to its own clock, so shares of different processes do not add up.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from ludus.metrics import names
 from ludus.wire.durations import Durations
 
 HOSTS, ACTOR, LEARNER = "hosts", "actor", "learner"  # the kinds of processes
+MATCH_TIME = "match/whole"  # durations of matches; no activity, because matches overlap
 OTHER = "other"  # time outside all activities
 ACTIVITIES_FILE = "activities.json"  # in a run's folder
 STAGES_FILE = "stages.json"  # its name before version 0.2; activities were called stages there
@@ -61,6 +62,12 @@ class Times(msgspec.Struct):
         wall_ns = self.walls.get(names.process(activity), 0.0)
         return self.activities[activity].total_ns / wall_ns if wall_ns > 0 and activity in self.activities else 0.0
 
+    def busy(self, process: str, waiting: Iterable[str]) -> float | None:
+        """Return the share of a process's time outside the activities `waiting`, or None if it has not run."""
+        if self.walls.get(process, 0.0) <= 0:
+            return None
+        return max(0.0, 1 - sum(self.share(activity) for activity in waiting))
+
     def lines(self) -> list[ActivityTime]:
         """Return all activities in the order of names.py, with the rest of each process's time as `other`."""
         lines = [*self._lines()]
@@ -95,6 +102,7 @@ class RunTimes(msgspec.Struct, frozen=True):
     times: Times
     hosts: int
     cores: int
+    actors: int = 1
 
 
 def write(run_dir: Path, run_times: RunTimes) -> None:

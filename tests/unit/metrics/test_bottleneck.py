@@ -25,6 +25,15 @@ def test_a_busy_actor_is_named_when_the_hosts_wait_for_it() -> None:
     assert sentence(shares, hosts=2, cores=2).startswith("The actor is busy 95% (policies 80%)")
 
 
+def test_more_actors_are_advised_where_cores_are_free_and_each_would_have_a_host() -> None:
+    shares = {names.HOST_WAIT: 0.6, names.HOST_SIMULATE: 0.4, names.WAIT_HOSTS: 0.05, names.POLICIES: 0.8}
+    line = sentence(shares, hosts=16, cores=16)
+    assert line == "The actor is busy 95% (policies 80%): more actors may help."
+    assert sentence(shares, hosts=16, cores=16, actors=2).startswith("2 actors are busy 95%")
+    assert "more actors" not in sentence(shares, hosts=16, cores=7)
+    assert "more actors" not in sentence(shares, hosts=1, cores=16)
+
+
 def test_a_learner_is_the_bottleneck_only_where_the_actor_waits_for_it() -> None:
     shares = {**BUSY_HOSTS, names.UPDATE: 0.96, names.WAIT_BATCH: 0.02, names.HAND_OVER: 0.0}
     assert sentence(shares, hosts=1, cores=4).startswith("The hosts are busy")

@@ -101,8 +101,11 @@ class Screen:
     def _win_rate_title(self) -> str:
         what = "Return" if any(result.opponent == ALONE for result in self.results) else "Wins"
         if self.final:
-            return f"{what}, final"
-        return f"{what} at {text.duration(self.evaluated_s)}" if self.results else what
+            what = f"{what}, final"
+        elif self.results:
+            what = f"{what} at {text.duration(self.evaluated_s)}"
+        rating = text.elo(self.numbers)
+        return f"{what}, {rating}" if rating else what
 
 
 def _budget(numbers: Numbers) -> RenderableType:
@@ -161,6 +164,7 @@ def _matches(numbers: Numbers, game_lines: Sequence[tuple[str, str]]) -> list[Ro
     alive, total = (text.number(numbers, name) for name in (names.HOSTS_ALIVE, names.HOSTS_TOTAL))
     rows = [
         ("hosts alive", f"{text.count(alive)} of {text.count(total)}", "bold red" if alive < total else ""),
+        *_actors(numbers),
         _row("restarts", numbers, names.HOSTS_RESTARTS, text.count, alarm=True),
         _row("voided", numbers, names.VOIDED, text.count, alarm=True),
         _row("truncated", numbers, names.TRUNCATED, text.count),
@@ -172,6 +176,16 @@ def _matches(numbers: Numbers, game_lines: Sequence[tuple[str, str]]) -> list[Ro
     else:
         rows.append(_row("past selves", numbers, names.POOL, text.count))
     return rows + _servers(numbers)
+
+
+def _actors(numbers: Numbers) -> list[Row]:
+    """Return the row about the actors of a run with several: how many play, and the lowest and highest busy share."""
+    playing, total = (text.number(numbers, name) for name in (names.ACTORS_PLAYING, names.ACTORS_TOTAL))
+    if not total > 1:
+        return []
+    shares = [text.number(numbers, name) for name in numbers if names.ACTOR_BUSY.end(name) is not None]
+    busy = f", {text.percent(min(shares))} to {text.percent(max(shares))} busy" if shares else ""
+    return [("actors", f"{text.count(playing)} of {text.count(total)}{busy}", "bold red" if playing < total else "")]
 
 
 def _servers(numbers: Numbers) -> list[Row]:

@@ -40,6 +40,8 @@ class Evaluation(msgspec.Struct, frozen=True):
     decisions: float
     final: bool
     scores: tuple[Score, ...]
+    elo: float | None = None  # rating at this time; None in games with one seat, and in lines of earlier versions
+    elo_interval: tuple[float, float] | None = None  # its 95% interval
 
 
 class EvaluationLog:
@@ -71,7 +73,11 @@ class EvaluationLog:
             Score(each.opponent, each.matches, each.wins, each.losses, each.ties, each.reward, each.reward_interval)
             for each in results
         )
-        evaluation = Evaluation(training_s, updates, decisions, final, scores)
+        elo, low, high = (number(self._numbers, name) for name in (names.ELO, names.ELO_LOW, names.ELO_HIGH))
+        is_rated = math.isfinite(elo + low + high)
+        evaluation = Evaluation(
+            training_s, updates, decisions, final, scores, elo if is_rated else None, (low, high) if is_rated else None
+        )
         self._unwritten.append(msgspec.json.encode(evaluation) + b"\n")
         self._write()
 

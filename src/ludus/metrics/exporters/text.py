@@ -81,6 +81,12 @@ def evaluated(numbers: Numbers) -> str:
     return f"{ended:.0f}/{scheduled:.0f}" + ("" if opponent == ALONE else f" against {opponent}")
 
 
+def elo(numbers: Numbers) -> str:
+    """Return the rating at the latest evaluation with half its 95% interval, or "" before there is one."""
+    rating, low, high = (number(numbers, name) for name in (names.ELO, names.ELO_LOW, names.ELO_HIGH))
+    return "" if math.isnan(rating + low + high) else f"Elo {rating:.0f} ±{(high - low) / 2:.0f}"
+
+
 def bottleneck(numbers: Numbers) -> str:
     """Return the line that names the bottleneck, or "" before anything was timed."""
     activities = ((names.SHARE.end(name), number(numbers, name)) for name in numbers)
@@ -88,7 +94,8 @@ def bottleneck(numbers: Numbers) -> str:
     if math.isnan(hosts + cores):
         return ""
     shares = {activity: share for activity, share in activities if activity is not None}
-    return sentence(shares, hosts=int(hosts), cores=int(cores))
+    actors = number(numbers, names.ACTORS_TOTAL)
+    return sentence(shares, hosts=int(hosts), cores=int(cores), actors=1 if math.isnan(actors) else int(actors))
 
 
 def line(numbers: Numbers) -> str:
@@ -109,6 +116,7 @@ def line(numbers: Numbers) -> str:
         f"entropy {decimal(get(names.ENTROPY))}",
         f"kl {decimal(get(names.KL))}",
         f"reward {decimal(get(names.REWARD))}",
+        *([elo(numbers)] if elo(numbers) else []),
         f"hosts {count(get(names.HOSTS_ALIVE))}/{count(get(names.HOSTS_TOTAL))}",
     ]
     if math.isfinite(waiting := get(names.SHARE(names.HOST_WAIT))):

@@ -8,7 +8,8 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 
 from ludus.metrics.failures import Failures
-from ludus.metrics.observer import Numbers, Result, RunObserver
+from ludus.metrics.observer import Numbers, Result, RunObserver, TakesTimes
+from ludus.metrics.times import Times
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 30.0
 
@@ -30,6 +31,11 @@ class Tolerant:
         self._pause_s = 0.0
         self._retry_s = 0.0
         self._omitted: Numbers | None = None  # the latest numbers that were not forwarded
+
+    def on_times(self, times: Times) -> None:
+        observer = self._observer
+        if isinstance(observer, TakesTimes):
+            self._attempt(lambda: observer.on_times(times))
 
     def on_progress(self, numbers: Numbers) -> None:
         self._omitted = numbers

@@ -140,3 +140,10 @@ def test_the_stage_of_a_curriculum_is_shown() -> None:
     stage: dict[str, float | str] = {names.STAGE: 2, names.STAGES_TOTAL: 5, names.STAGE_NAME: "2v2"}
     assert any("stage 2 of 5: 2v2" in line for line in drawn(80, 24, {**NUMBERS, **stage}))
     assert not any("stage" in line and " of " in line for line in drawn(80, 24, NUMBERS))
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_rating_stands_above_the_win_rates_with_its_interval(width: int) -> None:
+    rating: dict[str, float | str] = {names.ELO: 1122.4, names.ELO_LOW: 1090.0, names.ELO_HIGH: 1158.0}
+    assert "Wins at 5:00, Elo 1122 ±34" in "\n".join(drawn(width, 30, {**NUMBERS, **rating}))
+    assert "Elo" not in "\n".join(drawn(width, 30, NUMBERS))

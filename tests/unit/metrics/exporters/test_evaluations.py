@@ -104,3 +104,16 @@ def test_an_evaluation_that_cannot_be_written_is_written_later(tmp_path: Path) -
         path.rmdir()
         log.on_progress({names.TRAINING_S: 30.0})
         assert [each.training_s for each in read(path)] == [10.0, 20.0]
+
+
+def test_a_rating_is_kept_and_lines_without_one_are_still_read(tmp_path: Path) -> None:
+    path = tmp_path / "evaluations.jsonl"
+    log = EvaluationLog(path)
+    log.on_progress({names.TRAINING_S: 1.0})
+    log.on_evaluation([result("random", 50)])
+    log.on_progress({names.TRAINING_S: 2.0, names.ELO: 1100.0, names.ELO_LOW: 1050.0, names.ELO_HIGH: 1150.0})
+    log.on_evaluation([result("random", 60)])
+    earlier = path.read_bytes().splitlines()[0].replace(b',"elo":null,"elo_interval":null', b"")
+    assert b"elo" not in earlier
+    path.write_bytes(earlier + b"\n" + path.read_bytes().splitlines()[1] + b"\n")
+    assert [(each.elo, each.elo_interval) for each in read(path)] == [(None, None), (1100.0, (1050.0, 1150.0))]
