@@ -74,10 +74,11 @@ $(STAMPS)/venv:
 # Of several builds pip takes the one whose hash it knows before it looks, so the build is chosen by its version alone,
 # fetched, and then installed by hash. The CUDA builds for Linux need packages that no other build needs (CUDA libraries,
 # triton), which torch pins exactly: the last command installs those by version, and nothing for other builds.
-$(STAMPS)/torch: constraints.txt locks/build.txt locks/run.txt locks/torch.txt | $(STAMPS)/venv
+$(STAMPS)/torch: constraints.txt locks/build.txt locks/run.txt locks/charts.txt locks/torch.txt | $(STAMPS)/venv
 	@echo "installing $(TORCH) and what ludus runs on"
 	@$(HASHED) -r locks/build.txt
 	@$(HASHED) -r locks/run.txt
+	@$(HASHED) --no-deps -r locks/charts.txt  # only its JavaScript is used, so it needs no packages
 ifneq ($(TORCH_HASHES),no)
 	@$(BIN)/python -m pip download -qq --disable-pip-version-check --no-deps -d $(VENV)/torch $(TORCH)
 	@$(HASHED) --no-deps --no-index -f $(VENV)/torch -r locks/torch.txt || { echo "if the hashes do not match, pip is \

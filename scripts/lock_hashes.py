@@ -10,6 +10,7 @@ through pip's own configuration; no address is written. The locks, in locks/:
     torch.txt   torch alone
     dev.txt     the additional packages for development
     docs.txt    the additional packages for the documentation site
+    charts.txt  uPlot for `ludus watch`; installed without dependencies, since only its JavaScript is used
     rocket.txt  the packages for Rocket League; installed without dependencies
     more.txt    everything else in constraints.txt: benchmarks, fuzzing
 """
@@ -33,6 +34,7 @@ CONSTRAINTS = ROOT / "constraints.txt"
 LOCKS = ROOT / "locks"
 BUILD = "setuptools"  # builds ludus, and packages that have no wheel for a platform
 ROCKET = ("rocketsim", "rlgym-api", "rlgym-rocket-league")
+CHARTS = ("uplot-python",)
 LUDUS = "ludus-rl"  # this distribution, which needs no pin
 RESOLVE_S = 600
 
@@ -74,6 +76,7 @@ def grouped(pins: Pins, run: set[str], dev: set[str], docs: set[str]) -> dict[st
         "torch": {"torch"},
         "dev": dev - run - {"torch", BUILD},
         "docs": docs - dev - run - {"torch", BUILD},
+        "charts": set(CHARTS),
         "rocket": rocket,
     }
     groups = {group: names & set(pins) for group, names in groups.items()}

@@ -8,21 +8,28 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
+from tests import datasets
 from tests.hosted import served
 from tests.running import latest, small_run, train
 
 from ludus.config import load
-from ludus.diagnostics import scaling, study
+from ludus.data import manifest, match_ledger, rows
+from ludus.diagnostics import scaling, study, tuning
+from ludus.diagnostics.dimensions import Configuration
 from ludus.evaluation import recording, report
 from ludus.games import registry
 from ludus.games.toy.host import make_game
 from ludus.games.toy.matches import spec_of
 from ludus.games.toy.options import ToyOptions
+from ludus.league.members import LeagueNote, Member
+from ludus.league.results import MatchRecord, encoded
 from ludus.metrics import times
 from ludus.metrics.exporters import csv, evaluations
 from ludus.metrics.observer import Observers
-from ludus.policies.checkpoints import archive, checkpoint
+from ludus.policies.checkpoints import archive, checkpoint, checksums
 from ludus.run import provenance
+from ludus.serving import protocol
+from ludus.serving.protocol import Kind
 from ludus.wire import bodies, frames
 from ludus.wire.bodies import Configure, ErrorBody
 from ludus.wire.frames import FrameKind
@@ -33,7 +40,7 @@ ENOUGH_FRAMES = 12
 
 def write_seeds(folder: Path) -> None:
     """One folder of files for each kind of input, as `Target.seeds` names it."""
-    for kind, files in {**_of_a_run(folder / "run"), **_of_the_wire(), **_of_texts()}.items():
+    for kind, files in {**_of_a_run(folder / "run"), **_of_a_dataset(folder), **_of_the_wire(), **_of_texts()}.items():
         (folder / kind).mkdir(parents=True, exist_ok=True)
         for number, data in enumerate(files):
             (folder / kind / f"seed{number}").write_bytes(data)
@@ -62,6 +69,32 @@ def damaged(data: bytes, seed: int) -> bytes:
             case _:
                 data = data[:at] + draw.choice(TOKENS) + data[at:]
     return data
+
+
+def _of_a_dataset(folder: Path) -> dict[str, list[bytes]]:
+    shard = datasets.shard()
+    decisions = shard.decisions
+    path = folder / "rows.safetensors"
+    file = rows.write(
+        path,
+        rows.Rows(
+            obs=np.zeros((decisions, 16), np.uint8),
+            legal=np.zeros((decisions, 2), np.uint8),
+            action=shard.action,
+            opens=np.zeros(decisions, np.bool_),
+            match=np.arange(len(shard.matches), dtype=np.int32),
+            reward=np.zeros(decisions, np.float32),
+            ends=np.zeros(decisions, np.bool_),
+        ),
+    )
+    data, note = match_ledger.encode(shard, 10), checkpoint.note_game(spec_of(ToyOptions()))
+    listed = manifest.ShardNote(
+        "000000", checksums.of_bytes(data), 5, decisions, 0.0, manifest.RowsNote(file, note.fingerprint, 5)
+    )
+    policies = [manifest.PolicyNote("scripted:random", "scripted:random")]
+    plan = manifest.PlanNote(0, 0, 5, 1)
+    content = manifest.Manifest("toy", note, {}, {}, "0", policies, True, note, plan, [listed], {"died": 1})
+    return {"match_ledger": [data], "rows": [path.read_bytes()], "manifest": [msgspec.json.encode(content)]}
 
 
 def _of_a_run(folder: Path) -> dict[str, list[bytes]]:
@@ -104,7 +137,34 @@ def _of_the_wire() -> dict[str, list[bytes]]:
         "host": [b"".join(host), b"".join(host[1:]), b"".join(host[1:4]), b"".join(fleet)],
         "bodies": bodies,
         "hello": [host[0][frames.HEADER_BYTES :]],
+        **_of_a_server(),
     }
+
+
+def _of_a_server() -> dict[str, list[bytes]]:
+    """A conversation with a policy server, as a client and the server send it."""
+    spec = spec_of(ToyOptions())
+    row, obs = np.arange(3, dtype=np.uint32), np.zeros((3, spec.obs.nbytes), np.uint8)
+    legal = np.packbits(np.ones((3, spec.actions), np.bool_), axis=1, bitorder="little")
+    game = protocol.GameDescription(
+        spec.name, spec.seats, spec.actions, spec.schema, spec.fingerprint, spec.obs.nbytes, [], {}, {}
+    )
+    policy = protocol.PolicyDescription("nim", 7, True, game)
+    zeros = np.zeros(3, np.float32)
+    client = [
+        protocol.encode_json(Kind.HELLO, protocol.ClientHello(protocol.VERSION, "client", "token", "nim")),
+        protocol.encode_ask(protocol.Ask(1, row, row, np.ones(3, np.uint8), legal, obs)),
+        protocol.encode_empty(Kind.STATUS),
+        protocol.encode_empty(Kind.BYE),
+    ]
+    server = [
+        protocol.encode_json(Kind.WELCOME, protocol.Welcome(protocol.VERSION, ["nim"], 30.0, 65_536, policy)),
+        protocol.encode_answer(protocol.ServedAnswer(1, 7, row, row, row.astype(np.int32), zeros, zeros)),
+        protocol.encode_refused(protocol.Refusal("lost-state", "where is it", 1, [0, 2])),
+    ]
+    kinds = list(Kind)
+    bodies = [bytes([kinds.index(Kind(each[3]))]) + each[frames.HEADER_BYTES :] for each in (*client, *server)]
+    return {"serving": [b"".join(client), b"".join(server)], "serving_bodies": bodies}
 
 
 def _host_frames() -> Iterator[bytes]:
@@ -148,7 +208,36 @@ def _of_texts() -> dict[str, list[bytes]]:
         "page": [log.encode()],
         "probe": [answer],
         "study": [_study()],
+        "tuning": [_tuning()],
+        "results": [
+            b"".join(encoded(MatchRecord("a", name, seed, score)) for seed, score in enumerate((1.0, 0.5, 0.0)))
+            for name in ("b", "scripted:random")
+        ],
+        "league": [
+            msgspec.json.encode(LeagueNote(1, "toy", {"game": "nim"}, "toy/nim", 1, "abc", (0, 1), "scripted:perfect")),
+        ],
+        "member": [
+            msgspec.json.encode(Member("a", "checkpoint", 1, 120, 60.0, "run", ("b",), "0" * 64, "2025-01-01")),
+        ],
     }
+
+
+def _tuning() -> bytes:
+    configurations = tuple(Configuration((("fleet.hosts", hosts), ("policy.device", "cpu"))) for hosts in (1, 2))
+    plan = tuning.TuningPlan(
+        name="toy",
+        title="toy",
+        settings={"game": "toy"},
+        budget_s=60.0,
+        warm_s=2.0,
+        measure_s=5.0,
+        start_limit_s=0.0,
+        configurations=configurations,
+    )
+    trial = tuning.TrainingTrial(configuration=configurations[0], round=0, repeat=0, decisions=5, seconds=1.0)
+    first = tuning.StartedRound(configurations, 1)
+    machine = study.MachineInfo("cpu", 2, "Linux", "")
+    return msgspec.json.encode(tuning.Tuning(plan=plan, machine=machine, rounds=[first], trials=[trial]))
 
 
 def _study() -> bytes:

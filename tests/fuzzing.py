@@ -12,13 +12,25 @@ from functools import cache
 from pathlib import Path
 
 import msgspec
+import numpy as np
 from tests.running import small_run
 
 from ludus.actors import in_flight
 from ludus.actors.resolved import resolve
 from ludus.config import document, edit, load
-from ludus.diagnostics import study
-from ludus.errors import CheckpointError, ConfigError, LudusError, ProtocolError, ReplayError, UntrustedError
+from ludus.data import manifest, match_ledger, rows
+from ludus.data.dataset import Dataset
+from ludus.diagnostics import study, tuning
+from ludus.errors import (
+    CheckpointError,
+    ConfigError,
+    DatasetError,
+    LeagueError,
+    LudusError,
+    ProtocolError,
+    ReplayError,
+    UntrustedError,
+)
 from ludus.evaluation import recording, replay, report
 from ludus.games import registry
 from ludus.games.rocket import rewards
@@ -27,11 +39,16 @@ from ludus.games.showdown.play.outsiders import opponent_of
 from ludus.games.showdown.servers import probe
 from ludus.games.toy.matches import spec_of
 from ludus.games.toy.options import ToyOptions
+from ludus.league import members, results
+from ludus.league.members import League
+from ludus.league.standings import standings
 from ludus.metrics import times
 from ludus.metrics.exporters import csv, evaluations
 from ludus.policies.checkpoints import archive, checkpoint
 from ludus.policies.weights import read_tensors
 from ludus.run import provenance
+from ludus.serving import protocol
+from ludus.serving.decision_table import ClientRows, DecisionTable, RefusedRows
 from ludus.wire import frames
 from ludus.wire.frames import FrameKind
 from ludus.wire.ledger import Ledger
@@ -39,6 +56,10 @@ from ludus.wire.stream import FrameReader
 
 MATCHES = 4
 MAX_BYTES = 1 << 16  # of one input
+LEAGUE = (
+    b'{"version": 1, "game": "toy", "options": {"game": "nim"}, "spec": "toy/nim", "schema": 1, "fingerprint": "abc", '
+    b'"teams": [0, 1], "anchor": ""}'
+)  # a league.json
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +181,7 @@ def _config(data: bytes, folder: Path) -> None:
     load.save(config, path)
     assert load.load(path, options_of=_options_of) == config, "a saved configuration is another one"
     text = document.decode(data, "run.yaml")
-    changed = document.parse(edit.put(text, "fleet", {"hosts": 3}, "run.yaml"), "run.yaml")
+    changed = document.parse(edit.put(text, {"fleet.hosts": 3}, "run.yaml"), "run.yaml")
     assert changed["fleet"]["hosts"] == 3, "an edited value was not found again"
 
 
@@ -210,6 +231,36 @@ def _study(data: bytes, folder: Path) -> None:
     study.read(folder)
 
 
+def _tuning(data: bytes, folder: Path) -> None:
+    (folder / tuning.JSON).write_bytes(data)
+    tuning.read(folder)
+
+
+def _results(data: bytes, folder: Path) -> None:
+    """A league's log, up to its table."""
+    (folder / results.FOLDER).mkdir(exist_ok=True)
+    (folder / results.FOLDER / f"host-1-1{results.SUFFIX}").write_bytes(data)
+    log = results.read(folder)
+    whole = [line for line in data.split(b"\n") if line]
+    assert len(log.records) + log.cut + log.damaged == len(whole), "a line is neither read nor counted"
+    names = sorted({name for record in log.records for name in (record.first, record.second)})[:20]
+    standings(names, log).markdown("league")
+
+
+def _league(data: bytes, folder: Path) -> None:
+    (folder / members.NOTE).write_bytes(data)
+    League.open(folder)
+
+
+def _member(data: bytes, folder: Path) -> None:
+    """A damaged member is left out, and the league can be used."""
+    (folder / members.NOTE).write_bytes(LEAGUE)
+    member = folder / members.MEMBERS / "a"
+    member.mkdir(parents=True, exist_ok=True)
+    (member / members.MEMBER).write_bytes(data)
+    assert set(League.open(folder).members()) <= {"a"}
+
+
 def _page(data: bytes, _: Path) -> None:
     """A battle's log, as a server wrote it."""
     log = data.decode("utf-8", "replace")
@@ -221,12 +272,82 @@ def _probe(data: bytes, _: Path) -> None:
     probe.understood(data)
 
 
+def _match_ledger(data: bytes, _: Path) -> None:
+    shard = match_ledger.decode(data, 10)
+    again = match_ledger.decode(match_ledger.encode(shard, 10), 10)
+    assert again.decisions == shard.decisions, "a ledger that was written again has other decisions"
+    shard.take(np.arange(len(shard.matches)))
+
+
+def _rows(data: bytes, folder: Path) -> None:
+    path = folder / "rows.safetensors"
+    path.write_bytes(data)
+    content = rows.read(path, row_bytes=16, actions=10)
+    content.obs.sum()  # reads the whole map
+
+
+def _manifest(data: bytes, folder: Path) -> None:
+    (folder / manifest.MANIFEST).write_bytes(data)
+    dataset = Dataset.open(folder)
+    for shard in dataset.shards[:4]:
+        assert dataset.ledger_path(shard).is_relative_to(folder / "ledger"), "a shard lies outside of its dataset"
+        assert dataset.rows_path(shard).is_relative_to(folder / "rows"), "rows lie outside of their dataset"
+
+
+def _serving(data: bytes, _: Path) -> None:
+    """Both sides of a conversation with a policy server."""
+    splitter = protocol.splitter()
+    splitter.feed(data)
+    for kind, body in splitter:
+        _serving_body(kind, body)
+    splitter.close()
+
+
+def _serving_bodies(data: bytes, _: Path) -> None:
+    """The first byte chooses the kind of frame, so that no input is lost to a wrong header."""
+    kinds = list(protocol.Kind)
+    if data:
+        _serving_body(kinds[data[0] % len(kinds)], memoryview(data)[1:])
+
+
+def _serving_body(kind: protocol.Kind, body: memoryview) -> None:
+    spec = spec_of(ToyOptions())
+    match kind:
+        case protocol.Kind.HELLO:
+            protocol.decode_json(body, protocol.ClientHello)
+        case protocol.Kind.WELCOME:
+            protocol.decode_json(body, protocol.Welcome)
+        case protocol.Kind.ASK:
+            ask = protocol.decode_ask(body, spec.actions, spec.obs.nbytes)
+            assert len(ask.row) == len(ask.obs) == len(ask.legal), "columns of different lengths"
+            _slots(ask)
+        case protocol.Kind.ANSWER:
+            protocol.decode_answer(body)
+        case protocol.Kind.REFUSED:
+            protocol.decode_json(body, protocol.Refusal)
+        case protocol.Kind.REPORT:
+            protocol.decode_json(body, protocol.Report)
+
+
+def _slots(ask: protocol.Ask) -> None:
+    table, rows = DecisionTable(recurrent=True), ClientRows()
+    try:
+        places = table.locate(rows, ask)
+        table.answered(places, ask)
+    except RefusedRows:
+        pass
+    table.release(rows)
+    assert table.used == 0, "slots are left over"
+
+
 WIRE = (ProtocolError,)
 TARGETS: Mapping[str, Target] = {
     "frames": Target(_frames, WIRE, "host"),
     "bodies": Target(_bodies, WIRE, "bodies"),
     "hello": Target(_hello, WIRE, "hello"),
     "ledger": Target(_ledger, WIRE, "host"),
+    "serving": Target(_serving, WIRE, "serving"),
+    "serving_bodies": Target(_serving_bodies, WIRE, "serving_bodies"),
     "state": Target(_state, (CheckpointError,), "state"),
     "best": Target(_best, (CheckpointError,), "best"),
     "weights": Target(_weights, (CheckpointError,), "weights"),
@@ -240,7 +361,14 @@ TARGETS: Mapping[str, Target] = {
     "evaluations": Target(_evaluations, (), "evaluations"),
     "activities": Target(_activities, (), "activities"),
     "starts": Target(_starts, (), "starts"),
+    "results": Target(_results, (), "results"),
+    "league": Target(_league, (LeagueError,), "league"),
+    "member": Target(_member, (), "member"),
     "study": Target(_study, (ConfigError,), "study"),
+    "match_ledger": Target(_match_ledger, (DatasetError,), "match_ledger"),
+    "rows": Target(_rows, (DatasetError,), "rows"),
+    "manifest": Target(_manifest, (DatasetError,), "manifest"),
+    "tuning": Target(_tuning, (ConfigError,), "tuning"),
     "page": Target(_page, (), "page"),
     "probe": Target(_probe, (probe.StrangerError, ConnectionResetError), "probe"),
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import sysconfig
@@ -15,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from ludus.bundle import own_wheel
+
 ROOT = Path(__file__).parents[2]
-SOURCES = ("src", "pyproject.toml", "README.md", "LICENSE")
 DEADLINE_S = 150.0
 SMALL = (
     "mode=serial",
@@ -53,29 +53,13 @@ class Installed:
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     folder = tmp_path_factory.mktemp("wheel")
-    wheel = build_wheel(folder)
+    wheel = own_wheel.build(ROOT, folder)
     home = folder / "venv"
     venv.create(home, symlinks=os.name != "nt")
     python = next(home.glob("bin/python")) if os.name != "nt" else home / "Scripts" / "python.exe"
     link_dependencies(folder / "dependencies", Path(site_packages(python)))
     pip("--python", str(python), "install", "--no-index", "--no-deps", str(wheel))
     return Installed(wheel, home)
-
-
-def build_wheel(folder: Path) -> Path:
-    """Build from a copy, because setuptools writes build/ and *.egg-info beside the sources."""
-    copy = folder / "copy"
-    copy.mkdir()
-    for name in SOURCES:
-        if (ROOT / name).is_dir():
-            ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
-            shutil.copytree(ROOT / name, copy / name, ignore=ignored)
-        else:
-            shutil.copy(ROOT / name, copy / name)
-    pip("wheel", "--no-index", "--no-deps", "--no-build-isolation", "--wheel-dir", str(folder), str(copy))
-    (wheel,) = folder.glob("*.whl")
-    shutil.rmtree(copy)
-    return wheel
 
 
 def link_dependencies(folder: Path, site: Path) -> None:

@@ -8,8 +8,9 @@ import pytest
 from tests.running import Silent, small_run
 
 from ludus.actors.actor import Actor
+from ludus.actors.inline import InlineActor
 from ludus.actors.resolved import resolve
-from ludus.actors.sources import SerialSource
+from ludus.actors.sources import ActorSource
 from ludus.config.settings import LearnerConfig, PolicyConfig, RecurrentConfig, RolloutConfig
 from ludus.evaluation import arena
 from ludus.fleet.inprocess import InProcessFleet
@@ -38,7 +39,7 @@ def learned(recurrent: RecurrentConfig, run_dir: Path) -> float:
     metrics = Metrics()
     resolved = resolve(config).played_with(OPTIONS)
     actor = Actor(fleet, resolved, Pool(run_dir / "pool", 4))
-    run = RunLoop(resolved, run_dir, SerialSource(actor, metrics), metrics, Silent())
+    run = RunLoop(resolved, run_dir, ActorSource([InlineActor(actor, metrics)], metrics), metrics, Silent())
     assert run.train(lambda: False)
     (result,) = arena.play(
         game,

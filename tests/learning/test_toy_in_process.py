@@ -13,8 +13,9 @@ from tests.running import Silent, small_run
 
 from ludus.actors.actor import Actor
 from ludus.actors.in_flight import ActorState
+from ludus.actors.inline import InlineActor
 from ludus.actors.resolved import resolve
-from ludus.actors.sources import SerialSource
+from ludus.actors.sources import ActorSource
 from ludus.config.settings import FleetConfig, LearnerConfig, OpponentsConfig, PpoConfig, ReplayConfig
 from ludus.errors import ConfigError
 from ludus.fleet.inprocess import InProcessFleet
@@ -63,7 +64,7 @@ def open_run(
     checkpoint = None if saved is None else SavedCheckpoint(saved, read_state(saved))
     resolved = resolve(config).played_with(options).continued_from(checkpoint)
     actor = Actor(fleet, resolved, pool)
-    return RunLoop(resolved, run_dir, SerialSource(actor, metrics), metrics, Silent()), actor
+    return RunLoop(resolved, run_dir, ActorSource([InlineActor(actor, metrics)], metrics), metrics, Silent()), actor
 
 
 def learn(

@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ludus.api.evaluating import find, nets_for
+from ludus.api.evaluating import find
 from ludus.api.training import Run
+from ludus.games import checkpoint_game
 from ludus.policies.checkpoints import checkpoint
 from ludus.policies.network import NetPolicy
 from ludus.spec import GameSpec
@@ -92,6 +93,6 @@ def load(run: Run | str | Path, *, greedy: bool = True, seed: int = 0) -> Agent:
     path = find(run)
     state = checkpoint.read_state(path)
     spec = checkpoint.read_spec(path, state)
-    nets = nets_for(path, spec.name)
+    nets = checkpoint_game.nets_for(path, spec.name)
     policy = checkpoint.load_agent(path, spec, greedy=greedy, seed=seed, game_nets=nets, state=state)
     return Agent(policy, spec, path)

@@ -135,6 +135,7 @@ def run_in(
         except OSError as error:
             raise SetupError(f"{folder / CONFIG}: cannot be written: {files.reason(error)}") from error
         title = f"{familiar.title(resolved.config)}  {folder}"
+        watchers = {**watchers, **watching.configured(resolved.config.metrics, folder)}
         with watching.watched(folder, title, watchers, lines_to=lines_to, observer=observer) as all_observers:
             provenance.note(folder, resolved.machine.cores)
             return run.train(

@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TextIO
 
+from ludus.config.settings import MetricsConfig
 from ludus.evaluation.report import EVALUATIONS, PROGRESS
 from ludus.metrics.exporters.csv import ProgressCsv
 from ludus.metrics.exporters.evaluations import EvaluationLog
@@ -47,6 +48,15 @@ def watched(
         }
         tolerant = [stack.enter_context(Tolerant(name, each, failures)) for name, each in observers.items()]
         yield Observers([*tolerant, *([] if observer is None else [observer])], failures)
+
+
+def configured(config: MetricsConfig, folder: Path) -> dict[str, RunObserver]:
+    """Return the observers that the settings of a run ask for, by name. Raises SetupError if a package is missing."""
+    if config.prometheus is None:
+        return {}
+    from ludus.metrics.exporters.prometheus import PrometheusExporter
+
+    return {"Prometheus": PrometheusExporter(config.prometheus, folder)}
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from ludus.cli import scale_options, scale_plan, scale_result, scale_trials
+from ludus.cli import bench_serve, scale_options, scale_plan, scale_result, scale_trials
 from ludus.cli.renamed import renamed_option
 from ludus.cli.scale_plan import ScaleArguments
 from ludus.config import places
@@ -30,6 +30,9 @@ app = typer.Typer(
 @app.callback()
 def bench() -> None:
     """Measure how fast this machine plays."""
+
+
+app.command("serve")(bench_serve.bench_serve)
 
 
 @app.command("scale")

@@ -9,7 +9,24 @@ from typing import Annotated
 import typer
 
 import ludus
-from ludus.cli import bench, doctor, evaluate, games, hosts, replay, train
+from ludus.cli import (
+    bench,
+    bundle,
+    data,
+    doctor,
+    evaluate,
+    export,
+    games,
+    generate,
+    hosts,
+    league,
+    plan,
+    replay,
+    serve,
+    train,
+    tune,
+    watch,
+)
 from ludus.cli.game_commands import GameCommands
 from ludus.errors import LudusError
 from ludus.games.cache import home
@@ -30,11 +47,22 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("train", no_args_is_help=False)(train.train)
+app.command("tune")(tune.tune)
 app.command("eval")(evaluate.evaluate)
+app.command("generate")(generate.generate)
 app.command("replay")(replay.replay)
+app.command("watch")(watch.watch)
+app.command("export")(export.export)
 app.command("games")(games.games)
 app.command("doctor")(doctor.doctor)
+app.add_typer(data.app, name="data")
+app.command("plan")(plan.plan)
+app.command("compare")(league.compare)
+app.add_typer(league.app, name="league")
+app.command("bundle")(bundle.bundle)
+app.command("plan", no_args_is_help=True)(plan.plan)
 app.add_typer(hosts.app, name="hosts")
+app.add_typer(serve.app, name="serve")
 app.add_typer(bench.app, name="bench")
 
 

@@ -79,11 +79,13 @@ def counts(text: str, name: str) -> tuple[int, ...]:
 
 
 def seconds(text: str, name: str) -> float:
-    """Parse a duration such as "90s", "10m" or "1h30m". A number without a unit is in seconds."""
-    duration = re.fullmatch(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s?)?", text.strip())
+    """Parse a duration such as "90s", "10m", "1h30m" or "1.5d". A number without a unit is in seconds."""
+    number = r"(\d+(?:\.\d+)?)"
+    duration = re.fullmatch(rf"(?:{number}d)?(?:{number}h)?(?:{number}m)?(?:{number}s?)?", text.strip())
     if duration is None or not any(duration.groups()):
-        raise ConfigError(f"{name}: must be a time as in 90s, 10m or 1h30m, but is {text!r}")
-    return sum(float(part) * size for part, size in zip(duration.groups(), (3600, 60, 1), strict=True) if part)
+        raise ConfigError(f"{name}: must be a time as in 90s, 10m, 1h30m or 1.5d, but is {text!r}")
+    units_s = (86_400, 3600, 60, 1)
+    return sum(float(part) * unit_s for part, unit_s in zip(duration.groups(), units_s, strict=True) if part)
 
 
 def default_hosts() -> tuple[int, ...]:
@@ -112,7 +114,7 @@ def _base(before: StudyPlan | None, game: str | None, policy: str, sets: Sequenc
         options = _accepted(before.game, before.options, "the resumed benchmark", sets)
         return {"game": before.game, "options": options, "fleet": before.fleet, "seed": before.seed}
     if Path(policy).exists():
-        from ludus.api.evaluating import game_of
+        from ludus.games.checkpoint_game import game_of
         from ludus.policies.checkpoints import checkpoint
 
         checkpoint_path = checkpoint.find(Path(policy))

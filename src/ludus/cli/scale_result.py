@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ludus.cli.scale_plan import MIN_MATCHES
+from ludus.config import document, edit, load
 from ludus.errors import ConfigError
 from ludus.files import replace
 
@@ -22,20 +23,12 @@ if TYPE_CHECKING:
 
 
 def say(console: Console, state: Study) -> None:
-    from rich.table import Table
-
+    from ludus.cli import tables
     from ludus.diagnostics import scaling_report
 
     for each in scaling_report.tables(state):
-        table = Table(
-            title=each.title, title_justify="left", title_style="bold", box=None, pad_edge=False, header_style="bold"
-        )
-        for column in each.columns:
-            table.add_column(column, justify="right")
-        for row in each.rows:
-            table.add_row(*row)
         console.print()
-        console.print(table)
+        console.print(tables.titled(each))
     console.print()
     if not state.machine.gpus:
         console.print("No GPU: nvidia-smi lists none.", highlight=False)
@@ -82,7 +75,6 @@ def _listed(numbers: Sequence[int]) -> str:
 
 def check_target(path: Path, game: str) -> None:
     """Raise ConfigError if the result could not be written to this file. Called before anything is measured."""
-    from ludus.config import load
     from ludus.games import catalogue, defaults
 
     settings = defaults.with_game(load.read(path))
@@ -95,21 +87,22 @@ def check_target(path: Path, game: str) -> None:
 
 def apply_best(path: Path, verdict: Verdict) -> list[str]:
     """Write the best fleet size into a configuration. Returns lines that say what changed."""
-    from ludus.config import edit, load
-
     best = verdict.best
-    sections = {"fleet": {"hosts": best.hosts, "matches": best.matches}}
+    values: dict[str, edit.Value] = {"fleet.hosts": best.hosts, "fleet.matches": best.matches}
     if best.servers:
-        sections["servers"] = {"count": best.servers}
-    data, changed, lines = load.read(path), path.read_text(encoding="utf-8"), []
-    for section, values in sections.items():
-        before = data.get(section) or {}
-        changed = edit.put(changed, section, values, str(path))
-        lines += [
-            f"{path}: {section}.{name} is {value} (unchanged)"
-            if before.get(name) == value
-            else f"{path}: {section}.{name} is now {value} (was {before.get(name, 'not set')})"
-            for name, value in values.items()
-        ]
-    replace(path, changed.encode())
+        values["servers.count"] = best.servers
+    return apply(path, values)
+
+
+def apply(path: Path, values: Mapping[str, edit.Value]) -> list[str]:
+    """Write settings, given by their paths, into a configuration. Returns lines that say what changed."""
+    data, lines = load.read(path), []
+    for setting, value in values.items():
+        before = document.value_at(data, setting)
+        lines.append(
+            f"{path}: {setting} is {value} (unchanged)"
+            if before == value
+            else f"{path}: {setting} is now {value} (was {'not set' if before is None else before})"
+        )
+    replace(path, edit.put(path.read_text(encoding="utf-8"), values, str(path)).encode())
     return lines

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from ludus.cli.trial_bar import trial_bar
 
 if TYPE_CHECKING:
     import msgspec
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from ludus.types import Policy
 
 LOGS, LOG = "logs", "scaling.log"
-REDRAW_S = 0.2
 
 
 def play(state: Study, folder: Path, game: Game, options: msgspec.Struct, console: Console) -> bool:
@@ -69,37 +69,20 @@ def _name(size: FleetSize, repeat: int) -> str:
 
 @contextmanager
 def _bar(console: Console, state: Study) -> Iterator[Callable[[str, float], None]]:
-    """Show a progress bar if the output is a terminal. It is redrawn when its function is called, without a thread."""
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
-
+    """Show a progress bar. Its function takes the fleet size and the seconds that its trial has played."""
     from ludus.diagnostics.scaling import left_s
-    from ludus.metrics.exporters.text import duration
 
     plan = state.plan
-    columns = (
-        TextColumn("{task.description:<16}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TextColumn("trial {task.fields[trial]}, {task.fields[left]} left"),
-    )
-    bar = Progress(*columns, console=console, transient=True, auto_refresh=False, disable=not console.is_terminal)
-    with bar:
-        task = bar.add_task("", total=plan.budget_s, trial="-", left="-")
-        drawn_s = 0.0
+    with trial_bar(console, plan.budget_s) as draw:
 
         def show(size: str, played_s: float) -> None:
-            nonlocal drawn_s
-            if played_s and time.monotonic() - drawn_s < REDRAW_S:
-                return
-            drawn_s = time.monotonic()
-            bar.update(
-                task,
-                completed=len(state.trials) * plan.trial_s + played_s,
-                description=size,
+            draw(
+                size,
+                completed_s=len(state.trials) * plan.trial_s + played_s,
                 trial=f"{len(state.trials) + 1}/{len(plan.order)}",
-                left=duration(left_s(plan, state.trials, played_s)),
+                left_s=left_s(plan, state.trials, played_s),
+                is_new=not played_s,
             )
-            bar.refresh()
 
         yield show
 

@@ -11,8 +11,22 @@ from ludus.metrics.exporters import text
 from ludus.metrics.observer import ALONE
 
 if TYPE_CHECKING:
+    from ludus.data.generation import PolicyScore
+    from ludus.diagnostics.scaling_report import TextTable
     from ludus.evaluation.arena import MatchupResult
     from ludus.metrics.times import Times
+
+
+def titled(table: TextTable) -> Table:
+    """Return a table with its title above it and every column aligned to the right."""
+    grid = Table(
+        title=table.title, title_justify="left", title_style="bold", box=None, pad_edge=False, header_style="bold"
+    )
+    for column in table.columns:
+        grid.add_column(column, justify="right")
+    for row in table.rows:
+        grid.add_row(*row)
+    return grid
 
 
 def win_rates(results: Sequence[MatchupResult]) -> Table:
@@ -33,6 +47,27 @@ def win_rates(results: Sequence[MatchupResult]) -> Table:
             f"{result.losses:,}",
             f"{result.ties:,}",
             f"{result.turns:.1f}" if result.turns else "-",
+        )
+    return table
+
+
+def standings(rows: Sequence[PolicyScore]) -> Table:
+    """Return a table of the results of the policies in a dataset, with 95% intervals."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("policy", "against"):
+        table.add_column(name)
+    for name in ("win rate", "95% interval", "won", "lost", "tied"):
+        table.add_column(name, justify="right")
+    for row in rows:
+        low, high = row.interval
+        table.add_row(
+            row.policy,
+            row.opponent,
+            text.percent(row.win_rate, 1),
+            f"{text.percent(low, 1)} to {text.percent(high, 1)}",
+            f"{row.wins:,}",
+            f"{row.matches - row.wins - row.ties:,}",
+            f"{row.ties:,}",
         )
     return table
 

@@ -197,6 +197,7 @@ def _run(run: ResolvedRun, folder: Path, arguments: TrainArguments, console: Con
     watchers: dict[str, RunObserver] = {}
     if console.is_terminal:  # elsewhere these are lines of the log
         console.print("\n".join(resolved.describe(run)), highlight=False, markup=False)
+        console.print(f"To see it in a browser: ludus watch {shlex.quote(str(folder))}", highlight=False, markup=False)
         game_lines = hooks.table_lines_of(run.game)
         watchers["the live table"] = LiveTable(f"{familiar.title(run.config)}  {folder}", console, game_lines)
     return training.run_in(
@@ -272,6 +273,7 @@ def _say_what_came_of_it(console: Console, result: RunResult, page: Path | None,
 def _next_steps(result: RunResult, folder: str) -> Iterator[tuple[str, str]]:
     if result.interrupted:
         yield f"ludus train --run-dir {folder} --resume", "go on"
+    yield f"ludus watch {folder}", "see curves, times, matches and settings in the browser"
     if result.checkpoint is not None:
         yield f"ludus eval {folder} --save-replays {folder}/replays", "evaluate again, save matches"
         yield f"ludus replay {folder}/replays/FILE", "then watch one of them"

@@ -73,6 +73,14 @@ def section(data: dict[str, Any], keys: Sequence[str], where: str) -> dict[str, 
     return values
 
 
+def value_at(data: Mapping[str, Any], path: str) -> Any:  # Any: plain data
+    """Return the value of plain data at a path such as "fleet.hosts", or None if it is not set."""
+    value: Any = data
+    for key in path.split("."):
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
+
+
 def excerpt(text: str) -> str:
     """Return a text for quoting in an error: at most 100 characters, control characters and line ends escaped."""
     cut = text if len(text) <= 100 else text[:97] + "..."

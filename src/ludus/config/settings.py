@@ -54,6 +54,14 @@ class FleetConfig(Struct, frozen=True, forbid_unknown_fields=True):
         return self.parts or (1 if hosts >= usable_cores else 2)
 
 
+class ActorsConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """Settings of the actors: the processes that play with the hosts and fill the learner's batches."""
+
+    # number of actors, among which the hosts are divided; must divide the segments of a batch; 0: chosen for the cores
+    # and hosts, 1 on a small machine
+    count: FewOrAuto = 0
+
+
 class ServersConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """Game servers that the run starts on this machine, monitors and stops. Only for games that use servers."""
 
@@ -136,6 +144,21 @@ class PpoKlConfig(Struct, frozen=True, forbid_unknown_fields=True):
     result_share: Annotated[float, Meta(gt=0.0, le=1.0)] = 1.0
 
 
+class BcConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """Settings of the algorithm bc: behaviour cloning."""
+
+    # weight of the entropy bonus; 0.1 to 0.5 leaves a clone of a deterministic policy enough randomness for fine-tuning
+    entropy_coef: NonNegative = 0.0
+
+
+class AwrConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """Settings of the algorithm awr: cloning that prefers decisions with a high advantage."""
+
+    beta: Positive = 1.0  # a decision weighs exp(advantage / beta); advantages have standard deviation 1
+    max_weight: Positive = 20.0  # upper bound of that weight
+    entropy_coef: NonNegative = 0.0  # weight of the entropy bonus
+
+
 class ReplayConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """Settings of the replay buffer (algorithm vtrace): segments to train on again while no new batch is ready."""
 
@@ -149,15 +172,17 @@ class ComputeConfig(Struct, frozen=True, forbid_unknown_fields=True):
     # precision of forward and backward passes; weights and optimiser stay fp32; auto: bf16 if the CPU supports it
     precision: Literal["auto", "fp32", "bf16", "fp16"] = "fp32"
     compile: bool = False  # use torch.compile for the losses; if it fails, the run continues without it and logs why
-    graphs: bool = False  # run compiled losses as CUDA graphs
+    # run each optimiser step as one captured CUDA graph; auto: on CUDA
+    graphs: bool | Literal["auto"] = "auto"
     fused: bool = True  # use the fused kernel of the optimiser
-    pinned: bool = False  # on CUDA: copy batches from page-locked memory, in parts, while the next part is written
+    # copy batches from page-locked memory, in parts, while the next part is written; auto: on CUDA
+    pinned: bool | Literal["auto"] = "auto"
 
 
 class LearnerConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """Settings of the learner: batches, optimiser, losses and the algorithm."""
 
-    algorithm: str = "ppo"  # ppo, ppo_kl, vtrace or rnad
+    algorithm: str = "ppo"  # ppo, ppo_kl, vtrace or rnad; from a dataset: bc or awr
     decisions: Count = 4096  # decisions per update (batch size)
     minibatch: Count = 512  # decisions per optimiser step
     epochs: Count = 2  # passes over a batch per update
@@ -177,7 +202,21 @@ class LearnerConfig(Struct, frozen=True, forbid_unknown_fields=True):
     vtrace: VtraceConfig = VtraceConfig()
     rnad: RnadConfig = RnadConfig()
     ppo_kl: PpoKlConfig = PpoKlConfig()
+    bc: BcConfig = BcConfig()
+    awr: AwrConfig = AwrConfig()
     replay: ReplayConfig = ReplayConfig()
+
+
+class DataConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """The dataset that the algorithms bc and awr learn from, and which of its decisions."""
+
+    folder: str = ""  # folder of the dataset
+    policies: tuple[str, ...] = ()  # only decisions of these policies, named as in `ludus data info`; empty: all
+    won: bool = False  # only decisions of seats that won their match
+    min_rating: NonNegative = 0.0  # only decisions of players with at least this rating; 0: all
+    newest: Total = 0  # only so many latest matches; 0: all
+    holdout: Share = 0.05  # share of the matches, chosen by their seeds, that is not learned from
+    verify: bool = True  # compare the files of rows with their checksums at the start
 
 
 class OpponentsConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -262,6 +301,19 @@ class StageConfig(Struct, frozen=True, forbid_unknown_fields=True):
     fall_back: FallBackConfig | None = None  # when the previous stage begins again; null: never
 
 
+class PrometheusConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """Where the metrics of a run can be scraped by Prometheus."""
+
+    port: Annotated[int, Meta(ge=0, le=65_535)] = 9464  # 0: any free port; the log names it
+    address: str = "127.0.0.1"  # 0.0.0.0: other machines may read the numbers, too
+
+
+class MetricsConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """Where the metrics of a run go, beside the files in its folder."""
+
+    prometheus: PrometheusConfig | None = None  # none: nowhere; {} has all defaults
+
+
 class RunConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """All settings of a run, as its config.yaml has them."""
 
@@ -271,12 +323,16 @@ class RunConfig(Struct, frozen=True, forbid_unknown_fields=True):
     mode: Literal["serial", "overlapped"] = "overlapped"  # serial: one process plays and learns in turn
     device: str = "auto"  # device of the learner: auto, cpu, cuda, cuda:0 ...
     fleet: FleetConfig = FleetConfig()
+    actors: ActorsConfig = ActorsConfig()
     servers: ServersConfig = ServersConfig()
     policy: PolicyConfig = PolicyConfig()
     rollout: RolloutConfig = RolloutConfig()
     learner: LearnerConfig = LearnerConfig()
+    data: DataConfig = DataConfig()
     opponents: OpponentsConfig = OpponentsConfig()
     evaluation: EvaluationConfig = EvaluationConfig()
     checkpoint: CheckpointConfig = CheckpointConfig()
     budget: BudgetConfig = BudgetConfig()
+    start_from: str = ""  # run or checkpoint whose weights a new run begins with; empty: random weights
+    metrics: MetricsConfig = MetricsConfig()
     curriculum: tuple[StageConfig, ...] = ()  # empty: the whole run is one stage

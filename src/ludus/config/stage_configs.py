@@ -19,6 +19,7 @@ WHOLE_RUN = {  # settings that a stage cannot change, with the reason
     "policy": "the net goes on from stage to stage",
     "budget": "it is the whole run's; promote says how long a stage lasts",
     "checkpoint": "it is the whole run's",
+    "metrics": "they are the whole run's",
     "curriculum": "stages have no stages of their own",
     "learner.algorithm": "the optimiser goes on from stage to stage",
 }

@@ -19,7 +19,7 @@ from ludus.metrics.times import Times
 
 AXES = ("hosts", "matches", "servers")
 ONE = {"hosts": "host", "matches": "match", "servers": "server"}
-WARM_SHARE, WARM_MAX_S = 0.25, 5.0  # warm-up of a trial, during which hosts compile their hot code
+WARM_SHARE, WARM_MAX_S = 0.25, 20.0  # warm-up of a trial, during which hosts compile their hot code
 SHORTEST_S = 0.5  # shortest trial
 NEAR = 0.05  # a smaller fleet within this share of the best rate is recommended
 
@@ -93,39 +93,44 @@ class GpuUse(Struct, frozen=True):
     memory_peak_mib: float
 
 
-class Trial(Struct, frozen=True, kw_only=True):
-    """Measurements of one trial, without start and warm-up. CPU and memory include all child processes."""
+class TrialNumbers(Struct, frozen=True, kw_only=True):
+    """What every trial measures, without start and warm-up. CPU and memory include all child processes."""
 
-    size: FleetSize
     repeat: int
-    min_matches: int  # in the whole fleet
-    done: int = 0  # finished matches, including truncated ones
     decisions: int = 0
     seconds: float = 0.0
-    start_s: float = 0.0  # until every host had sent HELLO
-    truncated: int = 0
+    start_s: float = 0.0  # until all hosts, or the training, had started
     voided: int = 0
-    refused: int = 0  # actions that the game rejected
     restarts: int = 0  # of hosts
     cpu_mean_cores: float = 0.0  # 1.0 is one busy core
     cpu_peak_cores: float = 0.0
     ram_mib: float = 0.0  # peak
+    gpu: GpuUse | None = None  # None: no GPU
+    times: Times = msgspec.field(default_factory=Times)  # activities of the measured processes
+    failure: str = ""  # the reason why the trial failed; its numbers are then meaningless
+
+    @property
+    def decisions_per_s(self) -> float:
+        return self.decisions / self.seconds if self.seconds > 0 else 0.0
+
+
+class Trial(TrialNumbers, frozen=True, kw_only=True):
+    """Measurements of one trial of `ludus bench scale`."""
+
+    size: FleetSize
+    min_matches: int  # in the whole fleet
+    done: int = 0  # finished matches, including truncated ones
+    truncated: int = 0
+    refused: int = 0  # actions that the game rejected
     memory_delta_mib: float = 0.0  # growth from before the start of the hosts to the end
     servers_cpu_mean_cores: float = 0.0  # included in cpu_mean_cores
     servers_ram_mib: float = 0.0  # peak of all servers together
-    gpu: GpuUse | None = None  # None: no GPU
-    times: Times = msgspec.field(default_factory=Times)  # activities of the hosts and of this process
-    failure: str = ""  # the reason why the trial failed; its numbers are then meaningless
 
     @property
     def state(self) -> State:
         if self.failure:
             return "failed"
         return "completed" if self.done >= self.min_matches else "timed out"
-
-    @property
-    def decisions_per_s(self) -> float:
-        return self.decisions / self.seconds if self.seconds > 0 else 0.0
 
     @property
     def matches_per_hour(self) -> float:

@@ -105,9 +105,7 @@ def choose(
         return int(fixed.get(DECISIONS, min(max(plan.batch, spanned), LARGEST_BATCH[machine.device])))
 
     def needed(hosts: int, matches: int, batch: int) -> float:
-        per_host = needs.host_mib + matches * needs.match_mib
-        batches = BATCHES * batch * needs.row_bytes / 2**20
-        return PROCESSES_MIB[machine.device] + needs.beside_mib + FLEETS * hosts * per_host + batches
+        return needed_mib(machine, needs, hosts, matches, batch)
 
     def fits(hosts: int, matches: int) -> bool:
         return needed(hosts, matches, batch_for(hosts, matches)) <= usable_mib
@@ -132,6 +130,13 @@ def choose(
         "" if (hosts, matches) == (fixed.get(HOSTS, usual_hosts), fixed.get(MATCHES, plan.matches)) else "less: memory"
     )
     return Sizes(_choices(purpose, plan, machine, fixed, hosts, matches, batch, cut), total, usable_mib, needs)
+
+
+def needed_mib(machine: MachineSize, needs: Needs, hosts: int, matches: int, batch: int) -> float:
+    """Return the memory of a run: learner, actor, batches, servers, and the hosts of training and evaluation."""
+    per_host = needs.host_mib + matches * needs.match_mib
+    batches = BATCHES * batch * needs.row_bytes / 2**20
+    return PROCESSES_MIB[machine.device] + needs.beside_mib + FLEETS * hosts * per_host + batches
 
 
 def _choices(

@@ -49,6 +49,11 @@ def this_machine(gpus: str) -> MachineInfo:
     return MachineInfo(_processor(), cores(), f"{platform.system()} {platform.machine()}", gpus)
 
 
+def describe(machine: MachineInfo) -> str:
+    """Return the machine in words, for errors and reports."""
+    return f"{machine.cpu} with {machine.cores} cores{f' and {machine.gpus}' if machine.gpus else ''}"
+
+
 def read(folder: Path) -> Study:
     """Read a benchmark. Raises ConfigError if there is none or it is damaged."""
     path = folder / JSON
@@ -73,7 +78,7 @@ def check_same(there: Study, plan: StudyPlan, machine: MachineInfo, folder: Path
     """Raise ConfigError if the stored trials belong to another plan or machine."""
     differences = scaling.differences(there.plan, plan)
     if there.machine != machine:
-        differences.append(f"the machine is {_describe(there.machine)} there, {_describe(machine)} here")
+        differences.append(f"the machine is {describe(there.machine)} there, {describe(machine)} here")
     if differences:
         raise ConfigError(f"{folder} holds a benchmark of another plan: {'; '.join(differences)}; choose another --out")
 
@@ -133,10 +138,6 @@ def _activities(trial: Trial) -> dict[str, object]:
     shares = {line.activity: round(line.share, 4) for line in trial.times.lines()}
     columns = (activity.name for activity in names.ACTIVITIES if names.process(activity.name) != LEARNER)
     return {names.SHARE(activity): shares.get(activity, "") for activity in columns}
-
-
-def _describe(machine: MachineInfo) -> str:
-    return f"{machine.cpu} with {machine.cores} cores{f' and {machine.gpus}' if machine.gpus else ''}"
 
 
 def _processor() -> str:

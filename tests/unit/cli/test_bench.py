@@ -13,7 +13,8 @@ from ludus.errors import ConfigError
 
 
 @pytest.mark.parametrize(
-    ("text", "value"), [("90s", 90), ("10m", 600), ("1h30m", 5400), ("45", 45), ("1.5m", 90), ("1h5s", 3605)]
+    ("text", "value"),
+    [("90s", 90), ("10m", 600), ("1h30m", 5400), ("45", 45), ("1.5m", 90), ("1h5s", 3605), ("1.5d", 129_600)],
 )
 def test_times_are_read_with_their_units(text: str, value: float) -> None:
     assert scale_plan.seconds(text, "--budget") == value
@@ -21,7 +22,7 @@ def test_times_are_read_with_their_units(text: str, value: float) -> None:
 
 @pytest.mark.parametrize("text", ["", "m", "ten", "-5s", "5x", "5m 3"])
 def test_what_is_no_time_is_refused(text: str) -> None:
-    with pytest.raises(ConfigError, match="--budget: must be a time as in 90s, 10m or 1h30m"):
+    with pytest.raises(ConfigError, match="--budget: must be a time as in 90s, 10m, 1h30m"):
         scale_plan.seconds(text, "--budget")
 
 

@@ -33,7 +33,7 @@ def test_commands_of_games_have_help_with_an_example(command: tuple[str, ...]) -
 def test_help_lists_commands_of_games_under_the_name_of_the_game() -> None:
     page = run("--help")
     assert "Commands of showdown" in page
-    assert page.index("train") < page.index("Commands of showdown") < page.index("servers")
+    assert page.index("train") < page.index("Commands of showdown") < page.index("Run Pokemon Showdown")
 
 
 def test_a_mistyped_command_of_a_game_is_suggested() -> None:

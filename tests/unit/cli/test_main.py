@@ -10,7 +10,7 @@ import ludus
 from ludus.cli import main as cli
 from ludus.errors import SetupError
 
-COMMANDS = ("train", "eval", "replay", "games", "doctor")
+COMMANDS = ("train", "eval", "replay", "games", "doctor", "compare")
 
 
 def ended(monkeypatch: pytest.MonkeyPatch, home: Path, *words: str) -> int:

@@ -5,10 +5,11 @@ import pytest
 from ludus.config import document, edit
 
 BEST = {"hosts": 2, "matches": 64}
+VALUES = {f"fleet.{name}": value for name, value in BEST.items()}
 
 
 def put(text: str) -> str:
-    return edit.put(text, "fleet", BEST, "run.yaml")
+    return edit.put(text, VALUES, "run.yaml")
 
 
 def test_values_are_changed_and_all_else_stays_as_it_stands() -> None:
@@ -45,3 +46,25 @@ def test_what_cannot_be_changed_in_place_still_means_the_same(text: str) -> None
     before = document.parse(text, "run.yaml")
     after = document.parse(put(text), "run.yaml")
     assert after == {**before, "fleet": {**(before.get("fleet") or {}), **BEST}}
+
+
+def test_settings_without_a_section_and_in_nested_sections_are_changed() -> None:
+    before = "device: auto  # mine\nlearner:\n  compute: {graphs: false}  # slow\n"
+    values: dict[str, edit.Value] = {"device": "cuda:0", "learner.compute.graphs": True, "policy.recurrent.kind": "gru"}
+    assert edit.put(before, values, "run.yaml") == (
+        "device: cuda:0  # mine\nlearner:\n  compute: {graphs: true}  # slow\npolicy:\n  recurrent:\n    kind: gru\n"
+    )
+
+
+def test_a_nested_section_that_is_missing_is_added_to_its_section() -> None:
+    assert edit.put("policy:\n  width: 8\n", {"policy.recurrent.width": 4}, "run.yaml") == (
+        "policy:\n  recurrent:\n    width: 4\n  width: 8\n"
+    )
+    assert edit.put("policy: {width: 8}\n", {"policy.recurrent.width": 4}, "run.yaml") == (
+        "policy: {recurrent: {width: 4}, width: 8}\n"
+    )
+
+
+@pytest.mark.parametrize("value", ["no: yes", "1", "true", "# a", "", "a" * 300, "two\nlines"])
+def test_a_text_is_read_back_as_it_is(value: str) -> None:
+    assert document.parse(edit.put("device: auto\n", {"device": value}, "run.yaml"), "") == {"device": value}

@@ -13,7 +13,8 @@ from ludus.cli.main import app
 
 ROOT = Path(__file__).parents[3]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
-COMMAND = re.compile(r"(?:^|[`$ ])ludus ((?:train|eval|play|replay|games|doctor|hosts|servers|bench)\b[^`#\[]*)")
+NAMES = "train|eval|play|replay|games|doctor|hosts|servers|bench|league|compare"
+COMMAND = re.compile(rf"(?:^|[`$ ])ludus ((?:{NAMES})\b[^`#\[]*)")
 
 
 def typed() -> Iterator[tuple[str, list[str]]]:

@@ -51,7 +51,9 @@ def test_a_requirement_without_a_pin_is_refused() -> None:
 
 
 def test_each_name_is_in_one_group() -> None:
-    pins = dict.fromkeys(("setuptools", "torch", "numpy", "pytest", "mkdocs", "rocketsim", "tianshou"), "1")
+    pins = dict.fromkeys(
+        ("setuptools", "torch", "numpy", "pytest", "mkdocs", "uplot-python", "rocketsim", "tianshou"), "1"
+    )
     run = {"ludus-rl", "torch", "numpy"}
     assert lock_hashes.grouped(pins, run, {*run, "pytest"}, {*run, "pytest", "mkdocs"}) == {
         "build": ["setuptools"],
@@ -59,6 +61,7 @@ def test_each_name_is_in_one_group() -> None:
         "torch": ["torch"],
         "dev": ["pytest"],
         "docs": ["mkdocs"],
+        "charts": ["uplot-python"],
         "rocket": ["rocketsim"],
         "more": ["tianshou"],
     }

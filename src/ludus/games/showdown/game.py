@@ -74,12 +74,14 @@ game = Game(
     portable={"format": text_like("[a-z0-9]+")},
     page=page,
     prepare=prepare,
+    installed=lambda options: (install.folder(),),
     commands={
         "play": "ludus.games.showdown.commands.play:play",
         "servers": "ludus.games.showdown.commands.servers:app",
     },
     checks="ludus.games.showdown.checks:checks",
     table_lines="ludus.games.showdown.hooks:table_lines",
+    exports={"metamon": "ludus.games.showdown.metamon:export"},
     stable_log="ludus.games.showdown.hooks:stable_log",
     memory=HostFootprint(145.0, 3.7, 4352),  # host_rss_mib of 16 and 64 battles in showdown.jsonl; the rows of doubles
 )

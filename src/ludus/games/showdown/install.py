@@ -66,25 +66,26 @@ class Status:
 def ensure(node: str = "wheel", progress: Progress | None = None) -> Installation:
     """Install the simulator if it is missing. Safe to call from several processes. Raises SetupError."""
     executable = nodes.find(node)
-    folder = _folder()
-    if not _finished(folder):
-        _install(folder, executable, progress or (lambda stage, fraction: None))
-    return Installation(executable, _root(folder))
+    target = folder()
+    if not _finished(target):
+        _install(target, executable, progress or (lambda stage, fraction: None))
+    return Installation(executable, _root(target))
 
 
 def status(node: str = "wheel") -> Status:
     """Return the state of the installation. Installs and creates nothing."""
-    folder = _folder()
-    installed = _finished(folder)
+    target = folder()
+    installed = _finished(target)
     problem = "" if installed else "the simulator is not installed yet: the first run installs it, or `make setup`"
     try:
         executable = nodes.find(node)
-        return Status(installed, folder, VERSION, executable, nodes.version(executable), problem)
+        return Status(installed, target, VERSION, executable, nodes.version(executable), problem)
     except SetupError as error:
-        return Status(installed, folder, VERSION, None, "", str(error))
+        return Status(installed, target, VERSION, None, "", str(error))
 
 
-def _folder() -> Path:
+def folder() -> Path:
+    """Return the folder of the finished install, which may not exist yet."""
     return home() / "showdown" / f"{VERSION}-{_lock_hash()[:12]}"
 
 

@@ -98,6 +98,7 @@ game = Game(
     page=embedded.game.page,
     prepare=embedded.prepare,
     table_lines=embedded.game.table_lines,
+    exports=embedded.game.exports,
     stable_log=embedded.game.stable_log,
     memory=embedded.game.memory,
     serve=serve,

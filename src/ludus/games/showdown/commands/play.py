@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -16,6 +16,7 @@ from ludus.config.overrides import given_options
 from ludus.games import command_parts
 
 if TYPE_CHECKING:
+    from ludus.games.named_policies import AgentSource
     from ludus.games.showdown.play.outsiders import StopRequest
     from ludus.games.showdown.play_game import PlayOptions
 
@@ -28,8 +29,11 @@ CARRIED = ("format", "feature_set", "teams", "node")  # options of the run that 
 Mode = Literal["accept", "challenge", "ladder"]
 
 CheckpointArgument = Annotated[
-    Path,
-    typer.Argument(metavar="CHECKPOINT", help="A run's folder (its latest checkpoint), or one checkpoint."),
+    str,
+    typer.Argument(
+        metavar="CHECKPOINT|tcp://...",
+        help="A run's folder (its latest checkpoint), one checkpoint, or a policy on a server (`ludus serve`).",
+    ),
 ]
 ServerOption = Annotated[
     str, typer.Option(metavar="ws://...", help="Address of the server: a WebSocket URL, or host and port.")
@@ -90,11 +94,11 @@ def play(
     """
     if save_replays is not None:
         places.check_folder(save_replays, "--save-replays")
+    from ludus.games import named_policies
     from ludus.games.showdown.play_game import address
-    from ludus.policies.checkpoints import checkpoint
 
     mode = _mode(accept, challenge, ladder)
-    checkpoint_path = checkpoint.find(path)
+    agent = named_policies.agent_source(path)
     arguments: dict[str, object] = {
         "server": address(server),
         "name": name,
@@ -104,18 +108,18 @@ def play(
         "login_server": login_server,
     }
     run_options = _accepted(
-        checkpoint_path,
-        checkpoint.read_state(checkpoint_path).options,
+        agent.name,
+        agent.options,
         given_options(sets or ()),
         game_format,
         team_folder,
     )
     options = _options(run_options, game_format, team_folder, arguments)
-    _play(checkpoint_path, options, matches or None, concurrency, save_replays, read_the_rules, as_json)
+    _play(agent, options, matches or None, concurrency, save_replays, read_the_rules, as_json)
 
 
 def _play(
-    checkpoint_path: Path,
+    agent: AgentSource,
     options: PlayOptions,
     matches: int | None,
     concurrency: int,
@@ -128,7 +132,6 @@ def _play(
     from ludus.games import registry
     from ludus.games.showdown.commands.play_view import PlayView
     from ludus.games.showdown.play import outsiders
-    from ludus.policies.checkpoints import checkpoint
     from ludus.processes import log_folder
 
     console = Console(stderr=as_json)
@@ -139,7 +142,7 @@ def _play(
     view = PlayView(console, options, matches)
     with log_folder.temporary_log_folder("ludus-play-") as folder, _signals(stop, view.interrupt), view:
         result = outsiders.play(
-            lambda spec: checkpoint.load_agent(checkpoint_path, spec, game_nets=registry.nets_of(game)),
+            lambda spec: agent.load(spec, game, rows=concurrency),
             options,
             log_dir=folder,
             matches=matches,
@@ -167,8 +170,8 @@ def _mode(accept: bool, challenge: str, ladder: bool) -> Mode:
 
 
 def _accepted(
-    checkpoint_path: Path,
-    run_options: dict[str, Any],  # Any: options of the game that the agent was trained in
+    agent: str,
+    run_options: Mapping[str, Any],  # Any: options of the game that the agent was trained in
     local: dict[str, Any],
     game_format: str,
     team_folder: Path | None,
@@ -180,7 +183,7 @@ def _accepted(
     carried = {key: run_options[key] for key in CARRIED if key in run_options}
     if team_folder is not None or (game_format and game_format != carried.get("format")):
         carried.pop("teams", None)  # the command line names the teams, or the format needs none
-    return trust.accept(registry.load("showdown"), carried, str(checkpoint_path), local)
+    return trust.accept(registry.load("showdown"), carried, agent, local)
 
 
 def _options(

@@ -1,0 +1,1 @@
+"""One archive with all that a machine without internet needs to train (`ludus bundle`)."""

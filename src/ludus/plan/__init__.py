@@ -1,0 +1,1 @@
+"""From measured speed to machines, hours and cost (`ludus plan`)."""
