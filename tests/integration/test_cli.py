@@ -106,7 +106,10 @@ def test_an_opponent_that_does_not_exist_is_refused(trained: tuple[Path, subproc
     folder, _ = trained
     said = ludus(folder, "eval", "run", "--opponents", "randm")
     assert said.returncode == 2
-    assert said.stderr == "ludus: --opponents: toy has no 'randm'; there are random, perfect\n"
+    assert said.stderr == (
+        "ludus: --opponents: this game has no scripted policy 'randm' (did you mean random?), and it is neither the "
+        "folder of a run or checkpoint nor tcp://HOST:PORT/NAME\n"
+    )
 
 
 def test_a_resumed_run_goes_on_where_it_was(

@@ -41,8 +41,8 @@ def refuse_unknown(names: Collection[str], scripted: Collection[str], where: str
     for name in names:
         if name.removeprefix(SCRIPTED) not in scripted and not is_elsewhere(name):
             raise ConfigError(
-                f"{where}: this game has no scripted policy {name!r}; {did_you_mean(name, list(scripted))}. A run, a "
-                "checkpoint or tcp://HOST:PORT/NAME may stand there, too"
+                f"{where}: this game has no scripted policy {name!r} ({did_you_mean(name, list(scripted))}), and it is "
+                "neither the folder of a run or checkpoint nor tcp://HOST:PORT/NAME"
             )
 
 

@@ -85,7 +85,7 @@ def test_a_file_that_says_what_cannot_be_is_named_with_the_place_in_it(tmp_path:
         ("learner: {gamma: 1.5}", "learner.gamma: must be a number, from 0 to 1, but is 1.5"),
         (
             "opponents: {scripted_names: [perfct]}",
-            "opponents.scripted_names: this game has no scripted policy 'perfct'; did",
+            "opponents.scripted_names: this game has no scripted policy 'perfct' (did",
         ),
     ):
         path.write_text(f"game: toy\n{line}\n")
