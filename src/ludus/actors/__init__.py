@@ -1,1 +1,1 @@
-"""The actor, which plays matches and fills batches: in the learner's process (serial) or in its own (overlapped)."""
+"""The actor plays matches and fills batches, in the learner's process (`mode: serial`) or in one of its own."""

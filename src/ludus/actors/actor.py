@@ -223,7 +223,7 @@ class Actor:
         return self.metrics.drain()
 
     def _enter_past(self, versions: Sequence[int]) -> None:
-        """Load these past selves and tell the matchmaker about them. Past selves whose file is damaged are left out."""
+        """Load these past selves and tell the matchmaker about them. A past self is left out if its file is damaged."""
         self._past = {}
         for version in versions:
             name = f"{PAST_PREFIX}{version}"

@@ -136,7 +136,7 @@ class ActorLoop:
             self._control.send(Filled(buffer, self._actor.state(), self._actor.recorded))
 
     def _wait_for_buffer(self) -> None:
-        """Wait until the learner releases a batch buffer. Before waiting, play on until the next segment is complete.
+        """Play until the next segment is complete, then wait until the learner releases a batch buffer.
 
         When matches run in lockstep, their segments finish together: several batches fill at once, and then none for a
         while.

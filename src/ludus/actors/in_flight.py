@@ -1,4 +1,4 @@
-"""The running matches of an actor: their state, who plays them, and the segments recorded so far.
+"""Saves and loads the running matches of an actor: their state, who plays them, and the segments recorded so far.
 
 matches.safetensors                metadata `note`: JSON of InFlightHeader
                                    tensors fleet.*, rollout.*, bank.hidden_state (recurrent nets), and past.N: the
@@ -55,7 +55,7 @@ Standing = tuple[int, float]  # number of matches, and a mean over the recent on
 
 
 def standing(states: Sequence[ActorState]) -> tuple[Standing, dict[str, Standing]]:
-    """Return the recent mean reward, and the win rate against each kind of opponent, over the matches of all actors."""
+    """Return the learner's recent mean reward, and its win rate against each kind of opponent, over all actors."""
     rates: dict[str, list[Standing]] = {}
     for state in states:
         for name, rate in state.matchmaker.rates.items():

@@ -66,7 +66,8 @@ class InlineActor:
         self._actor.metrics.begin()
 
     def poll(self, timeout_s: float) -> bool:
-        """Play until the part is full or the time is up. With a `timeout_s` of 0, only the metrics are collected."""
+        """Play until the part is full or the time is up. With `timeout_s=0`, play nothing and only collect the
+        metrics."""
         played = not self._full and not self._in_use and timeout_s > 0
         if played:
             until_s = time.monotonic() + timeout_s
@@ -79,7 +80,7 @@ class InlineActor:
         return played
 
     def fileno(self) -> None:
-        """Return None: nothing arrives by itself."""
+        """Return None: this actor only works inside `poll`, so there is nothing to wait for."""
 
     def take(self) -> SegmentBatch:
         self._full, self._in_use = False, True

@@ -6,7 +6,7 @@ from ludus.types import SegmentBatch
 
 
 class PartJoiner:
-    """Copies parts into one batch, whoever filled them, until it is full: `parts` of them make a batch."""
+    """Copies parts from any actors into one batch until it is full. A batch has `parts` parts."""
 
     def __init__(self, parts: int) -> None:
         self._parts = parts

@@ -69,7 +69,7 @@ class ActorPort(Protocol):
         ...
 
     def poll(self, timeout_s: float) -> bool:
-        """Make progress: take in what the actor has sent, restart it if that is due, or play if it is in this process.
+        """Make progress: handle the actor's messages, restart it if that is due, or play if it is in this process.
 
         Returns False if nothing happened within `timeout_s`.
         """
@@ -116,7 +116,8 @@ class ActorPort(Protocol):
         ...
 
     def give_up(self) -> None:
-        """Count its matches as lost and close it, after `poll` has raised an error; other actors go on."""
+        """Count its matches as lost and close it. For an actor whose `poll` has raised an error, while others
+        continue."""
         ...
 
     def close(self) -> None:

@@ -76,7 +76,7 @@ class ResolvedRun:
         return seed_for(self.config.seed, purpose, version)
 
     def continued_from(self, checkpoint: SavedCheckpoint | None) -> ResolvedRun:
-        """Return this run, set to continue from a checkpoint."""
+        """Return this run, but continued from a checkpoint."""
         return replace(self, checkpoint=checkpoint)
 
     def played_with(self, options: msgspec.Struct) -> ResolvedRun:
@@ -165,7 +165,7 @@ def compute_plan(config: RunConfig, machine: Machine) -> compute.ComputePlan:
 
 
 def describe(run: ResolvedRun) -> list[str]:
-    """Return lines that say on which devices a run learns and plays, and which features are on or off there and why."""
+    """Return lines for the log: the devices of a run, and which features are on or off there, with the reason."""
     plan = compute_plan(run.config, run.machine)
     return [
         *compute.describe(plan, run.machine.learner_device),

@@ -52,9 +52,9 @@ def save_all(
 ) -> bool:
     """Let several actors write their matches, all at the same time, and join their files into one at `path`.
 
-    count: actors of the run, of which some may have been given up. waiting: parts that wait for the rest of their
-    batch. Actors that do not save are logged and left out. Returns False if there is nothing to save. Raises OSError if
-    a file cannot be written.
+    count: number of actors of the run, including those that were given up. waiting: parts that wait for the rest of
+    their batch. Actors that do not save are logged and left out. Returns False if there is nothing to save. Raises
+    OSError if a file cannot be written.
     """
     paths = {actor.index: path.with_name(f"{path.name}.{actor.index}") for actor in actors}
     try:

@@ -110,7 +110,7 @@ class ActorSource:
         return self._joiner.missing <= self._filled() + len(self._pending)
 
     def catch_up(self) -> None:
-        """Take in all that the actors have sent."""
+        """Handle all messages that the actors have sent, without waiting."""
         while self._poll(self._alive(), 0):
             pass
 

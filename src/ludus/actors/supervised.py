@@ -200,7 +200,7 @@ class SupervisedActor:
         self._version = version
 
     def set_past(self, versions: Sequence[int]) -> None:
-        """Set the past selves that may play. A process that is starting is told when it plays."""
+        """Set the past selves that may play. A process that is still starting gets the list when it is ready."""
         self._past = list(versions)
         if self._process is not None and self.phase is ActorPhase.PLAYING:
             self._process.send(PastSelves(self._past))

@@ -40,7 +40,7 @@ def is_address(text: str) -> bool:
 
 
 def parse(text: str, *, policy: bool = True) -> Address:
-    """Return the parts of an address. With `policy`, it must name one. Raises ConfigError."""
+    """Parse an address. With `policy=True`, it must name a policy. Raises ConfigError."""
     text = text if "://" in text or policy else SCHEME + text
     match = _ADDRESS.fullmatch(text)
     if match is None or not 0 < int(match[2]) < 65536:
@@ -68,11 +68,12 @@ def read_token(path: Path) -> str:
 
 
 def token_of_environment() -> str:
-    """Return the token in the file that the variable LUDUS_TOKEN_FILE names; empty without it. Raises ConfigError."""
+    """Return the token in the file that the environment variable LUDUS_TOKEN_FILE names, or "" if it is not set. Raises
+    ConfigError."""
     path = os.environ.get(TOKEN_FILE, "")
     return read_token(Path(path)) if path else ""
 
 
 def equal_tokens(one: str, other: str) -> bool:
-    """Compare in a time that does not depend on where they differ."""
+    """Compare two tokens in constant time, so that timing does not reveal how much of a guess is right."""
     return hmac.compare_digest(one.encode("utf-8", "replace"), other.encode("utf-8", "replace"))

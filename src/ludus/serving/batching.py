@@ -1,7 +1,7 @@
 """Chooses which asks the next forward pass answers. Pure.
 
-Batching is greedy: a batch consists of what arrived while the previous forward pass ran. A wait for more would make
-every client wait, and the rows that it is waiting for come from these clients.
+Batching is greedy: a batch consists of what arrived while the previous forward pass ran. Waiting for more rows would
+gain little: they can only come from clients that are waiting for their answers.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class WaitingAsk(Generic[Client, Via]):
 
 
 class AskQueue(Generic[Client, Via]):
-    """The asks for one policy that wait, oldest first."""
+    """The asks that wait for one policy, oldest first."""
 
     def __init__(self) -> None:
         self._waiting: deque[WaitingAsk[Client, Via]] = deque()
@@ -41,7 +41,7 @@ class AskQueue(Generic[Client, Via]):
 
     @property
     def since_s(self) -> float:
-        """When the oldest ask arrived. The queue must not be empty."""
+        """The time at which the oldest ask arrived. The queue must not be empty."""
         return self._waiting[0].since_s
 
     def add(self, waiting: WaitingAsk[Client, Via]) -> None:
@@ -53,8 +53,8 @@ class AskQueue(Generic[Client, Via]):
         return bool(self._waiting) and (self.rows >= max_batch or now_s - self.since_s >= max_wait_s)
 
     def take(self, max_batch: int) -> list[WaitingAsk[Client, Via]]:
-        """Remove and return the oldest asks of at most `max_batch` rows together, or one larger ask. A row is in at
-        most one of them: a second decision of it waits for the first."""
+        """Remove and return the oldest asks with at most `max_batch` rows in total, or one larger ask. No row occurs
+        twice: if a row has a second ask, that one waits for the next batch."""
         batch: list[WaitingAsk[Client, Via]] = []
         rest: deque[WaitingAsk[Client, Via]] = deque()
         batch_of: dict[Client, list[WaitingAsk[Client, Via]]] = {}

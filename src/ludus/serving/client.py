@@ -46,7 +46,7 @@ FINAL = (Code.TOKEN, Code.UNKNOWN_POLICY, Code.WRONG_GAME, Code.PROTOCOL, Code.R
 
 
 class PlayedGame(NamedTuple):
-    """The game that a client plays; the server refuses a policy of another one."""
+    """The game that a client plays. The server refuses the client if its policy is for another game."""
 
     name: str
     schema: int
@@ -55,7 +55,7 @@ class PlayedGame(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Reconnects:
-    """How often a client tries to reach its server: the delays double up to `backoff_max_s`, until the deadline."""
+    """How a client reconnects: it tries again after delays that double up to `backoff_max_s`, until the deadline."""
 
     backoff_s: float = 0.05
     backoff_max_s: float = 2.0
@@ -64,7 +64,7 @@ class Reconnects:
 
 @dataclass(slots=True)
 class ClientCounts:
-    """What went wrong so far."""
+    """Counts of the faults that a client has survived so far."""
 
     reconnects: int = 0
     resent_rows: int = 0  # rows whose answer was lost with a connection
@@ -76,9 +76,9 @@ class Client:
     """A connection to one policy of a server.
 
     Every wait ends after `timeout_s` with ServingError. If the connection is lost, the client connects again within
-    that time and sends again what was not answered. Decisions are numbered, so that an answer is never used for another
-    decision. For a recurrent policy it also keeps the observations of running matches: a server that has lost the
-    hidden states gets them again. Not safe for several threads.
+    that time and repeats the asks without an answer. Decisions are numbered, so that an answer is never used for
+    another decision. For a recurrent policy it also keeps the observations of running matches: a server that has lost
+    the hidden states gets them again. Not safe for several threads.
     """
 
     def __init__(
@@ -192,7 +192,7 @@ class Client:
         return self._reports.pop()
 
     def close(self) -> None:
-        """Leave: the server frees the rows of this client. Does not wait for anything."""
+        """Tell the server to free the rows of this client, and close the connection. Does not wait."""
         if self._socket is not None:
             with contextlib.suppress(OSError):  # the server is gone, or will notice by the lost connection
                 self._socket.send(protocol.encode_empty(Kind.BYE))
@@ -209,7 +209,8 @@ class Client:
         return next_numbers
 
     def _starts(self, row: NDArray[Any], opens: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Return `opens`, set as well for rows in a match whose hidden state no server can have."""
+        """Return `opens`, also set for rows whose hidden state is lost for good, so that they start from a fresh
+        one."""
         starts = opens.copy()
         under_way = {each for ask in self._open_asks.values() for each in ask.row.tolist()}
         for at, each in enumerate(np.asarray(row).tolist()):
@@ -271,7 +272,7 @@ class Client:
         return welcome
 
     def _recover(self, error: Exception, deadline_s: float) -> None:
-        """Connect again after the connection was lost, and send again what was not answered."""
+        """Connect again after the connection was lost, and repeat the asks without an answer."""
         log.warning("lost %s (%s); connecting again", self.address, error)
         while True:
             self._disconnect()
@@ -303,7 +304,7 @@ class Client:
             self._socket = None
 
     def _wait(self, deadline_s: float) -> None:
-        """Handle what comes next. Raises ServingError at the deadline."""
+        """Wait for the next frames from the server and handle them. Raises ServingError at the deadline."""
         try:
             while self._repeat:
                 self._send(protocol.encode_ask(self._repeat.pop()), deadline_s)
@@ -312,7 +313,7 @@ class Client:
             self._recover(error, deadline_s)
 
     def _receive(self, deadline_s: float) -> None:
-        """Read once, when something has come, and handle all whole frames."""
+        """Read the available bytes once and handle all complete frames."""
         assert self._socket is not None
         left_s = deadline_s - time.monotonic()
         if left_s <= 0 or not select.select([self._socket], [], [], left_s)[0]:

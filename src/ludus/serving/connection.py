@@ -14,7 +14,7 @@ ASKS = 64  # of one client that wait, above which no more are read
 
 
 class Connection:
-    """A socket, the frames that came over it, and the answers that must go.
+    """A socket with its received frames and its unsent answers.
 
     Back-pressure: while `ASKS` asks wait or `UNSENT_BYTES` are unsent, `wants_read` is False, so that a client that
     floods the server fills its own socket.
@@ -49,11 +49,11 @@ class Connection:
 
     @property
     def partial(self) -> bool:
-        """Whether a part of a frame has come."""
+        """True if an incomplete frame has been received."""
         return self._frames.partial
 
     def accept_frames(self) -> None:
-        """Accept frames of all kinds from now on: the HELLO was right."""
+        """Accept frames of all kinds from now on. Call after a valid HELLO."""
         self._frames.max_bodies = protocol.FRAMES.max_bodies
 
     def limit_asks(self, body_bytes: int) -> None:
@@ -61,7 +61,8 @@ class Connection:
         self._frames.max_bodies = {**self._frames.max_bodies, int(Kind.ASK): body_bytes}
 
     def read(self, now_s: float) -> bool:
-        """Read what has come. Returns False if the client has closed. Raises ProtocolError and OSError."""
+        """Read the available bytes. Returns False if the client has closed the connection. Raises ProtocolError and
+        OSError."""
         try:
             if self.closing:
                 return len(self.socket.recv(READ_BYTES)) > 0
@@ -77,12 +78,12 @@ class Connection:
 
     @property
     def holds_frames(self) -> bool:
-        """Whether whole frames have come that `next_frame` has not returned."""
+        """True if complete frames were received that `next_frame` has not returned yet."""
         return bool(self._ready)
 
     @property
     def has_frames(self) -> bool:
-        """Whether `next_frame` would return one now."""
+        """True if `next_frame` would return a frame now."""
         return bool(self._ready) and self.waiting < ASKS and not self.closing
 
     def next_frame(self) -> tuple[Kind, memoryview] | None:
@@ -90,7 +91,7 @@ class Connection:
         return self._ready.popleft() if self.has_frames else None
 
     def send(self, frame: bytes, now_s: float) -> None:
-        """Send a frame now or as soon as the client takes it. Raises OSError if the client is gone."""
+        """Send a frame now, or keep it until the socket accepts it. Raises OSError if the client is gone."""
         if not self._unsent:
             self.wrote_s = now_s
         self._unsent.append(memoryview(frame))
@@ -99,7 +100,7 @@ class Connection:
             self.flush(now_s)
 
     def flush(self, now_s: float) -> None:
-        """Send as much as the socket takes. Raises OSError if the client is gone."""
+        """Send as many of the unsent bytes as the socket accepts. Raises OSError if the client is gone."""
         while self._unsent:
             try:
                 count = self.socket.send(self._unsent[0])

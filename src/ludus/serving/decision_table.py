@@ -1,4 +1,4 @@
-"""Which rows clients use on a server, the number of their latest decision, and its answer. Pure.
+"""Records the rows of clients, the number of the latest decision of each, and its answer. Pure.
 
 Every row of a client has a slot, which is also its row number in the policy's table of hidden states.
 """
@@ -65,7 +65,7 @@ class DecisionTable:
         return len(self._number)
 
     def locate(self, client: ClientRows, ask: Ask) -> Places:
-        """Return the slots of the rows of an ASK, [n]. Rows that are new get one. Raises RefusedRows."""
+        """Return the slots of the rows of an ASK, [n]. New rows get a free slot. Raises RefusedRows."""
         row = ask.row.astype(np.int64)
         if len(row) == 0:
             raise RefusedRows(Code.BAD_ROWS, "an ASK without rows; send at least one")

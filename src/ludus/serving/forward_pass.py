@@ -23,7 +23,7 @@ Waiting = WaitingAsk[ClientSession, Connection]
 
 
 class AskOutcome(NamedTuple):
-    """What became of one ASK."""
+    """The outcome of one ASK: an answer or a refusal."""
 
     waiting: Waiting
     answer: ServedAnswer | None  # None: refused
@@ -60,7 +60,7 @@ class ForwardPass:
         self._begin()
 
     def finish(self) -> list[AskOutcome]:
-        """Wait for the forward pass and return what became of every ASK."""
+        """Wait for the forward pass and return the outcome of every ASK."""
         if self._failure is None:
             try:
                 self._keep(self._checked, None if self._collect is None else self._collect())

@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 
 class RefusedClient(Exception):
-    """A connection that must end, with the reason that its client is told."""
+    """Raised for a client that is refused: its connection ends after it was told the reason."""
 
     def __init__(self, code: Code, message: str) -> None:
         super().__init__(message)

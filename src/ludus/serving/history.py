@@ -1,4 +1,4 @@
-"""What a client remembers of its running matches, so that a new server can rebuild their hidden states. Pure."""
+"""Keeps the observations of a client's running matches, from which a server can rebuild hidden states. Pure."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ MOST_BYTES = 256 << 20  # of all running matches together
 class MatchHistory:
     """The answered decisions of every row since its match began.
 
-    A row whose history is incomplete (it would need too much memory, or it began before this client) is forgotten
-    until its next match.
+    If the history of a match is incomplete (it needs too much memory, or the match began before this client), its row
+    has none until its next match.
     """
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:

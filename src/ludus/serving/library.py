@@ -1,4 +1,4 @@
-"""The policies of a server: loads them when they are asked, keeps a limited number in memory, adopts new weights."""
+"""The policies of a server: loads each when it is first asked, keeps a limited number in memory, adopts new weights."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 class GameLookup(Protocol):
-    """What the library must know of games. The module `ludus.games.checkpoint_game` implements it."""
+    """What the library needs to know about games. The module `ludus.games.checkpoint_game` implements it."""
 
     def nets_for(self, checkpoint_path: Path, spec_name: str, /) -> Mapping[str, NetFactory]:
         """Return the nets that the game of a checkpoint brings, by name."""
@@ -63,7 +63,7 @@ class ServedPolicy:
     floats: list[str] = field(default_factory=list)  # leaves of float32
 
     def describe(self) -> PolicyDescription:
-        """Return what a client may know of the policy."""
+        """Return the description of the policy that clients receive."""
         note, obs = self.state.game, self.spec.obs
         leaves = [(leaf.name, leaf.dtype, list(leaf.shape), leaf.offset) for leaf in obs.leaves]
         game = GameDescription(
@@ -93,8 +93,8 @@ class ServedPolicy:
 
 
 class PolicyLibrary:
-    """The policies of a server, by the name that clients use. At most `max_policies` nets are in memory: the one that
-    was used least recently leaves."""
+    """The policies of a server, by the name that clients use. At most `max_policies` nets are in memory. If a further
+    one is needed, the least recently used net is removed."""
 
     def __init__(
         self,
@@ -122,7 +122,7 @@ class PolicyLibrary:
         return ", ".join(sorted(devices)) or "none"
 
     def reports(self) -> list[PolicyReport]:
-        """Return the numbers of every policy, those of greedy and sampled play apart."""
+        """Return the numbers of every policy, separately for greedy and for sampled actions."""
         return [each.report() for each in self._served.values()]
 
     def open(self, requested: str, *, greedy: bool = True) -> ServedPolicy:
@@ -175,7 +175,7 @@ class PolicyLibrary:
         return served.policy
 
     def adopt(self, name: str, path: Path, weights: NDArray[np.float32], state: State) -> None:
-        """Play with newer weights of a source from now on, wherever no other version was asked for."""
+        """Use newer weights of a source from now on, except for clients that asked for a fixed version."""
         for served in self._served.values():
             if served.source.name == name and not served.pinned:
                 served.path, served.state, served.version = path, state, state.version
@@ -190,7 +190,8 @@ class PolicyLibrary:
                 served.refused_reloads += 1
 
     def latest(self, name: str) -> tuple[int, GameSpec | None]:
-        """Return the version of a source that is in use, and its game; (-1, None) if nobody asked for it yet."""
+        """Return the version of a source that is in use, and its game. Returns (-1, None) if no client has asked for it
+        yet."""
         for served in self._served.values():
             if served.source.name == name and not served.pinned:
                 return served.version, served.spec

@@ -1,4 +1,4 @@
-"""The policies that a server answers for: names, the checkpoints behind them, and the newest one of a run."""
+"""Finds the policies of a server: the names that clients use, and the checkpoint or run behind each."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ GREETING = dict.fromkeys(map(int, Kind), 0) | {int(Kind.HELLO): limits.GREETING_
 
 
 class Code(StrEnum):
-    """Why a server refuses. Programs read the code; the message is for people."""
+    """The reason for a refusal. Programs read the code; the message is for people."""
 
     PROTOCOL = "protocol"  # malformed, too large, or at the wrong time
     TOKEN = "token"

@@ -111,7 +111,7 @@ class Server:
         return Address(self.settings.host, self._sockets.port)
 
     def run(self, stopped: Callable[[], bool]) -> None:
-        """Serve until `stopped()` is True, then answer what has arrived and return."""
+        """Serve until `stopped()` is True, then answer the asks that have arrived and return."""
         forward: ForwardPass | None = None
         while not stopped():
             is_busy = forward is not None or self._due() is not None
@@ -186,7 +186,7 @@ class Server:
         return self._queues.setdefault((served.name, served.greedy), (served, AskQueue()))[1]
 
     def _turn(self, forward: ForwardPass | None) -> ForwardPass | None:
-        """Start the next batch as soon as the one before is computed, and only then send the answers of that one.
+        """Start the next batch as soon as the previous one is computed; only then send the answers of the previous one.
         Returns the batch that is being computed, if any."""
         outcomes = self._finish(forward)
         if forward is not None:  # what came meanwhile belongs into the next batch
@@ -234,7 +234,7 @@ class Server:
         return min(due, key=lambda each: each[1].since_s, default=None)
 
     def _timeout_s(self) -> float:
-        """Return how long there is nothing to do unless something arrives."""
+        """Return the time until the server has something to do, if nothing arrives before."""
         if self._sockets.has_frames:
             return 0.0
         waits = [queue.since_s + self.settings.max_wait_s for _, queue in self._queues.values() if len(queue)]
@@ -263,7 +263,7 @@ class Server:
         self._sockets.refuse(connection, code, message, self._clock_s())
 
     def _sweep(self) -> None:
-        """Look after connections that are lost or silent, and after clients that did not come back."""
+        """Close silent connections, and free the rows of clients that did not come back in time."""
         now_s = self._clock_s()
         if now_s - self._swept_s >= SWEEP_S:
             self._swept_s = now_s
@@ -281,7 +281,7 @@ class Server:
             self._queue(session.served).drop(connection)
 
     def _stop(self, forward: ForwardPass | None) -> None:
-        """Answer what has arrived, and give the clients a while to read."""
+        """Answer the asks that have arrived, and give clients a moment to read the answers."""
         self._stopping = True
         self._sockets.refuse_new()
         until_s = self._clock_s() + STOP_S

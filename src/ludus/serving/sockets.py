@@ -1,4 +1,4 @@
-"""The sockets of a server: accepts clients, reads frames, sends answers, closes who is silent or was refused."""
+"""The sockets of a server: accepts clients, reads frames, sends answers, closes silent and refused connections."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ class Sockets:
 
     @property
     def unsent(self) -> bool:
-        """Whether answers wait to be sent."""
+        """True if answers wait to be sent."""
         return any(connection.wants_write for connection in self._masks)
 
     @property
     def has_frames(self) -> bool:
-        """Whether `frames` would yield one without another `poll`."""
+        """True if `frames` would yield a frame without another `poll`."""
         return any(connection.has_frames for connection in self._pending)
 
     def refuse_new(self) -> None:
@@ -70,7 +70,7 @@ class Sockets:
         self._listener.close()
 
     def poll(self, timeout_s: float, now_s: float) -> None:
-        """Wait for at most `timeout_s`, then read and write what is possible."""
+        """Wait for at most `timeout_s` until a socket is ready, then read from and write to all that are."""
         for key, mask in self._selector.select(timeout_s):
             if key.fileobj is self._listener:
                 self._accept(now_s)
@@ -92,7 +92,7 @@ class Sockets:
                 self._watch(connection)
 
     def frames(self) -> Iterator[tuple[Connection, Kind, memoryview]]:
-        """Yield and remove the whole frames of connections that may have further ones processed."""
+        """Yield and remove the complete frames of all connections, except those that have too many unanswered asks."""
         for connection in list(self._pending):
             while connection in self._masks:
                 frame = connection.next_frame()
@@ -116,7 +116,7 @@ class Sockets:
         self._watch(connection)
 
     def refuse(self, connection: Connection, code: Code, message: str, now_s: float) -> None:
-        """Tell a client why it is refused, and close its connection when it has read that."""
+        """Send a client the reason of its refusal, and close the connection once it has read it."""
         log.warning("refused %s (%s): %s", connection.peer, code.value, message)
         if connection not in self._masks or connection.closing:
             return

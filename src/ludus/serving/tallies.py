@@ -1,4 +1,4 @@
-"""Counts what a server did: rates and percentiles of the last seconds, and totals."""
+"""Counts the work of a server: rates and percentiles of the last seconds, and totals."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Rates(NamedTuple):
 
 
 class ServerTally:
-    """What a server did so far."""
+    """Counters of a server."""
 
     def __init__(self, clock_s: Callable[[], float]) -> None:
         self._clock_s = clock_s
@@ -53,7 +53,7 @@ class ServerTally:
         self._batches.append((self._clock_s(), rows))
 
     def rates(self) -> Rates:
-        """Return the numbers of the last seconds; zeros if nothing was asked."""
+        """Return the numbers of the last seconds, which are zeros if no client asked for anything."""
         now_s = self._clock_s()
         begin_s = now_s - WINDOW_S
         asks = [(at_s, latency_s, rows) for at_s, latency_s, rows in self._asks if at_s >= begin_s]

@@ -25,7 +25,7 @@ JOIN_S = 10.0
 
 
 class NewWeights(NamedTuple):
-    """A newer checkpoint of a source, read. Without weights it was refused."""
+    """A newer checkpoint of a source that was read. `weights` is None if it was refused."""
 
     name: str
     path: Path
@@ -34,7 +34,7 @@ class NewWeights(NamedTuple):
 
 
 class Watcher:
-    """Looks for newer checkpoints of the watched sources. `adopt` gives those that were read to the library."""
+    """Looks for newer checkpoints of the watched sources. `adopt` passes those that were read to the library."""
 
     def __init__(self, library: PolicyLibrary, sources: Iterable[PolicySource], every_s: float = LOOK_S) -> None:
         self._library, self._every_s = library, every_s
@@ -58,7 +58,8 @@ class Watcher:
             self._thread.join(JOIN_S)
 
     def adopt(self) -> int:
-        """Play with the checkpoints that were read since the last call. Returns their number, refused ones included."""
+        """Switch to the checkpoints that were read since the last call. Returns their number, including refused
+        ones."""
         count = 0
         while not self._new_weights.empty():
             new = self._new_weights.get()
