@@ -17,11 +17,13 @@ from math import prod
 import torch
 from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
-from torch.nn.functional import gelu, relu, scaled_dot_product_attention
+from torch.nn.functional import gelu, relu
 
 from ludus.config.settings import PolicyConfig
 from ludus.errors import ConfigError
 from ludus.policies.distributions import Categorical
+from ludus.policies.nets.attention import AttentionBlock
+from ludus.policies.nets.entity_tokens import Entities
 from ludus.policies.nets.heads import Heads
 from ludus.policies.nets.layers import linear
 from ludus.policies.nets.net import Net
@@ -29,7 +31,6 @@ from ludus.policies.nets.reals import scaled
 from ludus.policies.nets.recurrence import Recall, build_core, recalled
 from ludus.spec import GameSpec, Leaf
 
-GROWTH = 4  # width of a block's feed-forward layer, as a multiple of D
 ABOUT = 8  # features of each token that the policy head reads directly
 
 
@@ -123,74 +124,6 @@ class TransformerNet(Net):
         return context, (self.about(tokens) * mask[:, :, None]).flatten(1)
 
 
-class Entities(nn.Module):
-    """Encodes the N entities of a group as tokens [B, N, D]: the sum of a linear layer over their numbers, an embedding
-    for each id, and a learned vector for their position. An id's embedding is a learned vector plus a linear layer over
-    its row in the game's table."""
-
-    def __init__(self, spec: GameSpec, leaves: tuple[Leaf, ...], width: int) -> None:
-        super().__init__()
-        self.ids = {leaf.name: table for leaf in leaves if (table := _table(spec, leaf)) is not None}
-        self.numbers = {leaf.name: leaf.is_real for leaf in leaves if leaf.name not in self.ids}
-        numbers = sum(prod(leaf.shape[1:]) for leaf in leaves if leaf.name not in self.ids)
-        self.numbers_in = nn.Linear(numbers, width) if numbers else None
-        self.place = nn.Parameter(torch.randn(leaves[0].shape[0], width) * 0.1)
-        self.named = nn.ParameterDict()
-        self.described = nn.ModuleDict()
-        for table in dict.fromkeys(self.ids.values()):
-            rows = torch.from_numpy(spec.tables[table].copy())
-            self.register_buffer(f"table_{table}", rows)
-            self.named[table] = nn.Parameter(torch.randn(len(rows), width) * 0.1)
-            self.described[table] = nn.Linear(rows.shape[1], width, bias=False)
-
-    def read(self, obs: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Return the ids [B, N, ids] of each id leaf by name, and all other numbers [B, N, numbers] as `numbers`."""
-        parts = {name: obs[name].to(torch.int32)[:, :, None].flatten(2) for name in self.ids}
-        if self.numbers:
-            numbers = [scaled(obs[name], real)[:, :, None].flatten(2) for name, real in self.numbers.items()]
-            parts["numbers"] = torch.cat(numbers, dim=2)
-        return parts
-
-    def forward(self, parts: Mapping[str, Tensor]) -> Tensor:
-        """Return the tokens [B, N, D] of the tensors that `read` returned."""
-        vectors = self.place.expand(len(next(iter(parts.values()))), -1, -1)
-        if self.numbers_in is not None:
-            vectors = vectors + self.numbers_in(parts["numbers"])
-        tables = {name: self._vectors(name) for name in self.named}
-        for leaf, table in self.ids.items():
-            vectors = vectors + nn.functional.embedding(parts[leaf], tables[table]).sum(2)
-        return vectors
-
-    def _vectors(self, table: str) -> Tensor:
-        """Return the embeddings [ids, D] of all ids of a table."""
-        vectors: Tensor = self.named[table] + self.described[table](self.get_buffer(f"table_{table}"))
-        return vectors
-
-
-class AttentionBlock(nn.Module):
-    """Self-attention over the known tokens, then a feed-forward layer for each token. Both have a residual connection
-    and normalise their input."""
-
-    def __init__(self, width: int, heads: int) -> None:
-        super().__init__()
-        self.heads = heads
-        self.before_attention, self.before_layer = nn.LayerNorm(width), nn.LayerNorm(width)
-        self.asked = nn.Linear(width, 3 * width)  # queries, keys, values
-        self.answered = nn.Linear(width, width)
-        self.wide, self.narrow = nn.Linear(width, GROWTH * width), nn.Linear(GROWTH * width, width)
-
-    def forward(self, tokens: Tensor, attention_bias: Tensor) -> Tensor:
-        """Return tokens [B, T, D] for tokens [B, T, D]. `attention_bias` [B, 1, 1, T] is added to the attention scores;
-        it is -inf for masked tokens."""
-        B, T, D = tokens.shape
-        projections: Tensor = self.asked(self.before_attention(tokens)).view(B, T, 3, self.heads, -1)
-        query, key, value = projections.permute(2, 0, 3, 1, 4)
-        attended = scaled_dot_product_attention(query, key, value, attn_mask=attention_bias)
-        tokens = tokens + self.answered(attended.transpose(1, 2).reshape(B, T, D))
-        layered: Tensor = self.narrow(gelu(self.wide(self.before_layer(tokens))))
-        return tokens + layered
-
-
 def grouped(spec: GameSpec) -> tuple[list[tuple[Leaf, ...]], tuple[Leaf, ...]]:
     """Return the leaves of each group of entities, and the leaves that describe the state as a whole. Raises
     ConfigError if no leaf lists entities."""
@@ -205,11 +138,3 @@ def grouped(spec: GameSpec) -> tuple[list[tuple[Leaf, ...]], tuple[Leaf, ...]]:
         listed = len(leaf.shape) > 1 or (len(leaf.shape) == 1 and not leaf.is_real and leaf.shape[0] in of)
         (of[leaf.shape[0]] if listed else state).append(leaf)
     return [tuple(leaves) for leaves in of.values()], tuple(state)
-
-
-def _table(spec: GameSpec, leaf: Leaf) -> str | None:
-    """Return the name of the table that the ids of a leaf index into, or None if the leaf holds no ids. The table has
-    the name of the leaf, with or without a final s."""
-    if leaf.is_real:
-        return None
-    return next((name for name in (leaf.name, leaf.name.removesuffix("s")) if name in spec.tables), None)
