@@ -146,11 +146,11 @@ def test_start_of_a_run_says_how_it_learns(tmp_path: Path, caplog: pytest.LogCap
         ({"options": {"gmae": "nim"}}, r"options.gmae"),
         (
             {"opponents": OpponentsConfig(scripted_names=("prefect",))},
-            "opponents.scripted_names.* did you mean perfect",
+            "opponents.scripted_names.*did you mean perfect",
         ),
         (
             {"evaluation": EvaluationConfig(opponents=("heuristic",))},
-            "evaluation.opponents.* known are random, perfect",
+            "evaluation.opponents.*known are random, perfect",
         ),
     ],
 )

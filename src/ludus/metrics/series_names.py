@@ -35,6 +35,7 @@ LABELS: dict[Family, tuple[str, ...]] = {
     names.RETURN: ("opponent",),
     names.TRAIN_WIN_RATE: ("opponent",),
     names.VOIDED_BY: ("reason",),
+    names.ACTOR_BUSY: ("actor",),
     names.HOST_BUSY: ("host",),
     names.FACT: ("fact",),
     names.SHARE: ("process", "activity"),

@@ -113,7 +113,7 @@ def test_scripted_opponents_are_all_but_random_unless_named() -> None:
     known = ("random", "strong")
     assert scripted_names(OpponentsConfig(), known) == ("strong",)
     assert scripted_names(OpponentsConfig(scripted_names=("random",)), known) == ("random",)
-    with pytest.raises(ConfigError, match=r"opponents.scripted_names: .*'strng'; did you mean strong"):
+    with pytest.raises(ConfigError, match=r"opponents.scripted_names: .*'strng' .did you mean strong"):
         scripted_names(OpponentsConfig(scripted_names=("strng",)), known)
 
 
