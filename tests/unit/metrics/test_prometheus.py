@@ -170,7 +170,7 @@ class Scraper:
 
 def test_a_run_is_scraped_while_it_trains(tmp_path: Path) -> None:
     scraper = Scraper(tmp_path / "run")
-    run = ludus.train(SMALL, updates=3, run_dir=tmp_path / "run", observer=scraper, progress=False)
+    run = ludus.train(SMALL, minutes=0.05, run_dir=tmp_path / "run", observer=scraper, progress=False)
     found = values(scraper.text)
     assert found["ludus_progress_updates_total", ()] == run.updates
     matches = found["ludus_progress_matches_total", ()]
