@@ -43,7 +43,7 @@ def test_a_run_is_trained_evaluated_and_reported(run: ludus.Run) -> None:
 def test_a_run_is_evaluated_against_the_opponents_that_are_named(run: ludus.Run) -> None:
     (result,) = ludus.evaluate(run, ["random"], matches=4, hosts=1)
     assert (result.opponent, result.matches) == ("random", 4)
-    with pytest.raises(ConfigError, match="no scripted policy 'nobody' .known are random, perfect"):
+    with pytest.raises(ConfigError, match=r"no scripted policy 'nobody' .known are random, perfect"):
         ludus.evaluate(run.folder, ["nobody"])
 
 
