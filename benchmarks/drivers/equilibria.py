@@ -74,6 +74,7 @@ def learn(config: RunConfig, *, every: int) -> Iterator[Point]:
             algorithm.update(batch, learning_rate(config.learner, update / updates))
             source.publish(algorithm.weights.numpy(), update)
             decisions += int(batch.learns.sum()) if batch.learns.size else batch.decisions
+            source.release()
             cpu_s += time.process_time() - began
             if update % every == 0 or update == updates:
                 yield Point(update, decisions, round(cpu_s, 2), nash_conv(algorithm.result, states))
