@@ -138,6 +138,7 @@ def test_start_of_a_run_says_how_it_learns(tmp_path: Path, caplog: pytest.LogCap
         ),
         ({"learner": LearnerConfig(compute=ComputeConfig(precision="fp16"))}, "learner.compute.precision: fp16"),
         ({"policy": PolicyConfig(net="transformer", width=10, heads=4)}, r"policy.heads: 4 must divide policy.width"),
+        ({"policy": PolicyConfig(net="entities", width=10, heads=4)}, r"policy.heads: 4 must divide policy.width"),
         pytest.param(
             {"policy": PolicyConfig(device="cuda")},
             "policy.device: there is no CUDA device here",

@@ -11,7 +11,7 @@ from ludus.league.curriculum import refuse_unplayed
 from ludus.league.matchmaking import scripted_names
 from ludus.learner import algorithms, recurrent_checks
 from ludus.policies import nets
-from ludus.policies.nets import transformer
+from ludus.policies.nets import attention
 
 
 def refuse_unfit_stages(checked: CheckedConfig, game: Game) -> None:
@@ -35,4 +35,4 @@ def refuse_unfit(config: RunConfig, game: Game) -> None:
     algorithms.refuse_unfit_data(config.learner, config.data)
     recurrent_checks.refuse_unfit(config.policy.recurrent, config.learner, config.rollout)
     nets.refuse_unknown(config.policy.net, game.nets)
-    transformer.refuse_unfit(config.policy)
+    attention.refuse_unfit(config.policy, game.net)

@@ -82,11 +82,11 @@ class RecurrentConfig(Struct, frozen=True, forbid_unknown_fields=True):
 class PolicyConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """Settings of the net, and of inference with it."""
 
-    net: str = "auto"  # mlp, transformer or a net of the game; auto: the default of the game
-    # width of the embedding of an entity or move (pointer, transformer); a quarter of the width of hidden layers (mlp)
+    net: str = "auto"  # mlp, transformer, entities or a net of the game; auto: the default of the game
+    # width of the embedding of an entity or move (nets with entities); a quarter of the width of hidden layers (mlp)
     width: Count = 64
-    layers: Count = 2  # hidden layers (mlp) or attention blocks (transformer)
-    heads: Count = 4  # attention heads (transformer); must divide the width
+    layers: Count = 2  # hidden layers (mlp) or attention blocks (transformer, entities)
+    heads: Count = 4  # attention heads (transformer, entities); must divide the width
     context: Count = 128  # width of the vector that represents the whole state
     recurrent: RecurrentConfig = RecurrentConfig()
     threads: Few = 1  # PyTorch threads per process; more of them can stall when simulators keep the cores busy

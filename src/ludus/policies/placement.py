@@ -8,6 +8,7 @@ import torch
 
 from ludus.config.settings import PolicyConfig
 from ludus.errors import ConfigError
+from ludus.policies.nets.attention import ATTENDING
 
 FEW_ROWS = 8  # for fewer rows, a small net is as fast on the CPU as one launch on the GPU
 LONG_MINIBATCH = 4096  # decisions; a learner with minibatches of this size occupies the GPU for milliseconds at a time
@@ -24,9 +25,9 @@ def choose(config: PolicyConfig, net: str, *, rows: int, minibatch: int = 0) -> 
     """Return the device for a policy that chooses for about `rows` rows at once.
 
     net: the name of the net. minibatch: the minibatch size of a learner that uses the GPU at the same time; 0 if none
-    does. `policy.device: auto` means CUDA if there is a GPU, with two exceptions for all nets but the transformer: they
-    play on the CPU if there are fewer than FEW_ROWS rows, or if `minibatch` is at least LONG_MINIBATCH, because each
-    batch would then wait for the learner's kernels. Raises ConfigError if CUDA is configured and there is no GPU.
+    does. `policy.device: auto` means CUDA if there is a GPU, with two exceptions for nets without attention blocks:
+    they play on the CPU if there are fewer than FEW_ROWS rows, or if `minibatch` is at least LONG_MINIBATCH, because
+    each batch would then wait for the learner's kernels. Raises ConfigError if CUDA is configured and there is no GPU.
     """
     if config.device == "cpu":
         return Playing(torch.device("cpu"), "")
@@ -35,7 +36,7 @@ def choose(config: PolicyConfig, net: str, *, rows: int, minibatch: int = 0) -> 
             raise ConfigError("policy.device: there is no CUDA device here; accepted are auto and cpu")
         return Playing(torch.device("cpu"), "there is no CUDA device here")
     device = torch.device("cuda", torch.cuda.current_device())
-    if config.device == "auto" and net != "transformer":
+    if config.device == "auto" and net not in ATTENDING:
         if rows < FEW_ROWS:
             return Playing(torch.device("cpu"), f"{rows} rows are too few to be faster on the GPU")
         if minibatch >= LONG_MINIBATCH:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from tests import rewarded
+from tests.unit.policies.nets.test_lists import SPEC as DUEL
 from tests.unit.policies.nets.test_transformer import SPEC as CARDS
 
 from ludus.config.settings import ComputeConfig, LearnerConfig, PolicyConfig, PpoConfig
@@ -22,6 +23,7 @@ pytestmark = pytest.mark.cuda
 
 NETS = {
     "mlp": (rewarded.SPEC, PolicyConfig(width=8)),
+    "entities": (DUEL, PolicyConfig(net="entities", width=16, context=16)),
     "transformer": (CARDS, PolicyConfig(net="transformer", width=16, context=16)),
 }
 LR = 1e-3

@@ -41,6 +41,7 @@ def test_without_a_gpu_auto_is_the_cpu_and_cuda_is_refused() -> None:
         ("pointer", 2, 0, "cpu"),
         ("mlp", 64, LONG_MINIBATCH, "cpu"),
         ("transformer", 2, LONG_MINIBATCH, "cuda"),
+        ("entities", 2, LONG_MINIBATCH, "cuda"),
     ],
 )
 def test_auto_leaves_small_nets_on_the_cpu_where_a_gpu_would_make_them_wait(

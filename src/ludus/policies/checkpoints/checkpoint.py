@@ -35,6 +35,7 @@ from ludus.policies.checkpoints.checksums import CHECKSUMS
 from ludus.policies.checkpoints.read_errors import reading, reason
 from ludus.policies.gpu.streams import open_stream
 from ludus.policies.nets import NO_NETS, NetFactory
+from ludus.policies.nets.attention import ATTENDING
 from ludus.policies.nets.net import Net
 from ludus.policies.network import NetPolicy
 from ludus.policies.weights import read_tensors
@@ -207,13 +208,13 @@ def check_net(state: State, policy: PolicyConfig, prefers: str, path: Path) -> N
 
 def _shape(config: PolicyConfig, prefers: str) -> dict[str, object]:
     """Return the settings that determine the shapes of a net's parameters."""
-    recurrent = config.recurrent
+    recurrent, net = config.recurrent, prefers if config.net == "auto" else config.net
     return {
-        "net": prefers if config.net == "auto" else config.net,
+        "net": net,
         "width": config.width,
         "layers": config.layers,
         "context": config.context,
-        "heads": config.heads if config.net == "transformer" else 0,
+        "heads": config.heads if net in ATTENDING else 0,
         "recurrent.kind": recurrent.kind,
         "recurrent.width": recurrent.width if recurrent.kind != "none" else 0,
     }

@@ -18,6 +18,7 @@ NetFactory = Callable[[GameSpec, PolicyConfig], Net]
 
 NETS = {
     "mlp": "ludus.policies.nets.mlp:MlpNet",
+    "entities": "ludus.policies.nets.entities:EntityNet",
     "transformer": "ludus.policies.nets.transformer:TransformerNet",
 }
 """Maps `policy.net` to "module:class" of a net for any game. The module is imported when the net is built. The nets of

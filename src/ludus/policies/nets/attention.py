@@ -8,6 +8,10 @@ from __future__ import annotations
 from torch import Tensor, nn
 from torch.nn.functional import gelu, scaled_dot_product_attention
 
+from ludus.config.settings import PolicyConfig
+from ludus.errors import ConfigError
+
+ATTENDING = ("transformer", "entities")  # the nets for any game that consist of attention blocks
 GROWTH = 4  # width of a block's feed-forward layer, as a multiple of D
 
 
@@ -33,3 +37,11 @@ class AttentionBlock(nn.Module):
         tokens = tokens + self.answered(attended.transpose(1, 2).reshape(B, T, D))
         layered: Tensor = self.narrow(gelu(self.wide(self.before_layer(tokens))))
         return tokens + layered
+
+
+def refuse_unfit(config: PolicyConfig, prefers: str) -> None:
+    """Raise ConfigError if the net has attention heads and `policy.heads` does not divide `policy.width`. `prefers` is
+    the net that `policy.net: auto` means."""
+    net = prefers if config.net == "auto" else config.net
+    if net in ATTENDING and config.width % config.heads:
+        raise ConfigError(f"policy.heads: {config.heads} must divide policy.width, which is {config.width}")

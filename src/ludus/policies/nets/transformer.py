@@ -22,7 +22,7 @@ from torch.nn.functional import gelu, relu
 from ludus.config.settings import PolicyConfig
 from ludus.errors import ConfigError
 from ludus.policies.distributions import Categorical
-from ludus.policies.nets.attention import AttentionBlock
+from ludus.policies.nets.attention import AttentionBlock, refuse_unfit
 from ludus.policies.nets.entity_tokens import Entities
 from ludus.policies.nets.heads import Heads
 from ludus.policies.nets.layers import linear
@@ -34,12 +34,6 @@ from ludus.spec import GameSpec, Leaf
 ABOUT = 8  # features of each token that the policy head reads directly
 
 
-def refuse_unfit(config: PolicyConfig) -> None:
-    """Raise ConfigError if the net is a transformer and `policy.heads` does not divide `policy.width`."""
-    if config.net == "transformer" and config.width % config.heads:
-        raise ConfigError(f"policy.heads: {config.heads} must divide policy.width, which is {config.width}")
-
-
 class TransformerNet(Net):
     """`policy.layers` attention blocks over all tokens. The context [B, C] is computed from the state token and the
     mean of the known entity tokens. The value head reads the context; the policy head also reads ABOUT features per
@@ -47,7 +41,7 @@ class TransformerNet(Net):
 
     def __init__(self, spec: GameSpec, config: PolicyConfig) -> None:
         super().__init__()
-        refuse_unfit(config)
+        refuse_unfit(config, "transformer")
         groups, state = grouped(spec)
         D, C = config.width, config.context
         self.groups = nn.ModuleList(Entities(spec, leaves, D) for leaves in groups)

@@ -12,6 +12,7 @@ import pytest
 import torch
 from tests.unit.games.showdown.net.test_chooser import rows_of
 from tests.unit.games.showdown.net.test_pointer import SHOWDOWN_NETS, showdown_spec
+from tests.unit.policies.nets.test_lists import SPEC as DUEL
 from tests.unit.policies.nets.test_transformer import SPEC as CARDS
 from torch import Tensor
 
@@ -36,6 +37,8 @@ CASES = {
     "lstm": (SPEC, PolicyConfig(net="mlp", recurrent=LSTM)),
     "gru": (SPEC, PolicyConfig(net="mlp", recurrent=RecurrentConfig(kind="gru", width=32))),
     "transformer": (CARDS, PolicyConfig(net="transformer")),
+    "entities": (DUEL, PolicyConfig(net="entities")),
+    "entities lstm": (DUEL, PolicyConfig(net="entities", recurrent=LSTM)),
     "transformer lstm": (CARDS, PolicyConfig(net="transformer", recurrent=LSTM)),
     "singles": (showdown_spec(1, 2), PolicyConfig(net="pointer")),
     "doubles": (showdown_spec(2, 2), PolicyConfig(net="pointer")),

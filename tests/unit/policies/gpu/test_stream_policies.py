@@ -11,6 +11,7 @@ import torch
 from tests.unit.games.showdown.net.test_chooser import rows_of
 from tests.unit.games.showdown.net.test_pointer import SHOWDOWN_NETS, showdown_spec
 from tests.unit.policies.gpu.test_graphs import SPEC, CountingStream, arrivals
+from tests.unit.policies.nets.test_lists import SPEC as DUEL
 from tests.unit.policies.nets.test_transformer import SPEC as CARDS
 
 from ludus.config.settings import PolicyConfig, RecurrentConfig
@@ -150,9 +151,9 @@ def showdown_arrivals(spec: GameSpec, n: int, seed: int) -> Arrivals:
 
 
 @pytest.mark.parametrize("kind", ["none", "lstm"])
-@pytest.mark.parametrize("net", ["mlp", "transformer", "pointer"])
+@pytest.mark.parametrize("net", ["mlp", "transformer", "entities", "pointer"])
 def test_a_net_that_rounds_says_nearly_what_the_exact_one_says_and_follows_its_weights(net: str, kind: str) -> None:
-    spec = {"mlp": SPEC, "transformer": CARDS, "pointer": showdown_spec(2, 2)}[net]
+    spec = {"mlp": SPEC, "transformer": CARDS, "entities": DUEL, "pointer": showdown_spec(2, 2)}[net]
     recurrent = RecurrentConfig(kind=kind, width=8)  # type: ignore[arg-type]  # one of the words it takes
     config = PolicyConfig(net=net, recurrent=recurrent)
     rounding = NetPolicy(build(spec, config, "mlp", seed=3, game_nets=SHOWDOWN_NETS), spec, greedy=True, bf16=True)
