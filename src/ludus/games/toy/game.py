@@ -16,11 +16,11 @@ def command(options: ToyOptions) -> HostCommand:
 
 game = Game(
     name="toy",
-    summary="Small games with known answers (identity, nim, rps, recall), learned in seconds",
+    summary="Small games with known answers (identity, nim, rps, recall, cards), learned in seconds",
     options=ToyOptions,
     command=command,
     scripted={"random": RandomPolicy, "perfect": PerfectPolicy},
     net="mlp",
     presets=Path(__file__).parent / "presets",
-    formats=lambda: ("identity", "nim", "rps", "recall"),
+    formats=lambda: ("identity", "nim", "rps", "recall", "cards"),
 )

@@ -6,18 +6,21 @@ nim       two seats in turn take 1 to 3 from a pile; who takes the last one wins
 rps       two seats at once; a symbol c of three is called for both to see; c+1 beats the other two.
 recall    one seat; a cue is shown at the first decision and asked for at the last; one point for the right answer. In
           between there is one legal action; at the end one wrong answer of more than two is not legal.
+cards     one seat; a hand of cards, a called suit, and options that refer to cards (cards.py); one point for each hit.
 """
 
 from __future__ import annotations
 
 import random
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ludus.games.toy import cards
 from ludus.games.toy.options import ToyOptions
 from ludus.sdk.match import Match, Turn
 from ludus.spec import GameSpec, ObsSpec
@@ -28,6 +31,8 @@ RPS_SYMBOLS = 3
 
 
 def spec_of(options: ToyOptions) -> GameSpec:
+    if options.game == "cards":
+        return cards.spec_of(options, SCHEMA)
     seats, actions, leaf, size = {
         "identity": (1, options.actions, "right", options.actions),
         "nim": (2, NIM_TAKES, "pile", options.pile + 1),
@@ -41,6 +46,8 @@ def spec_of(options: ToyOptions) -> GameSpec:
 def best_actions(spec: GameSpec, obs: NDArray[np.uint8]) -> NDArray[np.int32]:
     """Return the best action [n] of each row. In a lost nim position all actions are equal, and the smallest is
     returned. The answer in the last turn of recall is not in its observation."""
+    if spec.layout["game"] == "cards":
+        return cards.best_actions(spec, obs)
     symbol: NDArray[np.intp] = spec.obs.leaf(obs, spec.obs.leaves[0].name).argmax(axis=1)
     best = {
         "identity": symbol,
@@ -57,6 +64,7 @@ def new_match(options: ToyOptions, spec: GameSpec) -> Match:
         "nim": _Nim,
         "rps": _Rps,
         "recall": _Recall,
+        "cards": cards.CardRules,
     }
     return _ToyMatch(options, spec, rules[options.game](options))
 
@@ -81,14 +89,14 @@ class WaitingMatch:
 class _Rules(Protocol):
     def start(self, random: random.Random) -> None: ...
     def seats(self) -> tuple[int, ...]: ...
-    def symbol(self) -> int: ...  # index of the 1 in the observation
+    def show(self, spec: GameSpec, obs: NDArray[np.uint8]) -> None: ...  # write into zeros [n, nbytes]
     def legal(self) -> list[bool]: ...
     def play(self, actions: Mapping[int, int]) -> list[float]: ...  # rewards
     def score(self) -> tuple[float, ...] | None: ...  # None: goes on
 
 
 class _ToyMatch:
-    """The part that all toy games share: one-hot observations, truncation and slow turns."""
+    """The part that all toy games share: truncation and slow turns."""
 
     def __init__(self, options: ToyOptions, spec: GameSpec, rules: _Rules) -> None:
         self._options = options
@@ -117,14 +125,25 @@ class _ToyMatch:
             score = (0.5,) * self._spec.seats
         seats = () if score is not None else self._rules.seats()
         obs = np.zeros((self._spec.seats if truncated else len(seats), self._spec.obs.nbytes), np.uint8)
-        self._spec.obs.leaf(obs, self._spec.obs.leaves[0].name)[:, self._rules.symbol()] = 1.0
+        self._rules.show(self._spec, obs)
         legal = np.tile(np.array(self._rules.legal(), np.bool_), (len(seats), 1))
         facts = {"turns": float(self._turns)} if score is not None else {}
         log = "\n".join(self._log) if score is not None else ""
         return Turn(seats, obs, legal, np.array(reward, np.float32), score, truncated, facts, log)
 
 
-class _Identity:
+class _Symbols(ABC):
+    """The part that all games with one-hot observations share."""
+
+    @abstractmethod
+    def symbol(self) -> int:
+        """Return the index of the 1 in the observation."""
+
+    def show(self, spec: GameSpec, obs: NDArray[np.uint8]) -> None:
+        spec.obs.leaf(obs, spec.obs.leaves[0].name)[:, self.symbol()] = 1.0
+
+
+class _Identity(_Symbols):
     def __init__(self, options: ToyOptions) -> None:
         self._options = options
 
@@ -154,7 +173,7 @@ class _Identity:
         return (self._points / self._options.rounds,) if self._rounds_left == 0 else None
 
 
-class _Nim:
+class _Nim(_Symbols):
     def __init__(self, options: ToyOptions) -> None:
         self._largest = min(options.dealt or options.pile, options.pile)
 
@@ -184,7 +203,7 @@ class _Nim:
         return (0.0, 1.0) if self._mover == 0 else (1.0, 0.0)
 
 
-class _Rps:
+class _Rps(_Symbols):
     def __init__(self, options: ToyOptions) -> None:
         self._rounds = options.rounds
 
@@ -218,7 +237,7 @@ class _Rps:
         return (won, 1.0 - won)
 
 
-class _Recall:
+class _Recall(_Symbols):
     def __init__(self, options: ToyOptions) -> None:
         self._options = options
 

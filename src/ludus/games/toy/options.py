@@ -11,11 +11,11 @@ After = Annotated[int, Meta(ge=0)]
 
 
 class ToyOptions(Struct, frozen=True, forbid_unknown_fields=True):
-    game: Literal["identity", "nim", "rps", "recall"] = "nim"
+    game: Literal["identity", "nim", "rps", "recall", "cards"] = "nim"
     pile: Annotated[int, Meta(ge=4)] = 12  # nim: the largest pile that can be shown, and that a match may start with
     dealt: Annotated[int, Meta(ge=0)] = 0  # nim: the largest that matches do start with, from 4 to pile; 0: pile
-    rounds: Count = 8  # identity, rps and recall: decisions of a seat in a match
-    actions: Annotated[int, Meta(ge=2)] = 4  # identity and recall
+    rounds: Count = 8  # not nim: decisions of a seat in a match
+    actions: Annotated[int, Meta(ge=2)] = 4  # identity, recall and cards: the largest hand
     truncate_after: After = 0  # turns; a match that is longer is truncated
     slow_s: Annotated[float, Meta(ge=0.0)] = 0.0  # keeps its host busy this long in each turn of a match
     wait_s: Annotated[float, Meta(ge=0.0)] = 0.0  # each turn takes this long, while the other matches go on

@@ -105,6 +105,30 @@ def test_recall_shows_its_cue_once_and_pays_for_it_at_the_end() -> None:
     assert len(forbidden) == 6  # every wrong answer at times: the mask does not tell the cue
 
 
+def test_best_action_of_cards_is_the_highest_card_of_the_suit_as_what_it_counts() -> None:
+    options = ToyOptions(game="cards", rounds=1, actions=5)
+    spec = spec_of(options)
+    copied = 0
+    for seed in range(100):
+        turn = new_match(options, spec).start(seed)
+        leaf = {each.name: spec.obs.leaf(turn.obs, each.name)[0].tolist() for each in spec.obs.leaves}
+        worth = {}
+        for option, place in enumerate(leaf["option_card"]):
+            assert bool(turn.legal[0, option]) == (place > 0)
+            if place:
+                original = leaf["copies"][place - 1]
+                copied += original > 0
+                suit, rank = divmod(leaf["card"][(original or place) - 1] - 1, 10)
+                worth[option] = rank + 1 if suit == leaf["suit"].index(1) else 0
+        best = int(best_actions(spec, turn.obs)[0])
+        assert worth[best] == max(worth.values()) > 0
+        for option, each in worth.items():
+            match = new_match(options, spec)
+            match.start(seed)
+            assert match.advance({0: option}).score == (float(each == worth[best]),)
+    assert copied > 50
+
+
 @pytest.mark.parametrize("rounds", [1, 2, 5])
 def test_perfect_recall_remembers_each_rows_cue_and_goes_on_from_its_state(rounds: int) -> None:
     options = ToyOptions(game="recall", rounds=rounds)
