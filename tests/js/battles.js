@@ -6,6 +6,8 @@ const path = require('node:path');
 const HOST = path.join(__dirname, '..', '..', 'src', 'ludus', 'games', 'showdown', 'host');
 const {Observer, View} = require(path.join(HOST, 'observe.js'));
 const {ActionSet} = require(path.join(HOST, 'actions.js'));
+const {generatedSets} = require(path.join(HOST, 'beliefs', 'generated.js'));
+const {tablesOf} = require(path.join(HOST, 'tables.js'));
 
 /** mulberry32: numbers in [0, 1). */
 function randomFrom(seed) {
@@ -29,7 +31,8 @@ class Setting {
 		const {gen} = this.dex;
 		const rules = Dex.formats.getRuleTable(this.format);
 		this.actionSet = new ActionSet(this.format, gen, this.format.gameType, rules);
-		this.observer = new Observer(this.dex, this.actionSet, {feature_set: featureSet, gen, format: this.format});
+		const sets = generatedSets(this.sim, Dex.formats.get(teamsFrom ?? formatId), tablesOf(this.dex), root);
+		this.observer = new Observer(this.dex, this.actionSet, {feature_set: featureSet, gen, sets});
 		this.teamsFrom = teamsFrom;
 		this.mask = new Uint8Array(this.actionSet.maskBytes);
 	}

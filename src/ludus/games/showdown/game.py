@@ -40,6 +40,8 @@ FORMATS = (
 class ShowdownOptions(Struct, frozen=True, forbid_unknown_fields=True):
     format: str = "gen1randombattle"
     feature_set: Literal["raw", "full"] = "full"  # full adds type effectiveness, STAB and estimated damage
+    beliefs: bool = True  # with full: what the foe probably has besides what it has shown
+    usage: str | None = None  # file of usage statistics, from which beliefs are made in formats without generated teams
     teams: str | None = None  # folder of team files, for formats that do not make their own teams
     max_turns: Annotated[int, Meta(ge=1)] = 300  # then the match is truncated
     reward_win: float = 1.0  # the loser's is minus this

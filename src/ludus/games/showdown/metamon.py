@@ -158,21 +158,33 @@ class StateReader:
         volatile = step["volatiles"][0 if own else 1] if at in (self._active(step), TEAM) else ()
         effect = next((name for name, on in zip(self._volatiles, volatile, strict=False) if on), "noeffect")
         base = self._base[species].astype(int).tolist()
+        item, ability = (self._shown(step, at, name) for name in ("item", "ability"))
         return {
             "name": self._species[species],
             "hp_pct": float(pokemon[self._pokemon["hp"]]),
             "types": " ".join(kinds),
-            "item": _item(self._items[int(step["item"][at])], "item"),
-            "ability": _item(self._abilities[int(step["ability"][at])], "ability"),
+            "item": _item(self._items[item], "item"),
+            "ability": _item(self._abilities[ability], "ability"),
             "lvl": round(float(pokemon[self._pokemon["level"]]) * 100),
             "status": status,
             "effect": effect,
-            "moves": [self._move(step, at, slot) for slot in range(MOVES) if step["moves"][at][slot]],
+            "moves": [self._move(step, at, slot) for slot in range(MOVES) if self._is_known(step, at, slot)],
             **{f"{stat}_boost": int(stage) for stat, stage in zip(self._boosts, stages, strict=True)},
             **{f"base_{stat}": value for stat, value in zip(("hp", *STATS), base, strict=True)},
             "tera_type": "notype",
             "base_species": self._species[species],
         }
+
+    def _is_known(self, step: dict[str, NDArray[Any]], at: int, slot: int) -> bool:
+        """Return whether a move was seen, and is not only probable."""
+        return bool(step["move_state"][at][slot][self._move_states.index("known")] >= 1)
+
+    def _shown(self, step: dict[str, NDArray[Any]], at: int, name: str) -> int:
+        """Return the id of an item or ability, or 0 if it is only probable."""
+        chance = f"{name}_chance"
+        if chance in self._pokemon and step["pokemon"][at][self._pokemon[chance]] < 1:
+            return 0
+        return int(step[name][at])
 
     def _move(self, step: dict[str, NDArray[Any]], at: int, slot: int) -> State:
         facts = self._move_facts[int(step["moves"][at][slot])]

@@ -25,7 +25,8 @@ RULES = (
     "Before an agent plays on a public ladder: read the server's rules on bots, ask its staff unless they allow bots, "
     "say in the account's name or profile that it is a bot, and stay at the machine."
 )
-CARRIED = ("format", "feature_set", "teams", "node")  # options of the run that `ludus play` uses, too
+# options of the run that `ludus play` uses, too
+CARRIED = ("format", "feature_set", "beliefs", "usage", "teams", "node")
 Mode = Literal["accept", "challenge", "ladder"]
 
 CheckpointArgument = Annotated[

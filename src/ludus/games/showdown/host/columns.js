@@ -9,7 +9,7 @@ const ONE = 4096;
 const ONE8 = 64;
 
 const MOVE_STATE = ['known', 'pp', 'disabled', 'last_used'];
-const MATCHUP = ['effectiveness', 'stab', 'damage', 'share', 'kills'];
+const MATCHUP = ['effectiveness', 'stab', 'damage', 'share', 'ko'];
 const DUEL = ['own_on_foe', 'foe_on_own', 'faster', 'danger'];
 
 // Columns that every generation has; their places are constants the compiler can fold.
@@ -20,11 +20,15 @@ const COMMON = [
 ];
 const COLUMN = Object.freeze(Object.fromEntries(COMMON.map((name, i) => [name, i])));
 
-function pokemonColumns(variants) {
+/** With `hasBeliefs`, also how probable the ability, item and tera type of a row are, if the generation has them. */
+function pokemonColumns(variants, gen, hasBeliefs) {
 	return [
 		...COMMON,
 		...(variants.includes('dynamax') ? ['dynamaxed'] : []),
 		...(variants.includes('tera') ? ['terastallized'] : []),
+		...(hasBeliefs && gen > 2 ? ['ability_chance'] : []),
+		...(hasBeliefs && gen > 1 ? ['item_chance'] : []),
+		...(hasBeliefs && variants.includes('tera') ? ['tera_chance'] : []),
 	];
 }
 

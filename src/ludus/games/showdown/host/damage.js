@@ -10,7 +10,9 @@ const {TYPE_COUNT, STATUSES} = require('./tables');
 
 const BURN = STATUSES.indexOf('brn') + 1;
 const SLEEP = STATUSES.indexOf('slp') + 1;
-const ROLL = 0.925; // mean of the 0.85 to 1 roll
+const LEAST_ROLL = 0.85; // to 1, evenly
+const ROLL = 0.925; // its mean
+const NOT_ROLLED = -1; // in place of the chance of a critical hit: the damage is always the same
 const PHYSICAL = 1;
 
 // How a move's damage comes about.
@@ -61,7 +63,7 @@ const TYPE_ITEMS = {
 // What all moves of one Pokemon on another share: places in one array of numbers.
 const LEVEL_FACTOR = 0, ATTACK = 1, SPECIAL_ATTACK = 2, DEFENSE = 3, SPECIAL_DEFENSE = 4,
 	ON_PHYSICAL = 5, ON_SPECIAL = 6,
-	CRITICAL = 7, HIGH_CRITICAL = 8, EQUIPMENT = 9, TERMS = 10;
+	CRITICAL = 7, HIGH_CRITICAL = 8, EQUIPMENT = 9, CRITICAL_FACTOR = 10, TERMS = 11;
 
 const UNKNOWN_POWER = 80; // of a move nobody has seen yet
 
@@ -73,8 +75,10 @@ class Damage {
 		this.stab = 0;
 		this.terms = new Float64Array(TERMS);
 		this.stages = 0; // the user's accuracy over the target's evasion
-		this.hit = 0; // mean share of the target's full HP when it hits
-		this.expected = 0; // the same times accuracy
+		this.hit = 0; // mean share of the target's full HP when it hits and is not critical
+		this.critical = 0; // chance of a critical hit, or NOT_ROLLED
+		this.aim = 1; // chance to hit
+		this.expected = 0; // mean share of the target's full HP over all of this
 		this.boostFactor = boostFactors(tables.gen);
 		this.terrainFactor = tables.gen > 7 ? 1.3 : 1.5;
 		this.#fillMoves(doubles);
@@ -87,7 +91,7 @@ class Damage {
 		this.power = new Float32Array(size);
 		this.maxPower = new Float32Array(size);
 		this.accuracy = new Float32Array(size).fill(1);
-		this.critical = new Float32Array(size).fill(1);
+		this.criticalChance = new Float32Array(size);
 		this.highCrit = new Uint8Array(size);
 		this.kind = new Uint8Array(size).fill(NO_DAMAGE);
 		this.amount = new Float32Array(size);
@@ -107,8 +111,7 @@ class Damage {
 			this.maxPower[row] = move.maxMove?.basePower ?? 0;
 			this.amount[row] = typeof move.damage === 'number' ? move.damage : 0;
 			this.highCrit[row] = move.critRatio > 1 ? 1 : 0;
-			const chance = move.willCrit ? 1 : move.critRatio > 1 ? 1 / 8 : 1 / (gen > 6 ? 24 : 16);
-			this.critical[row] = 1 + chance * (gen > 5 ? 0.5 : 1);
+			this.criticalChance[row] = move.willCrit ? 1 : move.critRatio > 1 ? 1 / 8 : 1 / (gen > 6 ? 24 : 16);
 		});
 	}
 
@@ -188,10 +191,17 @@ class Damage {
 		terms[ON_PHYSICAL] = ROLL * around.physical[hitSide];
 		terms[ON_SPECIAL] = ROLL * around.special[hitSide];
 		this.stages = boosts[5] - guard[6];
+		terms[CRITICAL_FACTOR] = this.criticalFactor(user.level);
 		if (gen > 1) return;
+		// by base speed, of which moves with many critical hits count eight times
 		const speed = this.tables.baseStats[user.species * 6 + 5];
-		terms[CRITICAL] = gen1Critical(speed, user.level);
-		terms[HIGH_CRITICAL] = gen1Critical(speed * 8, user.level);
+		terms[CRITICAL] = Math.min(1, speed / 512);
+		terms[HIGH_CRITICAL] = Math.min(1, speed * 8 / 512);
+	}
+
+	/** By how much a critical hit does more; in gen 1 it doubles the level. */
+	criticalFactor(level) {
+		return this.gen > 5 ? 1.5 : this.gen > 1 ? 2 : 1 + level / (level + 5);
 	}
 
 	/** Estimates a move that is not harmless, after `face`; results are left in this object's fields. */
@@ -215,6 +225,7 @@ class Damage {
 		}
 		const {maxhp} = target;
 		let hit = 0;
+		let critical = NOT_ROLLED;
 		switch (kind) {
 		case LEVEL: hit = user.level / maxhp; break;
 		case FIXED: hit = this.amount[move] / maxhp; break;
@@ -225,9 +236,14 @@ class Damage {
 			this.#formula(user, move, target, around, kind, type, physical);
 			hit = this.hit * effectiveness / maxhp;
 			if (stab) hit *= user.tera === type && born ? 2 : user.ability === this.adaptability ? 2 : 1.5;
+			if (this.gen > 1) critical = this.criticalChance[move];
+			else critical = this.highCrit[move] ? this.terms[HIGH_CRITICAL] : this.terms[CRITICAL];
 		}
 		this.hit = hit;
-		this.expected = hit * (this.stages === 0 ? this.accuracy[move] : this.#hitChance(move));
+		this.critical = critical;
+		this.aim = this.stages === 0 ? this.accuracy[move] : this.#hitChance(move);
+		this.expected = hit * this.aim;
+		if (critical > 0) this.expected *= 1 + critical * (this.terms[CRITICAL_FACTOR] - 1);
 	}
 
 	/** Mean share of the target's full HP that a move nobody has seen yet may take: its user's best type and stat. */
@@ -280,8 +296,6 @@ class Damage {
 		case HEX: if (target.status > 0) power *= 2; break;
 		}
 		let factor = physical ? terms[ON_PHYSICAL] : terms[ON_SPECIAL];
-		if (this.gen === 1) factor *= this.highCrit[move] ? terms[HIGH_CRITICAL] : terms[CRITICAL];
-		else factor *= this.critical[move];
 		if (type > 0) {
 			if (type === around.helped) factor *= 1.5;
 			else if (type === around.hindered) factor *= 0.5;
@@ -340,10 +354,16 @@ function boostFactors(gen) {
 	return Float64Array.from({length: 13}, (_, i) => gen < 3 ? old[i] / 100 : i < 6 ? 2 / (8 - i) : (i - 4) / 2);
 }
 
-/** Gen 1 crits by base speed, of which high-crit moves count eight times, and a crit doubles the level. */
-function gen1Critical(speed, level) {
-	const chance = Math.min(1, speed / 512);
-	return 1 + chance * level / (level + 5);
+/** The chance that a hit takes at least `hp`. `hit` is its mean, both are shares of the target's full HP. */
+function koChance(hit, critical, aim, factor, hp) {
+	if (hit <= 0) return 0;
+	if (critical === NOT_ROLLED) return hit >= hp ? aim : 0;
+	return aim * ((1 - critical) * lethal(hit, hp) + critical * lethal(hit * factor, hp));
+}
+
+function lethal(hit, hp) {
+	const roll = hp * ROLL / hit; // the least that is enough
+	return roll <= LEAST_ROLL ? 1 : roll >= 1 ? 0 : (1 - roll) / (1 - LEAST_ROLL);
 }
 
 function weightPower(kg) {
@@ -365,4 +385,4 @@ function raised(boosts) {
 	return sum;
 }
 
-module.exports = {Damage};
+module.exports = {Damage, koChance};

@@ -2,12 +2,14 @@
 /** What moves would do: each own Pokemon against each active foe, and the other way round. */
 
 const {Surroundings} = require('./fighter');
+const {koChance} = require('./damage');
 const {TYPE_COUNT} = require('./tables');
 const {DUEL, MATCHUP, ONE8, fixed8} = require('./columns');
 
 const TEAM = 6;
 const MOVES = 4;
-const STRIKE = 2 * MOVES; // place of the hit by a move not seen yet
+const HIT = 3; // numbers of a hit: mean share of the full HP, chance to be critical, chance to hit
+const STRIKE = 2 * MOVES * HIT; // place of the hit by a move not seen yet
 const PAIR_HITS = STRIKE + 1;
 const FIRE = 2;
 const WATER = 3;
@@ -60,8 +62,8 @@ class Matchups {
 			if (again & bit) {
 				this.#pair(team.order[i].fighter, facing.fighter, i, s);
 			} else if (kept & bit) {
-				if (hurt) this.#hurtFoe(i, s, hp);
-				if (team.hurt & bit) this.#hurtOwn(i, s, team.order[i].hp);
+				if (hurt) this.#hurtFoe(i, s, team.order[i].fighter.level, hp);
+				if (team.hurt & bit) this.#hurtOwn(i, s, facing.fighter.level, team.order[i].hp);
 				if (facing.learnt < MOVES) this.#threats(team.order[i].fighter, facing.fighter, i, s, facing.learnt);
 			} else if (gone & bit) {
 				this.#clearPair(i, s);
@@ -120,12 +122,13 @@ class Matchups {
 		for (let m = 0; m < MOVES; m++, pair += step) {
 			const move = words[at.moves + i * MOVES + m];
 			if (damage.isHarmless(move)) {
-				hits[first + m] = 0;
+				hits[first + m * HIT] = 0;
 				putNothing(small, pair);
 			} else {
 				damage.estimate(mine, move, foe, around);
-				hits[first + m] = damage.hit;
-				put(small, pair, damage, foe.hp);
+				put(small, pair, damage);
+				keep(hits, first + m * HIT, damage);
+				this.#hold(pair, first + m * HIT, damage.criticalFactor(mine.level), foe.hp);
 			}
 		}
 	}
@@ -135,19 +138,20 @@ class Matchups {
 		const {damage} = this.observer;
 		const {at, words, small, doubles: hits} = this.seat;
 		const {around} = this;
-		const first = this.#hitsAt(i, s) + MOVES;
+		const first = this.#hitsAt(i, s) + MOVES * HIT;
 		const step = TEAM * MATCHUP.length;
 		let threat = at.threat + (s * MOVES + from) * step + i * MATCHUP.length;
 		damage.face(foe, mine, around, this.seat.mine.index);
 		for (let m = from; m < MOVES; m++, threat += step) {
 			const move = words[at.moves + (TEAM + s) * MOVES + m];
 			if (damage.isHarmless(move)) {
-				hits[first + m] = 0;
+				hits[first + m * HIT] = 0;
 				putNothing(small, threat);
 			} else {
 				damage.estimate(foe, move, mine, around);
-				hits[first + m] = damage.hit;
-				put(small, threat, damage, mine.hp);
+				put(small, threat, damage);
+				keep(hits, first + m * HIT, damage);
+				this.#hold(threat, first + m * HIT, damage.criticalFactor(foe.level), mine.hp);
 			}
 		}
 	}
@@ -161,21 +165,31 @@ class Matchups {
 	}
 
 	/** Only the target's HP has changed: the same hits, held against it. */
-	#hurtFoe(i, s, hp) {
-		const {at, doubles, small} = this.seat;
+	#hurtFoe(i, s, level, hp) {
+		const {damage, slots} = this.observer;
 		const hits = this.#hitsAt(i, s);
-		const step = this.observer.slots * MATCHUP.length;
-		const pair = at.matchup + i * MOVES * step + s * MATCHUP.length;
-		for (let m = 0; m < MOVES; m++) putShare(small, pair + m * step, doubles[hits + m], hp);
+		const step = slots * MATCHUP.length;
+		const pair = this.seat.at.matchup + i * MOVES * step + s * MATCHUP.length;
+		const factor = damage.criticalFactor(level);
+		for (let m = 0; m < MOVES; m++) this.#hold(pair + m * step, hits + m * HIT, factor, hp);
 	}
 
-	#hurtOwn(i, s, hp) {
+	#hurtOwn(i, s, level, hp) {
 		const {at, doubles, small} = this.seat;
 		const hits = this.#hitsAt(i, s);
 		const step = TEAM * MATCHUP.length;
 		const threat = at.threat + s * MOVES * step + i * MATCHUP.length;
-		for (let m = 0; m < MOVES; m++) putShare(small, threat + m * step, doubles[hits + MOVES + m], hp);
+		const factor = this.observer.damage.criticalFactor(level);
+		for (let m = 0; m < MOVES; m++) this.#hold(threat + m * step, hits + (MOVES + m) * HIT, factor, hp);
 		small[at.duel + (i * this.observer.slots + s) * DUEL.length + 3] = shareOf(doubles[hits + STRIKE] / 2, hp);
+	}
+
+	/** Holds a hit against the HP left: what share of it, and how probably it is all. */
+	#hold(place, hit, factor, hp) {
+		const {doubles: hits, small} = this.seat;
+		const share = hits[hit] < MOST * hp ? hits[hit] / hp : MOST;
+		small[place + 3] = fixed8(share);
+		small[place + 4] = fixed8(koChance(hits[hit], hits[hit + 1], hits[hit + 2], factor, hp));
 	}
 
 	#surroundings() {
@@ -231,22 +245,22 @@ class Matchups {
 	}
 }
 
-/** The columns of one estimate; the match-up of an unknown move is all zeros. */
-function put(out, at, damage, hp) {
-	const {hit, expected, effectiveness} = damage;
+/** The columns of one estimate that do not depend on HP; the match-up of an unknown move is all zeros. */
+function put(out, at, damage) {
+	const {expected, effectiveness} = damage;
 	out[at] = effectiveness === 1 ? 0 : logOf(effectiveness);
 	out[at + 1] = damage.stab * ONE8;
 	out[at + 2] = expected < MOST ? fixed8(expected) : MOST8;
-	putShare(out, at, hit, hp);
 }
 
-/** A hit held against the HP left: what share of it, and whether it is all. */
-function putShare(out, at, hit, hp) {
-	out[at + 3] = shareOf(hit, hp);
-	out[at + 4] = hit > 0 && hit >= hp ? ONE8 : 0;
+/** Keeps what a hit needs to be held against another HP. */
+function keep(hits, at, damage) {
+	hits[at] = damage.hit;
+	hits[at + 1] = damage.critical;
+	hits[at + 2] = damage.aim;
 }
 
-/** Rounded down where it is written: whole is only what kills. */
+/** Rounded down where it is written: whole is only what takes all. */
 function shareOf(hit, hp) {
 	return hit < hp ? hit / hp * ONE8 : hit > 0 ? ONE8 : 0;
 }

@@ -13,6 +13,7 @@ const {Places, Shelf} = require('./seat/shelf');
 const {Damage} = require('./damage');
 const {tablesOf, columns, BOOSTS} = require('./tables');
 const {pokemonColumns, fieldColumns, MOVE_STATE, MATCHUP, DUEL} = require('./columns');
+const {Beliefs} = require('./beliefs/sets');
 
 const TEAM = 6;
 const MOVES = 4;
@@ -22,8 +23,11 @@ const SPLIT_LENGTH = '|split|p1'.length;
 
 /** The layout of observations in one format, shared by all matches of that format. */
 class Observer {
-	/** `actionSet` has `slots` and `variants`; `feature_set` is "raw" or "full". */
-	constructor(dex, actionSet, {feature_set: featureSet = 'full', gen = dex.gen} = {}) {
+	/**
+	 * `actionSet` has `slots` and `variants`; `feature_set` is "raw" or "full". `sets` are those of each species, as
+	 * Beliefs takes them; without them, rows hold no beliefs about the foe, and neither do those of "raw".
+	 */
+	constructor(dex, actionSet, {feature_set: featureSet = 'full', gen = dex.gen, sets = null} = {}) {
 		this.gen = gen;
 		this.slots = actionSet.slots;
 		this.variants = actionSet.variants;
@@ -31,10 +35,14 @@ class Observer {
 		this.data = tablesOf(dex);
 		this.effects = new Effects(dex);
 		this.damage = new Damage(this.data, this.slots > 1);
-		this.pokemonColumns = pokemonColumns(this.variants);
+		this.beliefs = this.full && sets !== null ? new Beliefs(this.data, sets) : null;
+		this.pokemonColumns = pokemonColumns(this.variants, gen, this.beliefs !== null);
 		this.fieldColumns = fieldColumns(this.effects, this.slots, this.variants);
 		this.dynamaxedAt = this.pokemonColumns.indexOf('dynamaxed'); // -1 if the format has no such column
 		this.terastallizedAt = this.pokemonColumns.indexOf('terastallized');
+		this.abilityChanceAt = this.pokemonColumns.indexOf('ability_chance');
+		this.itemChanceAt = this.pokemonColumns.indexOf('item_chance');
+		this.teraChanceAt = this.pokemonColumns.indexOf('tera_chance');
 		this.offsets = {};
 		this.nbytes = 0;
 		for (const [name, dtype, shape] of this.leaves()) {

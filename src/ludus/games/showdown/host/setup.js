@@ -8,13 +8,18 @@ const { HostError, VERSION } = require('../../../sdk/javascript/frames.js');
 const { packTable } = require('../../../sdk/javascript/layout.js');
 const { checkedOptions, suggestion } = require('../../../sdk/javascript/options.js');
 const { SEATS } = require('./seated.js');
+const { generatedSets } = require('./beliefs/generated.js');
+const { usageSets } = require('./beliefs/usage.js');
+const { tablesOf } = require('./tables.js');
 const { loadTeams } = require('./teams.js');
 
-const SCHEMA = 3; // grows whenever the meaning of an observation or action changes
+const SCHEMA = 4; // grows whenever the meaning of an observation or action changes
 
 const OPTIONS = {
 	format: { fallback: 'gen1randombattle', valid: value => typeof value === 'string', expected: 'the name of a format' },
 	feature_set: { fallback: 'full', valid: value => value === 'raw' || value === 'full', expected: 'raw or full' },
+	beliefs: { fallback: true, valid: value => typeof value === 'boolean', expected: 'true or false' },
+	usage: { fallback: null, valid: value => value === null || typeof value === 'string', expected: 'a file or null' },
 	teams: { fallback: null, valid: value => value === null || typeof value === 'string', expected: 'a folder or null' },
 	max_turns: { fallback: 300, valid: value => Number.isInteger(value) && value >= 1, expected: 'an integer from 1' },
 	reward_win: { fallback: 1, valid: Number.isFinite, expected: 'a number' },
@@ -40,7 +45,8 @@ function setUp(simRoot, given, keepLog, elsewhere = null) {
 	checkPlayable(format, ruleTable);
 	const teams = teamsFor(format, options, sim);
 	const actionSet = new ActionSet(format, dex.gen, format.gameType, ruleTable);
-	const observer = new Observer(dex, actionSet, { feature_set: options.feature_set, gen: dex.gen, format });
+	const sets = setsFor(format, options, sim, dex, simRoot);
+	const observer = new Observer(dex, actionSet, { feature_set: options.feature_set, gen: dex.gen, sets });
 	return { Battle: sim.Battle, View, format, dex, actionSet, observer, teams, options, keepLog, engine, clock: SILENT };
 }
 
@@ -93,6 +99,14 @@ function teamsFor(format, options, sim) {
 		throw new HostError('configuration', `format ${format.id} needs teams: ${toDo}`);
 	}
 	return loadTeams(path.resolve(options.teams), format, sim);
+}
+
+/** The sets from which beliefs about the foe are computed; none if nothing says how teams of the format look. */
+function setsFor(format, options, sim, dex, simRoot) {
+	if (!options.beliefs || options.feature_set !== 'full') return null;
+	const tables = tablesOf(dex);
+	if (options.usage !== null) return usageSets(path.resolve(options.usage), tables);
+	return generatedSets(sim, format, tables, simRoot) ?? new Map();
 }
 
 module.exports = { hello, setUp };

@@ -6,13 +6,18 @@ const {standsIn} = require('../tracking/state');
 const {COLUMN, MOVE_STATE, ONE, ONE8, eighths, fixed, fixed8, lasted} = require('../columns');
 const {MOVES} = require('./own');
 const {estimateHp, estimateStats} = require('./stats');
+const {ABILITY, ITEM, TERA} = require('../beliefs/sets');
 const {TEAM} = require('./team');
+
+const PROBABLE = 0.9; // estimates of damage count on an ability or item that is as probable as this
 
 /** The foe in one slot, as the match-ups meet it. */
 class Facing {
 	constructor() {
 		this.mon = null;
 		this.combat = 0; // the Pokemon's count of changes when this was filled
+		this.ability = 0; // what estimates of damage counted on, known or probable
+		this.item = 0;
 		this.stale = true; // match-ups must be estimated again
 		this.moves = 0; // how many it was known to have
 		this.learnt = MOVES; // the first of its moves that must be estimated, if not all
@@ -85,6 +90,10 @@ class Foes {
 		const facing = i < observer.slots && active ? this.facing[i] : null;
 		const fighter = facing !== null ? facing.fighter : scratch;
 		this.seat.types(p, fighter, mon.type1, mon.type2, mon.addedType, mon.tera, mon.terastallized);
+		fighter.ability = mon.ability;
+		fighter.item = mon.item;
+		const belief = observer.beliefs === null || mon.transformed ? null : observer.beliefs.about(mon);
+		if (observer.beliefs !== null) this.#writeBelief(p, row, mon, belief, fighter);
 		const alive = !mon.fainted;
 		out[row + COLUMN.hp] = alive ? fixed(mon.hp) : 0;
 		out[row + COLUMN.alive] = alive ? ONE : 0;
@@ -110,17 +119,16 @@ class Foes {
 		}
 		if (observer.terastallizedAt >= 0) out[row + observer.terastallizedAt] = mon.terastallized ? ONE : 0;
 		this.#writeMoves(p, mon, active);
+		if (belief !== null) this.#writeProbableMoves(p, mon.moveCount, belief);
 		if (facing === null) return;
 		fighter.hp = alive ? mon.hp : 0;
 		if (mon.transformed) estimateHp(observer.data, fighter, mon.species, mon.level);
 		fighter.species = mon.shown;
 		fighter.level = mon.level;
-		fighter.ability = mon.ability;
-		fighter.item = mon.item;
 		fighter.status = mon.status;
 		fighter.dynamaxed = mon.dynamaxed;
 		fighter.boosts = mon.boosts;
-		this.#markChanges(facing, mon);
+		this.#markChanges(facing, mon, p);
 	}
 
 	/** Writes the moves of a Pokemon that were seen into row `p`. */
@@ -140,12 +148,57 @@ class Foes {
 		}
 	}
 
+	/** Writes ability, item and tera type where they are not known, and how probable each is. 1 stands for known. */
+	#writeBelief(p, row, mon, belief, fighter) {
+		const {abilityChanceAt, itemChanceAt, teraChanceAt} = this.observer;
+		const {at, bytes, words, numbers: out} = this.seat;
+		if (abilityChanceAt >= 0) {
+			if (mon.ability > 0) {
+				out[row + abilityChanceAt] = ONE;
+			} else if (belief !== null && belief.ability > 0) {
+				words[at.ability + p] = belief.ability;
+				out[row + abilityChanceAt] = fixed(belief.of[ABILITY]);
+				if (belief.of[ABILITY] >= PROBABLE) fighter.ability = belief.ability;
+			}
+		}
+		if (itemChanceAt >= 0) {
+			if (mon.item > 0) {
+				out[row + itemChanceAt] = ONE;
+			} else if (belief !== null && belief.item > 0) {
+				words[at.item + p] = belief.item;
+				out[row + itemChanceAt] = fixed(belief.of[ITEM]);
+				if (belief.of[ITEM] >= PROBABLE) fighter.item = belief.item;
+			}
+		}
+		if (teraChanceAt >= 0) {
+			if (mon.tera > 0) {
+				out[row + teraChanceAt] = ONE;
+			} else if (belief !== null && belief.tera > 0) {
+				bytes[at.types + p * 3 + 2] = belief.tera;
+				out[row + teraChanceAt] = fixed(belief.of[TERA]);
+			}
+		}
+	}
+
+	/** Fills the places of moves that were not seen with the most probable ones. */
+	#writeProbableMoves(p, first, {moves, chances}) {
+		const {at, words, small} = this.seat;
+		for (let m = first; m < MOVES && moves[m - first] > 0; m++) {
+			const state = at.move_state + (p * MOVES + m) * MOVE_STATE.length;
+			words[at.moves + p * MOVES + m] = moves[m - first];
+			small[state] = fixed8(chances[m - first]);
+			small[state + 1] = ONE8;
+		}
+	}
+
 	/** Whether the match-ups must be estimated again, or only those of moves that were not known before. */
-	#markChanges(facing, mon) {
+	#markChanges(facing, mon, p) {
 		const {damage} = this.observer;
+		const {at, words} = this.seat;
 		const {moveCount} = mon;
 		let first = 0;
-		if (facing.combat === mon.combat && facing.mon === mon) {
+		const {ability, item} = facing.fighter;
+		if (facing.combat === mon.combat && facing.mon === mon && facing.ability === ability && facing.item === item) {
 			if (facing.moves === moveCount) return;
 			first = facing.moves;
 			if (facing.learnt > first) facing.learnt = first;
@@ -153,13 +206,16 @@ class Foes {
 			facing.combat = mon.combat;
 			facing.mon = mon;
 			facing.stale = true;
-			facing.followsHp = damage.scaled[mon.ability] > 0;
+			facing.ability = ability;
+			facing.item = item;
+			facing.followsHp = damage.scaled[ability] > 0;
 			facing.halves = false;
 		}
 		facing.moves = moveCount;
-		for (let m = first; m < moveCount; m++) {
-			if (damage.followsUsersHp(mon.moves[m])) facing.followsHp = true;
-			if (damage.followsTargetsHp(mon.moves[m])) facing.halves = true;
+		for (let m = first; m < MOVES; m++) { // those that were not seen are probable ones, or 0
+			const move = words[at.moves + p * MOVES + m];
+			if (damage.followsUsersHp(move)) facing.followsHp = true;
+			if (damage.followsTargetsHp(move)) facing.halves = true;
 		}
 	}
 }

@@ -213,6 +213,9 @@ class Team {
 			out[row + COLUMN.maybe_trapped] = active.maybeTrapped ? ONE : 0;
 		}
 		if (observer.terastallizedAt >= 0) out[row + observer.terastallizedAt] = terastallized ? ONE : 0;
+		if (observer.abilityChanceAt >= 0) out[row + observer.abilityChanceAt] = ONE;
+		if (observer.itemChanceAt >= 0) out[row + observer.itemChanceAt] = ONE;
+		if (observer.teraChanceAt >= 0) out[row + observer.teraChanceAt] = ONE;
 	}
 
 	/** Sets what the estimate of damage needs to know; one that has transformed has the stats of its new species. */

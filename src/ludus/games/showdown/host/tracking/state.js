@@ -46,6 +46,7 @@ class Mon {
 		this.stallTurn = -1;
 		this.trapper = null;
 		this.snapshot = null; // what was known when it came in, should it turn out to be an illusion
+		this.belief = null; // what is probable of the rest (beliefs/sets.js); made when it is first asked for
 	}
 }
 
