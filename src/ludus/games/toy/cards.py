@@ -50,14 +50,21 @@ def rank_of(card: int) -> int:
     return (card - 1) % RANKS + 1
 
 
+def _worths(spec: GameSpec) -> NDArray[np.int64]:
+    """Return what each card [C, SUITS] is worth if a suit is called; 0 for cards of another suit."""
+    cards = spec.tables["card"]
+    worths: NDArray[np.int64] = np.rint(cards[:, :SUITS] * cards[:, SUITS:] * RANKS).astype(np.int64)
+    return worths
+
+
 def best_actions(spec: GameSpec, obs: NDArray[np.uint8]) -> NDArray[np.int32]:
     """Return the best action [n] of each row, the first of several equal ones."""
     leaf = {name: spec.obs.leaf(obs, name).astype(np.int64) for name in ("suit", "card", "copies", "option_card")}
     copied = np.take_along_axis(leaf["card"], np.maximum(leaf["copies"] - 1, 0), axis=1)
     counts_as = np.where(leaf["copies"] > 0, copied, leaf["card"])
     offered = np.take_along_axis(counts_as, np.maximum(leaf["option_card"] - 1, 0), axis=1)
-    fits = (leaf["option_card"] > 0) & (suit_of(offered) == leaf["suit"].argmax(axis=1)[:, None])
-    best: NDArray[np.int32] = np.where(fits, rank_of(offered), 0).argmax(axis=1).astype(np.int32)
+    worth = _worths(spec)[offered, leaf["suit"].argmax(axis=1)[:, None]]
+    best: NDArray[np.int32] = np.where(leaf["option_card"] > 0, worth, 0).argmax(axis=1).astype(np.int32)
     return best
 
 
