@@ -1,0 +1,1 @@
+"""Magic: The Gathering on an installed Forge (Card-Forge/forge), played inside its own Java process."""
