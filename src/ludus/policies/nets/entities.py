@@ -99,6 +99,11 @@ class EntityNet(Net):
         scores = self.options(inputs, tokens, attention_bias, context)
         return Categorical(scores, legal), self.value(context).squeeze(1)
 
+    def freeze_tables(self) -> None:
+        for module in self.modules():
+            if isinstance(module, Entities):
+                module.freeze()
+
     def _tokens(self, inputs: Mapping[str, Tensor]) -> Tensor:
         """Return the tokens [B, T, D] before the first block, with what related entities tell each other."""
         tokens = [self.state_in(inputs["state"])[:, None]]

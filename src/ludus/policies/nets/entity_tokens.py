@@ -27,6 +27,7 @@ class Entities(nn.Module):
         numbers = sum(prod(leaf.shape[1:]) for leaf in leaves if leaf.name not in self.ids)
         self.numbers_in = nn.Linear(numbers, width) if numbers else None
         self.place = nn.Parameter(torch.randn(leaves[0].shape[0], width) * 0.1) if placed else None
+        self.frozen: dict[str, Tensor] = {}  # by key; empty until `freeze`
         self.named = nn.ParameterDict()
         self.described = nn.ModuleDict()
         self.rows = {leaf: len(spec.tables[table]) for leaf, table in self.ids.items()}
@@ -58,8 +59,20 @@ class Entities(nn.Module):
             vectors.append(nn.functional.embedding(parts[leaf], tables[_key(table)]).sum(2))
         return sum(vectors[1:], vectors[0])
 
+    def freeze(self) -> None:
+        """Encode the tables once for all later forward passes without gradients. Call it again after every change of
+        the weights. Overwrites the previous tensors, because captured CUDA graphs read them by address."""
+        before, self.frozen = self.frozen, {}
+        with torch.no_grad():
+            for key in self.named:
+                vectors = self._vectors(key)
+                before[key] = before[key].copy_(vectors) if key in before else vectors
+        self.frozen = before
+
     def _vectors(self, key: str) -> Tensor:
         """Return the embeddings [ids, D] of all ids of a table."""
+        if self.frozen and not torch.is_grad_enabled():
+            return self.frozen[key]
         vectors: Tensor = self.named[key] + self.described[key](self.get_buffer(f"table_{key}"))
         return vectors
 

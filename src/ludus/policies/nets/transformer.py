@@ -100,6 +100,11 @@ class TransformerNet(Net):
         tokens = kernels.add_norm(tokens, added, self.norm, torch.float32)
         return Heads(torch.cat(self._summary(tokens, mask, recall), dim=1), self.policy, self.value)
 
+    def freeze_tables(self) -> None:
+        for group in self.groups:
+            assert isinstance(group, Entities)
+            group.freeze()
+
     def _tokens(self, inputs: Mapping[str, Tensor]) -> Tensor:
         """Return the tokens [B, T, D] in float32: the state token first, then the entities of all groups."""
         tokens = [self.state_in(inputs["state"])[:, None]]

@@ -18,6 +18,7 @@ from ludus.errors import ConfigError
 from ludus.policies.distributions import Categorical
 from ludus.policies.nets import build
 from ludus.policies.nets.entities import EntityNet
+from ludus.policies.nets.entity_tokens import Entities
 from ludus.policies.network import NetPolicy
 from ludus.spec import GameSpec, ObsSpec
 from ludus.types import Arrivals
@@ -156,6 +157,30 @@ def test_a_game_of_a_single_vector_works() -> None:
     spec = GameSpec("flat", 1, 2, ObsSpec.pack({"x": ("float32", (4,))}), 1)
     log_probs, _ = outputs(net_of(spec), observed(spec), 2)
     torch.testing.assert_close(log_probs.exp().sum(1), torch.ones(ROWS))
+
+
+def test_frozen_tables_are_used_until_they_are_frozen_again() -> None:
+    net, obs = net_of(), shown()
+    before = outputs(net, obs)
+    net.freeze_tables()
+    torch.testing.assert_close(outputs(net, obs), before)
+    places = {
+        module: module.frozen["name"].data_ptr()
+        for module in net.modules()
+        if isinstance(module, Entities) and module.frozen
+    }
+    assert len(places) == 2  # of the cards and of the options
+    with torch.no_grad():
+        for module in places:
+            module.named["name"].mul_(3)
+    torch.testing.assert_close(outputs(net, obs), before)
+    net.freeze_tables()
+    changed = outputs(net, obs)
+    assert not torch.allclose(changed[0], before[0])
+    assert {module: module.frozen["name"].data_ptr() for module in places} == places
+    distribution, _ = net(obs, torch.ones(ROWS, 5, dtype=torch.bool))  # with gradients: the weights themselves
+    assert isinstance(distribution, Categorical)
+    torch.testing.assert_close(distribution.log_probs.detach(), changed[0])
 
 
 def test_names_that_pytorch_reserves_are_accepted() -> None:
