@@ -13,6 +13,7 @@ from ludus.cli import (
     bench,
     bundle,
     data,
+    diagnose,
     doctor,
     evaluate,
     export,
@@ -48,6 +49,7 @@ app = typer.Typer(
 )
 app.command("train", no_args_is_help=False)(train.train)
 app.command("tune")(tune.tune)
+app.command("diagnose", no_args_is_help=False)(diagnose.diagnose)
 app.command("eval")(evaluate.evaluate)
 app.command("generate")(generate.generate)
 app.command("replay")(replay.replay)
