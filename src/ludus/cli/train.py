@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ludus.cli import train_profile
 from ludus.cli.renamed import renamed_option
+from ludus.cli.train_profile import ProfileArguments
 from ludus.config import familiar, places
 from ludus.config.folders import CONFIG, RUNS, new_run_dir
 from ludus.errors import CheckpointError, ConfigError, EvaluationError
@@ -87,6 +89,19 @@ ResumeFromOption = Annotated[
         show_default=False,
     ),
 ]
+ProfileOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="hosts,actor,learner|all",
+        help="Profile these processes for --profile-seconds, from the first update on, into RUN/profile-N: one table "
+        "of the hottest frames, and files for speedscope.",
+        show_default=False,
+    ),
+]
+ProfileSecondsOption = Annotated[
+    float | None,
+    typer.Option(metavar="S", help="How long --profile records. Default: 30.", show_default=False),
+]
 
 
 def train(
@@ -99,6 +114,8 @@ def train(
     preset: Annotated[str | None, typer.Option("--preset", hidden=True)] = None,  # the old name of --size
     resume: ResumeOption = False,
     resume_from: ResumeFromOption = None,
+    profile: ProfileOption = None,
+    profile_seconds: ProfileSecondsOption = None,
 ) -> None:
     """Train an agent by self-play, then evaluate it.
 
@@ -107,6 +124,8 @@ def train(
     Example: [bold]ludus train gen1 --set budget.minutes=30 --set learner.lr=5e-4[/bold]
 
     Example: [bold]ludus train gen1 --size overnight[/bold]
+
+    Example: [bold]ludus train gen1 --profile hosts,actor,learner --profile-seconds 30[/bold]
     """
     places.check_folder(run_dir or RUNS, "--run-dir")
     if preset is not None:
@@ -115,7 +134,9 @@ def train(
     n_envs = () if environments is None else (f"n_envs={environments}",)
     resume = resume or resume_from is not None
     try:
-        _train(TrainArguments(config, game, (*(sets or ()), *n_envs), run_dir, size, resume, resume_from))
+        sets = [*(sets or ()), *n_envs]
+        profiling = train_profile.arguments(profile, profile_seconds)
+        _train(TrainArguments(config, game, tuple(sets), run_dir, size, resume, resume_from, profiling))
     except KeyboardInterrupt:
         typer.echo("ludus: interrupted outside of training; every checkpoint that was written is still there", err=True)
         raise typer.Exit(INTERRUPTED) from None
@@ -132,6 +153,7 @@ class TrainArguments:
     size: str | None
     resume: bool
     resume_from: str | None = None
+    profiling: ProfileArguments | None = None
 
 
 def _train(arguments: TrainArguments) -> None:
@@ -200,14 +222,15 @@ def _run(run: ResolvedRun, folder: Path, arguments: TrainArguments, console: Con
         console.print(f"To see it in a browser: ludus watch {shlex.quote(str(folder))}", highlight=False, markup=False)
         game_lines = hooks.table_lines_of(run.game)
         watchers["the live table"] = LiveTable(f"{familiar.title(run.config)}  {folder}", console, game_lines)
-    return training.run_in(
-        folder,
-        run,
-        watchers,
-        resume=arguments.resume,
-        resume_from=arguments.resume_from,
-        lines_to=None if console.is_terminal else sys.stdout,
-    )
+    with train_profile.profiled(arguments.profiling, run, folder, console) as profiles:
+        return training.run_in(
+            folder,
+            run,
+            {**watchers, **profiles},
+            resume=arguments.resume,
+            resume_from=arguments.resume_from,
+            lines_to=None if console.is_terminal else sys.stdout,
+        )
 
 
 def _refuse_beside_game(config: str | None, resume: bool) -> None:

@@ -21,6 +21,7 @@ class HostCommand:
     argv: tuple[str, ...]
     env: Mapping[str, str] = field(default_factory=dict)  # added to the environment of the parent
     cwd: Path | None = None  # None: the working directory of the parent
+    profile: tuple[str, ...] = ()  # how to profile a running host: {pid}, {seconds}, {file}; empty: by its program
     options: Mapping[str, Any] | None = None  # for CONFIGURE; None: the options of the game. Any: each game has its own
 
 

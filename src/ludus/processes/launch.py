@@ -14,6 +14,8 @@ import signal
 import sys
 
 PR_SET_PDEATHSIG = 1
+PR_SET_PTRACER = 0x59616D61
+TRACER = "LUDUS_TRACER"  # environment variable: the process that may profile this one (`ludus train --profile`)
 CANNOT_START = 127
 
 
@@ -29,8 +31,16 @@ def tie_to(parent: int) -> None:
     """
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.environ.get(TRACER, "").isdecimal():
+            allow_tracing(int(os.environ[TRACER]))
     if os.getppid() != parent:  # the parent died before the line above
         os._exit(CANNOT_START)
+
+
+def allow_tracing(tracer: int) -> None:
+    """Let the process `tracer` and its children read this process, where Linux asks for permission (Yama)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PTRACER, tracer, 0, 0, 0)
 
 
 def main(parent: int, argv: list[str]) -> None:
