@@ -21,8 +21,8 @@ class HostCommand:
     argv: tuple[str, ...]
     env: Mapping[str, str] = field(default_factory=dict)  # added to the environment of the parent
     cwd: Path | None = None  # None: the working directory of the parent
-    profile: tuple[str, ...] = ()  # how to profile a running host: {pid}, {seconds}, {file}; empty: by its program
     options: Mapping[str, Any] | None = None  # for CONFIGURE; None: the options of the game. Any: each game has its own
+    profile: tuple[str, ...] = ()  # how to profile a running host: {pid}, {seconds}, {file}; empty: by its program
 
 
 def python_host(module: str) -> HostCommand:

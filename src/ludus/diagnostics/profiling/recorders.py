@@ -17,7 +17,7 @@ import msgspec
 
 from ludus.diagnostics.profiling import stacks
 from ludus.diagnostics.profiling.stacks import StackSamples
-from ludus.diagnostics.profiling.targets import Target
+from ludus.diagnostics.profiling.targets import ProfiledProcess
 from ludus.processes.launch import tied
 
 RATE = 100  # samples per second
@@ -35,7 +35,7 @@ class ProfileError(Exception):
 class StackRecorder(ABC):
     """Records one process from construction on, until `result`."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: ProfiledProcess) -> None:
         self.target = target
         self.began_s = time.monotonic()
 
@@ -54,7 +54,7 @@ class StackRecorder(ABC):
 class CommandRecorder(StackRecorder):
     """Runs a program that records another process until SIGINT or for `seconds`, and writes a file."""
 
-    def __init__(self, target: Target, command: Sequence[str], path: Path, output: Path) -> None:
+    def __init__(self, target: ProfiledProcess, command: Sequence[str], path: Path, output: Path) -> None:
         super().__init__(target)
         self._path, self._output = path, output
         self._log: IO[bytes] = output.open("wb")
@@ -111,7 +111,7 @@ def py_spy() -> str | None:
     return shutil.which("py-spy") or shutil.which("py-spy", path=str(Path(sys.executable).parent))
 
 
-def of_python(target: Target, folder: Path, seconds: float) -> StackRecorder:
+def of_python(target: ProfiledProcess, folder: Path, seconds: float) -> StackRecorder:
     """Record a Python process with py-spy. Raises ProfileError if it is missing."""
     program = py_spy()
     if program is None:
@@ -123,7 +123,7 @@ def of_python(target: Target, folder: Path, seconds: float) -> StackRecorder:
     )
 
 
-def of_hook(target: Target, hook: Sequence[str], folder: Path, seconds: float) -> StackRecorder:
+def of_hook(target: ProfiledProcess, hook: Sequence[str], folder: Path, seconds: float) -> StackRecorder:
     """Record a host with the command that its game names (`HostCommand.profile`)."""
     path = folder / f"{slug(target)}.profile.json"
     values = {"{pid}": str(target.pid), "{seconds}": f"{seconds:g}", "{file}": str(path)}
@@ -133,7 +133,7 @@ def of_hook(target: Target, hook: Sequence[str], folder: Path, seconds: float) -
 class NodeRecorder(StackRecorder):
     """Waits for the profile of a Node host that was started with node_profile.cjs. The caller writes `begin`, `end`."""
 
-    def __init__(self, target: Target, folder: Path) -> None:
+    def __init__(self, target: ProfiledProcess, folder: Path) -> None:
         super().__init__(target)
         self._path = folder / f"node-{target.pid}.cpuprofile"
         if not (folder / f"node-{target.pid}.ready").exists():
@@ -151,7 +151,7 @@ class NodeRecorder(StackRecorder):
 class JavaRecorder(StackRecorder):
     """Records a JVM with Java Flight Recorder, through the tools of the JDK that runs it."""
 
-    def __init__(self, target: Target, folder: Path) -> None:
+    def __init__(self, target: ProfiledProcess, folder: Path) -> None:
         super().__init__(target)
         self._path = folder / f"{slug(target)}.jfr"
         self._name = f"ludus-{target.pid}"
@@ -200,10 +200,10 @@ def read_profile(path: Path, name: str, seconds: float) -> StackSamples:
         raise ProfileError(f"{path.name} cannot be read: {error}") from error
 
 
-def slug(target: Target) -> str:
+def slug(target: ProfiledProcess) -> str:
     """Return the name of a target as a part of file names."""
     return target.name.replace(" ", "-")
 
 
-def _output(target: Target, folder: Path) -> Path:
+def _output(target: ProfiledProcess, folder: Path) -> Path:
     return folder / f"{slug(target)}.log"

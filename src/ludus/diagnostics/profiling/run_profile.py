@@ -19,7 +19,7 @@ from ludus.diagnostics.profiling import recorders, stacks, targets
 from ludus.diagnostics.profiling.kernels import KernelRecorder
 from ludus.diagnostics.profiling.recorders import NodeRecorder, ProfileError, StackRecorder
 from ludus.diagnostics.profiling.stacks import HotFrame, StackSamples
-from ludus.diagnostics.profiling.targets import KINDS, Target
+from ludus.diagnostics.profiling.targets import KINDS, ProfiledProcess
 from ludus.errors import ConfigError, SetupError
 from ludus.metrics import names
 from ludus.metrics.observer import Numbers, Result
@@ -114,6 +114,8 @@ class RunProfile:
         if self._until_s is None and self.result is None:
             self._troubles.append("the run ended before its first update")
         self._collect()
+        for path in self._new_folder().glob("*.ready"):  # of hosts that were started for an evaluation
+            path.unlink(missing_ok=True)
 
     def on_progress(self, numbers: Numbers) -> None:
         """Start after the first update, and collect when the time is over or the budget of the run is used up."""
@@ -143,7 +145,7 @@ class RunProfile:
         if self._on_gpu:
             self._kernels = KernelRecorder(cuda=True)
 
-    def _recorder(self, target: Target, folder: Path) -> StackRecorder:
+    def _recorder(self, target: ProfiledProcess, folder: Path) -> StackRecorder:
         if target.kind == "hosts" and self._hook:
             return recorders.of_hook(target, self._hook, folder, self._seconds)
         if target.program == "python":

@@ -98,7 +98,7 @@ def of_cpuprofile(data: Any, process: str) -> StackSamples:  # Any: decoded JSON
         frames = {at: _v8_frame(node["callFrame"]) for at, node in nodes.items()}
         stacks = defaultdict[tuple[StackFrame, ...], float](float)
         for at, delta_us in zip(data["samples"], data["timeDeltas"], strict=True):
-            if frames[at].function not in IDLE:
+            if not _is_idle(frames[at]):
                 stacks[_path(at, parents, frames)] += max(0.0, _weight(delta_us)) / 1e6
         return StackSamples(process, dict(stacks), _weight(data["endTime"] - data["startTime"]) / 1e6)
 
@@ -162,6 +162,12 @@ def _frame(function: Any, file: Any = "", line: Any = 0) -> StackFrame:
 
 def _v8_frame(call: Mapping[str, Any]) -> StackFrame:
     return _frame(call["functionName"], call.get("url"), int(call.get("lineNumber", -1)) + 1)
+
+
+def _is_idle(frame: StackFrame) -> bool:
+    """Return True while a Node host waits for its stdin, and for V8's profiler itself."""
+    waits = frame.function in IDLE or (frame.function == "read" and not frame.file)
+    return waits or frame.file == "node:inspector"
 
 
 def _java_frame(frame: Mapping[str, Any]) -> StackFrame:

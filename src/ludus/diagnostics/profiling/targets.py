@@ -16,7 +16,7 @@ Program = Literal["python", "node", "java", "other"]
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ProfiledProcess:
     """A process to profile."""
 
     name: str  # learner, actor 0, host 3
@@ -26,7 +26,7 @@ class Target:
     executable: str
 
 
-def of_run(pid: int, kinds: Collection[str], ignored: Collection[int] = ()) -> list[Target]:
+def of_run(pid: int, kinds: Collection[str], ignored: Collection[int] = ()) -> list[ProfiledProcess]:
     """Return the processes of the run whose learner has this pid, at most `MOST_OF_A_KIND` of each kind.
 
     Hosts are the children of actors; with `mode: serial`, those of the learner. `ignored` are other children, such as
@@ -38,21 +38,21 @@ def of_run(pid: int, kinds: Collection[str], ignored: Collection[int] = ()) -> l
     parents = actors or [learner]
     hosts = [host for parent in parents for host in _children(parent) if host.pid not in ignored]
     every = [
-        *_named("learner", [learner]),
-        *_named("actor", actors),
-        *_named("hosts", [host for host in hosts if host not in actors]),
+        *_of_kind("learner", [learner]),
+        *_of_kind("actor", actors),
+        *_of_kind("hosts", [host for host in hosts if host not in actors]),
     ]
     return [target for target in every if target.kind in kinds]
 
 
-def _named(kind: str, processes: list[psutil.Process]) -> Iterator[Target]:
+def _of_kind(kind: str, processes: list[psutil.Process]) -> Iterator[ProfiledProcess]:
     for at, process in enumerate(sorted(processes, key=lambda each: each.pid)[:MOST_OF_A_KIND]):
         try:
             executable = process.exe()
         except psutil.Error:
             executable = ""
         name = {"learner": "learner", "actor": f"actor {at}", "hosts": f"host {at}"}[kind]
-        yield Target(name, kind, process.pid, _program(executable), executable)
+        yield ProfiledProcess(name, kind, process.pid, _program(executable), executable)
 
 
 def _program(executable: str) -> Program:

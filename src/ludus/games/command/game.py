@@ -24,7 +24,8 @@ def command(options: CommandOptions) -> HostCommand:
     if options.folder and not folder.is_dir():
         raise ConfigError(f"options.folder: {options.folder} is no folder")
     program = sys.executable if words[0] in PYTHON else _program(words[0], folder)
-    return HostCommand((program, *words[1:]), options.env, folder if options.folder else None, options.options)
+    folder_of_host = folder if options.folder else None
+    return HostCommand((program, *words[1:]), options.env, folder_of_host, options.options, options.profile)
 
 
 def prepare(options: CommandOptions, progress: Progress) -> None:
@@ -74,6 +75,6 @@ game = Game(
     scripted={"random": RandomPolicy},
     net="mlp",
     presets=Path(__file__).parent / "presets",
-    local=frozenset({"command", "folder", "env"}),
+    local=frozenset({"command", "folder", "env", "profile"}),
     prepare=prepare,
 )

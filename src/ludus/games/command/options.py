@@ -14,4 +14,5 @@ class CommandOptions(Struct, frozen=True, forbid_unknown_fields=True):
         default_factory=dict
     )  # Any: options of the host, sent unchanged in CONFIGURE
     folder: str = ""  # working folder of the host; empty: the current folder of ludus
+    profile: tuple[str, ...] = ()  # command that profiles a running host; empty: chosen by its program
     env: dict[str, str] = msgspec.field(default_factory=dict)  # added to its environment
