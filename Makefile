@@ -27,7 +27,7 @@ help:  ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 train: $(STAMPS)/run simulator  ## set up, train the default preset, evaluate
-	@$(BIN)/ludus train
+	@$(BIN)/ludus train --watch
 
 setup: $(STAMPS)/dev simulator  ## create .venv with everything that running and developing need
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ludus.cli import train_profile
+from ludus.cli import train_profile, train_watch
 from ludus.cli.renamed import renamed_option
 from ludus.cli.train_profile import ProfileArguments
 from ludus.config import familiar, places
@@ -89,6 +89,10 @@ ResumeFromOption = Annotated[
         show_default=False,
     ),
 ]
+WatchOption = Annotated[
+    bool,
+    typer.Option("--watch", help="Show the run on a page in the browser while it trains, and print its address."),
+]
 ProfileOption = Annotated[
     str | None,
     typer.Option(
@@ -114,6 +118,7 @@ def train(
     preset: Annotated[str | None, typer.Option("--preset", hidden=True)] = None,  # the old name of --size
     resume: ResumeOption = False,
     resume_from: ResumeFromOption = None,
+    watch: WatchOption = False,
     profile: ProfileOption = None,
     profile_seconds: ProfileSecondsOption = None,
 ) -> None:
@@ -136,7 +141,7 @@ def train(
     try:
         sets = [*(sets or ()), *n_envs]
         profiling = train_profile.arguments(profile, profile_seconds)
-        _train(TrainArguments(config, game, tuple(sets), run_dir, size, resume, resume_from, profiling))
+        _train(TrainArguments(config, game, tuple(sets), run_dir, size, resume, resume_from, profiling, watch))
     except KeyboardInterrupt:
         typer.echo("ludus: interrupted outside of training; every checkpoint that was written is still there", err=True)
         raise typer.Exit(INTERRUPTED) from None
@@ -154,6 +159,7 @@ class TrainArguments:
     resume: bool
     resume_from: str | None = None
     profiling: ProfileArguments | None = None
+    watch: bool = False
 
 
 def _train(arguments: TrainArguments) -> None:
@@ -219,9 +225,13 @@ def _run(run: ResolvedRun, folder: Path, arguments: TrainArguments, console: Con
     watchers: dict[str, RunObserver] = {}
     if console.is_terminal:  # elsewhere these are lines of the log
         console.print("\n".join(resolved.describe(run)), highlight=False, markup=False)
-        console.print(f"To see it in a browser: ludus watch {shlex.quote(str(folder))}", highlight=False, markup=False)
+        if not arguments.watch:
+            words = f"To see it in a browser: ludus watch {shlex.quote(str(folder))}"
+            console.print(words, highlight=False, markup=False)
         game_lines = hooks.table_lines_of(run.game)
         watchers["the live table"] = LiveTable(f"{familiar.title(run.config)}  {folder}", console, game_lines)
+    if arguments.watch:
+        watchers = {"the page": train_watch.RunPage(folder, console), **watchers}
     with train_profile.profiled(arguments.profiling, run, folder, console) as profiles:
         return training.run_in(
             folder,

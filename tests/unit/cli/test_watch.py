@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import io
+import re
+import urllib.error
+import urllib.request
 from pathlib import Path
 
+import psutil
 import pytest
+from rich.console import Console
+from tests.commands import ludus
 from tests.watched import make_run
 from typer.testing import CliRunner
 
 from ludus.cli.main import app
+from ludus.cli.train_watch import RunPage
 from ludus.errors import ConfigError
 from ludus.watch import assets
 
@@ -45,3 +53,30 @@ def test_without_uplot_the_page_is_written_and_says_what_to_install(
     assert result.exit_code == 0
     assert "charts are left out; for them: pip install 'ludus-rl[watch]'" in result.output
     assert "learner.lr" in (tmp_path / "page.html").read_text()
+
+
+def test_a_run_shows_its_page_while_it_trains_and_prints_the_address(tmp_path: Path) -> None:
+    short = ("--set", "budget.updates=3", "--set", "budget.minutes=0", "--set", "evaluation.matches=2")
+    done = ludus(tmp_path, "train", "nim", "--run-dir", "run", "--watch", *short)
+    assert done.returncode == 0, done.stderr
+    words = r"^To see it in a browser on this machine while it trains: http://127\.0\.0\.1:\d+/\S+/$"
+    assert re.search(words, done.stdout, re.MULTILINE)
+    assert psutil.Process().children(recursive=True) == []
+
+
+def test_the_address_answers_while_the_page_is_open_and_no_more_afterwards(tmp_path: Path) -> None:
+    make_run(tmp_path / "run", 3)
+    output = io.StringIO()
+    with RunPage(tmp_path / "run", Console(file=output, width=200)):
+        address = output.getvalue().split()[-1]
+        with urllib.request.urlopen(address, timeout=20) as answer:
+            assert b"<title>" in answer.read()
+    with pytest.raises(urllib.error.URLError):
+        urllib.request.urlopen(address, timeout=5)
+
+
+def test_a_page_that_cannot_start_does_not_stop_the_run(tmp_path: Path) -> None:
+    output = io.StringIO()
+    with RunPage(tmp_path / "nothing", Console(file=output, width=200)):
+        pass
+    assert output.getvalue().startswith("The page could not be started; try: ludus watch")
