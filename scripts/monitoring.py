@@ -137,6 +137,7 @@ def faults() -> list[Panel]:
         Panel("Updates that were not finite", skipped),
         Panel("Free disk space", ((of_run(series_names.FREE), "{{instance}}"),), "bytes"),
         Panel("Memory of the servers", memory, "bytes"),
+        Panel("Memory of the run", ((of_run(FAMILIES[names.MEMORY]), "{{process}}"),), "bytes", stacked=True),
     ]
 
 

@@ -277,6 +277,7 @@ ACTOR_BUSY = Family(
     "actor_busy", "gauge", "share", "time that this actor of several did not wait, as it last reported", "0"
 )
 HOST_BUSY = Family("host_busy", "gauge", "share", "share of its time that this host did not wait for actions", "0")
+MEMORY = Family("memory_mib", "gauge", "MiB", "resident memory of the run's processes, by kind of process", "hosts")
 FACT = Family("fact", "mean", "", "a number that the game reports for each match", "turns")
 SHARE = Family("share", "share", "share", "share of its process's time, by activity", "actor/policies")
 MEAN_MS = Family("mean_ms", "duration", "ms", "mean duration of a pass, by activity", "actor/policies")
@@ -291,6 +292,7 @@ FAMILIES: tuple[Family, ...] = (
     VOIDED_BY,
     ACTOR_BUSY,
     HOST_BUSY,
+    MEMORY,
     FACT,
     *OF_ACTIVITIES,
 )

@@ -37,6 +37,7 @@ LABELS: dict[Family, tuple[str, ...]] = {
     names.VOIDED_BY: ("reason",),
     names.ACTOR_BUSY: ("actor",),
     names.HOST_BUSY: ("host",),
+    names.MEMORY: ("process",),
     names.FACT: ("fact",),
     names.SHARE: ("process", "activity"),
 }

@@ -9,6 +9,7 @@ from ludus.games.registry import ServersHealth
 from ludus.metrics import names
 from ludus.metrics.observer import CountsFailures, TakesTimes
 from ludus.run.context import RunContext
+from ludus.run.memory import RunMemory
 
 PROGRESS_S = 1.0
 
@@ -20,6 +21,7 @@ class Teller:
         self._parts = parts
         self._servers = servers
         self._told_at = time.monotonic()
+        self._memory = RunMemory()
 
     def tell(self, *, now: bool = False) -> None:
         """Report the metrics, unless the last report is less than a second old. `now` reports in any case."""
@@ -33,6 +35,8 @@ class Teller:
         metrics.set(names.TRAINING_S, training_s)
         if used > 0:
             metrics.set(names.ETA_S, max(training_s / used - training_s, 0.0))
+        for kind, mib in self._memory.mib().items():
+            metrics.set(names.MEMORY(kind), mib)
         self.note_servers()
         observer = self._parts.observer
         if isinstance(observer, CountsFailures):

@@ -25,6 +25,7 @@ export const CHARTS = [
 		names: ['hosts/restarts', 'actor/restarts', 'servers/restarts'],
 	},
 	{section: 'fleet', title: 'Busy share of each host', family: 'host_busy', unit: 'share', zero: true},
+	{section: 'fleet', title: 'Memory, by kind of process', family: 'memory_mib', unit: 'MiB', zero: true},
 	{section: 'fleet', title: 'Voided matches', names: ['match/voided'], unit: 'matches', zero: true},
 	{section: 'fleet', title: 'Memory of the servers', names: ['servers/memory_mib'], unit: 'MiB', zero: true},
 	{section: 'curriculum', title: 'Stage', names: ['curriculum/stage'], unit: 'stages', zero: true},
