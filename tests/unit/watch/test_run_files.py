@@ -13,6 +13,7 @@ from ludus.errors import ConfigError
 from ludus.evaluation import report
 from ludus.run import lock, provenance
 from ludus.watch import run_files, runs_folder, status
+from ludus.watch.answers import Answers
 from ludus.watch.runs_folder import Runs
 
 FILES = ("config.yaml", "progress.csv", "evaluations.jsonl", "run.log", "starts.jsonl", "activities.json", "lock")
@@ -142,3 +143,27 @@ def test_a_run_is_running_while_the_process_of_its_lock_lives(tmp_path: Path) ->
     assert status.state(run, has_final=False) == "running"  # its progress.csv was written just now
     os.utime(run / "progress.csv", (1000, 1000))
     assert status.state(run, has_final=False) == "died"
+
+
+def test_a_run_of_an_older_version_shows_what_it_has(tmp_path: Path) -> None:
+    run = tmp_path / "old"
+    run.mkdir()
+    (run / "config.yaml").write_text("game: toy\nlearner: {clip: 0.2}\npolicy: {memory: {kind: gru}}\n")
+    (run / "progress.csv").write_text("progress/training_s,speed/decisions_per_s,stage/old_name\n1,100,5\n2,,6\n")
+    (run / "stages.json").write_text(
+        '{"times": {"walls": {"actor": 1e9}, "stages": {"actor/policies": {"total_ns": 5e8, "passes": 5}}}, '
+        '"hosts": 1, "cores": 2}'
+    )
+    (run / "evaluations.jsonl").write_text('{"training_s": 1.0, "scores": [{"opponent": "random", "win_rate": 0.5}]}\n')
+    answer = Answers(Runs(run)).to("run", {"run": "old"})
+    assert answer["numbers"]["stage/old_name"] == 6
+    assert answer["numbers"]["progress/training_s"] == 2
+    assert answer["damaged"] == 0
+    assert [(line["part"], line["share"]) for line in answer["activities"]["lines"]] == [
+        ("policies", 0.5),
+        ("other", 0.5),
+    ]
+    assert answer["evaluations"][0]["scores"][0]["win_rate"] == 0.5
+    assert answer["starts"] == []
+    settings = Answers(Runs(run)).to("config", {"run": "old"})["settings"]
+    assert settings["learner.clip"] == 0.2

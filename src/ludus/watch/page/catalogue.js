@@ -24,6 +24,8 @@ export const CHARTS = [
 		section: 'fleet', title: 'Restarts', unit: 'restarts', zero: true,
 		names: ['hosts/restarts', 'actor/restarts', 'servers/restarts'],
 	},
+	{section: 'fleet', title: 'Running actors', names: ['actor/playing', 'actor/total'], unit: 'actors', zero: true},
+	{section: 'fleet', title: 'Busy share of each actor', family: 'actor_busy', unit: 'share', zero: true},
 	{section: 'fleet', title: 'Busy share of each host', family: 'host_busy', unit: 'share', zero: true},
 	{section: 'fleet', title: 'Memory, by kind of process', family: 'memory_mib', unit: 'MiB', zero: true},
 	{section: 'fleet', title: 'Voided matches', names: ['match/voided'], unit: 'matches', zero: true},
