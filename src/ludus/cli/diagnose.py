@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -241,12 +241,15 @@ def _check(examination: Examination, gpus: str, console: Console) -> None:
 
 
 def _show(console: Console, diagnosis: Diagnosis, before: Diagnosis | None) -> None:
+    from rich.markup import escape
+
     from ludus.cli import tables
     from ludus.diagnostics.diagnosis import diagnosis_report
 
     for table in diagnosis_report.tables(diagnosis, before):
+        rows = [tuple(escape(word) for word in row) for row in table.rows]  # reasons of failures may look like markup
         console.print()
-        console.print(tables.titled(table))
+        console.print(tables.titled(replace(table, rows=rows)))
     console.print()
     for line in diagnosis_report.lines(diagnosis, before):
         _say(console, line)

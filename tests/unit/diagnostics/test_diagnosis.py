@@ -229,3 +229,8 @@ def test_the_page_shows_text_of_a_run_as_text(tmp_path: Path) -> None:
     assert "&lt;b>\\|'no'" in text
     assert (tmp_path / diagnosis_report.PICTURE).stat().st_size > 5_000
     assert "cannot tell" in text
+
+
+def test_the_reason_of_a_failure_is_one_line_without_control_characters() -> None:
+    assert record.plain("host 3 said\n \x1b[2J[/red]\n") == "host 3 said; ?[2J[/red]"
+    assert len(record.plain("x" * 5000)) == record.MOST_CHARACTERS

@@ -144,5 +144,4 @@ class Examination:
         except HostRefused:
             raise
         except (LudusError, OSError, MemoryError, RuntimeError) as error:  # RuntimeError: CUDA out of memory
-            text = "; ".join(line.strip() for line in str(error).splitlines() if line.strip())
-            self.diagnosis.failures[stage] = text or type(error).__name__
+            self.diagnosis.failures[stage] = record.plain(str(error)) or type(error).__name__

@@ -18,6 +18,7 @@ from ludus.errors import ConfigError
 
 JSON = "diagnosis.json"
 MOST_BYTES = 1 << 24  # of a diagnosis that is read
+MOST_CHARACTERS = 1000  # of the reason of a failure
 STAGES = ("env", "inference", "learner", "transport", "gpu")
 Value = int | float | bool | str
 Finite = Annotated[float, Meta(ge=-1e300, le=1e300)]
@@ -110,6 +111,12 @@ class Diagnosis(Struct, kw_only=True):
         """Return the median of a measure, or None if it was not measured."""
         measure = self.measures.get(name)
         return None if measure is None or not measure.samples else measure.median
+
+
+def plain(text: str) -> str:
+    """Return a text on one line without control characters: parts of it may come from a host."""
+    line = "; ".join(line.strip() for line in text.splitlines() if line.strip())
+    return "".join(each if each.isprintable() else "?" for each in line)[:MOST_CHARACTERS]
 
 
 def write(folder: Path, diagnosis: Diagnosis) -> Path:

@@ -45,7 +45,7 @@ def repeated(plan: TrialPlan, repeats: int, tell: Tell) -> list[TrainingTrial]:
         tell(f"training, trial {repeat + 1} of {repeats}")
         trial = _trial(plan, plan.config, repeat)
         if trial.failure:
-            raise LudusError(trial.failure)
+            raise LudusError(record.plain(trial.failure))
         trials.append(trial)
     return trials
 
@@ -71,13 +71,13 @@ def check(plan: TrialPlan, suggestion: Suggestion, tell: Tell) -> Suggestion:
     try:
         config = with_settings(plan.config, suggestion.settings)
     except LudusError as error:
-        return _with(suggestion, CheckedGain(0.0, 0.0, 0.0, 0, str(error)))
+        return _with(suggestion, CheckedGain(0.0, 0.0, 0.0, 0, record.plain(str(error))))
     order = [turn for pair in range(PAIRS) for turn in ((False, True) if pair % 2 == 0 else (True, False))]
     for repeat, is_changed in enumerate(order):
         tell(f"{suggestion.words if is_changed else 'the present settings'}, trial {repeat // 2 + 1} of {PAIRS}")
         trial = _trial(plan, config if is_changed else plan.config, repeat // 2)
         if trial.failure:
-            return _with(suggestion, CheckedGain(0.0, 0.0, 0.0, len(rates[is_changed]), trial.failure))
+            return _with(suggestion, CheckedGain(0.0, 0.0, 0.0, len(rates[is_changed]), record.plain(trial.failure)))
         rates[is_changed].append(trial.decisions_per_s)
     ratio = comparison.ratio(rates[False], rates[True])
     return _with(suggestion, CheckedGain(ratio.value, ratio.low, ratio.high, PAIRS))
