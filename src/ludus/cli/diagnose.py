@@ -221,6 +221,8 @@ def _examination(
         machine=machine,
         hosts=run.hosts,
         actors=run.actors.actors,
+        learner_on_gpu=run.learner_device.type == "cuda",
+        policy_on_gpu=run.actor_device.device.type == "cuda",
     )
     return Examination(
         run, folder, pool, diagnosis, arguments.seconds, lambda words: _say(console, f"Measuring: {words} ...")

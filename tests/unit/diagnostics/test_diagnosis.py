@@ -109,6 +109,17 @@ def test_the_verdict_names_what_limits_how_far_the_run_gets_and_the_ceilings() -
     assert "if simulation cost nothing, training would be 2.50 times as fast" in lines[3]
 
 
+def test_cpu_times_count_where_other_programs_used_the_machine() -> None:
+    found = diagnosis(env=1_000, update=2_000, row=3_000, cores=2, whole=1_000)
+    found.measures[record.ROW_CPU] = Measure("us", "lower", (20.0,))
+    found.measures[record.OTHER_CORES] = Measure("cores", "neither", (1.5,))
+    shared = ceilings.model_of(found)
+    assert shared is not None
+    assert shared.decisions_per_s == pytest.approx(1 / (100 * US))
+    lines = ceilings.verdict(found, shared)
+    assert "Other programs used 1.5 cores" in lines[2]
+
+
 def test_nothing_is_concluded_from_some_stages_only() -> None:
     found = diagnosis()
     del found.measures[record.UPDATE_RATE]

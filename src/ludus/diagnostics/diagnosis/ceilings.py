@@ -112,15 +112,19 @@ def model_of(diagnosis: Diagnosis) -> Model | None:
     actor_cpu_s = numbers[record.PLAY_ACTOR_CPU] / 1e6
     row_cpu_s = min(row_cpu_s, actor_cpu_s)
     rest_s = actor_cpu_s - row_cpu_s
+    update_s, update_cpu_s = 1 / numbers[record.UPDATE_RATE], numbers[record.UPDATE_CPU] / 1e6
+    if diagnosis.is_shared:  # the wall-clock time contains that of other programs
+        row_s = row_s if diagnosis.policy_on_gpu else row_cpu_s
+        update_s = update_s if diagnosis.learner_on_gpu else update_cpu_s
     costs = Costs(
         hosts_s=played * _hosts_s(diagnosis, numbers, cores),
         inference_s=played * row_s / actors,
         recording_s=played * rest_s / actors,
-        learner_s=1 / numbers[record.UPDATE_RATE],
+        learner_s=update_s,
         hosts_cpu_s=played * numbers[record.PLAY_HOSTS_CPU] / 1e6,
         inference_cpu_s=played * row_cpu_s,
         recording_cpu_s=played * rest_s,
-        learner_cpu_s=numbers[record.UPDATE_CPU] / 1e6,
+        learner_cpu_s=update_cpu_s,
     )
     return Model(costs, cores, diagnosis.settings.get("mode") == "serial")
 
@@ -128,12 +132,12 @@ def model_of(diagnosis: Diagnosis) -> Model | None:
 def _hosts_s(diagnosis: Diagnosis, numbers: dict[str, float], cores: int) -> float:
     """Return the time of the hosts per decision, without waiting.
 
-    If they had to share the cores while they were measured alone, waiting for a core is no work: then their CPU time
-    counts.
+    If they had to share the cores, with each other or with other programs, waiting for a core is no work: then their
+    CPU time counts.
     """
     busy = diagnosis.median(record.ENV_BUSY)
     used = diagnosis.median(record.ENV_CORES) or 0.0
-    if used >= FULL * cores:
+    if used >= FULL * cores or diagnosis.is_shared:
         return numbers[record.PLAY_HOSTS_CPU] / 1e6 / max(1, diagnosis.hosts)
     return (1.0 if busy is None else busy) / numbers[record.ENV_RATE]
 
@@ -150,7 +154,10 @@ def verdict(diagnosis: Diagnosis, model: Model | None) -> list[str]:
             f"Training reaches {whole:,.0f} decisions/s, {reached:.0%} of the {model.decisions_per_s:,.0f} that the "
             "stages alone allow."
         )
-        if reached < WAITS:
+        if reached < WAITS and diagnosis.is_shared:
+            other = diagnosis.median(record.OTHER_CORES)
+            lines.append(f"Other programs used {other:.1f} cores meanwhile; repeat the diagnosis on an idle machine.")
+        elif reached < WAITS:
             lines.append("The rest is waiting: hosts, actor and learner wait for each other, or for a core.")
     best, *others = model.ceilings()
     smaller = ", ".join(f"{each.part} {each.factor:.2f}" for each in others)

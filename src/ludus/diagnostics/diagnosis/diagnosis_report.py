@@ -15,7 +15,6 @@ from ludus.metrics.exporters import text
 
 PAGE, PICTURE = "diagnosis.md", "diagnosis.png"
 TITLES = {
-    "machine": "machine",
     "env": "hosts without a policy",
     "playing": "hosts and policy",
     "inference": "policy alone",
@@ -23,6 +22,7 @@ TITLES = {
     "transport": "copies",
     "whole": "the whole run",
     "gpu": "GPU",
+    "machine": "machine",
 }
 WORDS = {
     "decisions_per_s": "speed",
@@ -37,7 +37,6 @@ WORDS = {
     "ms_per_update": "an update",
     "rows": "rows per batch",
 }
-NOTABLE = 0.1  # share of the cores that other programs may use unmentioned
 HELPS = 1.02  # measured factor from which on a checked suggestion helps
 
 
@@ -80,10 +79,10 @@ def lines(diagnosis: Diagnosis, before: Diagnosis | None = None) -> list[str]:
 
 def _others(diagnosis: Diagnosis) -> list[str]:
     """Return a warning if other programs used the machine meanwhile."""
-    cores = diagnosis.median(record.OTHER_CORES) or 0.0
-    if cores < NOTABLE * diagnosis.machine.cores:
+    if not diagnosis.is_shared:
         return []
-    return [f"Other programs used {cores:.1f} cores meanwhile: speeds would be higher without them."]
+    cores = diagnosis.median(record.OTHER_CORES)
+    return [f"Other programs used {cores:.1f} cores: conclusions are drawn from CPU times, and speeds are too low."]
 
 
 def summary(comparisons: Sequence[MeasureChange]) -> str:
@@ -120,7 +119,9 @@ def escape(words: str) -> str:
 
 def _measured(diagnosis: Diagnosis) -> TextTable:
     rows, stage = [], ""
-    for name, measure in diagnosis.measures.items():
+    order = {prefix: at for at, prefix in enumerate(TITLES)}
+    by_stage = sorted(diagnosis.measures.items(), key=lambda item: order.get(item[0].partition("/")[0], len(order)))
+    for name, measure in by_stage:
         prefix = name.partition("/")[0]
         title = "" if prefix == stage else TITLES.get(prefix, prefix)
         unit = "" if measure.unit in ("share", "ms", "us") else measure.unit

@@ -19,6 +19,7 @@ from ludus.errors import ConfigError
 JSON = "diagnosis.json"
 MOST_BYTES = 1 << 24  # of a diagnosis that is read
 MOST_CHARACTERS = 1000  # of the reason of a failure
+NOTABLE = 0.1  # share of the cores
 STAGES = ("env", "inference", "learner", "transport", "gpu")
 Value = int | float | bool | str
 Finite = Annotated[float, Meta(ge=-1e300, le=1e300)]
@@ -98,6 +99,8 @@ class Diagnosis(Struct, kw_only=True):
     machine: MachineInfo
     hosts: int
     actors: int
+    learner_on_gpu: bool = False
+    policy_on_gpu: bool = False
     measures: dict[str, Measure] = {}
     curve: dict[str, NonNegative] = {}  # microseconds per row by rows per inference batch
     failures: dict[str, str] = {}  # by stage
@@ -106,6 +109,11 @@ class Diagnosis(Struct, kw_only=True):
     ceilings: list[Ceiling] = []
     suggestions: list[Suggestion] = []
     ludus: str = ludus.__version__
+
+    @property
+    def is_shared(self) -> bool:
+        """True if other programs used a notable part of the machine: wall-clock times then say little."""
+        return (self.median(OTHER_CORES) or 0.0) >= NOTABLE * self.machine.cores
 
     def median(self, name: str) -> float | None:
         """Return the median of a measure, or None if it was not measured."""

@@ -71,7 +71,7 @@ def _matches(diagnosis: Diagnosis, model: Model, config: RunConfig) -> Iterator[
     gain = model.gain(model.costs.scaled("inference", min(1.0, then_us / now_us)))
     why = f"inference costs {then_us:.1f} us per row at {2 * rows:,.0f} rows, {now_us:.1f} us at {rows:,.0f}"
     whole = diagnosis.median(record.WHOLE_RATE)
-    waits = whole is not None and whole / model.decisions_per_s < WAITS
+    waits = not diagnosis.is_shared and whole is not None and whole / model.decisions_per_s < WAITS
     if waits and whole:
         gain = max(gain, math.sqrt(model.decisions_per_s / whole))  # half of the waiting, on the scale of factors
         why += "; hosts, actor and learner wait for each other less if more matches are under way"
