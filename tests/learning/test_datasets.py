@@ -10,6 +10,7 @@ import pytest
 from tests import datasets
 from tests.running import NEVER, Silent, Watch, assert_equal_weights, latest, small_run, tensors, train, with_updates
 
+from ludus.actors.mixed_source import is_played
 from ludus.actors.resolved import resolve
 from ludus.api.datasets import agreement, render
 from ludus.config.settings import DataConfig, EvaluationConfig, LearnerConfig, PolicyConfig, RecurrentConfig, RunConfig
@@ -104,10 +105,62 @@ def test_fine_tuning_begins_with_the_weights_of_the_clone(matches: Path, tmp_pat
     assert checkpoint.read_state(latest(tuned)).version == 1
 
 
+@pytest.mark.parametrize("algorithm", ["ppo", "ppo_kl", "vtrace", "awr"])
+def test_a_run_learns_from_its_own_matches_and_from_recorded_ones_in_turn(
+    matches: Path, tmp_path: Path, algorithm: str
+) -> None:
+    watch = Watch()
+    data = DataConfig(str(matches), policies=("scripted:perfect",), live=0.5)
+    train(config(matches, 80, algorithm, data=data), tmp_path / "run", observer=watch)
+    numbers = watch.numbers
+    assert (numbers["progress/learned"], numbers["learner/recorded"]) == (40 * 256, 40 * 256)
+    assert float(numbers["learner/agreement"]) > 0.9  # on the recorded decisions of perfect, which do not vary
+    assert float(numbers["progress/matches"]) > 100
+    assert watch.evaluations[-1][1]["random"] > 0.85
+
+
+@pytest.mark.parametrize("stop", [11, 12])
+def test_a_resumed_mixture_is_the_one_it_would_have_been(matches: Path, tmp_path: Path, stop: int) -> None:
+    data = DataConfig(str(matches), live=0.4)
+    whole = config(matches, 25, "ppo", data=data, evaluation=QUICK)
+    whole = msgspec.structs.replace(whole, learner=msgspec.structs.replace(whole.learner, lr_schedule="constant"))
+    straight = train(whole, tmp_path / "straight", observer=Silent())
+    train(with_updates(whole, stop), tmp_path / "halved", observer=Silent())
+    assert_equal_weights(train(whole, tmp_path / "halved", resume=True, observer=Silent()), straight)
+
+
+def test_a_mixture_with_actors_of_their_own_plays_while_it_learns_from_the_dataset(
+    matches: Path, tmp_path: Path
+) -> None:
+    watch = Watch()
+    run_config = config(matches, 20, "ppo", data=DataConfig(str(matches), live=0.25), evaluation=QUICK)
+    train(msgspec.structs.replace(run_config, mode="overlapped"), tmp_path / "run", observer=watch)
+    assert (watch.numbers["progress/learned"], watch.numbers["learner/recorded"]) == (5 * 256, 15 * 256)
+
+
+def test_played_updates_are_spread_evenly() -> None:
+    assert [is_played(version, 0.5) for version in range(4)] == [False, True, False, True]
+    assert sum(is_played(version, 0.8) for version in range(1000)) == 800
+    assert not any(is_played(version, 0.0) for version in range(10))
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "changes", "message"),
+    [
+        ("ppo", {}, "data.folder: .* ppo learns from matches of its own; use bc, awr, or set data.live, the share"),
+        ("ppo", {"folder": "", "live": 0.5}, "data.live: 0.5 learns from a dataset; name one"),
+        ("bc", {"live": 0.5}, "data.live: 0.5, but bc would clone itself"),
+        ("rnad", {"live": 0.5}, "data.live: 0.5, but rnad cannot learn from datasets"),
+    ],
+)
+def test_mixtures_that_cannot_work_are_refused(algorithm: str, changes: dict[str, object], message: str) -> None:
+    data = msgspec.structs.replace(DataConfig("data/nim"), **changes)
+    with pytest.raises(ConfigError, match=message):
+        resolve(config(Path(), 1, algorithm, data=data))
+
+
 def test_a_dataset_and_an_algorithm_must_fit_each_other(matches: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"learner.algorithm: bc learns from a dataset; name one"):
         resolve(config(matches, 1, data=DataConfig()))
-    with pytest.raises(ConfigError, match=r"data.folder: .* plays its own matches and reads no dataset; use bc, awr"):
-        resolve(config(matches, 1, "ppo"))
     with pytest.raises(ConfigError, match=r"start_from: .* does not exist"):
         train(small_run(1, options=NIM, start_from=str(tmp_path / "nothing")), tmp_path / "run", observer=Silent())

@@ -17,7 +17,6 @@ from ludus.actors import saved_actors
 from ludus.actors.in_flight import ActorState
 from ludus.actors.parts import PartJoiner
 from ludus.actors.port import ActorPort, wait_for_any
-from ludus.data.source import DatasetSource
 from ludus.errors import LudusError, TrainingError
 from ludus.metrics import names
 from ludus.metrics.core import Metrics
@@ -82,6 +81,10 @@ class ActorSource:
     def under_way(self) -> int:
         """The number of matches of all actors that have begun and not ended, as they last reported."""
         return sum(actor.under_way for actor in self._actors)
+
+    @property
+    def position(self) -> None:
+        """None: there is no dataset."""
 
     def start(self, weights: NDArray[np.float32], version: int) -> None:
         """Let all actors play with these weights."""
@@ -216,5 +219,4 @@ class ActorSource:
             )
 
 
-RunSource = ActorSource | DatasetSource
 """Where the batches of a run come from."""

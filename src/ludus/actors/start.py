@@ -14,9 +14,10 @@ from ludus.actors import in_flight, saved_actors
 from ludus.actors.actor import open_actor
 from ludus.actors.in_flight import ActorState, InFlight
 from ludus.actors.inline import InlineActor
+from ludus.actors.mixed_source import MixedSource
 from ludus.actors.port import ActorPort
 from ludus.actors.resolved import ResolvedRun
-from ludus.actors.sources import ActorSource, RunSource
+from ludus.actors.sources import ActorSource
 from ludus.actors.supervised import SupervisedActor
 from ludus.data import probing
 from ludus.data.source import DatasetSource
@@ -29,9 +30,11 @@ from ludus.policies.checkpoints.checkpoint import State
 from ludus.policies.checkpoints.read_errors import reading
 from ludus.policies.nets.recurrence import state_size
 from ludus.rollout.segments import SegmentLayout
+from ludus.spec import GameSpec
 from ludus.types import SegmentBatch
 
 log = logging.getLogger(__name__)
+RunSource = ActorSource | DatasetSource | MixedSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +55,11 @@ class Origin:
 def open_source(run: ResolvedRun, run_dir: Path, metrics: Metrics) -> Iterator[RunSource]:
     """Start the actors of a run, in this process or in processes of their own, and yield the source of its batches.
 
-    A run that learns from a dataset has no actors.
+    A run that learns from a dataset only has no actors.
     """
-    if run.config.data.folder:
-        yield _dataset_source(run, run_dir)
+    data = run.config.data
+    if data.folder and not data.live:
+        yield _dataset_source(run, probing.describe(run.game, run.options, run_dir / "logs").spec)
         return
     pool = Pool(run_dir / "pool", run.config.opponents.pool)
     origins, waiting = _origins(run, metrics)
@@ -91,15 +95,20 @@ def open_source(run: ResolvedRun, run_dir: Path, metrics: Metrics) -> Iterator[R
                 )
             )
             actors = [InlineActor(actor, metrics, under_way=origin.under_way)]
-        yield stack.enter_context(ActorSource(actors, metrics, waiting=waiting).opened())
+        source = stack.enter_context(ActorSource(actors, metrics, waiting=waiting).opened())
+        yield MixedSource(source, _dataset_source(run, source.spec), data.live) if data.folder else source
 
 
-def _dataset_source(run: ResolvedRun, run_dir: Path) -> DatasetSource:
+def _dataset_source(run: ResolvedRun, spec: GameSpec) -> DatasetSource:
     """Open the dataset of a run, at the position of its checkpoint if it has one."""
-    config, saved = run.config, None
-    if run.checkpoint is not None and checksums.holds(run.checkpoint.path / checkpoint.MATCHES):
-        saved = run.checkpoint.path / checkpoint.MATCHES
-    spec = probing.describe(run.game, run.options, run_dir / "logs").spec
+    config = run.config
+    saved: Path | list[int] | None = None
+    if run.checkpoint is not None and not begins_stage(run.checkpoint.state):
+        matches = run.checkpoint.path / checkpoint.MATCHES
+        if config.data.live:
+            saved = run.checkpoint.state.sampler
+        elif checksums.holds(matches):
+            saved = matches
     hidden_state = state_size(config.policy.recurrent)
     length = config.rollout.segment if hidden_state else 1  # single decisions are shuffled best
     layout = SegmentLayout(spec, config.learner.decisions // length, length, hidden_state)

@@ -216,6 +216,8 @@ class DataConfig(Struct, frozen=True, forbid_unknown_fields=True):
     min_rating: NonNegative = 0.0  # only decisions of players with at least this rating; 0: all
     newest: Total = 0  # only so many latest matches; 0: all
     holdout: Share = 0.05  # share of the matches, chosen by their seeds, that is not learned from
+    # share of the updates that learn from matches that the run plays itself; 0: it plays none
+    live: Annotated[float, Meta(ge=0.0, lt=1.0)] = 0.0
     verify: bool = True  # compare the files of rows with their checksums at the start
 
 

@@ -36,10 +36,10 @@ class DatasetSource:
         *,
         gamma: float,
         seed: int,
-        saved: Path | None = None,
+        saved: Path | Sequence[int] | None = None,
     ) -> None:
-        """`saved` is a file that `save` wrote. Raises DatasetError if the dataset has no rows for this game, and
-        CheckpointError if `saved` is damaged or of another dataset."""
+        """`saved` is a file that `save` wrote, or a position that `sampled` returned. Raises DatasetError if the
+        dataset has no rows for this game, and CheckpointError if `saved` is damaged or of another dataset."""
         self.spec = spec
         dataset = Dataset.open(Path(config.folder))
         refuse_stale_rows(dataset, spec)
@@ -94,23 +94,28 @@ class DatasetSource:
         """Return [None]: there is no actor."""
         return [None]
 
+    @property
+    def sampled(self) -> list[int]:
+        """The position of the sampler: epoch, batch, and a number that identifies the dataset."""
+        state = self._sampler.state
+        return [state.epoch, state.batch, self._identity]
+
+    @property
+    def position(self) -> None:
+        """None: the position is in the file that `save` writes."""
+
     def save(self, path: Path, *, leaving: bool = False) -> bool:
         """Write the position of the sampler into a file. Raises OSError."""
-        state = self._sampler.state
-        position = np.array([state.epoch, state.batch, self._identity], np.int64)
-        files.write(path, save({POSITION: position}), durable=True)
+        files.write(path, save({POSITION: np.array(self.sampled, np.int64)}), durable=True)
         return True
 
-    def _position(self, path: Path) -> SamplerState:
-        with reading(path):
-            try:
-                with safe_open(checksums.verified(path), "np") as file:
-                    epoch, batch, identity = (int(number) for number in file.get_tensor(POSITION))
-            except SafetensorError as error:
-                raise CheckpointError(f"{path} holds no position in a dataset: {error}") from error
+    def _position(self, saved: Path | Sequence[int]) -> SamplerState:
+        where = saved if isinstance(saved, Path) else "sampler in the checkpoint"
+        with reading(where):
+            epoch, batch, identity = _read(saved) if isinstance(saved, Path) else saved
         if identity != self._identity:
             raise CheckpointError(
-                f"{path} is a position in another dataset, or in one that has grown or is filtered in another way"
+                f"{where} is a position in another dataset, or in one that has grown or is filtered in another way"
             )
         return SamplerState(epoch, batch)
 
@@ -132,6 +137,14 @@ def refuse_stale_rows(dataset: Dataset, spec: GameSpec) -> None:
         f"{dataset.folder} {what}, {spec.name} has schema {spec.schema} now, and its matches cannot be played again; "
         "use the version of ludus that recorded them, or record others"
     )
+
+
+def _read(path: Path) -> list[int]:
+    try:
+        with safe_open(checksums.verified(path), "np") as file:
+            return [int(number) for number in file.get_tensor(POSITION)]
+    except SafetensorError as error:
+        raise CheckpointError(f"{path} holds no position in a dataset: {error}") from error
 
 
 def _identity(dataset: Dataset, config: DataConfig) -> int:

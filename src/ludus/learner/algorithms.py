@@ -60,18 +60,27 @@ def refuse_unfit(config: LearnerConfig, rollout: RolloutConfig) -> None:
 
 
 def refuse_unfit_data(config: LearnerConfig, data: DataConfig) -> None:
-    """Raise ConfigError if the algorithm needs a dataset and none is named, or the other way round."""
-    recorded = find(config.algorithm).recorded
-    if recorded and not data.folder:
+    """Raise ConfigError if the algorithm needs a dataset and none is named, or cannot use the one that is named."""
+    algorithm, name = find(config.algorithm), config.algorithm
+    if not data.folder:
+        if algorithm.recorded or data.live:
+            setting = f"learner.algorithm: {name}" if algorithm.recorded else f"data.live: {data.live:g}"
+            raise ConfigError(
+                f"{setting} learns from a dataset; name one: --set data.folder=DIR (`ludus generate` records one)"
+            )
+        return
+    if not algorithm.recorded and not data.live:
+        able = ", ".join(each for each in ALGORITHMS if find(each).recorded)
         raise ConfigError(
-            f"learner.algorithm: {config.algorithm} learns from a dataset; name one: --set data.folder=DIR "
-            "(`ludus generate` records one)"
+            f"data.folder: learner.algorithm: {name} learns from matches of its own; use {able}, or set data.live, the "
+            "share of the updates that learn from such matches (0.8, say)"
         )
-    if data.folder and not recorded:
-        able = ", ".join(name for name in ALGORITHMS if find(name).recorded)
-        raise ConfigError(
-            f"data.folder: learner.algorithm: {config.algorithm} plays its own matches and reads no dataset; use {able}"
-        )
+    if data.live and not algorithm.played:
+        raise ConfigError(f"data.live: {data.live:g}, but {name} would clone itself; use 0, or awr")
+    if data.live and algorithm.interleaved:
+        raise ConfigError(f"data.live: {data.live:g}, but {name} cannot learn from datasets; use ppo, ppo_kl or vtrace")
+    if data.live and config.replay.decisions:
+        raise ConfigError("data.live: cannot be used together with learner.replay; set learner.replay.decisions to 0")
 
 
 def build(

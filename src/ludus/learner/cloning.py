@@ -43,6 +43,7 @@ class BehaviourCloning(Algorithm[CloneTargets]):
         names.AGREEMENT,
     )
     recorded = True
+    played = False  # it would clone itself
 
     def targets(self, batch: SegmentBatch, data: FlatBatch) -> CloneTargets:
         return CloneTargets(recorded_returns(batch, data, self.config.gamma))

@@ -11,30 +11,34 @@ Args = ParamSpec("Args")
 Returned = TypeVar("Returned")
 
 
+MOST = 2  # functions in the cache: runs that also learn from a dataset alternate between two losses
+
+
 class Compiler:
-    """Compiles functions and caches the last one: wrapping it again takes longer than a small optimiser step."""
+    """Compiles functions and caches the last ones: wrapping one again takes longer than a small optimiser step."""
 
     def __init__(self) -> None:
         self._options: dict[str, str | int | bool | Callable[..., object]] = {
             "triton.cudagraphs": False,  # stepping.py captures whole steps
             "compile_threads": 1,  # more threads would be processes that compete with the hosts for cores
         }
-        self._last: tuple[object, object] | None = None
+        self._wrapped: dict[object, object] = {}
 
     def of(self, function: Callable[Args, Returned]) -> Callable[Args, Returned]:
         """Return the compiled function. Compilation happens at the first call, and again for inputs of another shape.
 
         A call raises the compiler's exceptions, also for code that would cause a graph break.
         """
-        if self._last is None or self._last[0] != function:
-            wrapped = torch.compile(
+        if function not in self._wrapped:
+            if len(self._wrapped) == MOST:
+                del self._wrapped[next(iter(self._wrapped))]
+            self._wrapped[function] = torch.compile(
                 function,
                 fullgraph=True,
                 dynamic=False,  # inputs have two shapes: that of most minibatches, and that of the last one of a batch
                 options=self._options,
             )
-            self._last = function, wrapped
-        return cast(Callable[Args, Returned], self._last[1])
+        return cast(Callable[Args, Returned], self._wrapped[function])
 
 
 def reason(error: BaseException) -> str:

@@ -111,8 +111,9 @@ class Learner:
         with metrics.activity(names.PUBLISH):
             self._source.publish(self._algorithm.weights.numpy(), self.version)
         metrics.add(names.UPDATES)
-        metrics.observe(names.LAG, float(lag.mean()))
-        metrics.set(names.LAG_MAX, float(lag.max()))
+        if names.RECORDED not in numbers:
+            metrics.observe(names.LAG, float(lag.mean()))
+            metrics.set(names.LAG_MAX, float(lag.max()))
         learned = names.LEARNED if training_batch.fresh else names.REPLAYED
         for name, value in {learned: batch.decisions, **numbers}.items():
             self._count(name, value)

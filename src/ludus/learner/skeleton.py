@@ -51,15 +51,26 @@ class Algorithm(ABC, Generic[Targets]):
     recorded: ClassVar[bool] = False
     """True if it learns from a dataset (`data.folder`) instead of matches of its own."""
 
+    played: ClassVar[bool] = True
+    """True if it can learn from matches that the run plays."""
+
     min_segment: ClassVar[int] = 1
     """The shortest `rollout.segment` that it can train on."""
 
     def __init__(
-        self, net: Net, spec: GameSpec, config: LearnerConfig, generator: torch.Generator, device: torch.device
+        self,
+        net: Net,
+        spec: GameSpec,
+        config: LearnerConfig,
+        generator: torch.Generator,
+        device: torch.device,
+        *,
+        optimiser: Optimiser | None = None,
     ) -> None:
-        """Move `net` to `device` and prepare to train it. `generator` draws the order of minibatches."""
+        """Move `net` to `device` and prepare to train it. `generator` draws the order of minibatches. `optimiser` is
+        that of another algorithm which trains the same net; without it, this one makes its own."""
         self.config = config
-        self.optimiser = Optimiser(net, config, device)
+        self.optimiser = optimiser or Optimiser(net, config, device)
         self.net, self.weights = self.optimiser.net, self.optimiser.weights
         self.result = self.net  # the net that is saved, evaluated and played: this one, or a Polyak average of it
         self.followers: tuple[Reference, ...] = ()  # references that `step` moves; a skipped update restores them

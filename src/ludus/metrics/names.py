@@ -80,6 +80,7 @@ LAG_MAX = "lag/max"
 QUEUE = "lag/queue"
 DROPPED = "lag/dropped"
 REPLAYED = "lag/replayed"
+RECORDED = "learner/recorded"
 REPLAY = "lag/replay"
 
 # How it learns
@@ -168,12 +169,13 @@ METRICS: tuple[Metric, ...] = (
     Metric(DROPPED, "counter", "decisions", "decisions dropped because they were older than learner.max_lag"),
     Metric(REPLAYED, "counter", "decisions", "decisions used in an update again (learner.replay)"),
     Metric(REPLAY, "gauge", "decisions", "decisions in the replay buffer"),
+    Metric(RECORDED, "counter", "decisions", "decisions of a dataset used in an update, in runs that also play"),
     Metric(LOSS_POLICY, "mean", "", "policy loss (for PPO, the clipped surrogate)"),
     Metric(LOSS_VALUE, "mean", "", "squared error of the value estimate, without its coefficient"),
     Metric(LOSS_TOTAL, "mean", "", "the loss that the optimiser minimises"),
     Metric(ENTROPY, "mean", "nats", "entropy of the policy over the legal actions"),
     Metric(KL, "mean", "nats", "KL divergence between the policy that chose the actions and the updated policy"),
-    Metric(AGREEMENT, "mean", "share", "recorded actions that are the policy's most likely ones (bc, awr)"),
+    Metric(AGREEMENT, "mean", "share", "recorded actions that are the policy's most likely ones (bc, awr, data.live)"),
     Metric(CLIP_SHARE, "mean", "share", "decisions whose probability ratio was clipped"),
     Metric(RHO, "mean", "", "clipped importance weight of V-trace; 1 for on-policy data"),
     Metric(BURNED_IN, "mean", "share", "decisions of a batch that only refresh the hidden state (burn_in)"),

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ludus.actors.resolved import ResolvedRun
-from ludus.actors.sources import RunSource
+from ludus.actors.start import RunSource
 from ludus.config.settings import RunConfig
 from ludus.league.curriculum import Change, Curriculum
 from ludus.league.pool import Pool

@@ -11,16 +11,18 @@ from typing import Literal
 import torch
 
 from ludus.actors.actor import layout_of
+from ludus.actors.mixed_source import MixedSource
 from ludus.actors.resolved import ResolvedRun
 from ludus.actors.shared_memory import free_bytes
-from ludus.actors.sources import RunSource
+from ludus.actors.start import RunSource
 from ludus.errors import EvaluationError, FleetError, HostError
 from ludus.evaluation.arena import MatchupResult
 from ludus.games.registry import ServersHealth, nets_of
 from ludus.league.curriculum import Curriculum
 from ludus.league.pool import Pool
 from ludus.learner import algorithms
-from ludus.learner.loop import Learner
+from ludus.learner.loop import Learner, Updater
+from ludus.learner.mixed_updater import MixedUpdater
 from ludus.learner.replay_buffer import ReplayBuffer, refuse_what_does_not_fit
 from ludus.metrics import names
 from ludus.metrics.core import Metrics
@@ -79,7 +81,10 @@ class RunLoop:
         generator = torch.Generator().manual_seed(run.seed("minibatches"))
         self.algorithm = algorithms.build(config.learner, net, source.spec, generator, run.learner_device)
         replay = _replay(run, source.spec)
-        self.learner = Learner(source, self.algorithm, config.learner, config.budget, metrics, replay=replay)
+        updater: Updater = self.algorithm
+        if isinstance(source, MixedSource):
+            updater = MixedUpdater(self.algorithm, source.spec, is_recorded=lambda: source.is_recorded)
+        self.learner = Learner(source, updater, config.learner, config.budget, metrics, replay=replay)
         pool = Pool(run_dir / "pool", config.opponents.pool)
         self._parts = RunContext(run, run_dir, source, metrics, observer, self.algorithm, self.learner, pool, course)
         metrics.set(names.CORES, run.machine.cores)

@@ -215,6 +215,7 @@ class Saver:
             pool=parts.pool.versions(),
             actor=notes[0],
             other_actors=notes[1:],
+            sampler=parts.source.position,
             scores=scores,
             curriculum=None if parts.course is None else msgspec.to_builtins(parts.course.state),
         )

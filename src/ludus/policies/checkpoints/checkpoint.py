@@ -74,6 +74,7 @@ class State(Struct, frozen=True):
     pool: list[int] = []
     actor: dict[str, Any] | None = None  # Any: the first actor's own state; None when it had not played yet
     other_actors: list[dict[str, Any] | None] = []  # of the other actors of a run with several
+    sampler: list[int] | None = None  # position in the dataset, of a run that also plays
     scores: dict[str, float] = {}
     curriculum: dict[str, Any] | None = None  # Any: the curriculum's own state; None: the run has none
 
