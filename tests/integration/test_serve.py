@@ -16,6 +16,8 @@ import pytest
 from tests.commands import DEADLINE_S, LUDUS, ludus
 from tests.serving import SPEC, arrivals_of, save_checkpoint
 
+from ludus.api.datasets import render
+from ludus.data.dataset import Dataset
 from ludus.games.showdown import node
 from ludus.policies.checkpoints import checkpoint
 from ludus.serving import RemotePolicy
@@ -71,6 +73,23 @@ def test_commands_play_with_policies_on_a_server_as_with_checkpoints(runs: Path)
         assert re.search(r"nim +1 +yes", table.stdout)
         process.send_signal(signal.SIGTERM)
         assert process.wait(DEADLINE_S) == 0
+
+
+def test_matches_of_policies_on_a_server_are_recorded(runs: Path, tmp_path: Path) -> None:
+    with serving(runs, "nim", "--port", "0") as (_, address):
+        words = ("--a", f"{address}/nim", "--b", f"{address}/nim?sample", "--matches", "20", "--workers", "1")
+        generate = ludus(runs, "generate", *words, "--out", str(tmp_path / "data"))
+        assert generate.returncode == 0, generate.stderr
+        table = ludus(runs, "serve", "status", address).stdout
+        assert re.search(r"nim +1 +yes", table)
+        assert re.search(r"nim\?sample +1 +yes", table)
+    dataset = Dataset.open(tmp_path / "data")
+    assert dataset.manifest.matches == 20
+    assert [(each.source, each.temperature) for each in dataset.manifest.policies] == [
+        (f"{address}/nim", 0.0),
+        (f"{address}/nim?sample", 1.0),
+    ]
+    assert render(tmp_path / "data", workers=1)
 
 
 def test_training_plays_against_a_policy_on_a_server(runs: Path, tmp_path: Path) -> None:

@@ -62,7 +62,6 @@ class Matchup:
     b: Player
     matches: int
     seed: int
-    temperature: float
 
 
 def generate(
@@ -83,13 +82,15 @@ def generate(
     """Play matches of two policies and record them in a dataset.
 
     Args:
-        a: A policy: "scripted:NAME", the folder of a run (its latest checkpoint) or of a checkpoint.
+        a: A policy: "scripted:NAME", the folder of a run (its latest checkpoint) or of a checkpoint, or
+            "tcp://HOST:PORT/NAME" for a policy on a server.
         b: The other policy. The default is `a`: self-play. Otherwise each seed is played once from every side.
         matches: Number of matches in the dataset at the end.
         out: Folder of the dataset.
         game: Name of the game. The default is the game of the checkpoints.
         seed: Seed of the list of matches and of the policies.
-        temperature: Nets draw actions with probabilities raised to 1 / temperature; 0: the most likely action.
+        temperature: Nets of checkpoints draw actions with probabilities raised to 1 / temperature; 0: the most likely
+            action. The address of a policy on a server says itself how it plays.
         workers: Number of host processes. 0 means one per core.
         servers: Number of game servers to start, for games that are played on servers.
         options: Options of the game that override those of the checkpoints.
@@ -149,7 +150,7 @@ def resolve(
         own = _on_servers(own)
     fields = {name: value for name, value in saved.items() if name in own.options.__struct_fields__}
     checked = check(trust.accept(own, fields, origin, local), own.options, "options")
-    return Matchup(own, checked, first, second, matches, seed, temperature)
+    return Matchup(own, checked, first, second, matches, seed)
 
 
 def play(
@@ -260,7 +261,7 @@ def _notes(matchup: Matchup) -> list[PolicyNote]:
     if len(set(names)) != len(names):  # two runs whose folders have the same name
         names = [player.source for player in different]
     return [
-        PolicyNote(name, player.source, player.sha256, matchup.temperature if player.sha256 else 1.0)
+        PolicyNote(name, player.source, player.sha256, player.temperature)
         for name, player in zip(names, different, strict=True)
     ]
 

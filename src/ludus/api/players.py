@@ -14,7 +14,7 @@ from ludus.games import checkpoint_game, registry
 from ludus.games.named_policies import agent_source
 from ludus.games.registry import Game
 from ludus.policies.checkpoints import checkpoint, checksums
-from ludus.serving.address import is_address
+from ludus.serving.address import is_address, parse
 from ludus.serving.remote import RemotePolicy
 from ludus.spec import GameSpec
 from ludus.suggestions import did_you_mean
@@ -35,6 +35,7 @@ class Player:
     sha256: str = ""  # of the checkpoint's model; empty for a scripted policy
     game: str = ""  # of the checkpoint; empty for a scripted policy, which any game may have
     options: Mapping[str, Any] | None = None  # Any: options of the game; None for a scripted policy
+    temperature: float = 1.0  # that actions are drawn with; 0: the most likely one
 
 
 def find(text: str, game: Game | None, option: str, *, temperature: float = 1.0) -> Player:
@@ -42,7 +43,8 @@ def find(text: str, game: Game | None, option: str, *, temperature: float = 1.0)
     tcp://HOST:PORT/NAME.
 
     `game` is the game whose scripted policies are meant; it may be None for a checkpoint. `option` names the argument
-    in errors. A net takes its most likely action if `temperature` is 0. Raises ConfigError for an unknown name, and
+    in errors. The net of a checkpoint takes its most likely action if `temperature` is 0; a policy on a server plays as
+    its address says. Raises ConfigError for an unknown name, and
     CheckpointError for a damaged checkpoint.
     """
     if text.startswith(SCRIPTED):
@@ -74,14 +76,19 @@ def find(text: str, game: Game | None, option: str, *, temperature: float = 1.0)
         )
 
     digest = checksums.of_file(path / checkpoint.MODEL).sha256
-    return Player(f"{run}/{path.name}", str(path), make, digest, own.name, state.options)
+    return Player(f"{run}/{path.name}", str(path), make, digest, own.name, state.options, temperature)
 
 
 def _on_server(address: str) -> Player:
     """Return the player at tcp://HOST:PORT/NAME. Raises ServingError if the server does not answer."""
     source = agent_source(address)
     return Player(
-        address, address, lambda spec, seed, rows: RemotePolicy(address, spec), "", source.game().name, source.options
+        address,
+        address,
+        lambda spec, seed, rows: RemotePolicy(address, spec),
+        game=source.game().name,
+        options=source.options,
+        temperature=0.0 if parse(address).greedy else 1.0,
     )
 
 

@@ -27,7 +27,9 @@ def generate(
     a: Annotated[
         str,
         typer.Option(
-            "--a", metavar="POLICY", help="scripted:NAME, a run's folder (its latest checkpoint), or one checkpoint."
+            "--a",
+            metavar="POLICY",
+            help="scripted:NAME, a run's folder (its latest checkpoint), a checkpoint, or tcp://HOST:PORT/NAME.",
         ),
     ],
     b: Annotated[
@@ -42,7 +44,8 @@ def generate(
     ] = None,
     workers: Annotated[int, typer.Option(min=0, help="Number of hosts; 0: one per core.")] = 0,
     temperature: Annotated[
-        float, typer.Option(min=0.0, help="Of nets: 1 draws actions as in training, 0 takes the most likely one.")
+        float,
+        typer.Option(min=0.0, help="Of checkpoints: 1 draws actions as in training, 0 takes the likeliest."),
     ] = 1.0,
     teams: Annotated[
         Path | None,
@@ -61,6 +64,7 @@ def generate(
     Ctrl-C writes the finished matches; the same command with --resume plays the others.
 
     Example: [bold]ludus generate --a runs/gen1-20250101-1 --b scripted:heuristic --matches 10000 --out data/gen1[/bold]
+    Example: [bold]ludus generate --a runs/gen1-20250101-1 --b tcp://127.0.0.1:5555/old?sample --out data/two[/bold]
     """
     places.check_folder(out, "--out")
     arguments = GenerateArguments(
@@ -115,7 +119,7 @@ def _generate(arguments: GenerateArguments) -> None:
     command_parts.install(matchup.game, matchup.options, console)
     began_s = time.monotonic()
     played = 0
-    with bars.counting(console) as show:
+    with bars.match_lines(console) as show:
 
         def progress(now: GenerationProgress) -> None:
             nonlocal played

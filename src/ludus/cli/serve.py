@@ -182,9 +182,8 @@ def _tables(report: Report) -> list[RenderableType]:
         policies.add_column(column, justify="left" if column in ("policy", "in memory") else "right")
     for each in report.policies:
         counts = (each.clients, each.rows, each.decisions, each.reloads, each.refused_reloads)
-        policies.add_row(
-            each.name, str(each.version), "yes" if each.loaded else "no", *(f"{count:,}" for count in counts)
-        )
+        name = each.name if each.greedy else f"{each.name}?sample"
+        policies.add_row(name, str(each.version), "yes" if each.loaded else "no", *(f"{count:,}" for count in counts))
     numbers = Table.grid(padding=(0, 2))
     latency = report.latency
     for name, value in (

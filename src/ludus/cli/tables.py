@@ -55,7 +55,7 @@ def standings(rows: Sequence[PolicyScore]) -> Table:
     """Return a table of the results of the policies in a dataset, with 95% intervals."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("policy", "against"):
-        table.add_column(name)
+        table.add_column(name, overflow="fold")
     for name in ("win rate", "95% interval", "won", "lost", "tied"):
         table.add_column(name, justify="right")
     for row in rows:

@@ -34,8 +34,8 @@ class PolicyNote(Struct, frozen=True, forbid_unknown_fields=True):
     """A policy that played. Ledgers refer to it by its place in the manifest's list."""
 
     name: Name  # unique in the dataset
-    source: str  # as it was given: scripted:NAME, or the path of a checkpoint
-    sha256: str = ""  # of the checkpoint's model; empty for a scripted policy
+    source: str  # as it was given: scripted:NAME, the path of a checkpoint, or an address
+    sha256: str = ""  # of the checkpoint's model; empty for other policies
     temperature: float = 1.0  # that actions were drawn with; 0: the most likely action
 
 

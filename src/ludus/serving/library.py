@@ -89,6 +89,7 @@ class ServedPolicy:
             self.decisions,
             self.reloads,
             self.refused_reloads,
+            self.greedy,
         )
 
 

@@ -146,6 +146,7 @@ class PolicyReport(msgspec.Struct, frozen=True):
     decisions: int  # answered so far
     reloads: int = 0
     refused_reloads: int = 0  # checkpoints that could not be read
+    greedy: bool = True  # False for clients that ask for samples (?sample)
 
 
 class Report(msgspec.Struct, frozen=True):
