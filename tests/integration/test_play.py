@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -16,30 +13,21 @@ import psutil
 import pytest
 import websockets.sync.server
 from benchmarks.showdown_server import serve
-from poke_env import AccountConfiguration, RandomPlayer, ServerConfiguration
-from poke_env.concurrency import POKE_LOOP
+from tests.peers import DEADLINE_S, FORMAT, later, peer, untrained
 from tests.proxy import Proxy
 
 from ludus.cli import main
-from ludus.config.settings import FleetConfig, PolicyConfig
+from ludus.config.settings import FleetConfig
 from ludus.errors import HostRefused
-from ludus.fleet.fleet import HostFleet
-from ludus.games.registry import load, nets_of
 from ludus.games.showdown.install import Installation
 from ludus.games.showdown.play import outsiders
 from ludus.games.showdown.play.outsiders import Event, PlayResult, StopRequest, play
 from ludus.games.showdown.play_game import PlayOptions, address
 from ludus.games.showdown.scripted import POLICIES
-from ludus.policies import nets
-from ludus.policies.checkpoints.archive import Checkpoints
-from ludus.policies.checkpoints.checkpoint import State, net_tensors, note_game, table_tensors
 from ludus.spec import GameSpec
 from ludus.types import Arrivals, Choices, Policy
 
-DEADLINE_S = 100.0
-FORMAT = "gen1randombattle"
 DOUBLES = "gen9vgc2025regi"
-numbers = count()
 
 
 @pytest.fixture(scope="module")
@@ -59,31 +47,7 @@ def agent(spec: GameSpec) -> Policy:
 
 @pytest.fixture(scope="module")
 def checkpoint(showdown: Installation, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of a net that has learnt nothing."""
-    folder = tmp_path_factory.mktemp("untrained")
-    game = load("showdown")
-    options = {"format": FORMAT}
-    with HostFleet(
-        game.command(game.options()), FleetConfig(), options=options, seed=1, log_dir=folder, hosts=1, schedule=[]
-    ) as running:
-        spec = running.spec
-    policy = PolicyConfig()
-    net = nets.build(spec, policy, game.net, game_nets=nets_of(game))
-    state = State(version=1, game=note_game(spec), options=options, net=game.net, policy=policy)
-    return Checkpoints(folder, 1).save(state, {**net_tensors(net), **table_tensors(spec)}, {})
-
-
-def peer(server: str, *, concurrency: int = 2, **more: Any) -> RandomPlayer:  # Any: poke-env has no types
-    settings: dict[str, Any] = {"battle_format": FORMAT, "max_concurrent_battles": concurrency} | more
-    return RandomPlayer(
-        **settings,
-        account_configuration=AccountConfiguration(f"peer {next(numbers)}", None),
-        server_configuration=ServerConfiguration(server, ""),
-        open_timeout=DEADLINE_S,
-        ping_interval=None,
-        ping_timeout=None,
-        log_level=logging.CRITICAL,
-    )
+    return untrained(tmp_path_factory.mktemp("untrained"))
 
 
 class Acting:
@@ -100,11 +64,6 @@ class Acting:
         while self._acts:
             self._acts.pop()()
         return self._policy.act(arrivals)
-
-
-def later(coroutine: Coroutine[Any, Any, Any]) -> Future[Any]:  # Any: poke-env has no types
-    """Have poke-env's own thread do it."""
-    return asyncio.run_coroutine_threadsafe(coroutine, POKE_LOOP)
 
 
 class Connected:

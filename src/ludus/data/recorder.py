@@ -45,9 +45,12 @@ class LedgerRecorder:
         policies: Callable[[int], Sequence[int]],  # returns the policy of each seat of a match
         *,
         live: LiveRows | None = None,  # keeps the rows of matches that cannot be played again
+        first_number: int = 0,  # added to the numbers of the matches, where the dataset has matches already
+        ratings: Callable[[Ending], Sequence[float]] | None = None,  # returns the rating of each seat; NaN: not known
         clock_s: Callable[[], float] = time.time,
     ) -> None:
         self._dataset, self._policies, self._clock_s = dataset, policies, clock_s
+        self._first_number, self._ratings = first_number, ratings
         self._live = live
         self._transcript = Transcript(row_count)
         self._earned = np.zeros(row_count, np.float32)
@@ -92,7 +95,7 @@ class LedgerRecorder:
     def write(self) -> None:
         """Write all finished matches. Raises DatasetError if the disk is full, and keeps them."""
         if self._played:
-            content = _shard(self._played)
+            content = self._shard()
             note = self._dataset.add(content, self._clock_s())
             if self._live is not None:
                 self._write_rows(self._live, note, content)
@@ -105,20 +108,26 @@ class LedgerRecorder:
         file = rows.write(self._dataset.rows_path(note), rows_of_shard)
         self._dataset.set_rows(note, RowsNote(file, self._dataset.manifest.spec.fingerprint, note.matches))
 
+    def _shard(self) -> LedgerShard:
+        rating = None
+        if self._ratings is not None:
+            rating = np.array([self._ratings(each.ending) for each in self._played], np.float32)
+        return _shard(self._played, self._first_number, rating)
 
-def _shard(played: Sequence[_Played]) -> LedgerShard:
+
+def _shard(played: Sequence[_Played], first_number: int, rating: NDArray[np.float32] | None) -> LedgerShard:
     endings = [each.ending for each in played]
     facts = tuple(sorted({name for ending in endings for name in ending.facts}))
     logs = [ending.log.encode() for ending in endings]
     score = np.array([ending.score for ending in endings], np.float32)
     matches = Matches(
-        number=np.array([ending.match for ending in endings], np.int64),
+        number=np.array([first_number + ending.match for ending in endings], np.int64),
         seed=np.array([ending.seed for ending in endings], np.int64),
         policy=np.array([each.policy for each in played], np.uint16),
         count=np.array([[len(seat) for seat in each.actions] for each in played], np.int32),
         score=score,
         reward=np.array([each.reward for each in played], np.float32),
-        rating=np.full_like(score, np.nan),
+        rating=np.full_like(score, np.nan) if rating is None else rating,
         truncated=np.array([ending.truncated for ending in endings], np.bool_),
         facts=np.array([match_ledger.note(ending.facts, facts) for ending in endings], np.float32),
         log_bytes=np.array([len(log) for log in logs], np.int32),

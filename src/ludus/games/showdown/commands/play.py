@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -16,6 +16,7 @@ from ludus.config.overrides import given_options
 from ludus.games import command_parts
 
 if TYPE_CHECKING:
+    from ludus.api.server_recording import Recording
     from ludus.games.named_policies import AgentSource
     from ludus.games.showdown.play.outsiders import StopRequest
     from ludus.games.showdown.play_game import PlayOptions
@@ -60,6 +61,14 @@ TeamFolderOption = Annotated[
 SaveReplaysOption = Annotated[
     Path | None, typer.Option(metavar="D", help="Folder for an HTML page of every battle.", show_default=False)
 ]
+RecordOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="Dataset that receives the agent's decisions and the logs; a later call continues it.",
+        show_default=False,
+    ),
+]
 ReadTheRulesOption = Annotated[
     bool, typer.Option("--i-read-the-rules", help="Required for the ladder of a server on another machine.")
 ]
@@ -82,6 +91,7 @@ def play(
     matches: Annotated[int, typer.Option(min=0, help="Number of battles; 0: until Ctrl-C.", show_default=True)] = 0,
     concurrency: Annotated[int, typer.Option(min=1, max=256, help="Battles at the same time.")] = 1,
     save_replays: SaveReplaysOption = None,
+    record: RecordOption = None,
     read_the_rules: ReadTheRulesOption = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     sets: command_parts.Sets = None,
@@ -95,6 +105,8 @@ def play(
     """
     if save_replays is not None:
         places.check_folder(save_replays, "--save-replays")
+    if record is not None:
+        places.check_folder(record, "--record")
     from ludus.games import named_policies
     from ludus.games.showdown.play_game import address
 
@@ -116,7 +128,7 @@ def play(
         team_folder,
     )
     options = _options(run_options, game_format, team_folder, arguments)
-    _play(agent, options, matches or None, concurrency, save_replays, read_the_rules, as_json)
+    _play(agent, options, matches or None, concurrency, save_replays, record, read_the_rules, as_json)
 
 
 def _play(
@@ -125,6 +137,7 @@ def _play(
     matches: int | None,
     concurrency: int,
     save_replays: Path | None,
+    record: Path | None,
     read_the_rules: bool,
     as_json: bool,
 ) -> None:
@@ -141,15 +154,21 @@ def _play(
     command_parts.install(game, {"node": options.node}, console)
     stop = outsiders.StopRequest()
     view = PlayView(console, options, matches)
-    with log_folder.temporary_log_folder("ludus-play-") as folder, _signals(stop, view.interrupt), view:
+    with ExitStack() as stack:
+        recorded = None if record is None else stack.enter_context(_recording(record, options, agent))
+        folder = stack.enter_context(log_folder.temporary_log_folder("ludus-play-"))
+        stack.enter_context(_signals(stop, view.interrupt))
+        stack.enter_context(view)
         result = outsiders.play(
             lambda spec: agent.load(spec, game, rows=concurrency),
             options,
             log_dir=folder,
             matches=matches,
             concurrency=concurrency,
+            seed=0 if recorded is None else recorded.first_number,
             stop=stop,
             save_replays=save_replays,
+            record=None if recorded is None else recorded.recorder,
             show=view.show,
             tell=view.tell,
         )
@@ -157,9 +176,25 @@ def _play(
         typer.echo(view.json(result))
     else:
         view.summary(result, save_replays)
+        if record is not None:
+            console.print(f"Recorded in {record}: ludus data info {record}", highlight=False, soft_wrap=True)
     if result.stopped not in ("", "interrupted"):
         typer.echo(f"ludus: {result.stopped}", err=True)
         sys.exit(FAILED)
+
+
+def _recording(folder: Path, options: PlayOptions, agent: AgentSource) -> AbstractContextManager[Recording]:
+    """Open the dataset for the battles. It keeps the options that decide what is seen, and none of this machine's."""
+    import msgspec
+
+    from ludus.api.server_recording import recording
+    from ludus.games import registry, trust
+
+    game = registry.load("showdown")
+    builtins = msgspec.to_builtins(options)
+    played_options = {name: builtins[name] for name in game.options.__struct_fields__ if name not in game.local}
+    trust.remember(game, played_options)
+    return recording(folder, game.name, played_options, agent)
 
 
 def _mode(accept: bool, challenge: str, ladder: bool) -> Mode:

@@ -6,24 +6,29 @@ result.wins, result.interval
 
 from __future__ import annotations
 
+import logging
+import math
 import re
 import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from ludus.config.settings import FleetConfig
-from ludus.errors import ConfigError, FleetError, HostRefused
+from ludus.errors import ConfigError, DatasetError, FleetError, HostRefused
 from ludus.fleet.fleet import HostFleet
 from ludus.fleet.interface import HostEvent
 from ludus.games.showdown.page import page
 from ludus.games.showdown.play_game import PlayOptions, command
 from ludus.metrics.intervals import wilson
 from ludus.spec import GameSpec
-from ludus.types import Ending, Policy
+from ludus.types import Arrivals, Ending, Policy
 
 Event = HostEvent
 OWN = 0  # the agent's seat in every match
@@ -32,6 +37,32 @@ NUDGE_S = 20.0  # between requests to a host that waits for people; its answer s
 FLEET = FleetConfig(hosts=1, reply_deadline_s=3 * NUDGE_S)
 REASONS = 100  # reasons counted separately; a server may invent any number of them
 OTHER_REASONS = "other reasons"
+RATING_DIGITS = 6
+log = logging.getLogger(__name__)
+
+
+class MatchRecorder(Protocol):
+    """Records battles. `data.recorder.LedgerRecorder` implements it."""
+
+    def choose(self, arrivals: Arrivals, action: NDArray[np.int32]) -> None:
+        """Record the actions of these rows."""
+        ...
+
+    def end(self, ending: Ending) -> None:
+        """Keep a battle that has ended, or forget a voided one."""
+        ...
+
+    def write_due(self) -> None:
+        """Write the battles that have waited for long. Raises DatasetError, and keeps them."""
+        ...
+
+    def write(self) -> None:
+        """Write all battles. Raises DatasetError, and keeps them."""
+        ...
+
+
+NewRecorder = Callable[[HostFleet, Callable[[Ending], tuple[float, float]]], MatchRecorder]
+"""Returns a recorder for a fleet. The second argument returns the ratings of the agent and of the opponent."""
 
 
 @dataclass(slots=True)
@@ -99,13 +130,15 @@ def play(
     deadline_s: float | None = None,
     stop: StopRequest | None = None,
     save_replays: Path | None = None,
+    record: NewRecorder | None = None,
     show: Callable[[PlayResult], None] | None = None,
     tell: Callable[[Event], None] | None = None,
 ) -> PlayResult:
     """Play `matches` battles (None: until stopped), `concurrency` at the same time. Returns when all have ended.
 
     Raises HostRefused if the server, the account's name, the format or the team is not accepted. If that happens after
-    the first battle, or the deadline passes, `stopped` of the result has the reason.
+    the first battle, or the deadline passes, `stopped` of the result has the reason. `record` makes a recorder of the
+    battles; if it cannot write, it tries again, and DatasetError is raised after the last battle.
     `show` is called about once a second, `tell` with each event of the host.
     """
     schedule = None if matches is None else [(number, seed + number) for number in range(matches)]
@@ -125,8 +158,14 @@ def play(
             final_refusals=True,
             events=True,
         ) as fleet:
-            table = _Table(fleet, agent(fleet.spec), options.name, save_replays)
-            return _play(table, stop or StopRequest(), matches, until_s, show, tell)
+            own = user_id(options.name)
+            recorder = None if record is None else record(fleet, lambda ending: ratings_of(ending.log, own))
+            table = _Table(fleet, agent(fleet.spec), own, save_replays, recorder)
+            try:
+                return _play(table, stop or StopRequest(), matches, until_s, show, tell)
+            finally:
+                if recorder is not None:
+                    recorder.write()
     except HostRefused as refusal:
         raise HostRefused(_reason(refusal)) from None
 
@@ -206,12 +245,16 @@ def printable(words: str) -> str:
 class _Table:
     """Running battles, and the results of those that have ended."""
 
-    def __init__(self, fleet: HostFleet, policy: Policy, name: str, save_replays: Path | None) -> None:
+    def __init__(
+        self, fleet: HostFleet, policy: Policy, own: str, save_replays: Path | None, recorder: MatchRecorder | None
+    ) -> None:
         self.fleet = fleet
         self.result = PlayResult()
         self._policy = policy
-        self._id = user_id(name)
+        self._id = own
         self._save_replays = save_replays
+        self._recorder = recorder
+        self._unwritten = ""  # why the recorder could not write
         self.ended = 0  # matches, voided ones included
         self._running: set[int] = set()
         self._began_s = time.monotonic()
@@ -223,9 +266,13 @@ class _Table:
             self._end(ending)
         if len(arrivals):
             self._running.update(arrivals.match.tolist())
-            self.fleet.send(arrivals.row, self._policy.act(arrivals).action)
+            action = self._policy.act(arrivals).action
+            self.fleet.send(arrivals.row, action)
             self.result.decisions += len(arrivals)
+            if self._recorder is not None:
+                self._recorder.choose(arrivals, action)
         self.result.running = len(self._running)
+        self._write_due()
 
     def note(self, event: Event) -> None:
         """Count an event of the host."""
@@ -244,9 +291,23 @@ class _Table:
         self.result.restarts = health.restarts
         self.result.seconds = time.monotonic() - self._began_s
 
+    def _write_due(self) -> None:
+        """Write recorded battles. A full disk must not cost the running ones: it is logged once."""
+        if self._recorder is None:
+            return
+        try:
+            self._recorder.write_due()
+            self._unwritten = ""
+        except DatasetError as error:
+            if not self._unwritten:
+                log.warning("%s; trying again", error)
+            self._unwritten = str(error)
+
     def _end(self, ending: Ending) -> None:
         self._running.discard(ending.match)
         self.ended += 1
+        if self._recorder is not None:
+            self._recorder.end(ending)
         if ending.void:
             return
         result = self.result
@@ -276,6 +337,16 @@ def opponent_of(log: str, own: str) -> str:
             if name and name[0] and user_id(name[0]) != own:
                 return name[0]
     return "?"
+
+
+def ratings_of(log: str, own: str) -> tuple[float, float]:
+    """Return the ratings of the agent and of its opponent before a battle, by its log; NaN if it was not rated."""
+    ratings = [math.nan, math.nan]
+    for line in log.split("\n"):
+        parts = line.split("|")
+        if line.startswith("|player|") and len(parts) > 5 and parts[5].isdecimal() and len(parts[5]) <= RATING_DIGITS:
+            ratings[user_id(parts[3]) != own] = float(parts[5])
+    return ratings[0], ratings[1]
 
 
 def _save(folder: Path, ending: Ending, own: str, opponent: str, outcome: str) -> bool:
