@@ -25,6 +25,13 @@ def played(
     )
 
 
+def flip_byte(path: Path) -> None:
+    """Change one bit in the middle of a file."""
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+
 def shard(matches: int = 5, seats: int = 2, actions: int = 10, seed: int = 0) -> LedgerShard:
     """Return a shard of random matches, whose actions and logs differ in length."""
     random = np.random.default_rng(seed)

@@ -40,7 +40,8 @@ class Recording:
         if self._dataset is not None:
             self._refuse_other(self._dataset.manifest)
             self._dataset.sweep()
-            self.first_number = int(generation.recorded_numbers(self._dataset).max(initial=-1)) + 1
+            highest = int(generation.recorded_numbers(self._dataset).max(initial=-1))
+            self.first_number = max(highest + 1, self._dataset.manifest.matches)
 
     def recorder(self, fleet: HostFleet, ratings: Callable[[Ending], Sequence[float]]) -> LedgerRecorder:
         """Return a recorder for the matches of a fleet, in which the agent has seat 0. Raises DatasetError if the

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ludus.data import rows
 from ludus.data.dataset import Dataset
 from ludus.data.match_ledger import LedgerShard
 from ludus.data.rows import Rows
@@ -54,12 +53,12 @@ def agreement(
     same action. Policies see whole matches, one decision of each at a time, so recurrent ones can be compared, too.
     """
     counts = np.zeros(4, np.int64)
-    for shard, later in selection.over(dataset.shards):
-        if shard.rows is None or shard.rows.fingerprint != spec.fingerprint:
+    later_of = {shard.name: later for shard, later in selection.over(dataset.shards)}
+    for shard, content in dataset.undamaged():
+        mapped = dataset.undamaged_rows(shard, spec) if shard.name in later_of else None
+        if mapped is None:
             continue
-        content = dataset.ledger(shard)
-        mapped = rows.read(dataset.rows_path(shard), row_bytes=spec.obs.nbytes, actions=spec.actions)
-        seats = selection.seats(content.matches, later)
+        seats = selection.seats(content.matches, later_of[shard.name])
         for arrivals, action in _steps(content, mapped, seats, spec):
             same = policy.act(arrivals).action == action
             choices = [each.act(arrivals).action for each in reference]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import re
 from collections.abc import Iterator
 from contextlib import suppress
@@ -11,16 +12,20 @@ from pathlib import Path
 import msgspec
 
 from ludus import files
-from ludus.data import manifest, match_ledger
+from ludus.data import manifest, match_ledger, rows
 from ludus.data.manifest import Manifest, RowsNote, ShardNote
 from ludus.data.match_ledger import LedgerShard
+from ludus.data.rows import Rows
 from ludus.errors import DatasetError
 from ludus.policies.checkpoints import checkpoint, checksums
 from ludus.policies.checkpoints.checkpoint import GameNote
 from ludus.policies.checkpoints.checksums import FileSum
+from ludus.spec import GameSpec
 
 LEDGER, ROWS = "ledger", "rows"
 LARGEST_LEDGER = 1 << 30  # bytes of a shard's file
+DAMAGED = ".damaged"  # ends the names of files that were set aside
+log = logging.getLogger(__name__)
 _OURS = re.compile(r"[0-9]{6,9}\.(ledger|safetensors)(\.partial)?", re.ASCII)
 
 
@@ -76,6 +81,40 @@ class Dataset:
         """Yield every shard with its matches, in the order of the manifest. Raises DatasetError for a damaged one."""
         for shard in self.shards:
             yield shard, self.ledger(shard)
+
+    def undamaged(self) -> Iterator[tuple[ShardNote, LedgerShard]]:
+        """Yield every shard with its matches; damaged ones are left out with a warning."""
+        for shard in self.shards:
+            try:
+                content = self.ledger(shard)
+            except DatasetError as error:
+                log.warning("%s; it is left out", error)
+                continue
+            yield shard, content
+
+    def undamaged_rows(self, shard: ShardNote, spec: GameSpec) -> Rows | None:
+        """Return the rows of a shard; None if it has none that `spec` describes, or, with a warning, damaged ones."""
+        if shard.rows is None or shard.rows.fingerprint != spec.fingerprint:
+            return None
+        path = self.rows_path(shard)
+        try:
+            verify(path, shard.rows.file)
+            return rows.read(path, row_bytes=spec.obs.nbytes, actions=spec.actions)
+        except DatasetError as error:
+            log.warning("%s; it is left out", error)
+            return None
+
+    def set_damaged_aside(self) -> int:
+        """Take damaged shards out of the dataset, with a warning, and rename their files. Returns the number of their
+        matches. Raises DatasetError if the manifest cannot be written."""
+        whole, matches = {shard.name for shard, _ in self.undamaged()}, 0
+        for shard in [shard for shard in self.shards if shard.name not in whole]:
+            path = self.ledger_path(shard)
+            with suppress(OSError):
+                path.rename(path.with_name(path.name + DAMAGED))
+            self.update(shards=[each for each in self.shards if each.name != shard.name])
+            matches += shard.matches
+        return matches
 
     def add(self, content: LedgerShard, ended_s: float) -> ShardNote:
         """Add a shard: first its file, then the manifest. Raises DatasetError if the disk is full or read-only; the

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludus import files
-from ludus.data import rows
 from ludus.data.dataset import Dataset
 from ludus.errors import ConfigError, DatasetError, SetupError
 from ludus.games.registry import Game, attribute_of
@@ -94,13 +93,12 @@ def needed(package: str, extra: str) -> Any:  # Any: a module
 
 
 def trajectories(dataset: Dataset, spec: GameSpec) -> Iterator[Trajectory]:
-    """Yield the decisions of every seat of every match with rows. Raises DatasetError for a damaged shard."""
+    """Yield the decisions of every seat of every match with rows. Damaged shards are left out with a warning."""
     names = [policy.name for policy in dataset.manifest.policies]
-    rows_spec = dataset.manifest.rows_spec
     first_match = 0
-    for shard, content in dataset.ledgers():
-        if shard.rows is not None and rows_spec is not None and shard.rows.fingerprint == rows_spec.fingerprint:
-            mapped = rows.read(dataset.rows_path(shard), row_bytes=spec.obs.nbytes, actions=spec.actions)
+    for shard, content in dataset.undamaged():
+        mapped = dataset.undamaged_rows(shard, spec)
+        if mapped is not None:
             matches, at = content.matches, 0
             for place in mapped.match.tolist():
                 for seat in range(spec.seats):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ from ludus.types import Policy
 
 POLL_S = 1.0
 WINDOW = 100_000  # matches that one fleet plays: its hosts receive their seeds in one frame
+log = logging.getLogger(__name__)
 PolicyOf = Callable[[GameSpec], Mapping[str, Policy]]
 
 
@@ -70,8 +72,8 @@ def schedule_of(dataset: Dataset) -> Schedule:
 
 
 def recorded_numbers(dataset: Dataset) -> NDArray[np.int64]:
-    """Return the numbers of all matches in the ledger. Raises DatasetError for a damaged shard."""
-    numbers = [content.matches.number for _, content in dataset.ledgers()]
+    """Return the numbers of all matches in the ledger. Damaged shards are left out with a warning."""
+    numbers = [content.matches.number for _, content in dataset.undamaged()]
     return np.concatenate([np.empty(0, np.int64), *numbers])
 
 
@@ -91,10 +93,14 @@ def generate(
 ) -> bool:
     """Play all planned matches that are not in the dataset. Returns False if `stopped()` became true before the end.
 
-    `options` are those of the hosts: with the addresses of servers, if there are any. Finished matches are written in
-    every case. Raises DatasetError if they cannot be written, and FleetError if no host is left.
+    Damaged shards are set aside with a warning, and their matches are played again. Finished matches are written in
+    every case. `options` are those of the hosts: with the addresses of servers, if there are any. Raises DatasetError
+    if matches cannot be written, and FleetError if no host is left.
     """
     schedule = schedule_of(dataset)
+    repeats = dataset.set_damaged_aside()
+    if repeats:
+        log.warning("%d matches of damaged shards are played again", repeats)
     done = np.zeros(len(schedule), np.bool_)
     done[recorded_numbers(dataset)] = True
     remaining = np.flatnonzero(~done)
@@ -179,10 +185,10 @@ class GenerationSession:
 
 
 def standings(dataset: Dataset) -> list[PolicyScore]:
-    """Return the results of every pair of policies that met. Raises DatasetError for a damaged shard."""
+    """Return the results of every pair of policies that met. Damaged shards are left out with a warning."""
     counts: dict[tuple[int, int], Counter[str]] = {}
     teams = np.array(teams_in(dataset.manifest.spec.layout, dataset.manifest.spec.seats))
-    for _, content in dataset.ledgers():
+    for _, content in dataset.undamaged():
         policy, score = content.matches.policy, content.matches.score
         seats = [int(np.flatnonzero(teams == team)[0]) for team in np.unique(teams)]  # one of each team
         pairs = [(one, other) for one in seats for other in seats if one != other] or [(seats[0], seats[0])]

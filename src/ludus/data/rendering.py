@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,7 @@ from ludus.types import Arrivals, Ending
 POLL_S = 1.0
 GROUP_BYTES = 1 << 30  # rows that are rendered at the same time, by one fleet
 SCORE_TOLERANCE = 1e-6
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,16 +56,19 @@ def render(
     """Render the rows of all shards that have none for the present observations of the game (`spec`), or of all shards
     if `again`.
 
-    Returns False if `stopped()` became true before the end; finished shards are kept. Raises DatasetError if a shard of
-    the ledger is damaged or the disk is full, and FleetError if no host is left.
+    Returns False if `stopped()` became true before the end; finished shards are kept. Damaged shards of the ledger are
+    left out with a warning. Raises DatasetError if the disk is full, and FleetError if no host is left.
     """
     _begin(dataset, spec)
     waiting = [shard for shard in dataset.shards if again or not is_current(shard, spec)]
     planned = dataset.manifest.decisions
     rendered = planned - sum(shard.decisions for shard in waiting)
     diverged = 0
-    for group in _groups(waiting, spec):
-        replay = Replay([dataset.ledger(shard) for shard in group], spec)
+    for planned_group in _groups(waiting, spec):
+        group, contents = _read(dataset, planned_group)
+        if not group:
+            continue
+        replay = Replay(contents, spec)
         with HostFleet(
             game.command(options),
             FleetConfig(),
@@ -119,6 +124,18 @@ def _groups(shards: Sequence[ShardNote], spec: GameSpec) -> Iterator[list[ShardN
         decisions += shard.decisions
     if group:
         yield group
+
+
+def _read(dataset: Dataset, group: Sequence[ShardNote]) -> tuple[list[ShardNote], list[LedgerShard]]:
+    """Return the shards of a group that are not damaged, and their contents."""
+    notes, contents = [], []
+    for shard in group:
+        try:
+            contents.append(dataset.ledger(shard))
+            notes.append(shard)
+        except DatasetError as error:
+            log.warning("%s; it is left out", error)
+    return notes, contents
 
 
 class Replay:

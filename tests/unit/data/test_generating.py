@@ -10,11 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests import datasets
+from tests.datasets import flip_byte
 
 from ludus.api import generating
 from ludus.api.datasets import check, render
 from ludus.data import exporting
 from ludus.data.dataset import Dataset
+from ludus.data.generation import standings
 from ludus.errors import ConfigError, DatasetError
 from ludus.games.registry import Served
 
@@ -88,11 +90,28 @@ def test_a_flipped_byte_is_found_and_named(tmp_path: Path) -> None:
     datasets.played(tmp_path, 20)
     dataset = Dataset.open(tmp_path)
     path = dataset.ledger_path(dataset.shards[0])
-    data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 1
-    path.write_bytes(data)
+    flip_byte(path)
     with pytest.raises(DatasetError, match=r"ledger/000000\.ledger is damaged"):
         list(dataset.ledgers())
+
+
+def test_matches_of_a_damaged_shard_are_played_again_and_no_others(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    datasets.played(tmp_path, 20)
+    datasets.played(tmp_path, 50, resume=True)
+    dataset = Dataset.open(tmp_path)
+    damaged, whole = (dataset.ledger_path(shard) for shard in dataset.shards)
+    before = whole.read_bytes()
+    flip_byte(damaged)
+    assert sum(score.matches for score in standings(dataset)) == 30
+    datasets.played(tmp_path, 50, resume=True)
+    assert numbers(tmp_path) == list(range(50))
+    assert whole.read_bytes() == before
+    assert "ledger/000000.ledger is damaged" in caplog.text
+    assert "20 matches of damaged shards are played again" in caplog.text
+    assert damaged.with_name("000000.ledger.damaged").exists()
+    assert check(tmp_path).damage == []
 
 
 def test_a_shard_without_a_manifest_entry_is_removed_and_its_matches_are_played_again(tmp_path: Path) -> None:

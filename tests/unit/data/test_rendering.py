@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests import datasets
+from tests.datasets import flip_byte
 
-from ludus.api.datasets import check, render
+from ludus.api.datasets import agreement, check, export, render
 from ludus.data import match_ledger, rows
 from ludus.data.dataset import Dataset
 from ludus.data.recorder import LedgerRecorder
@@ -32,12 +33,6 @@ def rows_of(folder: Path) -> list[tuple[match_ledger.LedgerShard, Rows]]:
         (content, rows.read(dataset.rows_path(shard), row_bytes=spec.obs.nbytes, actions=spec.actions))
         for shard, content in dataset.ledgers()
     ]
-
-
-def flip_byte(path: Path) -> None:
-    data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 1
-    path.write_bytes(data)
 
 
 @pytest.fixture
@@ -111,6 +106,21 @@ def test_a_match_that_ends_differently_has_no_rows(copied: Path) -> None:
     assert diverged[-1] == 1
     ((_, each),) = rows_of(copied)
     assert sorted(each.match.tolist()) == [at for at in range(20) if at != 3]
+
+
+def test_the_rest_of_a_dataset_with_damaged_shards_is_rendered_exported_and_compared(
+    copied: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    dataset = Dataset.open(copied)
+    first, second = dataset.shards
+    flip_byte(dataset.ledger_path(first))
+    assert render(copied, workers=1, again=True)
+    assert "ledger/000000.ledger is damaged" in caplog.text
+    assert export(copied, "parquet", tmp_path / "rest") == second.decisions
+    assert agreement(copied, "scripted:perfect", held_out=0.0).decisions == second.decisions
+    flip_byte(dataset.rows_path(Dataset.open(copied).shards[1]))
+    assert export(copied, "parquet", tmp_path / "nothing") == 0
+    assert "rows/000001.safetensors is damaged" in caplog.text
 
 
 def test_matches_of_servers_cannot_be_rendered(copied: Path) -> None:
