@@ -1,4 +1,5 @@
-"""Write the tables of measured numbers in README.md and docs/evaluation.md: python scripts/readme_table.py
+"""Write the tables of measured numbers in README.md, docs/evaluation.md, docs/serving.md and docs/datasets.md:
+python scripts/readme_table.py
 
 The tables are between markers and come from benchmarks/results only. The latest full result of each format, and the
 latest run of each name, is shown.
@@ -20,6 +21,26 @@ RUNS = ROOT / "benchmarks" / "results" / "runs.jsonl"
 SHORT_AND_LONG = ROOT / "benchmarks" / "results" / "gen1-short-and-long.jsonl"
 BEGIN, END = "<!-- measured: scripts/readme_table.py -->", "<!-- /measured -->"
 RUNS_BEGIN, RUNS_END = "<!-- runs: scripts/readme_table.py -->", "<!-- /runs -->"
+SPEED_BEGIN, SPEED_END = "<!-- speed: scripts/readme_table.py -->", "<!-- /speed -->"
+SERVING = {
+    "local": "in one process, rows/s",
+    "server": "through the server, rows/s",
+    "waits_5_ms": "through a server with `--max-wait-ms 5`, rows/s",
+    "one_by_one": "through a server that computes row by row, rows/s",
+    "local, rows per CPU s": "in one process, rows per second of CPU time",
+    "server, rows per CPU s": "through the server, rows per second of its CPU time",
+    "served_p50_ms": "latency at half load, median, ms",
+    "served_p95_ms": "latency at half load, 95th percentile, ms",
+    "added_p95_ms": "of it, added by the server, ms",
+}
+DATA = {
+    "playing": "playing with a net, decisions/s",
+    "recording": "`ludus generate` with it, decisions/s",
+    "playing again": "playing recorded matches again, decisions/s",
+    "rendering": "`ludus data render`, decisions/s",
+    "reading, rows/s a core": "reading shuffled rows for training, rows/s a core",
+    "ledger, bytes a decision": "size of the ledger, bytes a decision",
+}
 LONGER_BEGIN, LONGER_END = "<!-- longer: scripts/readme_table.py -->", "<!-- /longer -->"
 FULL_REPEATS = 5
 ROWS = (
@@ -102,6 +123,26 @@ def longer(lines: Sequence[str]) -> str:
     return "\n".join(rows)
 
 
+def speed(lines: Sequence[str], words: Mapping[str, str]) -> str:
+    """Return the table of the last result of a benchmark: medians with their range over the repeats."""
+    if not lines:
+        return "Not measured yet."
+    result = json.loads(lines[-1])
+    rows = ["| measured | median | range |", "| --- | ---: | ---: |"]
+    for name, what in words.items():
+        row = result["rows"][name]
+        low, high = (_number(row[end]) for end in ("low", "high"))
+        rows.append(f"| {what} | {_number(row['median'])} | {low} to {high} |")
+    machine = result["machine"]
+    device = "" if result.get("device", "cpu") == "cpu" else f", {result['device']}"
+    where = f"{machine['cpu']}, {machine['cores']} cores{device} (commit {result['commit']})"
+    return "\n".join([*rows, "", f"Machine: {where}."])
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.1f}"
+
+
 def _won(score: Mapping[str, Any], digits: int = 0) -> str:  # Any: part of a line of JSON
     low, high = score["interval"]
     return f"{score['wins'] / score['matches']:.1%} ({low:.{digits}%} to {high:.{digits}%})"
@@ -121,7 +162,12 @@ def written() -> dict[Path, str]:
     readme = filled(README.read_text(encoding="utf-8"), table(latest(_lines(RESULTS))))
     readme = filled(readme, strength(_lines(RUNS)), RUNS_BEGIN, RUNS_END)
     evaluation = EVALUATION.read_text(encoding="utf-8")
-    return {README: readme, EVALUATION: filled(evaluation, longer(_lines(SHORT_AND_LONG)), LONGER_BEGIN, LONGER_END)}
+    pages = {README: readme, EVALUATION: filled(evaluation, longer(_lines(SHORT_AND_LONG)), LONGER_BEGIN, LONGER_END)}
+    for name, words in (("serving", SERVING), ("data", DATA)):
+        path = ROOT / "docs" / ("serving.md" if name == "serving" else "datasets.md")
+        body = speed(_lines(RUNS.with_name(f"{name}.jsonl")), words)
+        pages[path] = filled(path.read_text(encoding="utf-8"), body, SPEED_BEGIN, SPEED_END)
+    return pages
 
 
 def _lines(path: Path) -> list[str]:

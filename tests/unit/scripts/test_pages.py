@@ -17,6 +17,18 @@ def result(format_name: str, rate: float, repeats: int = 5) -> str:
     return json.dumps({**page, "machine": machine, "hosts": 2, "commit": "0123456789"})
 
 
+def test_speed_tables_show_the_last_result_with_its_range() -> None:
+    def line(median: float) -> str:
+        machine = {"cpu": "a processor", "cores": 2}
+        rows = {"server": {"median": median, "low": 1.25, "high": 12345.6}}
+        return json.dumps({"rows": rows, "machine": machine, "device": "a GPU", "commit": "0123456"})
+
+    body = readme_table.speed([line(1.0), line(20_000.0)], {"server": "rows/s"})
+    assert "| rows/s | 20,000 | 1.2 to 12,346 |" in body
+    assert "Machine: a processor, 2 cores, a GPU (commit 0123456)." in body
+    assert "Not measured" in readme_table.speed([], {})
+
+
 def test_the_table_of_runs_holds_the_latest_of_each_kind_with_its_interval() -> None:
     def line(wins: int) -> str:
         score = {"matches": 400, "wins": wins, "ties": 0, "interval": [0.75, 0.85]}
