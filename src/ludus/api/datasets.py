@@ -87,6 +87,7 @@ def render(
         FleetError: No host is left to play on.
     """
     with opened(folder) as dataset, log_folder.temporary_log_folder("ludus-render-") as logs:
+        rendering.refuse_unreplayable(dataset)  # before a host looks for a server
         game, game_options = game_of(dataset, options)
         if game.prepare is not None:
             game.prepare(game_options, lambda step, share: None)

@@ -33,7 +33,7 @@ class ServeCommands(TyperGroup):
 
 app = typer.Typer(
     cls=ServeCommands,
-    help="Answer other processes with trained policies: `ludus serve RUN ...`.",
+    help="Answer other processes with trained policies: `ludus serve RUN ...` (options: `ludus serve start --help`).",
     no_args_is_help=True,
     rich_markup_mode="rich",
     add_completion=False,
@@ -61,7 +61,7 @@ Watch = Annotated[
 
 @app.callback()
 def serve() -> None:
-    """Answer other processes with trained policies: `ludus serve RUN ...`."""
+    """Answer other processes with trained policies: `ludus serve RUN ...` (options: `ludus serve start --help`)."""
 
 
 @app.command(START)

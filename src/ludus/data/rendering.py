@@ -96,14 +96,19 @@ def is_current(shard: ShardNote, spec: GameSpec) -> bool:
     return shard.rows is not None and shard.rows.fingerprint == spec.fingerprint
 
 
-def _begin(dataset: Dataset, spec: GameSpec) -> None:
-    """Raise DatasetError if the matches cannot be played on this game, and note the spec of the rows to come."""
-    recorded = dataset.manifest.spec
+def refuse_unreplayable(dataset: Dataset) -> None:
+    """Raise DatasetError if the matches of a dataset cannot be played again."""
     if not dataset.manifest.replayable:
         raise DatasetError(
             f"{dataset.folder}: its matches were played on servers, which draw their own random numbers, so they "
             "cannot be played again; their rows are those that were recorded"
         )
+
+
+def _begin(dataset: Dataset, spec: GameSpec) -> None:
+    """Raise DatasetError if the matches cannot be played on this game, and note the spec of the rows to come."""
+    refuse_unreplayable(dataset)
+    recorded = dataset.manifest.spec
     if (spec.seats, spec.actions) != (recorded.seats, recorded.actions):
         raise DatasetError(
             f"{dataset.folder} was recorded with {recorded.seats} seats and {recorded.actions} actions, "

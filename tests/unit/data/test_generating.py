@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 from tests import datasets
 from tests.datasets import flip_byte
+from tests.serving import save_checkpoint
 
 from ludus.api import generating
-from ludus.api.datasets import check, render
+from ludus.api.datasets import agreement, check, render
 from ludus.data import exporting
 from ludus.data.dataset import Dataset
 from ludus.data.generation import standings
@@ -84,6 +85,18 @@ def test_self_play_has_one_policy_and_a_seed_for_each_match(tmp_path: Path) -> N
     assert [policy.name for policy in dataset.manifest.policies] == ["scripted:random"]
     assert len({int(seed) for _, shard in dataset.ledgers() for seed in shard.matches.seed}) == 31
     assert result.standings[0].matches == 31
+
+
+def test_temperature_zero_plays_the_likeliest_action_and_one_does_not(tmp_path: Path) -> None:
+    run = str(save_checkpoint(tmp_path / "run"))
+    shares = {}
+    for temperature in (0.0, 0.002, 1.0):
+        data = tmp_path / f"at-{temperature}"
+        generating.generate(run, matches=60, out=data, temperature=temperature, workers=1)
+        assert [each.temperature for each in Dataset.open(data).manifest.policies] == [temperature]
+        assert render(data, workers=1)
+        shares[temperature] = agreement(data, run, held_out=0.0).share
+    assert shares[0.0] == 1.0 > shares[0.002] > shares[1.0]
 
 
 def test_a_flipped_byte_is_found_and_named(tmp_path: Path) -> None:
