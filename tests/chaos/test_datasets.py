@@ -40,9 +40,9 @@ def start(folder: Path, *more: str) -> subprocess.Popen[str]:
 
 
 @contextmanager
-def generating(folder: Path) -> Iterator[subprocess.Popen[str]]:
+def generating(folder: Path, *more: str) -> Iterator[subprocess.Popen[str]]:
     """`ludus generate` in a process of its own that has written two shards and has matches left to play."""
-    with start(folder) as process:
+    with start(folder, *more) as process:
         deadline = threading.Timer(DEADLINE_S, process.kill)
         deadline.start()
         try:
@@ -115,3 +115,17 @@ def test_a_second_process_is_kept_out_of_the_folder(tmp_path: Path) -> None:
     with hold(tmp_path), pytest.raises(ConfigError, match="is in use by pid"):
         datasets.played(tmp_path, 20)
     assert not (tmp_path / "manifest.json").exists()
+
+
+def test_a_second_generate_into_a_folder_is_refused_and_costs_the_first_nothing(tmp_path: Path) -> None:
+    with generating(tmp_path, "--matches", "100000") as first:
+        with start(tmp_path, "--resume") as second:
+            refused, _ = second.communicate(timeout=DEADLINE_S)
+        assert second.returncode == 2
+        assert f"is in use by pid {first.pid}" in refused
+        first.send_signal(signal.SIGINT)
+        output, _ = first.communicate(timeout=DEADLINE_S)
+        assert first.returncode == 130, output
+    played = numbers(tmp_path)
+    assert len(played) == len(set(played)) > 0
+    assert check(tmp_path).damage == []
