@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import psutil
 import pytest
-from tests.commands import ludus
+from tests.commands import LUDUS, ludus
 
 from ludus.actors.resolved import resolve
 from ludus.diagnostics.diagnosis import record, trials
@@ -15,9 +16,11 @@ from ludus.diagnostics.diagnosis.record import Suggestion
 NIM = "game: toy\noptions: {game: nim}\nfleet: {hosts: 1, matches: 16}\nlearner: {decisions: 512, minibatch: 128}\n"
 
 
+@pytest.mark.timeout(600)  # three trials of training, each of which starts its own processes
 def test_the_whole_is_measured_concluded_from_and_compared(tmp_path: Path) -> None:
     (tmp_path / "nim.yaml").write_text(NIM)
-    first = ludus(tmp_path, "diagnose", "nim.yaml", "--seconds", "0.5", "--save", "before")
+    words = ("diagnose", "nim.yaml", "--seconds", "0.5", "--save", "before")
+    first = subprocess.run([*LUDUS, *words], cwd=tmp_path, capture_output=True, text=True, timeout=400)
     assert first.returncode == 0, first.stderr
     found = record.read(tmp_path / "before")
     assert found.failures == {}
