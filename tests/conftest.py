@@ -17,7 +17,11 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads stall each othe
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 LEAVE_S = 5.0  # for a process that was told to go
-LASTING = ("multiprocessing.resource_tracker", "multiprocessing.forkserver")  # one for the whole session, by design
+LASTING = (
+    "multiprocessing.resource_tracker",  # one for the whole session, by design
+    "multiprocessing.forkserver",
+    *("ray::IDLE", "ray::DashboardAgent", "ray::RuntimeEnvAgent", "/ray/"),  # of a Ray cluster, not of its client
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

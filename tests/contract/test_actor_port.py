@@ -1,24 +1,29 @@
-"""What every implementation of `ActorPort` does: an actor of this process, and one in a child process."""
+"""What every implementation of `ActorPort` does: an actor of this process, in a child process, on a node of Ray."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests import clusters
 from tests.running import PATIENCE_S, small_run
 
-from ludus.actors import in_flight
+from ludus.actors import in_flight, ray_cluster
 from ludus.actors.actor import open_actor, part_layout
 from ludus.actors.inline import InlineActor
 from ludus.actors.port import ActorPort
+from ludus.actors.ray_cluster import RayCluster
+from ludus.actors.remote import RemoteActor
 from ludus.actors.resolved import ResolvedRun, resolve
 from ludus.actors.supervised import SupervisedActor
 from ludus.config.settings import ActorsConfig, FleetConfig, RunConfig
+from ludus.data import probing
 from ludus.games.registry import nets_of
 from ludus.league.pool import Pool
 from ludus.metrics import accounts, names
@@ -30,12 +35,22 @@ VERSION = 3
 Opened = tuple[ActorPort, ResolvedRun, Metrics]
 
 
-@pytest.fixture(params=["inline", "child"])
+@pytest.fixture(scope="module")
+def nodes() -> Iterator[RayCluster]:
+    """A Ray cluster with one node."""
+    with clusters.started(1) as cluster, ray_cluster.connected(cluster.address) as nodes:
+        yield nodes
+
+
+@pytest.fixture(params=["inline", "child", "node"])
 def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opened]:
     """An actor whose hosts have started, and its run and metrics."""
     metrics = Metrics()
     with ExitStack() as stack:
-        actor, run = _actor(request.param, tmp_path, metrics, stack)
+        if request.param == "node":
+            actor, run = _on_node(request.getfixturevalue("nodes"), tmp_path, metrics)
+        else:
+            actor, run = _actor(request.param, tmp_path, metrics, stack)
         stack.callback(actor.close)
         actor.open()
         until(actor, lambda: actor.spec is not None)
@@ -49,6 +64,12 @@ def _actor(kind: str, folder: Path, metrics: Metrics, stack: ExitStack) -> tuple
         return InlineActor(actor, metrics), run
     run = resolve(_config("overlapped", 2)).for_actor(1)  # the second of two
     return SupervisedActor(run, folder, metrics, pool=[], state=None), run
+
+
+def _on_node(nodes: RayCluster, folder: Path, metrics: Metrics) -> tuple[ActorPort, ResolvedRun]:
+    run = replace(resolve(_config("overlapped", 2)), cluster="auto").for_actor(1)
+    game = probing.describe(run.game, run.options, folder / "asked")
+    return RemoteActor(run, nodes, game, metrics, past=[], state=None), run
 
 
 def _config(mode: str, actors: int) -> RunConfig:

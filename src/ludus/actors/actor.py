@@ -108,6 +108,12 @@ class Actor:
         return self._bank.learner.weights.vector.numel()
 
     @property
+    def facts(self) -> dict[str, str]:
+        """What the hosts say about their engine, such as its version."""
+        engine = self._fleet.engine if isinstance(self._fleet, HostFleet) else {}
+        return {name: str(value) for name, value in engine.items()}
+
+    @property
     def recorded(self) -> int:
         """The number of recorded decisions that are not in a full batch yet."""
         return self._rollout.recorded
@@ -331,11 +337,11 @@ def _resumed(actor: Actor, saved: InFlight, past: Sequence[int], state: ActorSta
     return True
 
 
-def layout_of(config: RunConfig, spec: GameSpec, actors: int = 1) -> SegmentLayout:
-    """Return the layout of the batches of a run, or of the part of a batch that each of `actors` actors fills."""
+def layout_of(config: RunConfig, spec: GameSpec, parts: int = 1) -> SegmentLayout:
+    """Return the layout of the batches of a run, or of each part if `parts` of them make a batch."""
     return SegmentLayout(
         spec,
-        division.segments_of(config) // actors,
+        division.segments_of(config) // parts,
         config.rollout.segment,
         state_size(config.policy.recurrent),
         interleaved=algorithms.find(config.learner.algorithm).interleaved,
@@ -344,7 +350,7 @@ def layout_of(config: RunConfig, spec: GameSpec, actors: int = 1) -> SegmentLayo
 
 def part_layout(run: ResolvedRun, spec: GameSpec) -> SegmentLayout:
     """Return the layout of the batch parts that the actors of a run fill."""
-    return layout_of(run.config, spec, run.actors.actors)
+    return layout_of(run.config, spec, run.actors.batch_parts)
 
 
 def open_fleet(run: ResolvedRun, log_dir: Path, version: int, saved: FleetState | None = None) -> HostFleet:

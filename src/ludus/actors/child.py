@@ -88,7 +88,7 @@ def _serve(control: ControlChannel, memory_fd: int) -> None:
         tables = {
             name: (list(table.shape), table.astype(np.float32).tobytes()) for name, table in actor.spec.tables.items()
         }
-        control.send(ActorReady(note_game(actor.spec), tables, actor.floats))
+        control.send(ActorReady(note_game(actor.spec), tables, actor.floats, actor.facts))
         attach = _expect(control, Attach)
         memory = SharedMemory(memory_fd, actor.floats, actor.layout, attach.buffers, create=False)
         ActorLoop(actor, memory, control, attach.learner_buffers).work()

@@ -41,6 +41,7 @@ class ActorReady(Message, frozen=True):
     game: GameNote
     tables: dict[str, tuple[list[int], bytes]]
     floats: int
+    facts: dict[str, str] = {}  # what the hosts say about their engine
 
 
 class Attach(Message, frozen=True):

@@ -26,6 +26,12 @@ class ActorCount:
 
     actors: int
     why: str
+    parts: int = 0  # batch parts that make a batch; 0: as many as actors
+
+    @property
+    def batch_parts(self) -> int:
+        """The number of batch parts that make a batch."""
+        return self.parts or self.actors
 
 
 def choose(config: RunConfig, *, hosts: int, cores: int) -> ActorCount:

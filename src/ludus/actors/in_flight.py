@@ -117,6 +117,17 @@ def decode(data: bytes) -> InFlight:
     return matches
 
 
+def of_one_actor(path: Path, run: ResolvedRun) -> NDArray[np.uint8]:
+    """Return a file like the one at `path`, with the matches of one actor (`run.share`) only, as bytes.
+
+    Raises CheckpointError, as `read` does.
+    """
+    data = np.frombuffer(encode(read(path, run)), np.uint8)
+    if run.actors.actors > 1:
+        data = np.frombuffer(save({OF_ACTOR.format(run.share.actor): data}, {ACTORS: str(run.actors.actors)}), np.uint8)
+    return data
+
+
 def write(path: Path, saved: InFlight) -> None:
     """Write the matches to a file and fsync it. Raises OSError if that fails."""
     files.write(path, encode(saved), durable=True)

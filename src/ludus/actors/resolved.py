@@ -3,13 +3,14 @@ continues from."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import msgspec
 import torch
 
-from ludus.actors import division, preflight
+from ludus.actors import cluster, division, preflight
+from ludus.actors.cluster import Node
 from ludus.actors.division import ActorCount, ActorShare
 from ludus.config import load
 from ludus.config.load import CheckedConfig
@@ -47,10 +48,22 @@ class ResolvedRun:
     share: ActorShare  # the hosts of one actor, in a run made by `for_actor`; otherwise all hosts
     stages: tuple[ResolvedRun, ...] = ()  # of the curriculum; empty without one
     checkpoint: SavedCheckpoint | None = None  # where the run continues from; None for a new run
+    cluster: str = ""  # address of the Ray cluster whose nodes play; empty: this machine plays
+    cluster_cores: int = 0  # CPUs of its nodes; 0 until they are known
 
     @property
     def learner_device(self) -> torch.device:
         return self.machine.learner_device.device
+
+    @property
+    def cores(self) -> int:
+        """The number of cores that play: of the cluster's nodes, or of this machine."""
+        return self.cluster_cores or self.machine.cores
+
+    @property
+    def local_hosts(self) -> int:
+        """The number of hosts that evaluations start on this machine."""
+        return min(self.hosts, self.machine.cores) if self.cluster else self.hosts
 
     @property
     def net(self) -> str:
@@ -117,6 +130,23 @@ def resolve(settings: Mapping[str, object] | RunConfig, machine: Machine | None 
     return replace(run, stages=tuple(_resolved(stage, game, machine) for stage in checked.stages))
 
 
+def on_cluster(run: ResolvedRun, nodes: Sequence[Node]) -> ResolvedRun:
+    """Return a run with hosts and actors for these nodes, and policies on their GPUs if all of them have one."""
+    config = run.config
+    divided = cluster.divide(config, [node.cpus for node in nodes])
+    cuda = config.policy.device == "cuda" or (config.policy.device == "auto" and all(node.gpus > 0 for node in nodes))
+    device = run.actor_device if cuda else Playing(torch.device("cpu"), "the nodes of the cluster have no GPUs")
+    return replace(
+        run,
+        hosts=divided.hosts,
+        actors=ActorCount(divided.actors, divided.why, divided.parts),
+        actor_device=device,
+        share=ActorShare(0, 0, divided.hosts),
+        stages=tuple(on_cluster(stage, nodes) for stage in run.stages),
+        cluster_cores=sum(node.cpus for node in nodes),
+    )
+
+
 class PackedRun(msgspec.Struct, frozen=True):
     """A resolved run in a form that can be sent to an actor process."""
 
@@ -127,6 +157,7 @@ class PackedRun(msgspec.Struct, frozen=True):
     actor_device: str
     actors: int
     share: ActorShare
+    parts: int = 0
 
 
 def pack(run: ResolvedRun) -> PackedRun:
@@ -134,12 +165,13 @@ def pack(run: ResolvedRun) -> PackedRun:
     config = msgspec.structs.replace(run.config, options=msgspec.to_builtins(run.options), curriculum=())
     return PackedRun(
         config,
-        run.machine.cores,
+        run.cores,
         run.hosts,
         str(run.learner_device),
         str(run.actor_device.device),
         run.actors.actors,
         run.share,
+        run.actors.parts,
     )
 
 
@@ -153,7 +185,7 @@ def unpack(packed: PackedRun) -> ResolvedRun:
         Machine(packed.cores, DeviceChoice(torch.device(packed.learner_device), "")),
         packed.hosts,
         Playing(torch.device(packed.actor_device), ""),
-        ActorCount(packed.actors, ""),
+        ActorCount(packed.actors, "", packed.parts),
         packed.share,
     )
 
@@ -167,8 +199,11 @@ def compute_plan(config: RunConfig, machine: Machine) -> compute.ComputePlan:
 def describe(run: ResolvedRun) -> list[str]:
     """Return lines for the log: the devices of a run, and which features are on or off there, with the reason."""
     plan = compute_plan(run.config, run.machine)
+    lines = compute.describe(plan, run.machine.learner_device)
+    if run.cluster and not run.cluster_cores:
+        return [*lines, f"actors: chosen for the nodes of the Ray cluster {run.cluster}"]
     return [
-        *compute.describe(plan, run.machine.learner_device),
+        *lines,
         placement.describe(run.actor_device, run.config.policy),
         f"actors: {run.actors.actors} ({run.actors.why})",
     ]

@@ -85,7 +85,7 @@ def read_waiting(path: Path, run: ResolvedRun) -> list[SegmentBatch]:
             return []
         columns = {name.removeprefix(prefix): array for name, array in arrays.items()}
         actions, parts = (int(number) for number in file.get_tensor(PARTS_HEADER))
-        each = division.segments_of(run.config) // run.actors.actors
+        each = division.segments_of(run.config) // run.actors.batch_parts
         shape = (parts * each, run.config.rollout.segment)
         if columns["action"].shape != shape or any(len(array) != shape[0] for array in columns.values()):
             raise ValueError(f"its parts have segments of shape {columns['action'].shape}, the run's {shape}")

@@ -54,7 +54,8 @@ class SharedMemory:
             os.ftruncate(descriptor, board + buffers * buffer_bytes)
         memory = memoryview(mmap.mmap(descriptor, board + buffers * buffer_bytes))
         self.board = WeightsBoard(memory[: WeightsBoard.nbytes(floats)])
-        self.buffers = [layout.over(memory[board + at * buffer_bytes :][: layout.nbytes]) for at in range(buffers)]
+        self.blocks = [memory[board + at * buffer_bytes :][: layout.nbytes] for at in range(buffers)]
+        self.buffers = [layout.over(block) for block in self.blocks]  # the same memory as batches
 
 
 def _refuse_too_many(buffers: int, nbytes: int, free: int) -> None:

@@ -33,19 +33,30 @@ log = logging.getLogger(__name__)
 class ActorSource:
     """Implements `learner.feed.BatchSource` with the actors of a run. `opened` starts and closes them.
 
-    With one actor, its part is the batch. With several, as many parts as there are actors make a batch, in the order
-    in which they are ready, so that an actor that is slow, starting or lost does not keep the others waiting. At most
-    `rollout.queue` batches of filled parts wait while the learner trains on another. An actor whose parts all wait
+    With one actor, its part is the batch. With several, parts make a batch in the order in which they are ready, so
+    that an actor that is slow, starting or lost does not keep the others waiting. At most `rollout.queue` filled parts
+    of each actor wait while the learner trains on a batch. An actor whose parts all wait
     stops as soon as its next segment is complete, which bounds the lag.
 
     An actor that has failed for good is counted and left out. The error of the last one is raised.
     """
 
-    def __init__(self, actors: Sequence[ActorPort], metrics: Metrics, *, waiting: Sequence[SegmentBatch] = ()) -> None:
-        """`waiting` are saved parts that were not trained on; they are the first of the next batch."""
+    def __init__(
+        self,
+        actors: Sequence[ActorPort],
+        metrics: Metrics,
+        *,
+        parts: int = 0,
+        waiting: Sequence[SegmentBatch] = (),
+    ) -> None:
+        """`parts` make a batch; by default, as many as there are actors.
+
+        `waiting` are saved parts that were not trained on; they are the first of the next batch.
+        """
         self._actors = tuple(actors)
         self._metrics = metrics
-        self._joiner = PartJoiner(len(actors)) if len(actors) > 1 else None
+        self._parts = parts or len(actors)
+        self._joiner = PartJoiner(self._parts) if self._parts > 1 else None
         self._pending = list(waiting)  # parts from a checkpoint
         self._current: ActorPort | None = None  # the only actor, while the learner trains on its part
         self._next = 0  # index of the actor that is asked first
@@ -101,7 +112,7 @@ class ActorSource:
             batch = self._take()
             if batch is not None:
                 self._count_playing()
-                self._metrics.set(names.QUEUE, self._filled() / len(self._actors))
+                self._metrics.set(names.QUEUE, self._filled() / self._parts)
                 return batch
         return None
 

@@ -16,6 +16,8 @@ from ludus.actors.in_flight import ActorState, InFlight
 from ludus.actors.inline import InlineActor
 from ludus.actors.mixed_source import MixedSource
 from ludus.actors.port import ActorPort
+from ludus.actors.ray_cluster import RayCluster
+from ludus.actors.remote import RemoteActor
 from ludus.actors.resolved import ResolvedRun
 from ludus.actors.sources import ActorSource
 from ludus.actors.supervised import SupervisedActor
@@ -52,8 +54,11 @@ class Origin:
 
 
 @contextmanager
-def open_source(run: ResolvedRun, run_dir: Path, metrics: Metrics) -> Iterator[RunSource]:
-    """Start the actors of a run, in this process or in processes of their own, and yield the source of its batches.
+def open_source(
+    run: ResolvedRun, run_dir: Path, metrics: Metrics, nodes: RayCluster | None = None
+) -> Iterator[RunSource]:
+    """Start the actors of a run, in this process, in processes of their own or on the nodes of a cluster, and yield the
+    source of its batches.
 
     A run that learns from a dataset only has no actors.
     """
@@ -68,7 +73,9 @@ def open_source(run: ResolvedRun, run_dir: Path, metrics: Metrics) -> Iterator[R
     past = pool.versions()
     with ExitStack() as stack:
         actors: Sequence[ActorPort]
-        if run.config.mode == "overlapped":
+        if nodes is not None:
+            actors = _on_nodes(run, run_dir, metrics, nodes, origins, past)
+        elif run.config.mode == "overlapped":
             actors = [
                 SupervisedActor(
                     run.for_actor(index),
@@ -95,8 +102,29 @@ def open_source(run: ResolvedRun, run_dir: Path, metrics: Metrics) -> Iterator[R
                 )
             )
             actors = [InlineActor(actor, metrics, under_way=origin.under_way)]
-        source = stack.enter_context(ActorSource(actors, metrics, waiting=waiting).opened())
+        source = stack.enter_context(ActorSource(actors, metrics, parts=run.actors.batch_parts, waiting=waiting).opened())
         yield MixedSource(source, _dataset_source(run, source.spec), data.live) if data.folder else source
+
+
+def _on_nodes(
+    run: ResolvedRun, run_dir: Path, metrics: Metrics, nodes: RayCluster, origins: Sequence[Origin], past: Sequence[int]
+) -> list[RemoteActor]:
+    """Return the actors of a run on a cluster. A host of this machine describes the game that they must play."""
+    game = probing.describe(run.game, run.options, run_dir / "logs" / "asked")
+    nodes.past_file = Pool(run_dir / "pool", run.config.opponents.pool).path
+    return [
+        RemoteActor(
+            run.for_actor(index),
+            nodes,
+            game,
+            metrics,
+            past=past,
+            state=origin.state,
+            matches=None if origin.path is None else in_flight.of_one_actor(origin.path, run.for_actor(index)),
+            under_way=origin.under_way,
+        )
+        for index, origin in enumerate(origins)
+    ]
 
 
 def _dataset_source(run: ResolvedRun, spec: GameSpec) -> DatasetSource:

@@ -96,6 +96,7 @@ class SupervisedActor:
         self.log_path = run_dir / "logs" / (f"actor-{self.index}.log" if self.index else "actor.log")
         self.phase = ActorPhase.RESTING
         self.state = state
+        self.facts: dict[str, str] = {}  # what the hosts say about their engine
         self._parts: deque[Filled] = deque()  # filled parts that were not taken yet, oldest first
         self._run, self._config = run, run.config
         # the part that the learner trains on stays in its buffer if it is the whole batch; otherwise it is copied
@@ -139,6 +140,11 @@ class SupervisedActor:
     @property
     def under_way(self) -> int:
         return self._ledger.matches
+
+    @property
+    def recorded(self) -> int:
+        """The number of recorded decisions that were not in a full part at the last report."""
+        return self._recorded
 
     def open(self) -> None:
         """Allocate shared memory. The process is started by `poll`."""
@@ -186,6 +192,12 @@ class SupervisedActor:
         filled = self._parts.popleft()
         self._current_buffer, self.state = filled.buffer, filled.state
         return self._memory.buffers[filled.buffer]
+
+    def peek(self, at: int) -> tuple[NDArray[np.uint8], ActorState]:
+        """Return the memory of a filled part that was not taken, and the state at its end. Part 0 is the oldest."""
+        assert self._memory is not None
+        filled = self._parts[at]
+        return np.frombuffer(self._memory.blocks[filled.buffer], np.uint8), filled.state
 
     def release(self) -> None:
         if self._current_buffer is not None:
@@ -320,6 +332,7 @@ class SupervisedActor:
         self.phase = ActorPhase.PLAYING
         if self._spec is None:
             self._spec, self._floats = rebuild_game(hello.game, _tables(hello)), hello.floats
+            self.facts = hello.facts
         elif self._process is not None and self._memory is not None:
             self._process.send(PastSelves(self._past))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Any, TextIO
@@ -50,6 +50,7 @@ def train(
     settings: Mapping[str, Any] | None = None,  # Any: plain data, checked before anything starts
     run_dir: str | Path | None = None,
     resume: bool = False,
+    cluster: str | None = None,
     observer: RunObserver | None = None,
     progress: bool = True,
 ) -> Run:
@@ -67,6 +68,8 @@ def train(
             `{"learner.lr": 1e-3}`.
         run_dir: Folder of the run. The default is `runs/NAME-DATE-N`.
         resume: Continue the run in `run_dir` with its own configuration.
+        cluster: Play on the nodes of this Ray cluster: "auto" for the one that this machine belongs to, or "HOST:PORT"
+            of its head (docs/cluster.md). A resumed run needs it again.
         observer: Object with the methods `on_progress` and `on_evaluation`, which are called between updates. An
             exception that it raises ends the run.
         progress: Show a progress bar, on a terminal and in a notebook.
@@ -76,7 +79,7 @@ def train(
 
     Raises:
         ConfigError: A setting is wrong.
-        SetupError: Something that the game needs is missing on this machine.
+        SetupError: Something that the game needs is missing on this machine, or the cluster cannot be used.
         HostRefused: A host refused the game's options.
         FleetError: No host is left to play on.
         TrainingError: The learner cannot continue.
@@ -85,7 +88,7 @@ def train(
     folder = None if run_dir is None else Path(run_dir)
     source = _source(config, game, folder, resume=resume)
     sets = [*_budget(minutes, updates), *texts_of(settings or {})]
-    resolved = run_settings.resolved(source, sets)
+    resolved = replace(run_settings.resolved(source, sets), cluster=cluster or "")
     if resume:
         run_settings.refuse_untrusted(resolved, sets, str(source.path))
     elif folder is not None:

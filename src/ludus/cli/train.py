@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -106,6 +106,14 @@ ProfileSecondsOption = Annotated[
     float | None,
     typer.Option(metavar="S", help="How long --profile records. Default: 30.", show_default=False),
 ]
+ClusterOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="auto|HOST:PORT",
+        help="Play on the nodes of this Ray cluster, and learn here. auto: the cluster that this machine belongs to.",
+        show_default=False,
+    ),
+]
 
 
 def train(
@@ -121,6 +129,7 @@ def train(
     watch: WatchOption = False,
     profile: ProfileOption = None,
     profile_seconds: ProfileSecondsOption = None,
+    cluster: ClusterOption = None,
 ) -> None:
     """Train an agent by self-play, then evaluate it.
 
@@ -131,6 +140,8 @@ def train(
     Example: [bold]ludus train gen1 --size overnight[/bold]
 
     Example: [bold]ludus train gen1 --profile hosts,actor,learner --profile-seconds 30[/bold]
+
+    Example: [bold]ludus train gen9 --cluster auto[/bold]
     """
     places.check_folder(run_dir or RUNS, "--run-dir")
     if preset is not None:
@@ -141,7 +152,7 @@ def train(
     try:
         sets = [*(sets or ()), *n_envs]
         profiling = train_profile.arguments(profile, profile_seconds)
-        _train(TrainArguments(config, game, tuple(sets), run_dir, size, resume, resume_from, profiling, watch))
+        _train(TrainArguments(config, game, tuple(sets), run_dir, size, resume, resume_from, profiling, watch, cluster))
     except KeyboardInterrupt:
         typer.echo("ludus: interrupted outside of training; every checkpoint that was written is still there", err=True)
         raise typer.Exit(INTERRUPTED) from None
@@ -160,6 +171,7 @@ class TrainArguments:
     resume_from: str | None = None
     profiling: ProfileArguments | None = None
     watch: bool = False
+    cluster: str | None = None
 
 
 def _train(arguments: TrainArguments) -> None:
@@ -188,6 +200,7 @@ def _train(arguments: TrainArguments) -> None:
         sized = sizes.choose(purpose, run, sizes.fixed_settings(source.data, arguments.sets, shipped=source.is_preset))
         run = resolved.resolve(sizes.under(source.data, sized, arguments.sets), run.machine)
         console.print(sizes.table(purpose, sized))
+    run = replace(run, cluster=arguments.cluster or "")
     folder = folder or new_run_dir(RUNS, source.name, date.today())
     result = _run(run, folder, arguments, console)
     page, trouble = training.write_report(folder, run.config, _again(arguments, folder))

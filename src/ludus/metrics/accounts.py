@@ -14,6 +14,7 @@ from ludus.metrics import names
 from ludus.metrics.core import Delta, Metrics
 
 ACTOR = "actor_died"  # reason of matches lost with their actor
+NODE = "node_lost"  # reason of matches lost with the node of their actor
 ANEW = "anew"  # reason of matches in a checkpoint that could not be resumed
 
 

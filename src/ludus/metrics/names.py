@@ -127,6 +127,10 @@ ACTORS_TOTAL = "actor/total"
 ACTORS_GIVEN_UP = "actor/given_up"
 ACTOR_RESTARTS = "actor/restarts"
 ACTOR_LOST = "actor/lost"
+NODES_ALIVE = "node/alive"
+NODES_TOTAL = "node/total"
+NODES_LOST = "node/lost"
+NODES_REFUSED = "node/refused"
 SERVERS_ALIVE = "servers/alive"
 SERVERS_TOTAL = "servers/total"
 SERVERS_RESTARTS = "servers/restarts"
@@ -252,6 +256,10 @@ METRICS: tuple[Metric, ...] = (
         "decisions",
         "recorded decisions lost with an actor that died, according to its last report",
     ),
+    Metric(NODES_ALIVE, "gauge", "nodes", "nodes of the cluster that are alive and may play"),
+    Metric(NODES_TOTAL, "gauge", "nodes", "the most nodes that were alive at the same time"),
+    Metric(NODES_LOST, "counter", "nodes", "nodes that have left the cluster or were lost"),
+    Metric(NODES_REFUSED, "gauge", "nodes", "nodes that may not play, because their versions differ"),
     Metric(CORES, "gauge", "cores", "cores that the run may use"),
     Metric(SERVERS_ALIVE, "gauge", "servers", "servers of the run (`servers.count`) that accept matches"),
     Metric(SERVERS_TOTAL, "gauge", "servers", "servers at the start of the run"),
@@ -272,11 +280,15 @@ VOIDED_BY = Family(
     "matches",
     "voided matches by reason. Faults of their host: died, hung, protocol, refused, host (it gave the match up), "
     "diverged (a resumed match did not repeat its course). actor_died: running in the last report of an actor that "
-    "died. anew: in the checkpoint of a run that was resumed without them",
+    "died. node_lost: the same of an actor whose node was lost or silent. anew: in the checkpoint of a run that was "
+    "resumed without them",
     "hung",
 )
 ACTOR_BUSY = Family(
     "actor_busy", "gauge", "share", "time that this actor of several did not wait, as it last reported", "0"
+)
+NODE_DECISIONS = Family(
+    "node_decisions", "counter", "decisions", "decisions that were made on this node of the cluster", "10.0.0.2"
 )
 HOST_BUSY = Family("host_busy", "gauge", "share", "share of its time that this host did not wait for actions", "0")
 MEMORY = Family("memory_mib", "gauge", "MiB", "resident memory of the run's processes, by kind of process", "hosts")
@@ -293,6 +305,7 @@ FAMILIES: tuple[Family, ...] = (
     TRAIN_WIN_RATE,
     VOIDED_BY,
     ACTOR_BUSY,
+    NODE_DECISIONS,
     HOST_BUSY,
     MEMORY,
     FACT,

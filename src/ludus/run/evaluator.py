@@ -74,7 +74,7 @@ class Evaluator:
                     teams=parts.spec.teams,
                     log_dir=parts.run_dir / "logs" / "evaluation",
                     fleet=parts.config.fleet,
-                    hosts=parts.run.hosts,
+                    hosts=parts.run.local_hosts,
                     usable_cores=parts.run.machine.cores,
                     progress=self._after_match,
                     tick=self._leave_where_stopped,

@@ -87,7 +87,7 @@ class RunLoop:
         self.learner = Learner(source, updater, config.learner, config.budget, metrics, replay=replay)
         pool = Pool(run_dir / "pool", config.opponents.pool)
         self._parts = RunContext(run, run_dir, source, metrics, observer, self.algorithm, self.learner, pool, course)
-        metrics.set(names.CORES, run.machine.cores)
+        metrics.set(names.CORES, run.cores)
         self._saver = Saver(self._parts)
         if run.checkpoint is not None:
             self._saver.restore(run.checkpoint)

@@ -183,7 +183,7 @@ class Saver:
 
     def _write_times(self) -> None:
         run = self._parts.run
-        run_times = RunTimes(self._parts.metrics.times(), run.hosts, run.machine.cores, run.actors.actors)
+        run_times = RunTimes(self._parts.metrics.times(), run.hosts, run.cores, run.actors.actors)
         times.write(self._parts.run_dir, run_times)
 
     def _snapshot(self) -> None:

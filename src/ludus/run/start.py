@@ -9,7 +9,8 @@ from pathlib import Path
 import msgspec
 import torch
 
-from ludus.actors import resolved, same_net, start
+from ludus.actors import cluster, ray_cluster, resolved, same_net, start
+from ludus.actors.ray_cluster import RayCluster
 from ludus.actors.resolved import ResolvedRun
 from ludus.errors import CheckpointError, ConfigError
 from ludus.games import trust
@@ -61,6 +62,11 @@ def train(
     with ExitStack() as stack:
         run_lock = lock or stack.enter_context(hold(run_dir))
         run_lock.tell()
+        nodes = None
+        if run.cluster:
+            cluster.refuse_unfit(run.config)
+            nodes = stack.enter_context(ray_cluster.connected(run.cluster))
+            run = _on_cluster(run, nodes)
         interrupted = stack.enter_context(interrupts.handled())
         torch.set_num_threads(run.config.policy.threads)
         for line in resolved.describe(run):
@@ -78,14 +84,27 @@ def train(
                 rewind.set_aside(run_dir, saved.path)
         while True:
             stage = stages[0 if curriculum is None else curriculum.index].continued_from(saved)
-            result = _train_stage(stage, run_dir, observer, curriculum, interrupted)
+            result = _train_stage(stage, run_dir, observer, curriculum, interrupted, nodes)
             if result is not None:
                 return result
             saved = _checkpoint(run_dir, resume=True)
 
 
+def _on_cluster(run: ResolvedRun, nodes: RayCluster) -> ResolvedRun:
+    """Return the run, divided among the nodes that are in the cluster now."""
+    playing = resolved.on_cluster(run, nodes.nodes.alive)
+    if playing.actor_device.device.type == "cuda":
+        nodes.gpus_each = cluster.gpus_each(nodes.nodes.alive, playing.actors.actors)
+    return playing
+
+
 def _train_stage(
-    stage: ResolvedRun, run_dir: Path, observer: RunObserver, curriculum: Curriculum | None, interrupted: Interrupts
+    stage: ResolvedRun,
+    run_dir: Path,
+    observer: RunObserver,
+    curriculum: Curriculum | None,
+    interrupted: Interrupts,
+    nodes: RayCluster | None,
 ) -> RunResult | None:
     """Train one stage, on servers and hosts of its own. Returns None if another stage must begin, from the checkpoint
     that was written last."""
@@ -96,7 +115,7 @@ def _train_stage(
         stage = stage.played_with(served.options)
         with ExitStack() as actor:
             with interrupted.raised(), metrics.activity(names.START):
-                source = actor.enter_context(start.open_source(stage, run_dir, metrics))
+                source = actor.enter_context(start.open_source(stage, run_dir, metrics, nodes))
                 run = RunLoop(stage, run_dir, source, metrics, observer, curriculum, served.health)
             outcome = run.train(interrupted)
         if outcome == "changed":

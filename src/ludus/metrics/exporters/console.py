@@ -165,6 +165,7 @@ def _matches(numbers: Numbers, game_lines: Sequence[tuple[str, str]]) -> list[Ro
     rows = [
         ("hosts alive", f"{text.count(alive)} of {text.count(total)}", "bold red" if alive < total else ""),
         *_actors(numbers),
+        *_nodes(numbers),
         _row("restarts", numbers, names.HOSTS_RESTARTS, text.count, alarm=True),
         _row("voided", numbers, names.VOIDED, text.count, alarm=True),
         _row("truncated", numbers, names.TRUNCATED, text.count),
@@ -186,6 +187,17 @@ def _actors(numbers: Numbers) -> list[Row]:
     shares = [text.number(numbers, name) for name in numbers if names.ACTOR_BUSY.end(name) is not None]
     busy = f", {text.percent(min(shares))} to {text.percent(max(shares))} busy" if shares else ""
     return [("actors", f"{text.count(playing)} of {text.count(total)}{busy}", "bold red" if playing < total else "")]
+
+
+def _nodes(numbers: Numbers) -> list[Row]:
+    """Return the row about the nodes of a cluster, if the run plays on one."""
+    if names.NODES_TOTAL not in numbers:
+        return []
+    alive, total, refused = (
+        text.number(numbers, name) for name in (names.NODES_ALIVE, names.NODES_TOTAL, names.NODES_REFUSED)
+    )
+    others = f", {text.count(refused)} refused" if refused > 0 else ""
+    return [("nodes alive", f"{text.count(alive)} of {text.count(total)}{others}", "bold red" if alive < total else "")]
 
 
 def _servers(numbers: Numbers) -> list[Row]:

@@ -1,0 +1,377 @@
+"""Connects to a Ray cluster and runs actors on its nodes. The only file that knows Ray, which is imported when needed.
+
+Weights are one object for each version, and every batch part is one object. Control messages are msgpack bytes. Ray
+itself pickles the calls that carry them, so everyone who can connect to a cluster controls its machines: it must
+require a token.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from ludus.actors import cluster, node_messages, software
+from ludus.actors.cluster import Node, Versions
+from ludus.actors.links import Bytes, LostError
+from ludus.actors.node_messages import BeginOnNode, LearnerMessage, NodeMessage, NodeReady
+from ludus.actors.nodes import Nodes
+from ludus.errors import SetupError
+from ludus.games.extras import install_command
+from ludus.metrics.core import Metrics
+
+if TYPE_CHECKING:
+    from ludus.actors.on_node import NodeActor
+
+CONNECT_S = 60.0  # longest wait for an answer while connecting
+POLL_S = 1.0  # an actor without messages answers this often
+RECONNECT_S = 3600  # Ray ends a process whose head has not answered for this long; its default is 60
+CALLS = 4  # concurrent calls of an actor: events, requests, weights, stop
+TOKEN = "Ray's token authentication"
+log = logging.getLogger(__name__)
+
+
+@contextmanager
+def connected(address: str) -> Iterator[RayCluster]:
+    """Connect to the cluster at this address (`auto`, or HOST:PORT of its head), and disconnect at the end.
+
+    Raises ConfigError for an address of another form, and SetupError if Ray is not installed, the cluster does not
+    answer, does not require a token or refuses this machine's, or none of its nodes may play.
+    """
+    cluster.refuse_address(address)
+    try:
+        import ray
+    except ImportError:
+        raise SetupError(f"--cluster needs Ray, which is not installed: {install_command('ray')}") from None
+    _refuse_without_token()
+    os.environ.setdefault("RAY_gcs_rpc_server_reconnect_timeout_s", str(RECONNECT_S))
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        head = _init(ray, address)
+        if threading.current_thread() is threading.main_thread():
+            for number, handler in handlers.items():
+                signal.signal(number, handler)  # Ray replaces that of SIGTERM
+        _refuse_open_cluster(head)
+        playing = RayCluster(ray, address)
+        try:
+            playing.nodes.compare_all()
+            yield playing
+        finally:
+            playing.nodes.close()
+    finally:
+        _bounded(ray.shutdown)
+
+
+class RayCluster:
+    """Implements `links.Cluster` with Ray."""
+
+    def __init__(self, ray: Any, address: str) -> None:  # Any: Ray's module
+        self.gpus_each = 0.0  # share of a GPU for each actor
+        self.past_file: Callable[[int], Path] = lambda version: Path(f"v{version}")  # where past selves are
+        self._ray = ray
+        self._describe = software.describer()
+        self.nodes = Nodes(address, self._describe(), self._look, self._ask_software)
+        self._weights: tuple[Any, int] | None = None  # Any: Ray's reference to an object
+        self._past: dict[int, Any] = {}  # Any: the same; files of past selves
+
+    @property
+    def versions(self) -> Versions:
+        return self.nodes.versions
+
+    def place(self, actor: int, cpus: int, begin: BeginOnNode, matches: Bytes | None, past: Sequence[int]) -> RayLink:
+        refused = self.nodes.refused
+        selector = {"label_selector": {"ray.io/node-id": f"!in({','.join(refused)})"}} if refused else {}
+        placed = self._ray.remote(OnNode).options(
+            num_cpus=cpus, num_gpus=self.gpus_each, max_restarts=0, max_concurrency=CALLS, **selector
+        )
+        handle = placed.remote(node_messages.encode(begin), actor, matches, list(past), *self.files(past))
+        return RayLink(self._ray, self, handle)
+
+    def publish(self, weights: NDArray[np.float32], version: int) -> None:
+        if self._weights is not None and self._weights[1] == version:
+            return
+        try:
+            self._weights = (self._ray.put(weights), version)
+        except (self._ray.exceptions.ObjectStoreFullError, self._ray.exceptions.OutOfDiskError):
+            log.warning("the object store of this machine is full; actors keep older weights than version %d", version)
+
+    @property
+    def weights(self) -> tuple[Any, int] | None:  # Any: Ray's reference to an object
+        """The newest weights and their version."""
+        return self._weights
+
+    def refuse(self, ready: NodeReady, why: str) -> None:
+        self.nodes.refuse(ready.node, why)
+
+    def has(self, ready: NodeReady) -> bool:
+        return self.nodes.has(ready.node)
+
+    def check(self, metrics: Metrics, actor: int, *, playing: bool) -> None:
+        self.nodes.check(metrics, actor, playing=playing)
+
+    def files(self, versions: Sequence[int]) -> list[Any]:  # Any: Ray's references to objects
+        """Return one object for the file of each of these past selves."""
+        for version in versions:
+            if version not in self._past:
+                self._past[version] = self._ray.put(np.fromfile(self.past_file(version), np.uint8))
+        return [self._past[version] for version in versions]
+
+    def retain(self, versions: Sequence[int]) -> None:
+        """Drop the objects of all past selves but these."""
+        self._past = {version: file for version, file in self._past.items() if version in versions}
+
+    def _look(self) -> list[Node]:
+        """Ask the head for the nodes. Raises an exception of Ray if it does not answer."""
+        return _nodes(self._ray)
+
+    def _ask_software(self, node: Node) -> Future[dict[str, str]]:
+        strategy = self._ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(node.id, soft=False)
+        ask = self._ray.remote(self._describe).options(num_cpus=0, max_retries=0, scheduling_strategy=strategy)
+        answer: Future[dict[str, str]] = ask.remote().future()
+        return answer
+
+
+class RayLink:
+    """Implements `links.Link`. One call for messages is always under way; its answers are collected as they come."""
+
+    def __init__(self, ray: Any, nodes: RayCluster, handle: Any) -> None:  # Any: Ray's module, a handle of an actor
+        self._ray, self._nodes, self._handle = ray, nodes, handle
+        self._wake = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        self._lock = threading.Lock()  # around the descriptor
+        self._open = True
+        self._answers: deque[Future[Any]] = deque()  # Any: bytes and references to objects
+        self._messages: deque[tuple[NodeMessage, Future[Any] | None]] = deque()  # Any: an array
+        self._answered_s = time.monotonic()
+        self._told = 0
+        self._published = -1  # version of the weights that were sent last
+        self._publishing: Future[Any] | None = None  # Any: of nothing
+        self._ask()
+
+    def fileno(self) -> int:
+        return self._wake
+
+    def receive(self, timeout_s: float) -> tuple[NodeMessage, Bytes | None] | None:
+        received = self._next()
+        if received is None and timeout_s > 0:
+            select.select([self._wake], [], [], timeout_s)
+            received = self._next()
+        return received
+
+    def heard_s(self) -> float:
+        return self._answered_s
+
+    def send(self, message: LearnerMessage, past: Sequence[int] = ()) -> None:
+        number, self._told = self._told, self._told + 1
+        self._handle.tell.remote(number, node_messages.encode(message), list(past), *self._nodes.files(past))
+
+    def publish(self) -> None:
+        """Send the newest weights, as soon as those that were sent before have arrived."""
+        weights = self._nodes.weights
+        if weights is None or weights[1] == self._published or self._publishing is not None:
+            return
+        self._published = weights[1]
+        self._publishing = self._handle.publish.remote(*weights).future()
+        self._publishing.add_done_callback(self._wake_up)
+
+    def end(self, timeout_s: float) -> None:
+        with suppress(Exception):  # it may have ended, or its node be lost
+            if timeout_s:
+                self._ray.wait([self._handle.stop.remote(timeout_s)], timeout=timeout_s)
+        with suppress(Exception):
+            self._ray.kill(self._handle)
+        with self._lock:
+            if self._open:
+                self._open = False
+                os.close(self._wake)
+
+    def _next(self) -> tuple[NodeMessage, Bytes | None] | None:
+        """Return the next message if it is complete. Raises LostError if the actor has ended."""
+        with suppress(BlockingIOError):
+            os.eventfd_read(self._wake)
+        if self._publishing is not None and self._publishing.done():
+            self._publishing = None
+            self.publish()
+        while not self._messages and self._answers:
+            self._take_in(self._answers.popleft())
+        if not self._messages:
+            return None
+        message, array = self._messages[0]
+        if array is None or array.done():
+            self._messages.popleft()
+            if self._messages or self._answers:
+                self._wake_up(None)
+            return message, None if array is None else _result(array)
+        return None
+
+    def _take_in(self, answer: Future[Any]) -> None:  # Any: bytes and references to objects
+        error = answer.exception()
+        if error is not None:
+            self._handle_error(error)
+            return
+        data, references = answer.result()
+        bundle = node_messages.decode_bundle(data)
+        arrays = iter(references)
+        for message, has_array in zip(bundle.messages, bundle.arrays, strict=True):
+            future = next(arrays).future() if has_array else None
+            if future is not None:
+                future.add_done_callback(self._wake_up)
+            self._messages.append((message, future))
+        self._ask()
+
+    def _handle_error(self, error: BaseException) -> None:
+        """Ask again if the actor cannot be reached for the moment. Raises LostError if it has ended."""
+        text = " ".join(str(error).split())
+        if isinstance(error, self._ray.exceptions.ActorUnavailableError):
+            timer = threading.Timer(POLL_S, self._ask)
+            timer.daemon = True
+            timer.start()
+            return
+        node_lost = isinstance(error, self._ray.exceptions.ActorDiedError) and "node" in text.lower()
+        raise LostError(text[:500], node_lost=node_lost)
+
+    def _ask(self) -> None:
+        future = self._handle.events.remote(POLL_S).future()
+        future.add_done_callback(self._arrived)
+
+    def _arrived(self, answer: Future[Any]) -> None:  # called by a thread of Ray; Any: see `_answers`
+        if answer.exception() is None:
+            self._answered_s = time.monotonic()
+        self._answers.append(answer)
+        self._wake_up(answer)
+
+    def _wake_up(self, _: object) -> None:
+        with self._lock:
+            if self._open:
+                os.eventfd_write(self._wake, 1)
+
+
+class OnNode:
+    """Runs as an actor of Ray on a node. Ray calls its methods, several at a time."""
+
+    def __init__(self, begin: bytes, actor: int, matches: Bytes | None, versions: Sequence[int], *past: Bytes) -> None:
+        import ray
+
+        from ludus.actors.on_node import NodeActor
+
+        id = ray.get_runtime_context().get_node_id()
+        node = next(each for each in _nodes(ray) if each.id == id)
+        ready = NodeReady(node, msgspec.convert(software.describer()(), Versions), os.getpid())
+        process: Any = ray._private.worker._global_node  # Any: of Ray's own
+        folder = Path(process.get_logs_dir_path()) / f"ludus-actor-{actor}-{os.getpid()}"
+        files = list(zip(versions, past, strict=True))
+        self._actor: NodeActor = NodeActor(
+            node_messages.decode_beginning(begin), matches, files, folder, ready, self._share
+        )
+
+    def events(self, timeout_s: float) -> tuple[bytes, list[object]]:
+        return self._actor.events(timeout_s)
+
+    def tell(self, number: int, data: bytes, versions: Sequence[int], *past: Bytes) -> None:
+        self._actor.tell(number, node_messages.decode_request(data), list(zip(versions, past, strict=True)))
+
+    def publish(self, weights: NDArray[np.float32], version: int) -> None:
+        self._actor.publish(weights, version)
+
+    def stop(self, timeout_s: float) -> bool:
+        return self._actor.stop(timeout_s)
+
+    @staticmethod
+    def _share(array: Bytes) -> object | None:
+        import ray
+
+        try:
+            reference: object = ray.put(array)
+        except (ray.exceptions.ObjectStoreFullError, ray.exceptions.OutOfDiskError):
+            return None
+        return reference
+
+
+def _nodes(ray: Any) -> list[Node]:  # Any: Ray's module
+    """Ask the head for the nodes that are alive."""
+    return [
+        Node(
+            each["NodeID"],
+            each["NodeManagerAddress"],
+            int(each["Resources"].get("CPU", 0)),
+            float(each["Resources"].get("GPU", 0)),
+        )
+        for each in ray.nodes()
+        if each["Alive"]
+    ]
+
+
+def _result(array: Future[Any]) -> Bytes | None:  # Any: an array, of which Ray knows no type
+    """Return an array, or None if the node that had it is lost."""
+    if array.exception() is not None:
+        return None
+    result: Bytes = array.result()
+    return result
+
+
+def _refuse_without_token() -> None:
+    if os.environ.get("RAY_AUTH_MODE") != "token":
+        raise SetupError(
+            f"{TOKEN} is off on this machine, so everyone who can connect to the cluster could control it; set "
+            f"RAY_AUTH_MODE=token on all machines before `ray start` and before this command ({cluster.WHERE})"
+        )
+
+
+def _init(ray: Any, address: str) -> str:  # Any: Ray's module
+    """Connect, and return the address of the head."""
+    try:
+        context = ray.init(address, log_to_driver=False, logging_level=logging.ERROR, configure_logging=False)
+    except (ConnectionError, TimeoutError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
+        reason = " ".join(str(error).split())[:300]
+        raise SetupError(
+            f"cannot connect to the Ray cluster {address}: {reason}; is it running, and does this machine belong to it "
+            f"(`ray start`), with the same token? ({cluster.WHERE})"
+        ) from error
+    dashboard = context.dashboard_url
+    if dashboard and not cluster.is_loopback(dashboard):
+        log.warning("Ray's dashboard listens on %s; keep it on the loopback address (%s)", dashboard, cluster.WHERE)
+    head: str = context.address_info["gcs_address"]
+    return head
+
+
+def _refuse_open_cluster(head: str) -> None:
+    """Raise SetupError if the cluster answers a process without a token."""
+    program = (
+        "import sys; from ray._raylet import GcsClient; "
+        "GcsClient(address=sys.argv[1]).internal_kv_keys(b'', namespace=None, timeout=10); print('open')"
+    )
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_AUTH")}
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", program, head],
+        env={**environment, "RAY_AUTH_MODE": "disabled"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=CONNECT_S,
+    )
+    if "open" in done.stdout.split():
+        raise SetupError(
+            f"the Ray cluster {head} accepts everyone: it was started without {TOKEN}. Set RAY_AUTH_MODE=token and "
+            f"start it again ({cluster.WHERE})"
+        )
+
+
+def _bounded(action: Callable[[], object]) -> None:
+    """Run an action in a thread and wait for it, but not for ever: the head may not answer."""
+    thread = threading.Thread(target=action, daemon=True)
+    thread.start()
+    thread.join(CONNECT_S)

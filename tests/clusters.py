@@ -1,0 +1,47 @@
+"""Real Ray clusters on this machine: a head and further nodes, each with its own raylet and CPUs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+STORE_BYTES = 80 << 20  # the smallest object store that Ray accepts
+TOKEN = "a" * 40  # one for all clusters of a process, because Ray reads it once
+WITH_TOKEN = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": TOKEN, "RAY_USAGE_STATS_ENABLED": "0"}
+
+
+@contextmanager
+def started(*cpus: int, store_bytes: int = STORE_BYTES, **head: object) -> Iterator[Any]:  # Any: Ray's test cluster
+    """Start a cluster with a node for each number of CPUs. The first one is its head."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in os.environ if name.startswith("RAY_")]:
+            patch.delenv(name)
+        for name, value in WITH_TOKEN.items():
+            patch.setenv(name, value)
+        from ray.cluster_utils import Cluster
+
+        folder = tempfile.mkdtemp(prefix="ludus-ray-", dir="/tmp")  # short, because Ray's sockets are in it
+        first = {"num_cpus": cpus[0], "include_dashboard": False, "temp_dir": folder, **head}
+        cluster = Cluster(initialize_head=True, head_node_args={**first, "object_store_memory": store_bytes})
+        try:
+            for each in cpus[1:]:
+                add(cluster, each)
+            yield cluster
+        finally:
+            _end(cluster)
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def add(cluster: Any, cpus: int, **node: object) -> Any:  # Any: Ray's test cluster, and its node
+    """Add a node, and wait until it has joined."""
+    return cluster.add_node(num_cpus=cpus, object_store_memory=STORE_BYTES, **node)
+
+
+def _end(cluster: Any) -> None:  # Any: Ray's test cluster
+    cluster.shutdown()
