@@ -17,31 +17,40 @@ WITH_TOKEN = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": TOKEN, "RAY_USAGE_STAT
 
 
 @contextmanager
-def started(*cpus: int, store_bytes: int = STORE_BYTES, **head: object) -> Iterator[Any]:  # Any: Ray's test cluster
-    """Start a cluster with a node for each number of CPUs. The first one is its head."""
+def environment(**more: str) -> Iterator[None]:
+    """Inside the block, Ray requires the token, and has no other settings than these."""
     with pytest.MonkeyPatch.context() as patch:
         for name in [name for name in os.environ if name.startswith("RAY_")]:
             patch.delenv(name)
-        for name, value in WITH_TOKEN.items():
+        for name, value in {**WITH_TOKEN, **more}.items():
             patch.setenv(name, value)
+        yield
+
+
+@contextmanager
+def started(*cpus: int, **head: object) -> Iterator[Any]:  # Any: Ray's test cluster
+    """Start a cluster with a node for each number of CPUs. The first one is its head."""
+    with environment():
         from ray.cluster_utils import Cluster
 
         folder = tempfile.mkdtemp(prefix="ludus-ray-", dir="/tmp")  # short, because Ray's sockets are in it
-        first = {"num_cpus": cpus[0], "include_dashboard": False, "temp_dir": folder, **head}
-        cluster = Cluster(initialize_head=True, head_node_args={**first, "object_store_memory": store_bytes})
+        first = {
+            "num_cpus": cpus[0],
+            "include_dashboard": False,
+            "temp_dir": folder,
+            "object_store_memory": STORE_BYTES,
+        }
+        cluster: Any = Cluster(initialize_head=True, head_node_args={**first, **head})
         try:
             for each in cpus[1:]:
                 add(cluster, each)
             yield cluster
         finally:
-            _end(cluster)
+            cluster.shutdown()
             shutil.rmtree(folder, ignore_errors=True)
 
 
 def add(cluster: Any, cpus: int, **node: object) -> Any:  # Any: Ray's test cluster, and its node
     """Add a node, and wait until it has joined."""
-    return cluster.add_node(num_cpus=cpus, object_store_memory=STORE_BYTES, **node)
-
-
-def _end(cluster: Any) -> None:  # Any: Ray's test cluster
-    cluster.shutdown()
+    with environment():
+        return cluster.add_node(num_cpus=cpus, **{"object_store_memory": STORE_BYTES, **node})

@@ -13,6 +13,7 @@ LudusError
 ├── EvaluationError
 ├── LeagueError
 ├── TrainingError
+│   └── ClusterLost
 ├── ReplayError
 └── ServingError
 """
@@ -119,6 +120,10 @@ class LeagueError(LudusError):
 
 class TrainingError(LudusError):
     """The learner cannot continue, for example after too many skipped updates in a row."""
+
+
+class ClusterLost(TrainingError):
+    """No actor plays on the cluster of a run, and none can be placed there. The run may be resumed later."""
 
 
 class ReplayError(LudusError):

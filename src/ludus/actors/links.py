@@ -69,7 +69,7 @@ class Cluster(Protocol):
         ...
 
     def check(self, metrics: Metrics, actor: int, *, playing: bool) -> None:
-        """Update the metrics of nodes. Raises TrainingError if the cluster is lost or none of its nodes may play."""
+        """Update the metrics of nodes. Raises ClusterLost if the cluster is lost or none of its nodes may play."""
         ...
 
     def has(self, ready: NodeReady) -> bool:

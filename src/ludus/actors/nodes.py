@@ -17,7 +17,7 @@ import msgspec
 
 from ludus.actors import cluster
 from ludus.actors.cluster import Node, Versions
-from ludus.errors import SetupError, TrainingError
+from ludus.errors import ClusterLost, SetupError
 from ludus.metrics import names
 from ludus.metrics.core import Metrics
 
@@ -90,7 +90,7 @@ class Nodes:
     def check(self, metrics: Metrics, actor: int, *, playing: bool) -> None:
         """Note whether an actor plays, and about once per second compare new nodes and update the metrics.
 
-        Raises TrainingError if no actor plays and none can: the head does not answer, all nodes are refused, or none
+        Raises ClusterLost if no actor plays and none can: the head does not answer, all nodes are refused, or none
         has had room for `ROOM_S`.
         """
         if playing:
@@ -107,13 +107,13 @@ class Nodes:
             self._played_s = now_s
             return
         if now_s - max(self._heard_s, self._played_s) > LOST_S:
-            raise TrainingError(
+            raise ClusterLost(
                 f"no actor plays, and the head of the Ray cluster {self._address} has not answered for {LOST_S:g} s"
             )
         if self._alive and not self.alive:
-            raise TrainingError(f"no node of the Ray cluster {self._address} may play: {self._reasons()}")
+            raise ClusterLost(f"no node of the Ray cluster {self._address} may play: {self._reasons()}")
         if now_s - self._played_s > ROOM_S:
-            raise TrainingError(
+            raise ClusterLost(
                 f"no node of the Ray cluster {self._address} had room for an actor for {ROOM_S / 60:g} minutes; "
                 f"alive are {cluster.listed(self._alive.values()) or 'none'}"
             )

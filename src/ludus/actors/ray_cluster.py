@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import select
 import signal
 import subprocess
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 CONNECT_S = 60.0  # longest wait for an answer while connecting
 POLL_S = 1.0  # an actor without messages answers this often
 RECONNECT_S = 3600  # Ray ends a process whose head has not answered for this long; its default is 60
+DEATH = re.compile(r"(The actor (is dead|died) because|Worker exit type:)[^.]*\.[^.]*\.")  # the reason in Ray's text
 CALLS = 4  # concurrent calls of an actor: events, requests, weights, stop
 TOKEN = "Ray's token authentication"
 log = logging.getLogger(__name__)
@@ -60,6 +62,7 @@ def connected(address: str) -> Iterator[RayCluster]:
         raise SetupError(f"--cluster needs Ray, which is not installed: {install_command('ray')}") from None
     _refuse_without_token()
     os.environ.setdefault("RAY_gcs_rpc_server_reconnect_timeout_s", str(RECONNECT_S))
+    _keep_quiet(ray)
     handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         head = _init(ray, address)
@@ -235,14 +238,17 @@ class RayLink:
 
     def _handle_error(self, error: BaseException) -> None:
         """Ask again if the actor cannot be reached for the moment. Raises LostError if it has ended."""
-        text = " ".join(str(error).split())
         if isinstance(error, self._ray.exceptions.ActorUnavailableError):
             timer = threading.Timer(POLL_S, self._ask)
             timer.daemon = True
             timer.start()
             return
-        node_lost = isinstance(error, self._ray.exceptions.ActorDiedError) and "node" in text.lower()
-        raise LostError(text[:500], node_lost=node_lost)
+        text = " ".join(str(error).split())
+        sentence = DEATH.search(text)
+        raise LostError(
+            f"ended: {sentence[0] if sentence else text[:300]}",
+            node_lost=isinstance(error, self._ray.exceptions.ActorDiedError) and "its node has died" in text,
+        )
 
     def _ask(self) -> None:
         future = self._handle.events.remote(POLL_S).future()
@@ -329,6 +335,12 @@ def _refuse_without_token() -> None:
             f"{TOKEN} is off on this machine, so everyone who can connect to the cluster could control it; set "
             f"RAY_AUTH_MODE=token on all machines before `ray start` and before this command ({cluster.WHERE})"
         )
+
+
+def _keep_quiet(ray: Any) -> None:  # Any: Ray's module
+    """Let Ray log what it would print, such as the log of a lost node, which would disturb the live table."""
+    if hasattr(ray._private.worker, "print_to_stdstream"):
+        ray._private.worker.print_to_stdstream = lambda data, ignore_prefix: log.debug("%s", data)
 
 
 def _init(ray: Any, address: str) -> str:  # Any: Ray's module

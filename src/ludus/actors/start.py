@@ -102,7 +102,8 @@ def open_source(
                 )
             )
             actors = [InlineActor(actor, metrics, under_way=origin.under_way)]
-        source = stack.enter_context(ActorSource(actors, metrics, parts=run.actors.batch_parts, waiting=waiting).opened())
+        actors_source = ActorSource(actors, metrics, parts=run.actors.batch_parts, waiting=waiting)
+        source = stack.enter_context(actors_source.opened())
         yield MixedSource(source, _dataset_source(run, source.spec), data.live) if data.folder else source
 
 

@@ -26,10 +26,11 @@ from ludus.cli import (
     serve,
     train,
     tune,
+    unattended,
     watch,
 )
 from ludus.cli.game_commands import GameCommands
-from ludus.errors import LudusError
+from ludus.errors import ClusterLost, LudusError
 from ludus.games.cache import home
 from ludus.metrics.exporters.log import logging_to
 from ludus.metrics.failures import Failures
@@ -85,7 +86,7 @@ def main() -> None:
     except LudusError as error:
         _note(error)
         typer.echo(f"ludus: {_one_line(error)}", err=True)
-        sys.exit(FAILED)
+        sys.exit(unattended.CLUSTER_LOST if isinstance(error, ClusterLost) else FAILED)
     except Exception as error:
         where = _note(error)
         typer.echo(f"ludus: unexpected {type(error).__name__}: {_one_line(error)}; {where}", err=True)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ludus.cli import train_profile, train_watch
+from ludus.actors.cluster import refuse_address
+from ludus.cli import train_profile, train_watch, unattended
 from ludus.cli.renamed import renamed_option
 from ludus.cli.train_profile import ProfileArguments
 from ludus.config import familiar, places
@@ -149,10 +150,13 @@ def train(
         size = size or preset
     n_envs = () if environments is None else (f"n_envs={environments}",)
     resume = resume or resume_from is not None
+    sets = [*(sets or ()), *n_envs]
+    profiling = train_profile.arguments(profile, profile_seconds)
+    arguments = TrainArguments(config, game, tuple(sets), run_dir, size, resume, resume_from, profiling, watch, cluster)
+    if cluster is not None and not unattended.is_child():
+        raise typer.Exit(_train_unattended(arguments, cluster))
     try:
-        sets = [*(sets or ()), *n_envs]
-        profiling = train_profile.arguments(profile, profile_seconds)
-        _train(TrainArguments(config, game, tuple(sets), run_dir, size, resume, resume_from, profiling, watch, cluster))
+        _train(arguments)
     except KeyboardInterrupt:
         typer.echo("ludus: interrupted outside of training; every checkpoint that was written is still there", err=True)
         raise typer.Exit(INTERRUPTED) from None
@@ -213,6 +217,24 @@ def _train(arguments: TrainArguments) -> None:
     if result.unevaluated:
         again = f"ludus eval {shlex.quote(str(folder))}"
         raise EvaluationError(f"the run is trained and saved, but not evaluated: {result.unevaluated}; try: {again}")
+
+
+def _train_unattended(arguments: TrainArguments, cluster: str) -> int:
+    """Train in a child process, which is started again from the last checkpoint if it or the cluster is lost."""
+    refuse_address(cluster)
+    folder = arguments.run_dir
+    if arguments.resume:
+        folder = _to_resume(arguments.run_dir or _run_of(arguments.resume_from), arguments.config)
+    elif folder is None:
+        folder = new_run_dir(RUNS, _source(arguments, None).name, date.today())
+    again = ["train", "--run-dir", str(folder), "--cluster", cluster]
+    words = ["--resume-from", arguments.resume_from] if arguments.resume_from else []
+    words += ["--resume"] if arguments.resume else [*_what(arguments)]
+    words += ["--watch"] if arguments.watch else []
+    if arguments.profiling is not None:
+        kinds, seconds = arguments.profiling.kinds, arguments.profiling.seconds
+        words += ["--profile", ",".join(kinds), "--profile-seconds", str(seconds)]
+    return unattended.train([*again, *words], [*again, "--resume"], folder)
 
 
 def _source(arguments: TrainArguments, folder: Path | None) -> Source:
@@ -289,9 +311,14 @@ def _again(arguments: TrainArguments, folder: Path) -> str:
     """Return the command that repeats the run."""
     if arguments.resume:
         return shlex.join(["ludus", "train", str(folder / CONFIG)])
+    return shlex.join(["ludus", "train", *_what(arguments)])
+
+
+def _what(arguments: TrainArguments) -> list[str]:
+    """Return the words of the command line that say what is trained, and where."""
     words = ["--game", arguments.game] if arguments.game is not None else [arguments.config or defaults.PRESET]
     words += [] if arguments.size is None else ["--size", arguments.size]
-    return shlex.join(["ludus", "train", *words, *(word for each in arguments.sets for word in ("--set", each))])
+    return [*words, *(word for each in arguments.sets for word in ("--set", each))]
 
 
 def _say_what_came_of_it(console: Console, result: RunResult, page: Path | None, trouble: str) -> None:
