@@ -43,6 +43,8 @@ CONNECT_S = 60.0  # longest wait for an answer while connecting
 POLL_S = 1.0  # an actor without messages answers this often
 RECONNECT_S = 3600  # Ray ends a process whose head has not answered for this long; its default is 60
 DEATH = re.compile(r"(The actor (is dead|died) because|Worker exit type:)[^.]*\.[^.]*\.")  # the reason in Ray's text
+LOOK_S = 10.0  # longest wait for the nodes
+ALIVE = 0  # the state of a node in Ray's protocol
 CALLS = 4  # concurrent calls of an actor: events, requests, weights, stop
 TOKEN = "Ray's token authentication"
 log = logging.getLogger(__name__)
@@ -308,16 +310,20 @@ class OnNode:
 
 
 def _nodes(ray: Any) -> list[Node]:  # Any: Ray's module
-    """Ask the head for the nodes that are alive."""
+    """Ask the head for the nodes that are alive. Raises an exception of Ray if it does not answer.
+
+    `ray.nodes()` would abort this process if the head has restarted.
+    """
+    head = ray._raylet.GcsClient(address=ray.get_runtime_context().gcs_address)
     return [
         Node(
-            each["NodeID"],
-            each["NodeManagerAddress"],
-            int(each["Resources"].get("CPU", 0)),
-            float(each["Resources"].get("GPU", 0)),
+            id.hex(),
+            node.node_manager_address,
+            int(node.resources_total.get("CPU", 0)),
+            float(node.resources_total.get("GPU", 0)),
         )
-        for each in ray.nodes()
-        if each["Alive"]
+        for id, node in head.get_all_node_info(timeout=LOOK_S).items()
+        if node.state == ALIVE
     ]
 
 

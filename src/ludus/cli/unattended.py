@@ -19,6 +19,8 @@ from ludus.run.folder import latest
 
 CHILD = "LUDUS_UNATTENDED"  # set in the child process
 CLUSTER_LOST = 75  # exit code of a run whose cluster is lost (EX_TEMPFAIL)
+LOSSES = (1, CLUSTER_LOST)  # Ray ends a process with 1 if it finds itself in a state that it does not know
+INTERRUPTED = 128  # exit codes from here on are of signals
 DELAYS_S = (5.0, 10.0, 20.0, 40.0, 60.0)  # before each attempt; the last one repeats
 GIVE_UP_S = 900.0  # without a new checkpoint
 ASKED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -33,12 +35,12 @@ def is_child() -> bool:
 def train(first: Sequence[str], again: Sequence[str], folder: Path) -> int:
     """Run `ludus` with the words `first`, and after each loss with `again`. Returns the exit code of the last process.
 
-    A loss is a signal that ends the process (a crash, the kernel's OOM killer), or the loss of its cluster. Errors end
-    the run, unless they come after a loss: the cluster may need minutes until it is back.
+    A loss is a crash, a signal that nobody has sent on purpose (the kernel's OOM killer), or the loss of the cluster.
+    Errors end the run, unless they come after a loss: the cluster may need minutes until it is back.
     """
     code, lost_s, attempts = _run(first), 0.0, 0
     before = latest(folder)
-    while (code in (CLUSTER_LOST, *(-number for number in _deadly()))) or (attempts and code > 0 and code < 128):
+    while code in LOSSES or code in _deadly() or (attempts and 0 < code < INTERRUPTED):
         now = latest(folder)
         if now is None:
             break
@@ -88,8 +90,8 @@ def _waits(delay_s: float) -> bool:
 
 
 def _deadly() -> list[int]:
-    """Return the signals that end a process which nobody has asked to stop."""
-    return [number for number in signal.valid_signals() if number not in ASKED]
+    """Return the exit codes of processes that were ended by a signal, but not by one that asks for the end."""
+    return [-number for number in signal.valid_signals() if number not in ASKED]
 
 
 def _words(code: int) -> str:
