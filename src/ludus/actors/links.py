@@ -77,6 +77,11 @@ class Cluster(Protocol):
         ...
 
     @property
+    def answers(self) -> bool:
+        """Whether the head of the cluster answers. If not, placing an actor could wait for long."""
+        ...
+
+    @property
     def versions(self) -> Versions:
         """The versions of this machine."""
         ...

@@ -22,6 +22,7 @@ from ludus.metrics import names
 from ludus.metrics.core import Metrics
 
 CHECK_S = 120.0  # longest wait for the versions of a node, which starts a process there
+ANSWER_S = 5.0  # a head that has not answered for this long may be lost
 LOOK_S = 1.0  # time between two looks at the nodes
 LOST_S = 30.0  # without any actor that plays: longest time without an answer of the head
 ROOM_S = 600.0  # the same: longest wait for a node with room
@@ -60,6 +61,11 @@ class Nodes:
     def alive(self) -> list[Node]:
         """The nodes that are alive and may play."""
         return [node for node in self._alive.values() if node.id not in self._refused]
+
+    @property
+    def answers(self) -> bool:
+        """Whether the head has answered lately."""
+        return time.monotonic() - self._heard_s < ANSWER_S
 
     @property
     def refused(self) -> list[str]:

@@ -12,8 +12,6 @@ import os
 import re
 import select
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections import deque
@@ -27,26 +25,25 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from ludus.actors import cluster, node_messages, software
+from ludus.actors import cluster, cluster_token, node_messages, software
 from ludus.actors.cluster import Node, Versions
 from ludus.actors.links import Bytes, LostError
 from ludus.actors.node_messages import BeginOnNode, LearnerMessage, NodeMessage, NodeReady
 from ludus.actors.nodes import Nodes
-from ludus.errors import SetupError
+from ludus.errors import ClusterLost, SetupError
 from ludus.games.extras import install_command
 from ludus.metrics.core import Metrics
 
 if TYPE_CHECKING:
     from ludus.actors.on_node import NodeActor
 
-CONNECT_S = 60.0  # longest wait for an answer while connecting
+LEAVE_S = 10.0  # longest wait for Ray to disconnect
 POLL_S = 1.0  # an actor without messages answers this often
 RECONNECT_S = 3600  # Ray ends a process whose head has not answered for this long; its default is 60
 DEATH = re.compile(r"(The actor (is dead|died) because|Worker exit type:)[^.]*\.[^.]*\.")  # the reason in Ray's text
 LOOK_S = 10.0  # longest wait for the nodes
 ALIVE = 0  # the state of a node in Ray's protocol
 CALLS = 4  # concurrent calls of an actor: events, requests, weights, stop
-TOKEN = "Ray's token authentication"
 log = logging.getLogger(__name__)
 
 
@@ -62,7 +59,7 @@ def connected(address: str) -> Iterator[RayCluster]:
         import ray
     except ImportError:
         raise SetupError(f"--cluster needs Ray, which is not installed: {install_command('ray')}") from None
-    _refuse_without_token()
+    cluster_token.refuse_without()
     os.environ.setdefault("RAY_gcs_rpc_server_reconnect_timeout_s", str(RECONNECT_S))
     _keep_quiet(ray)
     handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
@@ -71,7 +68,7 @@ def connected(address: str) -> Iterator[RayCluster]:
         if threading.current_thread() is threading.main_thread():
             for number, handler in handlers.items():
                 signal.signal(number, handler)  # Ray replaces that of SIGTERM
-        _refuse_open_cluster(head)
+        cluster_token.refuse_open(head)
         playing = RayCluster(ray, address)
         try:
             playing.nodes.compare_all()
@@ -88,7 +85,7 @@ class RayCluster:
     def __init__(self, ray: Any, address: str) -> None:  # Any: Ray's module
         self.gpus_each = 0.0  # share of a GPU for each actor
         self.past_file: Callable[[int], Path] = lambda version: Path(f"v{version}")  # where past selves are
-        self._ray = ray
+        self._ray, self._address = ray, address
         self._describe = software.describer()
         self.nodes = Nodes(address, self._describe(), self._look, self._ask_software)
         self._weights: tuple[Any, int] | None = None  # Any: Ray's reference to an object
@@ -104,14 +101,16 @@ class RayCluster:
         placed = self._ray.remote(OnNode).options(
             num_cpus=cpus, num_gpus=self.gpus_each, max_restarts=0, max_concurrency=CALLS, **selector
         )
-        handle = placed.remote(node_messages.encode(begin), actor, matches, list(past), *self.files(past))
+        with self._reaching():
+            handle = placed.remote(node_messages.encode(begin), actor, matches, list(past), *self.files(past))
         return RayLink(self._ray, self, handle)
 
     def publish(self, weights: NDArray[np.float32], version: int) -> None:
         if self._weights is not None and self._weights[1] == version:
             return
         try:
-            self._weights = (self._ray.put(weights), version)
+            with self._reaching():
+                self._weights = (self._ray.put(weights), version)
         except (self._ray.exceptions.ObjectStoreFullError, self._ray.exceptions.OutOfDiskError):
             log.warning("the object store of this machine is full; actors keep older weights than version %d", version)
 
@@ -126,6 +125,10 @@ class RayCluster:
     def has(self, ready: NodeReady) -> bool:
         return self.nodes.has(ready.node)
 
+    @property
+    def answers(self) -> bool:
+        return self.nodes.answers
+
     def check(self, metrics: Metrics, actor: int, *, playing: bool) -> None:
         self.nodes.check(metrics, actor, playing=playing)
 
@@ -133,12 +136,25 @@ class RayCluster:
         """Return one object for the file of each of these past selves."""
         for version in versions:
             if version not in self._past:
-                self._past[version] = self._ray.put(np.fromfile(self.past_file(version), np.uint8))
+                with self._reaching():
+                    self._past[version] = self._ray.put(np.fromfile(self.past_file(version), np.uint8))
         return [self._past[version] for version in versions]
 
     def retain(self, versions: Sequence[int]) -> None:
         """Drop the objects of all past selves but these."""
         self._past = {version: file for version, file in self._past.items() if version in versions}
+
+    @contextmanager
+    def _reaching(self) -> Iterator[None]:
+        """Raise ClusterLost inside the block instead of Ray's errors, except those about a full object store."""
+        kinds = self._ray.exceptions
+        try:
+            yield
+        except (kinds.ObjectStoreFullError, kinds.OutOfDiskError):
+            raise
+        except (kinds.RayError, ConnectionError, BrokenPipeError) as error:
+            reason = " ".join(str(error).split())[:200]
+            raise ClusterLost(f"the Ray cluster {self._address} cannot be reached: {reason}") from error
 
     def _look(self) -> list[Node]:
         """Ask the head for the nodes. Raises an exception of Ray if it does not answer."""
@@ -335,14 +351,6 @@ def _result(array: Future[Any]) -> Bytes | None:  # Any: an array, of which Ray 
     return result
 
 
-def _refuse_without_token() -> None:
-    if os.environ.get("RAY_AUTH_MODE") != "token":
-        raise SetupError(
-            f"{TOKEN} is off on this machine, so everyone who can connect to the cluster could control it; set "
-            f"RAY_AUTH_MODE=token on all machines before `ray start` and before this command ({cluster.WHERE})"
-        )
-
-
 def _keep_quiet(ray: Any) -> None:  # Any: Ray's module
     """Let Ray log what it would print, such as the log of a lost node, which would disturb the live table."""
     if hasattr(ray._private.worker, "print_to_stdstream"):
@@ -366,30 +374,8 @@ def _init(ray: Any, address: str) -> str:  # Any: Ray's module
     return head
 
 
-def _refuse_open_cluster(head: str) -> None:
-    """Raise SetupError if the cluster answers a process without a token."""
-    program = (
-        "import sys; from ray._raylet import GcsClient; "
-        "GcsClient(address=sys.argv[1]).internal_kv_keys(b'', namespace=None, timeout=10); print('open')"
-    )
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_AUTH")}
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", program, head],
-        env={**environment, "RAY_AUTH_MODE": "disabled"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=CONNECT_S,
-    )
-    if "open" in done.stdout.split():
-        raise SetupError(
-            f"the Ray cluster {head} accepts everyone: it was started without {TOKEN}. Set RAY_AUTH_MODE=token and "
-            f"start it again ({cluster.WHERE})"
-        )
-
-
 def _bounded(action: Callable[[], object]) -> None:
     """Run an action in a thread and wait for it, but not for ever: the head may not answer."""
     thread = threading.Thread(target=action, daemon=True)
     thread.start()
-    thread.join(CONNECT_S)
+    thread.join(LEAVE_S)

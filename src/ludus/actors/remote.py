@@ -224,8 +224,8 @@ class RemoteActor:
 
     def _place_where_due(self, timeout_s: float) -> bool:
         left_s = self._due_s - time.monotonic()
-        if self._version is None or left_s > 0:
-            time.sleep(min(timeout_s, max(0.0, left_s)))
+        if self._version is None or left_s > 0 or not self._nodes.answers:
+            time.sleep(timeout_s if left_s <= 0 else min(timeout_s, left_s))
             return False
         if self._restarts.started():
             self._metrics.add(names.ACTOR_RESTARTS)
