@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,13 +17,15 @@ import pytest
 from tests import clusters
 from tests.running import ENDLESS, PATIENCE_S, Silent, Watch, counters, latest, small_run, with_updates
 
+import ludus
 from ludus import run
 from ludus.actors import remote
 from ludus.actors.resolved import resolve
-from ludus.config.settings import CheckpointConfig, FleetConfig, OpponentsConfig, RunConfig
+from ludus.config.settings import ActorsConfig, CheckpointConfig, FleetConfig, OpponentsConfig, RunConfig
 from ludus.metrics import accounts, names
 from ludus.metrics.observer import Numbers
 from ludus.run import RunResult, reporting
+from ludus.run.folder import latest as latest_checkpoint
 
 MATCHES = 2 * 8  # that run at once: actors with a host each, matches
 
@@ -121,3 +126,65 @@ def test_killed_actors_and_lost_nodes_are_replaced_and_what_they_cost_is_counted
     assert again.version == result.version + 3
     assert names.BEGUN_ANEW not in counters(again)  # the matches of both actors went on
     assert latest(again).exists()
+
+
+def test_node_with_another_version_may_not_play_and_the_run_goes_on_without_it(
+    cluster: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    other = tmp_path / "other" / "ludus"
+    shutil.copytree(Path(ludus.__file__).parent, other, ignore=shutil.ignore_patterns("__pycache__"))
+    source = (other / "__init__.py").read_text()
+    (other / "__init__.py").write_text(source.replace(f'"{ludus.__version__}"', '"0.0.9"'))
+    node = clusters.add(cluster, 1, env_vars={"PYTHONPATH": str(other.parent)})
+    try:
+        watch = Watch()
+        result = train(config(3, actors=ActorsConfig(count=2)), tmp_path / "run", cluster, watch)
+        assert result.version == 3
+        assert watch.numbers[names.NODES_REFUSED] == 1
+        assert f"may not play: it has ludus 0.0.9, this machine has {ludus.__version__}" in caplog.text
+    finally:
+        cluster.remove_node(node)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_command_continues_a_run_whose_learner_is_killed_and_whose_head_restarts(tmp_path: Path) -> None:
+    run_dir = tmp_path / "run"
+    sets = ("budget.minutes=0", "budget.updates=1000000", "checkpoint.every_s=1", "evaluation.every_updates=100000000")
+    words = [word for each in sets for word in ("--set", each)]
+    command = [sys.executable, "-m", "ludus", "train", "nim", "--run-dir", str(run_dir), *words, "--cluster"]
+
+    def starts() -> int:
+        path = run_dir / "starts.jsonl"
+        return len(path.read_text().splitlines()) if path.exists() else 0
+
+    def until(holds: Callable[[], bool]) -> None:
+        deadline_s = time.monotonic() + 2 * PATIENCE_S
+        while not holds():
+            assert time.monotonic() < deadline_s, output.read_text()
+            time.sleep(0.2)
+
+    def grows() -> Callable[[], bool]:
+        before = latest_checkpoint(run_dir)
+        return lambda: latest_checkpoint(run_dir) not in (None, before)
+
+    output = tmp_path / "output"
+    with ExitStack() as stack, output.open("w") as log:
+        head = stack.enter_context(clusters.started(1))
+        address, port = head.address, int(head.address.rpartition(":")[2])
+        with clusters.environment():
+            parent = psutil.Popen([*command, address], stdout=log, stderr=log)
+        stack.callback(parent.kill)
+        until(grows())
+        parent.children()[0].kill()
+        until(lambda: starts() == 2)
+        until(grows())
+        head.remove_node(head.head_node, allow_graceful=False)
+        head.shutdown()
+        until(lambda: "its cluster does not answer" in output.read_text() or parent.poll() is not None)
+        stack.enter_context(clusters.started(1, port=port))
+        until(lambda: starts() == 3)
+        until(grows())
+        parent.send_signal(signal.SIGTERM)
+        assert parent.wait(PATIENCE_S) == 130
+    assert "going on from u0" in output.read_text()
