@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tests.running import PATIENCE_S, small_run
 
 from ludus.actors import node_messages, resolved
+from ludus.actors.actor import part_layout
 from ludus.actors.cluster import Node, Versions
 from ludus.actors.control import StopActor
 from ludus.actors.node_messages import (
@@ -31,7 +32,6 @@ from ludus.actors.resolved import ResolvedRun, resolve
 from ludus.config.settings import FleetConfig
 from ludus.data import probing
 from ludus.games.registry import nets_of
-from ludus.metrics import names
 from ludus.policies import nets
 from ludus.policies.weights import FlatWeights
 
@@ -57,8 +57,8 @@ class Store:
 class Learner:
     """The learner's side: collects the messages of the node."""
 
-    def __init__(self, run: ResolvedRun, node: NodeActor) -> None:
-        self.run, self.node, self.told = run, node, 0
+    def __init__(self, run: ResolvedRun, node: NodeActor, weights: NDArray[np.float32]) -> None:
+        self.run, self.node, self.weights = run, node, weights
         self.messages: list[NodeMessage] = []
 
     def until(self, holds: Callable[[], bool]) -> None:
@@ -68,12 +68,15 @@ class Learner:
             data, _ = self.node.events(0.1)
             self.messages += node_messages.decode_bundle(data).messages
 
+    def until_parts(self, parts: int) -> None:
+        self.until(lambda: self.count(PartFilled) >= parts)
+
     def count(self, kind: type) -> int:
         return sum(isinstance(message, kind) for message in self.messages)
 
-    def decisions(self) -> float:
-        reports = [message for message in self.messages if isinstance(message, NodeReport)]
-        return sum(report.delta.counters.get(names.DECISIONS, 0) for report in reports)
+    def saved(self) -> list[int]:
+        """Return the numbers of the requests to save that were fulfilled."""
+        return [message.number for message in self.messages if isinstance(message, SavedOnNode) and message.saved]
 
 
 @pytest.fixture
@@ -93,8 +96,8 @@ def learner(store: Store, tmp_path: Path) -> Iterator[Learner]:
     node = NodeActor(begin, None, (), tmp_path / "node", READY, store.share)
     try:
         net = nets.build(spec, run.config.policy, run.game.net, seed=1, game_nets=nets_of(run.game))
-        node.publish(FlatWeights(net).numpy().copy(), 3)
-        learner = Learner(run, node)
+        learner = Learner(run, node, FlatWeights(net).numpy().copy())
+        node.publish(learner.weights, 3)
         learner.until(lambda: learner.count(HostsReady) == 1)
         yield learner
     finally:
@@ -103,8 +106,6 @@ def learner(store: Store, tmp_path: Path) -> Iterator[Learner]:
 
 def versions(learner: Learner, block: NDArray[np.uint8], folder: Path) -> set[int]:
     spec = probing.describe(learner.run.game, learner.run.options, folder).spec
-    from ludus.actors.actor import part_layout
-
     return set(np.unique(part_layout(learner.run, spec).over(block.data).version))
 
 
@@ -128,11 +129,10 @@ def test_no_more_parts_are_outstanding_than_there_are_buffers(learner: Learner) 
 def test_weights_that_arrive_after_newer_ones_are_ignored(learner: Learner, store: Store, tmp_path: Path) -> None:
     learner.until(lambda: learner.count(PartFilled) >= 1)
     assert versions(learner, store.blocks[0], tmp_path / "spec") == {3}
-    weights = np.zeros_like(learner.node._weights[0]) if learner.node._weights is not None else np.zeros(1, np.float32)
-    learner.node.publish(weights, 5)
-    learner.node.publish(weights, 4)  # late
+    learner.node.publish(learner.weights, 5)
+    learner.node.publish(learner.weights, 4)  # late
     for number in range(6):
-        learner.until(lambda number=number: learner.count(PartFilled) > number)  # type: ignore[misc]  # a bound default
+        learner.until_parts(number + 1)
         learner.node.tell(number, PartReleased())
     assert versions(learner, store.blocks[-1], tmp_path / "spec") <= {3, 5}
 
@@ -141,7 +141,5 @@ def test_requests_are_handled_in_their_order_however_they_arrive(learner: Learne
     learner.until(lambda: learner.count(PartFilled) >= 1)
     learner.node.tell(1, SaveOnNode(2))
     learner.node.tell(0, SaveOnNode(1))
-    answers = lambda: [each.number for each in learner.messages if isinstance(each, SavedOnNode) and each.saved]  # noqa: E731
-    learner.until(lambda: bool(answers()))
-    assert answers()[-1] == 2
+    learner.until(lambda: 2 in learner.saved())
     learner.node.tell(2, StopActor())
