@@ -19,7 +19,7 @@ from tests.running import ENDLESS, PATIENCE_S, Silent, Watch, counters, latest, 
 
 import ludus
 from ludus import run
-from ludus.actors import remote
+from ludus.actors import cluster_actor
 from ludus.actors.resolved import resolve
 from ludus.config.settings import ActorsConfig, CheckpointConfig, FleetConfig, OpponentsConfig, RunConfig
 from ludus.metrics import accounts, names
@@ -96,7 +96,7 @@ def assert_nothing_is_left() -> None:
 def test_killed_actors_and_lost_nodes_are_replaced_and_what_they_cost_is_counted(
     cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remote, "SILENCE_S", 4.0)
+    monkeypatch.setattr(cluster_actor, "SILENCE_S", 4.0)
     hosts: list[psutil.Process] = []
 
     def kill() -> None:

@@ -16,10 +16,10 @@ from tests.running import PATIENCE_S, small_run
 
 from ludus.actors import in_flight, ray_cluster
 from ludus.actors.actor import open_actor, part_layout
+from ludus.actors.cluster_actor import RemoteActor
 from ludus.actors.inline import InlineActor
 from ludus.actors.port import ActorPort
 from ludus.actors.ray_cluster import RayCluster
-from ludus.actors.remote import RemoteActor
 from ludus.actors.resolved import ResolvedRun, resolve
 from ludus.actors.supervised import SupervisedActor
 from ludus.config.settings import ActorsConfig, FleetConfig, RunConfig

@@ -77,14 +77,14 @@ NodeMessage = NodeReady | HostsReady | NodeReport | PartFilled | SavedOnNode | L
 LearnerMessage = PastSelves | PartReleased | SaveOnNode | StopActor
 
 
-class Bundle(msgspec.Struct, frozen=True):
+class NodeMessages(msgspec.Struct, frozen=True):
     """Messages that are sent together, and whether each of them has an array."""
 
     messages: list[NodeMessage]
     arrays: list[bool]
 
 
-_BUNDLES = msgspec.msgpack.Decoder(Bundle)
+_BUNDLES = msgspec.msgpack.Decoder(NodeMessages)
 _REQUESTS: msgspec.msgpack.Decoder[LearnerMessage] = msgspec.msgpack.Decoder(LearnerMessage)
 _BEGINNINGS = msgspec.msgpack.Decoder(BeginOnNode)
 
@@ -94,10 +94,10 @@ def encode(message: LearnerMessage | BeginOnNode) -> bytes:
 
 
 def encode_bundle(messages: Sequence[NodeMessage], arrays: Sequence[bool]) -> bytes:
-    return msgspec.msgpack.encode(Bundle(list(messages), list(arrays)))
+    return msgspec.msgpack.encode(NodeMessages(list(messages), list(arrays)))
 
 
-def decode_bundle(data: bytes) -> Bundle:
+def decode_bundle(data: bytes) -> NodeMessages:
     """Raises msgspec.MsgspecError if the bytes are damaged, or of another version of ludus."""
     return _BUNDLES.decode(data)
 

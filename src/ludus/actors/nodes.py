@@ -45,9 +45,9 @@ class Nodes:
         self.versions = msgspec.convert(here, Versions)
         self._address, self._look, self._ask = address, look, ask
         self._alive: dict[str, Node] = {}
-        self._known: dict[str, Node] = {}  # as of the last `check`
+        self._previous: dict[str, Node] = {}  # as of the last `check`
         self._refused: dict[str, str] = {}  # reasons by id of the node
-        self._asked: dict[str, Future[Software]] = {}  # by id of the node
+        self._software: dict[str, Future[Software]] = {}  # by id of the node
         self._playing: set[int] = set()  # actors
         self._most = 0
         self._checked_s = 0.0
@@ -80,7 +80,7 @@ class Nodes:
         """Compare the versions of all nodes with this machine's. Raises SetupError if none of them may play."""
         until_s = time.monotonic() + CHECK_S
         self._compare()
-        while any(not self._asked[node.id].done() for node in self.alive) and time.monotonic() < until_s:
+        while any(not self._software[node.id].done() for node in self.alive) and time.monotonic() < until_s:
             time.sleep(0.02)
             self._compare()
         self._compare()
@@ -140,9 +140,9 @@ class Nodes:
     def _compare(self) -> None:
         """Ask new nodes for their versions, and refuse those whose versions differ."""
         for node in self.alive:
-            answer = self._asked.get(node.id)
+            answer = self._software.get(node.id)
             if answer is None:
-                self._asked[node.id] = self._ask(node)
+                self._software[node.id] = self._ask(node)
             elif answer.done() and answer.exception() is None:
                 different = cluster.difference(msgspec.convert(answer.result(), Versions), self.versions)
                 if different:
@@ -155,13 +155,13 @@ class Nodes:
         """Set the metrics of nodes, and log which have joined and which are lost."""
         alive = dict(self._alive)
         for node in alive.values():
-            if self._known and node.id not in self._known:
+            if self._previous and node.id not in self._previous:
                 log.info("node %s with %d CPUs has joined the cluster", node.name, node.cpus)
-        for node in self._known.values():
+        for node in self._previous.values():
             if node.id not in alive:
                 metrics.add(names.NODES_LOST)
                 log.warning("node %s has left the cluster or was lost", node.name)
-        self._known = alive
+        self._previous = alive
         self._most = max(self._most, len(alive))
         metrics.set(names.NODES_ALIVE, len(self.alive))
         metrics.set(names.NODES_TOTAL, self._most)

@@ -118,10 +118,10 @@ class NodeActor:
         """Wait for messages and return them with what stands for their arrays, or an empty bundle after `timeout_s`."""
         with self._arrived:
             self._arrived.wait_for(lambda: bool(self._outbox), timeout_s)
-            taken, self._outbox = self._outbox, deque()
-        arrays = [array for _, array in taken if array is not None]
-        flags = [array is not None for _, array in taken]
-        return node_messages.encode_bundle([message for message, _ in taken], flags), arrays
+            messages, self._outbox = self._outbox, deque()
+        arrays = [array for _, array in messages if array is not None]
+        flags = [array is not None for _, array in messages]
+        return node_messages.encode_bundle([message for message, _ in messages], flags), arrays
 
     def stop(self, timeout_s: float) -> bool:
         """End the actor's process and its hosts. Returns False if they have not ended in time."""

@@ -178,7 +178,7 @@ class RayLink:
         self._answers: deque[Future[Any]] = deque()  # Any: bytes and references to objects
         self._messages: deque[tuple[NodeMessage, Future[Any] | None]] = deque()  # Any: an array
         self._answered_s = time.monotonic()
-        self._told = 0
+        self._requests = 0
         self._published = -1  # version of the weights that were sent last
         self._publishing: Future[Any] | None = None  # Any: of nothing
         self._ask()
@@ -197,7 +197,7 @@ class RayLink:
         return self._answered_s
 
     def send(self, message: LearnerMessage, past: Sequence[int] = ()) -> None:
-        number, self._told = self._told, self._told + 1
+        number, self._requests = self._requests, self._requests + 1
         self._handle.tell.remote(number, node_messages.encode(message), list(past), *self._nodes.files(past))
 
     def publish(self) -> None:

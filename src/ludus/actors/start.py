@@ -12,12 +12,12 @@ import msgspec
 
 from ludus.actors import in_flight, saved_actors
 from ludus.actors.actor import open_actor
+from ludus.actors.cluster_actor import RemoteActor
 from ludus.actors.in_flight import ActorState, InFlight
 from ludus.actors.inline import InlineActor
 from ludus.actors.mixed_source import MixedSource
 from ludus.actors.port import ActorPort
 from ludus.actors.ray_cluster import RayCluster
-from ludus.actors.remote import RemoteActor
 from ludus.actors.resolved import ResolvedRun
 from ludus.actors.sources import ActorSource
 from ludus.actors.supervised import SupervisedActor

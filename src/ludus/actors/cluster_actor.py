@@ -90,7 +90,7 @@ class RemoteActor:
             metrics.set(names.UNDER_WAY, under_way, self.index)
         self._begun_with = under_way
         self._restarts = Restarts(run.config.fleet)
-        self._lost = 0  # links that were lost
+        self._losses = 0  # links that were lost
         self._has_played = False
         self._layout = part_layout(run, game.spec)
         self._part = self._layout.allocate()
@@ -232,7 +232,7 @@ class RemoteActor:
         first = not self._has_played
         begin = BeginOnNode(
             resolved.pack(self._run),
-            self._run.version if first else seed_streams.restarted(self._version, self._lost),
+            self._run.version if first else seed_streams.restarted(self._version, self._losses),
             self._past,
             self._parts[-1].state if self._parts else self.state,
             self._begun_with if first else 0,
@@ -334,9 +334,9 @@ class RemoteActor:
     def _lose(self, detail: str, *, node_lost: bool) -> None:
         """End the actor and schedule its next start. Raises TrainingError after too many failures in a row."""
         name, link = self._name, self._link
-        lost = self._count_lost(accounts.NODE if node_lost else accounts.ACTOR)
+        loss = self._count_lost(accounts.NODE if node_lost else accounts.ACTOR)
         self._link, self.phase, self.node = None, ActorPhase.RESTING, None
-        self._lost += 1
+        self._losses += 1
         if link is not None:
             link.end(0.0)
         delay_s: float | None = self._run.config.fleet.backoff_s
@@ -346,7 +346,7 @@ class RemoteActor:
             self._error = TrainingError(f"{name} {detail}")
             raise self._error
         self._due_s = time.monotonic() + delay_s
-        log.warning("%s %s; %splacing it anew with new matches", name, detail, lost)
+        log.warning("%s %s; %splacing it anew with new matches", name, detail, loss)
 
     def _count_lost(self, reason: str) -> str:
         """Count the matches and decisions that are lost with a process, and return a text for the log."""
