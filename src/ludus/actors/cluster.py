@@ -56,7 +56,7 @@ def refuse_unfit(config: RunConfig) -> None:
     """Raise ConfigError if a run with these settings cannot play on a cluster."""
     if config.mode == "serial":
         raise ConfigError("mode: serial plays in the learner's process; use mode: overlapped with --cluster")
-    if config.data.folder:
+    if config.data.folder and not config.data.live:
         raise ConfigError("data.folder: a run that learns from a dataset has no actors; leave --cluster out")
     if config.servers.count:
         raise ConfigError(
