@@ -21,7 +21,7 @@ ABREAST := -n $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)'
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help train setup test lint docs format lock clean
+.PHONY: help train setup test lint docs format lock gate clean
 
 help:  ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,6 +55,10 @@ lock: $(STAMPS)/run  ## rewrite the lock files of Python packages and of the sim
 	$(BIN)/node -e 'const fs = require("fs"), file = process.argv[1], lock = JSON.parse(fs.readFileSync(file)); \
 		for (const each of Object.values(lock.packages)) delete each.funding; \
 		fs.writeFileSync(file, JSON.stringify(lock, null, 2) + "\n")' src/ludus/games/showdown/simulator/package-lock.json
+
+RANGE ?= HEAD~1..HEAD
+gate: setup  ## is a commit slower than another? make gate RANGE=main..HEAD
+	@$(BIN)/python benchmarks/gate.py $(RANGE)
 
 clean:  ## remove .venv and every cache in this folder; runs and the simulator stay
 	rm -rf $(VENV) build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

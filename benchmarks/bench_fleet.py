@@ -53,7 +53,7 @@ def main() -> None:
     for count, actions in CASES:
         name = f"{count} rows, {actions} actions"
         with ExitStack() as running:
-            fleet = running.enter_context(_fleet(count, actions))
+            fleet = running.enter_context(fleet_exchange(count, actions))
             pipe = running.enter_context(_pipe(count, actions))
             ours, bare = [], []
             for _ in range(REPEATS):
@@ -70,13 +70,15 @@ def main() -> None:
 
 
 @contextmanager
-def _fleet(rows: int, actions: int) -> Iterator[Exchange]:
+def fleet_exchange(rows: int, actions: int) -> Iterator[Exchange]:
     action = np.zeros(rows, np.int32)
     config = FleetConfig(hosts=1, matches=rows // 2)
     with (
         tempfile.TemporaryDirectory() as logs,
         HostFleet(HostCommand(_echo(rows, actions)), config, options={}, seed=1, log_dir=Path(logs)) as fleet,
     ):
+        opening = fleet.recv(DEADLINE_S)  # a part of it may have been read together with HELLO
+        fleet.send(opening.row, action)
 
         def exchange() -> float:
             _wait_for(fleet.descriptors[0], rows * OBS.nbytes)

@@ -29,7 +29,7 @@ import psutil
 import torch
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
+sys.path.append(str(Path(__file__).parents[1] / "src"))  # behind the installed package and PYTHONPATH
 
 from benchmarks import contest
 from benchmarks.contest import Contestant
@@ -61,7 +61,7 @@ def main() -> None:
     arguments = parser.arguments()
     with tempfile.TemporaryDirectory() as temporary, ExitStack() as running:
         folder = Path(temporary)
-        rows = _write(folder, arguments.rows)
+        rows = write_run(folder, arguments.rows)
         run = folder / "gen1"
         servers = {"server": (arguments.max_batch, 0.0), "one_by_one": (1, 0.0), "waits_5_ms": (1 << 16, 5.0)}
         if arguments.server_only:
@@ -111,7 +111,7 @@ def main() -> None:
     contest.report(result, table, ratios, RESULTS if arguments.save else None)
 
 
-def _write(folder: Path, rows: int) -> Path:
+def write_run(folder: Path, rows: int) -> Path:
     """Write a checkpoint of the net with initial weights, and a file with rows. Returns the path of the rows."""
     spec = CASE.spec
     state = State(1, checkpoint.note_game(spec), {}, "pointer", CASE.config)

@@ -43,13 +43,14 @@ class Contestant:
     commands: Sequence[Sequence[str]]
     pausing: bool = True  # whether it rests by itself between two requests
     steady: bool = True  # whether a fraction of a turn measures it as well as a whole one
+    environment: Mapping[str, str] | None = None  # of the processes; None: as this one's
     samples: list[float] = field(default_factory=list)  # decisions/s
     cores: list[float] = field(default_factory=list)  # CPU seconds used a second, children included
     answers: list[Mapping[str, float]] = field(default_factory=list)  # of the first process, with what drivers add
 
     def __enter__(self) -> Self:
         self._processes = [
-            subprocess.Popen(tied(tuple(command)), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            subprocess.Popen(tied(tuple(command)), stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=self.environment)
             for command in self.commands
         ]
         self._unread = [b"" for _ in self._processes]

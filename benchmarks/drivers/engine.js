@@ -199,4 +199,6 @@ function main() {
   });
 }
 
-main();
+if (require.main === module) main();
+
+module.exports = { Ceiling };

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import torch
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "src"))
+sys.path.append(str(Path(__file__).parents[2] / "src"))  # behind the installed package and PYTHONPATH
 
 from ludus.games import checkpoint_game
 from ludus.processes import interrupts, scheduling

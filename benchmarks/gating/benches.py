@@ -1,0 +1,81 @@
+"""What a gate measures: one program for each benchmark, which both commits run with the same measuring code.
+
+A program uses the protocol of drivers/lines.py. For each {"units": n, "seed": s} it does a fixed amount of work, and
+answers {"cpu_s", "wall_s", "units"}.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.gating.trees import ROOT, GateError, Tree
+
+from ludus.errors import LudusError
+from ludus.games.showdown import install
+from ludus.games.showdown.game import NODE_FLAGS
+
+DRIVERS = ROOT / "benchmarks" / "drivers"
+# the compiler of Node then decides alike in processes that do the same work
+PREDICTABLE = ("--predictable", "--single-threaded", "--random-seed=1", "--hash-seed=1")
+COUNTED = "counts"  # by valgrind instead of by clocks
+SHOWDOWN_FORMAT = "gen1randombattle"
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """One benchmark. `units` are per measurement, `warm_units` once after the start of a process."""
+
+    summary: str
+    units: int
+    warm_units: int
+    node: bool = False  # whether Node runs its driver
+
+    def command(self, name: str, tree: Tree) -> list[str]:
+        if self.node:
+            try:
+                installed = install.ensure()
+            except LudusError as error:
+                raise GateError(str(error)) from error
+            driver = DRIVERS / "gate_showdown.js"
+            words = (
+                installed.node,
+                *NODE_FLAGS,
+                *PREDICTABLE,
+                driver,
+                name,
+                installed.root,
+                tree.folder,
+                SHOWDOWN_FORMAT,
+            )
+        else:
+            words = (sys.executable, DRIVERS / "gate_python.py", name)
+        return [str(word) for word in words]
+
+
+BENCHES = {
+    "encoder": Bench("Showdown: reading the log, observations and masks (Node)", 20, 300, node=True),
+    "showdown": Bench("Showdown: whole matches in a host, without the pipe (Node)", 2000, 15000, node=True),
+    "fleet": Bench("receiving and sending a frame of 64 rows", 200, 100),
+    "learner": Bench("a PPO update of the MLP, one thread", 1, 1),
+    "serving": Bench("a policy server's answers to asks of 32 rows", 60, 80),
+    COUNTED: Bench("instructions of frames, segments and returns, counted by valgrind", 2000, 500),
+}
+DEFAULT = tuple(BENCHES)
+
+
+def chosen(text: str) -> Sequence[str]:
+    """Return the benchmarks named in a list with commas; all for an empty one. Raises GateError for an unknown one."""
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    for name in names:
+        if name not in BENCHES:
+            raise GateError(f"--bench {name}: is none of {', '.join(BENCHES)}")
+    return names or DEFAULT
+
+
+def valgrind() -> Path | None:
+    found = shutil.which("valgrind")
+    return None if found is None else Path(found)
