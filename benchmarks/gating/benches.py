@@ -35,24 +35,17 @@ class Bench:
     node: bool = False  # whether Node runs its driver
 
     def command(self, name: str, tree: Tree) -> list[str]:
+        words: list[str | Path]
         if self.node:
             try:
                 installed = install.ensure()
             except LudusError as error:
                 raise GateError(str(error)) from error
             driver = DRIVERS / "gate_showdown.js"
-            words = (
-                installed.node,
-                *NODE_FLAGS,
-                *PREDICTABLE,
-                driver,
-                name,
-                installed.root,
-                tree.folder,
-                SHOWDOWN_FORMAT,
-            )
+            program = (installed.node, *NODE_FLAGS, *PREDICTABLE, driver)
+            words = [*program, name, installed.root, tree.folder, SHOWDOWN_FORMAT]
         else:
-            words = (sys.executable, DRIVERS / "gate_python.py", name)
+            words = [sys.executable, DRIVERS / "gate_python.py", name]
         return [str(word) for word in words]
 
 
