@@ -85,6 +85,17 @@ def test_the_page_of_a_run_shows_its_numbers_and_draws_its_charts(page: Browser,
     assert [request for request in page.requests if not request.startswith((address, "data:", "about:"))] == []
 
 
+def test_reward_terms_share_a_chart_and_other_facts_have_their_own(page: Browser, address: str) -> None:
+    show(page, f"{address}#run=one")
+    learning = text(page, "[aria-labelledby=title-learning]")
+    assert "Reward per match, by term" in learning
+    assert "goal" in learning
+    assert "touch" in learning
+    facts = text(page, "[aria-labelledby=title-facts]")
+    assert "saves" in facts
+    assert "reward_goal" not in facts
+
+
 def test_numbers_are_drawn_where_they_belong(page: Browser, address: str) -> None:
     """The line of decisions per second, 1000 to 1599, rises over the whole chart."""
     show(page, f"{address}#run=one")

@@ -11,17 +11,23 @@ import ludus
 from ludus import files
 from ludus.config import familiar
 from ludus.config.settings import RunConfig
-from ludus.evaluation import curve, rating_curve
+from ludus.evaluation import curve, rating_curve, reward_curves
 from ludus.league.rating_history import rate_run
-from ludus.metrics import bottleneck, names, times
+from ludus.metrics import bottleneck, names, reward_terms, times
 from ludus.metrics.exporters import csv, evaluations, text
 from ludus.metrics.exporters.evaluations import Evaluation, Score
 from ludus.metrics.intervals import wilson
 from ludus.metrics.observer import ALONE
+from ludus.metrics.reward_terms import Curve
 from ludus.metrics.times import RunTimes
 
 PROGRESS, EVALUATIONS, REPORT, CURVE = "progress.csv", "evaluations.jsonl", "report.md", "learning_curve.png"
 RATING_CURVE = "rating_curve.png"
+CURVES_NOTE = (
+    "Means over matches and, for numbers that each seat has, over learning seats: in the first and the last tenth of "
+    "the run."
+)
+REWARD_TERMS, FACTS = "reward_terms.png", "facts.png"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +62,11 @@ def write(run_dir: Path, config: RunConfig, command: str) -> Path:
             rating_curve.draw(history, ratings, run_dir / RATING_CURVE, title)
     run_times = times.read(run_dir)
     rows = csv.read(run_dir / PROGRESS)
-    page = markdown(title, history, figures(rows), command, run_times, stages(rows))
+    terms, facts = reward_terms.terms(rows), reward_terms.facts(rows)
+    for curves, picture, what in ((terms, REWARD_TERMS, "reward terms"), (facts, FACTS, "facts of matches")):
+        if curves:
+            reward_curves.draw(curves, run_dir / picture, f"{title}: {what} in training")
+    page = markdown(title, history, figures(rows), command, run_times, stages(rows), (terms, facts))
     files.replace(run_dir / REPORT, page.encode())
     return run_dir / REPORT
 
@@ -109,8 +119,9 @@ def markdown(
     command: str,
     run_times: RunTimes | None = None,
     spans: Sequence[StageSpan] = (),
+    curves: tuple[Sequence[Curve], Sequence[Curve]] = ((), ()),
 ) -> str:
-    """Return the report as Markdown."""
+    """Return the report as Markdown. `curves` are those of the reward terms and of the other facts."""
     last = history[-1] if history else None
     lines = [f"# {title}", "", f"Trained with ludus {ludus.__version__} for {text.duration(numbers.training_s)}.", ""]
     if last is None:
@@ -129,10 +140,35 @@ def markdown(
         lines += ["## Curriculum", "", "| stage | | from | update |", "| ---: | --- | ---: | ---: |"]
         lines += [f"| {s.number} | {s.name} | {text.duration(s.training_s)} | {s.updates:,.0f} |" for s in spans]
         lines += ["", "Evaluations are with the settings of the stage they were made in.", ""]
+    lines += curve_lines(*curves)
     if run_times is not None and run_times.times.walls:
         lines += ["## Where the time went", "", *where_the_time_went(run_times), ""]
     lines += ["## Again", "", "```", command, "```", ""]
     return "\n".join(lines)
+
+
+def curve_lines(terms: Sequence[Curve], facts: Sequence[Curve]) -> list[str]:
+    """Return the sections about reward terms and about other facts; a section without curves is left out."""
+    lines = []
+    for curves, title, noun, picture in (
+        (terms, "Reward terms", "term", REWARD_TERMS),
+        (facts, "Facts of matches", "fact", FACTS),
+    ):
+        if curves:
+            lines += [f"## {title}", "", f"| {noun} | at the begin | at the end |", "| --- | ---: | ---: |"]
+            lines += [f"| {_cell(each.name)} | {each.begin:.4g} | {each.end:.4g} |" for each in curves]
+            lines += ["", f"![{title} over training]({picture})", ""]
+            lines += [
+                "Means of a match and, where a seat has its own, of a learning seat, in the first and the last tenth "
+                "of the run.",
+                "",
+            ]
+    return lines
+
+
+def _cell(text: str) -> str:
+    """Return a name from a host as text that cannot end a table's cell or begin HTML."""
+    return text.replace("\\", "").replace("|", "\\|").replace("<", "&lt;").replace("`", "'")
 
 
 def where_the_time_went(run_times: RunTimes) -> list[str]:

@@ -111,3 +111,25 @@ def test_the_page_rates_the_run_and_draws_its_rating(tmp_path: Path) -> None:
     report.write(tmp_path, RunConfig(game="toy"), "ludus train toy")
     assert (tmp_path / report.RATING_CURVE).stat().st_size > 1000
     assert f"]({report.RATING_CURVE})" in (tmp_path / report.REPORT).read_text()
+
+
+def test_reward_terms_and_facts_are_a_table_and_a_picture(tmp_path: Path) -> None:
+    with csv.ProgressCsv(tmp_path / "progress.csv") as progress:
+        for second in range(30):
+            facts = {names.FACT("reward_goal"): second / 10, names.FACT("a|<b>$"): 4.0}
+            progress.on_progress({names.TRAINING_S: float(second), **facts})
+    page = report.write(tmp_path, RunConfig(game="toy"), "ludus train toy").read_text()
+    assert "## Reward terms" in page
+    assert "| goal | 0.1 | 2.8 |" in page
+    assert "| a\\|&lt;b>$ | 4 | 4 |" in page
+    for picture in (report.REWARD_TERMS, report.FACTS):
+        assert f"]({picture})" in page
+        assert (tmp_path / picture).read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_run_without_facts_has_no_section_about_them(tmp_path: Path) -> None:
+    with csv.ProgressCsv(tmp_path / "progress.csv") as progress:
+        progress.on_progress({names.TRAINING_S: 1.0})
+    page = report.write(tmp_path, RunConfig(game="toy"), "ludus train toy").read_text()
+    assert "Reward terms" not in page
+    assert not (tmp_path / report.FACTS).exists()

@@ -1,10 +1,14 @@
 /** The charts of a run: which columns of progress.csv belong together. */
 
-/** Charts by section. `names` are columns; `family` takes all columns with this prefix. */
+/**
+ * Charts by section. `names` are columns. `family` takes all columns of a family, except those that begin with `but`, and
+ * `prefix` all that begin with it.
+ */
 export const CHARTS = [
 	{section: 'learning', title: 'Reward per match', names: ['match/reward'], unit: 'reward'},
 	{section: 'learning', title: 'Training win rate, by kind of opponent', family: 'train_win_rate', unit: 'share'},
 	{section: 'learning', title: 'Duration of matches', names: ['match/duration_s'], unit: 's', zero: true},
+	{section: 'learning', title: 'Reward per match, by term', prefix: 'fact/reward_', unit: 'reward'},
 	{section: 'learning', title: 'Length of matches', names: ['match/decisions'], unit: 'decisions'},
 	{section: 'speed', title: 'Decisions per second', names: ['speed/decisions_per_s'], unit: 'decisions/s', zero: true},
 	{section: 'speed', title: 'Matches per hour', names: ['speed/matches_per_hour'], unit: 'matches/h', zero: true},
@@ -31,7 +35,7 @@ export const CHARTS = [
 	{section: 'fleet', title: 'Voided matches', names: ['match/voided'], unit: 'matches', zero: true},
 	{section: 'fleet', title: 'Memory of the servers', names: ['servers/memory_mib'], unit: 'MiB', zero: true},
 	{section: 'curriculum', title: 'Stage', names: ['curriculum/stage'], unit: 'stages', zero: true},
-	{section: 'facts', title: null, family: 'fact', unit: '', apart: true},
+	{section: 'facts', title: null, family: 'fact', but: 'fact/reward_', unit: '', apart: true},
 ];
 
 /** Charts that compare runs, one line per run. */
@@ -41,14 +45,17 @@ export const COMPARED = CHARTS.filter(chart => chart.names && chart.section !== 
 export function chartsOf(section, columns) {
 	const charts = [];
 	for (const chart of CHARTS.filter(each => each.section === section)) {
-		const names = chart.family
-			? columns.filter(name => name.startsWith(`${chart.family}/`))
-			: chart.names.filter(name => columns.includes(name));
+		const names = columnsOf(chart, columns);
 		if (!names.length) continue;
 		if (chart.apart) charts.push(...names.map(name => ({...chart, names: [name], title: endOf(name)})));
 		else charts.push({...chart, names});
 	}
 	return charts;
+}
+
+function columnsOf({names, family, prefix = `${family}/`, but}, columns) {
+	if (names) return names.filter(name => columns.includes(name));
+	return columns.filter(name => name.startsWith(prefix) && !(but && name.startsWith(but)));
 }
 
 /** Processes of the columns share/PROCESS/PART, with their columns, in order. */

@@ -236,7 +236,7 @@ export function ascending(x) {
 
 function label(name) {
 	if (name.startsWith('share/')) return words(name.slice(name.lastIndexOf('/') + 1));
-	return words(endOf(name));
+	return words(endOf(name).replace(/^reward_/, ''));
 }
 
 /** Shares as the run last reported them; without them, those of the whole run. */
