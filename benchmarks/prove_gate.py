@@ -52,9 +52,8 @@ def main() -> int:
         for number in range(arguments.unchanged):
             place = arguments.unchanged - number
             reports.append(_gate(clone, f"HEAD~{place + 1}..HEAD~{place}", arguments.budget))
-    caught = reports[0][0] == SLOWER
-    alarms = sum(code == SLOWER for code, _ in reports[1:])
-    RESULTS.write_text("\n".join(_page(reports, steps, caught=caught, alarms=alarms)))
+            caught, alarms = reports[0][0] == SLOWER, sum(code == SLOWER for code, _ in reports[1:])
+            RESULTS.write_text("\n".join(_page(reports, steps, caught=caught, alarms=alarms)))
     contest.say(f"caught: {caught}; false alarms: {alarms} of {arguments.unchanged}; {RESULTS}")
     return int(not caught or alarms > 0)
 

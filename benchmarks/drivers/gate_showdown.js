@@ -3,7 +3,7 @@
  * Fixed amounts of work of a Showdown host, for gate.py: the same battles and choices for the same request.
  *
  * usage: node gate_showdown.js encoder|showdown SIMULATOR TREE FORMAT
- * The code comes from TREE, a checkout. Requests and answers are lines of JSON (benchmarks/gating/benches.py). A unit is
+ * The code comes from TREE, a checkout, and is loaded before "ready". Requests and answers are lines of JSON (benchmarks/gating/benches.py). A unit is
  * a battle for `encoder`, of which only the reading of the log, the encoding and the masks are timed, and a decision for
  * `showdown`.
  */
@@ -74,6 +74,7 @@ class Matches {
 		const {randomFrom} = require(path.join(tree, 'tests', 'js', 'battles.js'));
 		const host = path.join(tree, 'src', 'ludus', 'games', 'showdown', 'host');
 		this.open = () => new Ceiling(root, host, format, 16);
+		this.open(); // loads the code
 		this.randomFrom = randomFrom;
 		this.keeping = require(path.join(host, 'shapes.js')).keepShapes();
 	}

@@ -19,8 +19,9 @@ from ludus.games.showdown import install
 from ludus.games.showdown.game import NODE_FLAGS
 
 DRIVERS = ROOT / "benchmarks" / "drivers"
-# the compiler of Node then decides alike in processes that do the same work
-PREDICTABLE = ("--predictable", "--single-threaded", "--random-seed=1", "--hash-seed=1")
+# The compiler of Node then decides alike in processes that do the same work. Its decisions also depend on the hashes of
+# paths, so all trees have the same path for Node (a link), and the seed of hashes is another one in each trial.
+PREDICTABLE = ("--predictable", "--single-threaded", "--preserve-symlinks", "--random-seed=1")
 COUNTED = "counts"  # by valgrind instead of by clocks
 SHOWDOWN_FORMAT = "gen1randombattle"
 
@@ -34,7 +35,7 @@ class Bench:
     warm_units: int
     node: bool = False  # whether Node runs its driver
 
-    def command(self, name: str, tree: Tree) -> list[str]:
+    def command(self, name: str, tree: Tree, trial: int = 1) -> list[str]:
         words: list[str | Path]
         if self.node:
             try:
@@ -42,7 +43,7 @@ class Bench:
             except LudusError as error:
                 raise GateError(str(error)) from error
             driver = DRIVERS / "gate_showdown.js"
-            program = (installed.node, *NODE_FLAGS, *PREDICTABLE, driver)
+            program = (installed.node, *NODE_FLAGS, *PREDICTABLE, f"--hash-seed={trial}", driver)
             words = [*program, name, installed.root, tree.folder, SHOWDOWN_FORMAT]
         else:
             words = [sys.executable, DRIVERS / "gate_python.py", name]
@@ -50,7 +51,7 @@ class Bench:
 
 
 BENCHES = {
-    "encoder": Bench("Showdown: reading the log, observations and masks (Node)", 20, 300, node=True),
+    "encoder": Bench("Showdown: reading the log, observations and masks (Node)", 15, 200, node=True),
     "showdown": Bench("Showdown: whole matches in a host, without the pipe (Node)", 2000, 15000, node=True),
     "fleet": Bench("receiving and sending a frame of 64 rows", 200, 100),
     "learner": Bench("a PPO update of the MLP, one thread", 1, 1),

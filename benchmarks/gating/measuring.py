@@ -17,7 +17,7 @@ from benchmarks.contest import Contestant
 from benchmarks.gating import statistics as decisions
 from benchmarks.gating.benches import COUNTED, Bench, valgrind
 from benchmarks.gating.statistics import BASE, CONTROL, FEWEST_TRIALS, HEAD, ORDER, Answer, Verdict
-from benchmarks.gating.trees import GateError, Tree
+from benchmarks.gating.trees import GateError, Tree, link
 
 VALGRIND_S = 300.0
 CHECK_EVERY = 3  # trials: fewer looks at the data, fewer chances of a false alarm
@@ -64,14 +64,15 @@ def _trial(name: str, bench: Bench, trees: Mapping[str, Tree], number: int, meas
     """Start a process of each contestant, warm it up, and measure all in turn with the same work."""
     cpu: list[tuple[str, float]] = []
     wall: list[tuple[str, float]] = []
+    contestants: dict[str, Contestant] = {}
     with ExitStack() as running:
-        contestants = {
-            who: running.enter_context(Contestant(who, [bench.command(name, tree)], environment=tree.environment))
-            for who, tree in trees.items()
-        }
+        linked = Path(running.enter_context(tempfile.TemporaryDirectory())) / "tree"
         try:
-            for who in contestants:
-                contestants[who].wait_until_ready()
+            for who, tree in trees.items():
+                at_link = link(linked, tree) if bench.node else tree
+                command = bench.command(name, at_link, number)
+                contestants[who] = running.enter_context(Contestant(who, [command], environment=tree.environment))
+                contestants[who].wait_until_ready()  # it has loaded its code, so the link may change
             for who in contestants:
                 contestants[who].ask({"units": bench.warm_units, "seed": 0})
             for who in ORDER:

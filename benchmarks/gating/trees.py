@@ -33,6 +33,13 @@ class Tree:
         return {**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1"}
 
 
+def link(path: Path, tree: Tree) -> Tree:
+    """Let the link `path` point to a tree, and return the tree at that path."""
+    path.unlink(missing_ok=True)
+    path.symlink_to(tree.folder)
+    return Tree(tree.commit, path)
+
+
 @contextmanager
 def side_by_side(revisions: str, root: Path = ROOT) -> Iterator[tuple[Tree, Tree]]:
     """Check out both commits of `BASE..HEAD` (`BASE` alone: HEAD is the current commit). Raises GateError.

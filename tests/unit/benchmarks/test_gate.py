@@ -28,7 +28,7 @@ for line in sys.stdin:
 class Counted(Bench):
     """A benchmark whose cost is a number in a file of the commit."""
 
-    def command(self, name: str, tree: Tree) -> list[str]:
+    def command(self, name: str, tree: Tree, trial: int = 1) -> list[str]:
         return [sys.executable, "-c", WORKER, str(tree.folder)]
 
 
