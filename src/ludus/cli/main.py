@@ -10,6 +10,7 @@ import typer
 
 import ludus
 from ludus.cli import (
+    ablate,
     bench,
     bundle,
     data,
@@ -51,6 +52,7 @@ app = typer.Typer(
 app.command("train", no_args_is_help=False)(train.train)
 app.command("tune")(tune.tune)
 app.command("diagnose", no_args_is_help=False)(diagnose.diagnose)
+app.command("ablate", no_args_is_help=True)(ablate.ablate)
 app.command("eval")(evaluate.evaluate)
 app.command("generate")(generate.generate)
 app.command("replay")(replay.replay)

@@ -61,12 +61,22 @@ class HostFootprint:
     row_bytes: int  # of one decision in a batch: observation, mask and recorded values
 
 
+@dataclass(frozen=True, slots=True)
+class RewardTerms:
+    """How `ludus ablate` reads and changes the named terms of a game's reward."""
+
+    weights: Callable[[Any], Mapping[str, float]]  # (options) -> weight of each term that counts with these options
+    # (options, weights) -> options to change, by name, so that exactly these terms count; ConfigError if it cannot be
+    changed: Callable[[Any, Mapping[str, float]], Mapping[str, Any]]
+
+
 @dataclass(frozen=True)
 class Game:
     """A game as ludus knows it before one of its hosts runs. docs/games.md explains the fields with an example.
 
-    `nets` and the last five fields name objects as "module:attribute". They are imported when they are used, so that
-    games can be listed without torch and typer. An empty text means that the game has no such hook.
+    `nets`, `commands`, `checks`, `table_lines`, `exports` and `stable_log` name objects as "module:attribute". They are
+    imported when they are used, so that games can be listed without torch and typer. An empty text means that the game
+    has no such hook.
     """
 
     name: str
@@ -90,6 +100,7 @@ class Game:
     checks: str = ""  # () -> findings that `ludus doctor` shows (games/checks.py)
     table_lines: str = ""  # (numbers by metric name) -> (label, value) lines for the live table
     exports: Mapping[str, str] = field(default_factory=dict)  # name -> function for `ludus data export --to NAME`
+    reward_terms: RewardTerms | None = None  # None: the reward has no named terms
     stable_log: str = ""  # (log of a match) -> log without the parts that differ when the match is replayed
 
     def served(self, options: Any, servers: ServersConfig, folder: Path) -> AbstractContextManager[Served]:

@@ -28,3 +28,19 @@ def normal(values: Sequence[float], z: float = Z_95) -> tuple[float, float]:
         return (values[0], values[0]) if values else (0.0, 0.0)
     mean, spread = fmean(values), z * stdev(values) / sqrt(len(values))
     return mean - spread, mean + spread
+
+
+# quantiles of Student's distribution for a two-sided 95% interval, from 1 degree of freedom on
+_STUDENT_95 = (
+    *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131),
+    *(2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042),
+)
+
+
+def student(values: Sequence[float]) -> tuple[float, float] | None:
+    """Return Student's 95% interval of a mean, which holds for few values, too. None with fewer than two values."""
+    if len(values) < 2:
+        return None
+    degrees = len(values) - 1
+    quantile = _STUDENT_95[degrees - 1] if degrees <= len(_STUDENT_95) else Z_95
+    return normal(values, quantile)

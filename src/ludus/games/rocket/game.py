@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from ludus.games.portable import named_numbers
-from ludus.games.registry import Game
-from ludus.games.rocket.options import RocketOptions, check
+from ludus.games.registry import Game, RewardTerms
+from ludus.games.rocket.options import RocketOptions, check, reward_weights, with_rewards
 from ludus.games.rocket.scripted import ChaserPolicy, KeeperPolicy
 from ludus.games.rocket.simulator import rocketsim
 from ludus.games.toy.scripted import RandomPolicy
@@ -28,5 +28,6 @@ game = Game(
     net="mlp",
     presets=Path(__file__).parent / "presets",
     local=frozenset({"meshes"}),
+    reward_terms=RewardTerms(reward_weights, with_rewards),
     portable={"rewards": named_numbers, "starts": named_numbers},
 )

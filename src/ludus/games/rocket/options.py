@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct
@@ -69,12 +69,35 @@ def check(options: RocketOptions) -> None:
     rewards_of(options)
 
 
-def rewards_of(options: RocketOptions) -> rewards.Rewards:
+def reward_weights(options: RocketOptions) -> dict[str, float]:
+    """Return the weight of each term that counts. Raises ConfigError."""
+    chosen = _chosen(options)
+    return {
+        name: weight
+        for name, weight in chosen.weights.items()
+        if weight and (not chosen.sparse or name in rewards.SPARSE)
+    }
+
+
+def with_rewards(options: RocketOptions, weights: Mapping[str, float]) -> dict[str, Any]:  # Any: options
+    """Return the options to change so that exactly these terms count. Raises ConfigError without any."""
+    if not weights:
+        raise ConfigError("options.rewards: nothing is left that could be earned")
+    spirit = _chosen(options).team_spirit
+    return {"rewards": dict(weights), "rewards_file": "", "sparse": False, "team_spirit": spirit}
+
+
+def _chosen(options: RocketOptions) -> rewards.RewardFile:
+    """Return the rewards of the file or, without one, of the options."""
     if options.rewards_file:
-        reward_file = rewards.read_rewards(options.rewards_file)
-        weights, sparse, spirit = reward_file.weights, reward_file.sparse, reward_file.team_spirit
-    else:
-        weights, sparse, spirit = options.rewards or dict(DEFAULT_REWARDS), options.sparse, options.team_spirit
+        return rewards.read_rewards(options.rewards_file)
+    weights = dict(options.rewards) or dict(DEFAULT_REWARDS)
+    return rewards.RewardFile(weights, options.sparse, options.team_spirit)
+
+
+def rewards_of(options: RocketOptions) -> rewards.Rewards:
+    chosen = _chosen(options)
+    weights, sparse, spirit = chosen.weights, chosen.sparse, chosen.team_spirit
     reward_function = rewards.Rewards(weights, sparse=sparse, team_spirit=spirit, team=options.team_size)
     if not reward_function.names:
         where = "options.rewards_file" if options.rewards_file else "options.rewards"

@@ -1,0 +1,161 @@
+"""The state of `ludus ablate`: its plan, the outcome of each training, and what follows from them. Pure, except for
+reading and writing.
+
+ablation.json   the plan, the outcomes, and the table that follows from them
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+import ludus
+from ludus import files
+from ludus.config.settings import NonNegative
+from ludus.errors import ConfigError
+from ludus.metrics.intervals import student
+
+JSON = "ablation.json"
+EVERYTHING = ""  # the variant that is trained with all terms
+
+
+class AblationPlan(Struct, frozen=True, kw_only=True):
+    """The variants to train: one with all terms, and one without each term."""
+
+    name: str  # of the preset, file or game
+    title: str
+    settings: dict[str, Any]  # Any: plain data of the run with all terms
+    terms: tuple[str, ...]
+    seeds: tuple[int, ...]
+    minutes: NonNegative = 0.0  # of one training; 0: by updates
+    updates: int = 0
+
+    @property
+    def variants(self) -> tuple[str, ...]:
+        return (EVERYTHING, *self.terms)
+
+    @property
+    def trainings(self) -> list[Training]:
+        """Return all trainings: all variants with the first seed come first, so that a part of them is comparable."""
+        return [Training(variant, seed) for seed in self.seeds for variant in self.variants]
+
+
+class Training(Struct, frozen=True):
+    without: str  # the term that is left out; EVERYTHING: none
+    seed: int
+
+    @property
+    def title(self) -> str:
+        return f"{label(self.without)}, seed {self.seed}"
+
+
+class Outcome(Struct, frozen=True, kw_only=True):
+    """The final evaluation of one training, and its facts at the end."""
+
+    training: Training
+    shares: dict[str, float] = {}  # share of matches won against each opponent; the return with one seat
+    facts: dict[str, float] = {}  # by name, reward terms included
+    failure: str = ""  # reason, if it failed
+
+    @property
+    def strength(self) -> float:
+        return statistics.fmean(self.shares.values()) if self.shares else 0.0
+
+
+class Effect(Struct, frozen=True, kw_only=True):
+    """One variant over its seeds. Intervals are Student's, 95%, over seeds; None with one seed."""
+
+    without: str
+    seeds: int
+    failed: int
+    strength: float  # mean over seeds
+    interval: tuple[float, float] | None
+    change: float  # minus the strength with all terms, on the same seeds
+    change_interval: tuple[float, float] | None
+    facts: dict[str, float]  # means over seeds
+
+
+class Ablation(Struct, kw_only=True):
+    plan: AblationPlan
+    outcomes: list[Outcome] = []
+    ludus: str = ludus.__version__
+
+    def due(self) -> list[Training]:
+        """Return the trainings without an outcome."""
+        done = {outcome.training for outcome in self.outcomes}
+        return [training for training in self.plan.trainings if training not in done]
+
+    def effects(self) -> list[Effect]:
+        """Return the effect of each variant that has an outcome: with all terms first, then the strongest effects."""
+        effects = [_effect(variant, self.outcomes) for variant in self.plan.variants if self._has_outcome(variant)]
+        return sorted(effects, key=lambda each: (each.without != EVERYTHING, each.change))
+
+    def _has_outcome(self, variant: str) -> bool:
+        return any(each.training.without == variant for each in self.outcomes)
+
+
+def label(without: str) -> str:
+    return f"without {without}" if without else "all terms"
+
+
+def verdict(effect: Effect) -> str:
+    """Say what leaving out the term did."""
+    if effect.without == EVERYTHING:
+        return ""
+    if effect.seeds == 0:
+        return "failed"
+    if effect.change_interval is None:
+        return "one seed: cannot tell"
+    low, high = effect.change_interval
+    if high < 0:
+        return "the term helps"
+    if low > 0:
+        return "the term hurts"
+    return "no clear effect"
+
+
+def read(folder: Path) -> Ablation:
+    """Read an ablation. Raises ConfigError if there is none or it is damaged."""
+    path = folder / JSON
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Ablation)
+    except FileNotFoundError as error:
+        raise ConfigError(f"--resume: {folder} holds no ablation: there is no {JSON} in it") from error
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise ConfigError(f"--resume: {path} cannot be read: {error}") from error
+
+
+def write(path: Path, ablation: Ablation) -> None:
+    """Write the state and what follows from it, atomically."""
+    effects = [{**msgspec.to_builtins(each), "verdict": verdict(each)} for each in ablation.effects()]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    page = {**msgspec.to_builtins(ablation), "effects": effects}
+    files.replace(path, msgspec.json.format(msgspec.json.encode(page)))
+
+
+def _effect(variant: str, outcomes: Sequence[Outcome]) -> Effect:
+    own = {each.training.seed: each for each in outcomes if each.training.without == variant}
+    good = {seed: each for seed, each in own.items() if not each.failure}
+    whole = {each.training.seed: each for each in outcomes if not each.training.without and not each.failure}
+    changes = [each.strength - whole[seed].strength for seed, each in good.items() if seed in whole]
+    strengths = [each.strength for each in good.values()]
+    return Effect(
+        without=variant,
+        seeds=len(good),
+        failed=len(own) - len(good),
+        strength=statistics.fmean(strengths) if strengths else 0.0,
+        interval=student(strengths),
+        change=statistics.fmean(changes) if changes else 0.0,
+        change_interval=student(changes),
+        facts=_means([each.facts for each in good.values()]),
+    )
+
+
+def _means(every: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    names = dict.fromkeys(name for each in every for name in each)
+    return {name: statistics.fmean(each[name] for each in every if name in each) for name in names}

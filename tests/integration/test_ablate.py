@@ -1,0 +1,43 @@
+"""`ludus ablate` in a process of its own, on rocket: interrupted after the first training, then resumed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.commands import interrupted, ludus
+
+SMALL = (
+    *("--set", "curriculum=[]", "--set", "options.timeout_s=4", "--set", "fleet.hosts=1", "--set", "fleet.matches=4"),
+    *("--set", "learner.decisions=256", "--set", "learner.minibatch=128", "--set", "mode=serial"),
+    *("--set", "evaluation.opponents=[random]", "--set", "evaluation.matches=4"),
+)
+
+
+def test_an_ablation_is_interrupted_and_resumed(tmp_path: Path) -> None:
+    plan = ("--terms", "touch_strength", "--updates", "1", "--seeds", "1", "--save", "out")
+    code, rest = interrupted(
+        tmp_path, lambda line: line.startswith("1 of 2. all terms, seed"), "ablate", "rocket", *plan, *SMALL
+    )
+    assert code == 130
+    assert "Interrupted; continue with: ludus ablate --resume out" in rest
+    done = ludus(tmp_path, "ablate", "--resume", "out")
+    assert done.returncode == 0, done.stderr
+    assert "2 of 2. without touch_strength, seed" in done.stdout
+    state = json.loads((tmp_path / "out" / "ablation.json").read_text())
+    whole, left_out = state["effects"]
+    assert "reward_touch_strength" in whole["facts"]
+    assert "reward_touch_strength" not in left_out["facts"]
+    assert "reward_goal" in left_out["facts"]
+    assert (tmp_path / "out" / "ablation.png").read_bytes().startswith(b"\x89PNG")
+    page = (tmp_path / "out" / "ablation.md").read_text()
+    assert "| without touch_strength | 1 |" in page
+    assert "one seed: cannot tell" in page
+
+
+def test_a_term_that_the_run_does_not_have_is_refused_before_anything_is_trained(tmp_path: Path) -> None:
+    refused = ludus(tmp_path, "ablate", "rocket", "--terms", "touch_strenght")
+    assert refused.returncode == 2
+    assert "no term 'touch_strenght'" in refused.stderr
+    assert "touch_strength" in refused.stderr
+    assert list(tmp_path.iterdir()) == []
