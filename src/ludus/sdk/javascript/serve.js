@@ -16,7 +16,8 @@ const DEADLINE_S = 20; // limit for one turn of a match that waits; less than fl
  * `options` describes each option: {name: {fallback, valid(value), expected}}. `setUp(options, sendEvent)` returns
  * {name, seats, actions, schema, obs: [[leaf, dtype, shape], ...], newMatch()}, optionally with {layout, tables, facts,
  * deadlineS}. It may throw `refuse(words)` to refuse its options. `sendEvent(object)` sends a JSON object to whoever
- * started the fleet, once HELLO is sent; it does nothing unless they asked for events.
+ * started the fleet, once HELLO is sent; it does nothing unless they asked for events. `newMatch` is passed {keepLog}:
+ * if it is false, nobody reads the `log` of a match, which then need not be made.
  *
  * A match has `start(seed)`, `advance(actions)` with actions by seat, and optionally `close()`. `start` and `advance`
  * return a turn or a promise of one. With promises, all matches wait at the same time, and a row is sent when it is
@@ -98,7 +99,7 @@ class TurnHost extends WaitingHost {
 		const seated = new Seated(slot, next, this.seats, match);
 		this.slots[slot] = seated;
 		this.play(seated, () => {
-			seated.match ??= this.newMatch();
+			seated.match ??= this.newMatch({ keepLog: this.keepLog });
 			return seated.match.start(next.seed);
 		});
 	}

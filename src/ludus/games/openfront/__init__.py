@@ -1,0 +1,1 @@
+"""OpenFront, played from a checkout of its source that the user names."""

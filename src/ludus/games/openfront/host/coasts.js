@@ -1,0 +1,61 @@
+'use strict';
+// Where boats can land: the shores of a map, the water that each lies at, and the nearest shore of every owner.
+
+const { SHORE, isOwnable } = require('./maps.js');
+
+const SOURCES = 24; // own shore tiles that distances are measured from
+const TARGETS = 600; // foreign shore tiles looked at per decision; the offset rotates, so that all have their turn
+const NO_WATER = -1;
+
+/** Return the shore tiles of a map and the water component of each. The same for every match on a map. */
+function coastOf(mapFile, game) {
+	const tiles = [];
+	const waters = [];
+	mapFile.bytes.forEach((terrain, tile) => {
+		if ((terrain & SHORE) === 0 || !isOwnable(terrain)) return;
+		tiles.push(tile);
+		waters.push(game.getWaterComponent(tile) ?? NO_WATER);
+	});
+	return { tiles: Int32Array.from(tiles), waters: Int32Array.from(waters) };
+}
+
+/**
+ * Return, for each owner that a player can reach by boat, the nearest of the examined shore tiles, as a Map of
+ * {tile, distance}. Owner 0 is free land.
+ */
+function landings(territory, coast, me, ticks) {
+	const { tiles, waters } = coast;
+	const own = [];
+	const reachable = new Set();
+	for (let i = 0; i < tiles.length; i++) {
+		if (territory.ownerOf(tiles[i]) !== me || waters[i] === NO_WATER) continue;
+		own.push(i);
+		reachable.add(waters[i]);
+	}
+	const found = new Map();
+	if (own.length === 0) return found;
+	const sources = thinned(own, SOURCES).map(i => [tiles[i] % territory.width, Math.floor(tiles[i] / territory.width), waters[i]]);
+	const step = Math.max(1, Math.floor(tiles.length / TARGETS));
+	for (let i = ticks % step; i < tiles.length; i += step) {
+		const owner = territory.ownerOf(tiles[i]);
+		if (owner === me || !reachable.has(waters[i])) continue;
+		const [x, y] = [tiles[i] % territory.width, Math.floor(tiles[i] / territory.width)];
+		let nearest = Infinity;
+		for (const [ownX, ownY, water] of sources) {
+			if (water !== waters[i]) continue;
+			const squared = (ownX - x) * (ownX - x) + (ownY - y) * (ownY - y);
+			if (squared < nearest) nearest = squared;
+		}
+		const best = found.get(owner);
+		if (best === undefined || nearest < best.squared) found.set(owner, { tile: tiles[i], squared: nearest });
+	}
+	for (const each of found.values()) each.distance = Math.sqrt(Math.min(each.squared, territory.width ** 2 + territory.height ** 2));
+	return found;
+}
+
+function thinned(list, most) {
+	if (list.length <= most) return list;
+	return Array.from({ length: most }, (_, i) => list[Math.floor(i * list.length / most)]);
+}
+
+module.exports = { NO_WATER, coastOf, landings };
