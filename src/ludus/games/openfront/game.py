@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ludus.games.openfront.options import OpenFrontOptions, check, checkout
+from ludus.games.openfront.page import page
 from ludus.games.openfront.scripted import CautiousPolicy, ExpanderPolicy
 from ludus.games.portable import named_numbers
 from ludus.games.registry import Game, HostFootprint
@@ -38,5 +39,7 @@ game = Game(
     presets=HERE / "presets",
     local=frozenset({"openfront", "node"}),
     portable={"rewards": named_numbers, "maps": names_of_maps},
+    page=page,
+    checks="ludus.games.openfront.checks:checks",
     memory=HostFootprint(95.0, 8.0, 14336),
 )

@@ -30,7 +30,7 @@ const NEEDED = {
 		'createGame', 'GameImpl', 'GameImpl.addExecution', 'GameImpl.allPlayers', 'GameImpl.drainNukeImpacts',
 		'GameImpl.drainPackedAttackUpdates', 'GameImpl.drainPackedMotionPlans', 'GameImpl.drainPackedPlayerUpdates',
 		'GameImpl.drainPackedTileUpdates', 'GameImpl.executeNextTick', 'GameImpl.getWaterComponent', 'GameImpl.getWinner',
-		'GameImpl.hash', 'GameImpl.inSpawnPhase', 'GameImpl.playerBySmallID', 'GameImpl.railNetwork', 'GameImpl.ticks',
+		'GameImpl.inSpawnPhase', 'GameImpl.miniMap', 'GameImpl.playerBySmallID', 'GameImpl.railNetwork', 'GameImpl.ticks',
 	],
 	'src/core/game/GameMap.ts': ['GameMapImpl', 'GameMapImpl.terrainByte', 'GameMapImpl.tileStateBuffer'],
 	'src/core/game/GameUpdates.ts': ['GameUpdateType'],

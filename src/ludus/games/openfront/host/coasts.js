@@ -7,16 +7,26 @@ const SOURCES = 24; // own shore tiles that distances are measured from
 const TARGETS = 600; // foreign shore tiles looked at per decision; the offset rotates, so that all have their turn
 const NO_WATER = -1;
 
-/** Return the shore tiles of a map and the water component of each. The same for every match on a map. */
+/**
+ * Return the shore tiles of a map, their coordinates, and the water component of each. The same for every match on a map.
+ * Boats find their way on the map of half the size, so a tile counts only if it lies at water there, too.
+ */
 function coastOf(mapFile, game) {
 	const tiles = [];
 	const waters = [];
+	const mini = game.miniMap();
+	const isAtWater = tile => {
+		const place = mini.ref(Math.floor(tile % mapFile.width / 2), Math.floor(tile / mapFile.width / 2));
+		return mini.isWater(place) || mini.neighbors(place).some(each => mini.isWater(each));
+	};
 	mapFile.bytes.forEach((terrain, tile) => {
 		if ((terrain & SHORE) === 0 || !isOwnable(terrain)) return;
 		tiles.push(tile);
-		waters.push(game.getWaterComponent(tile) ?? NO_WATER);
+		waters.push(isAtWater(tile) ? game.getWaterComponent(tile) ?? NO_WATER : NO_WATER);
 	});
-	return { tiles: Int32Array.from(tiles), waters: Int32Array.from(waters) };
+	const xs = Int32Array.from(tiles, tile => tile % mapFile.width);
+	const ys = Int32Array.from(tiles, tile => Math.floor(tile / mapFile.width));
+	return { tiles: Int32Array.from(tiles), waters: Int32Array.from(waters), xs, ys };
 }
 
 /**
@@ -24,7 +34,7 @@ function coastOf(mapFile, game) {
  * {tile, distance}. Owner 0 is free land.
  */
 function landings(territory, coast, me, ticks) {
-	const { tiles, waters } = coast;
+	const { tiles, waters, xs, ys } = coast;
 	const own = [];
 	const reachable = new Set();
 	for (let i = 0; i < tiles.length; i++) {
@@ -34,22 +44,22 @@ function landings(territory, coast, me, ticks) {
 	}
 	const found = new Map();
 	if (own.length === 0) return found;
-	const sources = thinned(own, SOURCES).map(i => [tiles[i] % territory.width, Math.floor(tiles[i] / territory.width), waters[i]]);
+	const sources = thinned(own, SOURCES);
 	const step = Math.max(1, Math.floor(tiles.length / TARGETS));
 	for (let i = ticks % step; i < tiles.length; i += step) {
 		const owner = territory.ownerOf(tiles[i]);
 		if (owner === me || !reachable.has(waters[i])) continue;
-		const [x, y] = [tiles[i] % territory.width, Math.floor(tiles[i] / territory.width)];
 		let nearest = Infinity;
-		for (const [ownX, ownY, water] of sources) {
-			if (water !== waters[i]) continue;
-			const squared = (ownX - x) * (ownX - x) + (ownY - y) * (ownY - y);
+		for (const from of sources) {
+			if (waters[from] !== waters[i]) continue;
+			const squared = (xs[from] - xs[i]) ** 2 + (ys[from] - ys[i]) ** 2;
 			if (squared < nearest) nearest = squared;
 		}
 		const best = found.get(owner);
 		if (best === undefined || nearest < best.squared) found.set(owner, { tile: tiles[i], squared: nearest });
 	}
-	for (const each of found.values()) each.distance = Math.sqrt(Math.min(each.squared, territory.width ** 2 + territory.height ** 2));
+	const farthest = territory.width ** 2 + territory.height ** 2; // if no source lies at that water
+	for (const each of found.values()) each.distance = Math.sqrt(Math.min(each.squared, farthest));
 	return found;
 }
 

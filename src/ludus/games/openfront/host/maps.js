@@ -7,6 +7,7 @@ const { MAPS } = require('./checkout.js');
 
 const LAND = 0x80;
 const SHORE = 0x40;
+const OCEAN = 0x20;
 const MAGNITUDE = 0x1f;
 const IMPASSABLE = 31; // the magnitude of land that nobody can own
 
@@ -85,4 +86,4 @@ function isOwnable(terrain) {
 	return (terrain & LAND) !== 0 && (terrain & MAGNITUDE) !== IMPASSABLE;
 }
 
-module.exports = { LAND, MAGNITUDE, MapError, MapFile, SHORE, isOwnable, openMaps };
+module.exports = { IMPASSABLE, LAND, MAGNITUDE, MapError, MapFile, OCEAN, SHORE, isOwnable, openMaps };

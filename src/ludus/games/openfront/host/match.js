@@ -163,6 +163,7 @@ class OpenFrontMatch {
 
 	#observations(seats) {
 		const structures = this.#structures();
+		this.world.structures = structures;
 		return seats.map(seat => {
 			seat.look(structures);
 			const view = this.views[seat.number];

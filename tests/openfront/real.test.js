@@ -1,0 +1,302 @@
+'use strict';
+// The host's parts on the real core of the checkout at OPENFRONT_HOME, on a small map of our own.
+
+const assert = require('node:assert/strict');
+const path = require('node:path');
+const { test } = require('node:test');
+
+const { islandMap } = require('./island_map.js');
+
+const HOST = path.join(__dirname, '../../src/ludus/games/openfront/host');
+const { ACTIONS, KINDS, STRUCTURES, nameOf } = require(path.join(HOST, 'actions.js'));
+const { loadCore } = require(path.join(HOST, 'checkout.js'));
+const { planned } = require(path.join(HOST, 'intents.js'));
+const { isLegal } = require(path.join(HOST, 'legality.js'));
+const { OpenFrontMatch, wholeMap } = require(path.join(HOST, 'match.js'));
+const { OPTIONS } = require(path.join(HOST, 'options.js'));
+const { Territory } = require(path.join(HOST, 'territory.js'));
+const { View } = require(path.join(HOST, 'view.js'));
+const { SplitMix } = require('../../src/ludus/sdk/javascript');
+
+const core = loadCore(process.env.OPENFRONT_HOME);
+const DEFAULTS = Object.fromEntries(Object.entries(OPTIONS).map(([name, { fallback }]) => [name, fallback]));
+const map = islandMap([[20, 25], [92, 40]]);
+const EASY = { difficulty: 'easy', nations: 1, bots: 5 };
+
+function newMatch(options = {}, keepLog = false) {
+	return new OpenFrontMatch(core, [map], { ...DEFAULTS, bots: 3, nations: 2, grid: 16, ...options }, keepLog);
+}
+
+/** Start a match in which alliances are so short that they can be extended at once. */
+function startFriendly(match, seed) {
+	const turn = match.start(seed);
+	match.world.game.config().allianceDuration = () => 250;
+	return turn;
+}
+
+/** Choose like a careful player, who rests in most decisions: among all legal actions of a kind drawn first. */
+function chosen(turn, random, rest = 3) {
+	return Object.fromEntries(turn.seats.map((seat, i) => {
+		const legal = ACTIONS.flatMap((action, at) => (turn.legal[i][at] && action.share <= 0.2 ? [[action.kind, at]] : []));
+		const kinds = [...new Set(legal.map(([kind]) => kind))];
+		if (kinds.includes('noop') && random.nextBelow(rest + 1) < rest) return [seat, 0];
+		const kind = kinds[random.nextBelow(kinds.length)];
+		const actions = legal.filter(([each]) => each === kind);
+		return [seat, actions[random.nextBelow(actions.length)][1]];
+	}));
+}
+
+/** Play up to `decisions` of a match; `each(match, turn)` is called before every decision. */
+function play(match, seed, decisions, each = () => {}, rest = 3) {
+	const random = new SplitMix(seed + 1);
+	let turn = match.start(seed);
+	for (let i = 0; i < decisions && !turn.score; i++) {
+		each(match, turn, i);
+		turn = match.advance(chosen(turn, random, rest));
+	}
+	return turn;
+}
+
+/** Give a seat so much gold that everything can be built. */
+function enrich(match) {
+	for (const seat of match.seats) if (seat.player.gold() < 5_000_000n) seat.player.addGold(5_000_000n);
+	return match;
+}
+
+test('the same seed and choices give the same match, whatever else runs in the process', () => {
+	const other = newMatch({ seats: 2, bots: 5 });
+	const random = new SplitMix(3);
+	let turn = other.start(99);
+	let compared = 0;
+	for (const seed of [11, 12, 13, 14]) {
+		const hashes = [[], []];
+		play(newMatch(EASY), seed, 250, match => hashes[0].push(match.world.hash()), 7);
+		play(newMatch(EASY), seed, 250, match => {
+			if (!turn.score) turn = other.advance(chosen(turn, random));
+			hashes[1].push(match.world.hash());
+		}, 7);
+		assert.deepEqual(hashes[0], hashes[1]);
+		assert.equal(new Set(hashes[0]).size, hashes[0].length, 'the hash sees every change');
+		compared += hashes[0].length;
+	}
+	assert.ok(compared > 200, `${compared} states`);
+});
+
+test('territory, borders and grid are what a full count of the map gives', () => {
+	let compared = 0;
+	const compare = (match, _, i) => {
+		if (i % 7 > 0) return;
+		const { world: { territory, game }, views, seats } = match;
+		const whole = new Territory(territory.cells, map.bytes, territory.players);
+		whole.update(wholeMap(match.world.map));
+		for (const name of ['state', 'owned', 'borders', 'fallout', 'land', 'total']) {
+			assert.deepEqual(territory[name], whole[name], name);
+		}
+		for (const seat of seats.filter(each => each.isAlive)) {
+			const view = new View(whole, views[seat.number].classOf);
+			const before = Int8Array.from(views[seat.number].bytes);
+			view.refresh(match.world.structures.map(each => ({ ...each, isOwn: each.owner === seat.id })));
+			assert.deepEqual(before, view.bytes);
+			for (const other of game.players()) {
+				if (other === seat.player) continue;
+				assert.equal(territory.border(seat.id, other.smallID()) > 0, seat.player.sharesBorderWith(other));
+			}
+			compared++;
+		}
+	};
+	for (const seed of [5, 6, 7, 8]) play(newMatch({ ...EASY, seats: 2 }), seed, 250, compare, 7);
+	assert.ok(compared > 50, `${compared} views`);
+});
+
+test('a structure can be built or a boat sent exactly where the mask says so', () => {
+	let [built, refused, sailed] = [0, 0, 0];
+	for (const seed of [1, 2, 3, 4]) {
+		play(enrich2(newMatch({ max_minutes: 10 }), seed), seed, 160, match => {
+			const [seat] = match.seats;
+			if (!seat.isAlive || match.world.game.inSpawnPhase()) return;
+			for (const unit of STRUCTURES) {
+				const site = seat.siteOf(unit);
+				const action = ACTIONS.find(each => each.kind === 'build' && each.unit === unit);
+				const canPay = seat.costs[unit] <= seat.player.gold();
+				if (isLegal(seat, action)) {
+					assert.equal(seat.player.canBuild(core.UnitType[unit], site), site, `${unit} at ${site}`);
+					built++;
+				} else if (!canPay) {
+					for (const tile of [...seat.player.tiles()].slice(0, 3)) {
+						assert.equal(seat.player.canBuild(core.UnitType[unit], tile), false);
+						refused++;
+					}
+				}
+			}
+			for (const [owner, { tile }] of seat.coasts) {
+				const target = match.world.game.playerBySmallID(owner);
+				const may = seat.boats.length < 3 && (owner === 0 || seat.player.canAttackPlayer(target));
+				assert.equal(seat.player.canBuild(core.UnitType.TransportShip, tile) !== false, may);
+				sailed++;
+			}
+		});
+	}
+	assert.ok(built > 300 && refused > 100 && sailed > 300, `${built} built, ${refused} refused, ${sailed} boats`);
+});
+
+/** Give gold in every second match only, so that both sides of the mask are seen. */
+function enrich2(match, seed) {
+	if (seed % 2) return match;
+	const start = match.start.bind(match);
+	match.start = number => {
+		const turn = start(number);
+		enrich(match);
+		return turn;
+	};
+	return match;
+}
+
+test('every kind of action that the mask allows changes the state', () => {
+	const changed = new Set(['noop']);
+	const wanted = new Set(KINDS);
+	for (let seed = 1; seed < 40 && changed.size < wanted.size; seed++) {
+		const actions = [];
+		const first = newMatch({ difficulty: 'easy' });
+		const random = new SplitMix(seed);
+		let turn = startFriendly(first, seed);
+		for (let i = 0; i < 150 && !turn.score; i++) {
+			if (i === 1) enrich(first);
+			const untested = ACTIONS.findIndex((action, at) => turn.legal[0][at] && !changed.has(action.kind));
+			if (untested >= 0) {
+				assertChanges(seed, actions, untested);
+				changed.add(ACTIONS[untested].kind);
+			}
+			const action = chosen(turn, random, 2)[0];
+			actions.push(action);
+			turn = first.advance({ 0: action });
+		}
+	}
+	assert.deepEqual([...changed].sort(), [...wanted].sort());
+});
+
+/** Play the same match twice, with and without an action at the end, and compare the states two ticks later. */
+function assertChanges(seed, actions, last) {
+	const hashes = [last, 0].map(action => {
+		const match = newMatch({ difficulty: 'easy' });
+		startFriendly(match, seed);
+		actions.forEach((each, i) => {
+			if (i === 1) enrich(match);
+			match.advance({ 0: each });
+		});
+		if (actions.length === 1) enrich(match);
+		const plan = planned(match.seats[0], ACTIONS[action]);
+		const execution = plan === null ? null : match.world.execution(0, plan.intent);
+		for (let tick = 1; tick <= 3; tick++) {
+			match.world.tick(tick === 1 && execution ? [execution] : []);
+			if (tick === plan?.after) assert.ok(plan.happened(execution), `${nameOf(ACTIONS[action])} was ignored`);
+		}
+		return match.world.hash();
+	});
+	assert.notEqual(hashes[0], hashes[1], nameOf(ACTIONS[last]));
+}
+
+test('what the mask forbids and the core ignores changes nothing', () => {
+	const broke = newMatch();
+	play(broke, 3, 12);
+	const { world, seats: [seat] } = broke;
+	const tile = [...seat.player.tiles()][0];
+	const nation = world.game.allPlayers().find(player => player.type() === core.PlayerType.Nation);
+	const forbidden = [
+		['build', { type: 'build_unit', unit: 'Missile Silo', tile }],
+		['spawn', { type: 'spawn', tile: seat.places[1] }],
+		['upgrade', { type: 'upgrade_structure', unit: 'City', unitId: 424242 }],
+		['recall', { type: 'cancel_boat', unitID: 424242 }],
+		['retreat', { type: 'cancel_attack', attackID: 'AAAAAAAA' }],
+		['extend', { type: 'allianceExtension', recipient: nation.id() }],
+		['betray', { type: 'breakAlliance', recipient: nation.id() }],
+		['reject', { type: 'allianceReject', requestor: nation.id() }],
+	];
+	for (const [kind, intent] of forbidden) {
+		assert.equal(ACTIONS.some(action => action.kind === kind && isLegal(seat, action)), false, kind);
+		const hashes = [intent, null].map(each => {
+			const match = newMatch();
+			play(match, 3, 12);
+			const execution = each === null ? null : match.world.execution(0, each);
+			for (let tick = 0; tick < 3; tick++) match.world.tick(tick === 0 && execution ? [execution] : []);
+			return match.world.hash();
+		});
+		assert.equal(hashes[0], hashes[1], kind);
+	}
+});
+
+test('an attack is illegal without a common border, where the core would take the troops', () => {
+	let checked = 0;
+	play(newMatch({ nations: 2 }), 8, 60, match => {
+		const [seat] = match.seats;
+		if (match.world.game.inSpawnPhase() || !seat.isAlive) return;
+		for (const action of ACTIONS) {
+			if (action.kind !== 'attack' || action.rival < 1 || action.rival > seat.rivals.length) continue;
+			const rival = seat.rivals[action.rival - 1];
+			const may = seat.player.sharesBorderWith(rival) && seat.player.canAttackPlayer(rival) && seat.player.troops() >= 10;
+			assert.equal(isLegal(seat, action), may);
+			checked++;
+		}
+	});
+	assert.ok(checked > 200);
+});
+
+test('an intent that the schema refuses never reaches the game', () => {
+	const { world } = newMatchStarted();
+	assert.equal(world.execution(0, { type: 'attack', targetID: null, troops: NaN }), null);
+	assert.equal(world.execution(0, { type: 'build_unit', unit: 'Castle', tile: 4 }), null);
+	assert.equal(world.execution(0, { type: 'boat', dst: 1.5, troops: 10 }), null);
+	assert.equal(world.refused, 3);
+});
+
+function newMatchStarted(options) {
+	const match = newMatch(options);
+	match.start(1);
+	return match;
+}
+
+test('a careful player has no ignored attacks, boats or structures', () => {
+	let decisions = 0;
+	for (let seed = 20; seed < 26; seed++) {
+		const { facts } = play(newMatch({ max_minutes: 5 }), seed, 5000);
+		assert.deepEqual([facts.ignored_attacks, facts.ignored_boats, facts.ignored_builds], [0, 0, 0]);
+		assert.equal(facts.refused_intents, 0);
+		decisions += facts.turns;
+	}
+	assert.ok(decisions > 300);
+});
+
+test('a match is truncated at its limit, with the last observations', () => {
+	const turn = play(newMatch({ max_minutes: 0.3 }), 4, 1000, () => {}, 1000);
+	assert.equal(turn.truncated, true);
+	assert.equal(turn.obs.length, 1);
+	assert.deepEqual(turn.score, [0.5]);
+});
+
+test('teams share what they see as friendly, and win together', () => {
+	const match = newMatchStarted({ seats: 4, team_size: 2, nations: 0, bots: 2 });
+	const teams = match.world.players.map(player => player.team());
+	assert.equal(teams[0], teams[1]);
+	assert.equal(teams[2], teams[3]);
+	assert.notEqual(teams[0], teams[2]);
+	assert.ok(match.seats[0].player.isFriendly(match.seats[1].player));
+	const turn = play(newMatch({ seats: 4, team_size: 2, nations: 0, bots: 2, max_minutes: 40 }), 4, 8000);
+	assert.ok(turn.score, 'the match ended');
+	assert.equal(turn.score[0], turn.score[1]);
+	assert.equal(turn.score[2], turn.score[3]);
+});
+
+test('a seat against nations only has humans and nations as teams', () => {
+	const match = newMatchStarted({ seats: 2, team_size: 2, nations: 2 });
+	assert.deepEqual(match.world.players.map(player => player.team()), ['Humans', 'Humans']);
+});
+
+test('memory stays flat over many matches', () => {
+	const match = newMatch();
+	for (let seed = 0; seed < 8; seed++) play(match, seed, 12);
+	global.gc?.();
+	const before = process.memoryUsage().heapUsed;
+	for (let seed = 8; seed < 60; seed++) play(match, seed, 12);
+	global.gc?.();
+	const grown = (process.memoryUsage().heapUsed - before) / 2 ** 20;
+	assert.ok(grown < 25, `${grown.toFixed(1)} MiB more after 52 matches`);
+});
