@@ -134,13 +134,13 @@ test('diplomacy follows the state of alliances, and can be switched off', () => 
 });
 
 test('landings are the nearest shores over water that the player has a shore at', () => {
-	const found = landings(settled(), COAST, WEST, 0);
+	const { found } = landings(settled(), COAST, WEST, 0);
 	assert.deepEqual([...found.keys()].sort(), [0, NORTH, EAST]);
 	assert.ok(found.get(EAST).tile % WIDTH > 67);
 	assert.ok(found.get(EAST).distance < 25);
-	assert.equal(landings(settled(), COAST, 4, 0).size, 0, 'a player without land');
+	assert.equal(landings(settled(), COAST, 4, 0).found.size, 0, 'a player without land');
 	const lakeOnly = { ...COAST, waters: COAST.waters.map((water, i) => (water === 7 ? 7 : settled().ownerOf(COAST.tiles[i]) === WEST ? -1 : 1)) };
-	assert.ok(![...landings(settled(), lakeOnly, WEST, 0).keys()].includes(EAST), 'a lake leads nowhere');
+	assert.ok(![...landings(settled(), lakeOnly, WEST, 0).found.keys()].includes(EAST), 'a lake leads nowhere');
 });
 
 test('sites keep their distance from all structures, and ports lie at a shore', () => {

@@ -30,8 +30,8 @@ function coastOf(mapFile, game) {
 }
 
 /**
- * Return, for each owner that a player can reach by boat, the nearest of the examined shore tiles, as a Map of
- * {tile, distance}. Owner 0 is free land.
+ * Return {found, source}: for each owner that a player can reach by boat, the nearest of the examined shore tiles, as a
+ * Map of {tile, distance, from}, with an own shore tile at the same water; and any own shore tile. Owner 0 is free land.
  */
 function landings(territory, coast, me, ticks) {
 	const { tiles, waters, xs, ys } = coast;
@@ -43,24 +43,27 @@ function landings(territory, coast, me, ticks) {
 		reachable.add(waters[i]);
 	}
 	const found = new Map();
-	if (own.length === 0) return found;
+	if (own.length === 0) return { found, source: 0 };
 	const sources = thinned(own, SOURCES);
 	const step = Math.max(1, Math.floor(tiles.length / TARGETS));
 	for (let i = ticks % step; i < tiles.length; i += step) {
 		const owner = territory.ownerOf(tiles[i]);
 		if (owner === me || !reachable.has(waters[i])) continue;
 		let nearest = Infinity;
+		let source = -1;
 		for (const from of sources) {
 			if (waters[from] !== waters[i]) continue;
 			const squared = (xs[from] - xs[i]) ** 2 + (ys[from] - ys[i]) ** 2;
-			if (squared < nearest) nearest = squared;
+			if (squared < nearest) [nearest, source] = [squared, from];
 		}
 		const best = found.get(owner);
-		if (best === undefined || nearest < best.squared) found.set(owner, { tile: tiles[i], squared: nearest });
+		if (best !== undefined && nearest >= best.squared) continue;
+		if (source < 0) source = own.find(each => waters[each] === waters[i]);
+		found.set(owner, { tile: tiles[i], squared: nearest, from: tiles[source] });
 	}
 	const farthest = territory.width ** 2 + territory.height ** 2; // if no source lies at that water
 	for (const each of found.values()) each.distance = Math.sqrt(Math.min(each.squared, farthest));
-	return found;
+	return { found, source: tiles[own[0]] };
 }
 
 function thinned(list, most) {

@@ -3,9 +3,11 @@
 
 const { ACTIONS, PLACES, RIVALS, STRUCTURES } = require('./actions.js');
 const { landings } = require('./coasts.js');
-const { sites } = require('./sites.js');
+const { isSite, sites } = require('./sites.js');
 
 const MOST_BOATS = 3;
+const SEARCH_EVERY = 4; // decisions between two searches for shores and sites; until then, what is still legal is kept
+const NOWHERE = Object.freeze({ inner: -1, border: -1, port: -1 });
 const SITE_OF = { DefensePost: 'border', Port: 'port' }; // all others: inner
 
 class Seat {
@@ -15,6 +17,10 @@ class Seat {
 		this.player = world.players[number];
 		this.places = places; // tiles to spawn at
 		this.rivals = []; // players in the slots of the table
+		this.looks = 0;
+		this.coasts = new Map(); // by owner: {tile, distance, from}
+		this.source = 0; // an own shore tile
+		this.sites = NOWHERE;
 		this.mask = new Uint8Array(ACTIONS.length);
 		this.decisions = 0;
 		this.chosen = {}; // decisions by kind of action
@@ -36,15 +42,39 @@ class Seat {
 		const { world: { game, territory, mapFile, core }, player } = this;
 		this.isSpawning = game.inSpawnPhase();
 		this.boats = player.units(core.UnitType.TransportShip);
-		this.coasts = this.isSpawning ? new Map() : landings(territory, mapFile.coast, this.id, game.ticks());
+		this.#lookAtCoasts(territory, mapFile.coast, game.ticks());
 		this.rivals = this.isSpawning ? [] : this.#ranked();
 		this.own = structures.filter(each => each.owner === this.id);
 		this.gold = player.gold();
 		this.costs = {};
 		for (const unit of STRUCTURES) this.costs[unit] = this.#cost(unit);
 		const canPay = Object.values(this.costs).some(cost => cost <= this.gold);
-		this.sites = canPay && !this.isSpawning
-			? sites(territory, mapFile.coast, player, structures) : { inner: -1, border: -1, port: -1 };
+		this.#lookForSites(canPay && !this.isSpawning, territory, mapFile.coast, structures);
+		this.looks++;
+	}
+
+	/** Search for shores to land at. In between, drop those that changed hands, or all if the own shore was lost. */
+	#lookAtCoasts(territory, coast, ticks) {
+		if (this.isSpawning) return;
+		const isKept = this.looks % SEARCH_EVERY > 0 && territory.ownerOf(this.source) === this.id;
+		if (!isKept) {
+			({ found: this.coasts, source: this.source } = landings(territory, coast, this.id, ticks));
+			return;
+		}
+		for (const [owner, { tile, from }] of this.coasts) {
+			if (territory.ownerOf(tile) !== owner || territory.ownerOf(from) !== this.id) this.coasts.delete(owner);
+		}
+	}
+
+	#lookForSites(isWanted, territory, coast, structures) {
+		if (!isWanted) {
+			this.sites = NOWHERE;
+			return;
+		}
+		const isLegal = tile => tile >= 0 && isSite(territory, this.id, tile, structures);
+		const isKept = this.looks % SEARCH_EVERY > 0 && this.sites !== NOWHERE;
+		if (!isKept) this.sites = sites(territory, coast, this.player, structures);
+		else this.sites = Object.fromEntries(Object.entries(this.sites).map(([name, tile]) => [name, isLegal(tile) ? tile : -1]));
 	}
 
 	#cost(unit) {

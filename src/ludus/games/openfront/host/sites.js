@@ -10,7 +10,7 @@ const SMALL = 1500; // tiles: below, every tile is examined
 /** Return {inner, border, port}: the best tile for a structure inside, near the border, and at a shore; -1 if none. */
 function sites(territory, coast, player, structures) {
 	const me = player.smallID();
-	const isLegal = tile => territory.ownerOf(tile) === me && isSpaced(tile, structures, territory.width);
+	const isLegal = tile => isSite(territory, me, tile, structures);
 	let [inner, border] = [-1, -1];
 	let [innerScore, borderScore] = [-Infinity, -Infinity];
 	for (const tile of candidates(territory, player, me)) {
@@ -25,6 +25,11 @@ function sites(territory, coast, player, structures) {
 		if (coast.waters[i] >= 0 && isLegal(coast.tiles[i]) && (territory.terrain[coast.tiles[i]] & SHORE)) port = coast.tiles[i];
 	}
 	return { inner, border: border < 0 ? inner : border, port };
+}
+
+/** Return whether a player can build at a tile: it owns the tile, and no structure is too near. */
+function isSite(territory, me, tile, structures) {
+	return territory.ownerOf(tile) === me && isSpaced(tile, structures, territory.width);
 }
 
 function candidates(territory, player, me) {
@@ -69,4 +74,4 @@ function isSpaced(tile, structures, width) {
 	return true;
 }
 
-module.exports = { SPACING_SQUARED, isSpaced, sites };
+module.exports = { SPACING_SQUARED, isSite, isSpaced, sites };
