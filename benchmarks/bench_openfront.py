@@ -2,8 +2,8 @@
 
     OPENFRONT_HOME=... python benchmarks/bench_openfront.py [--quick] [--save]
 
-Onion, 512 x 512 tiles, 10 bots, 10 ticks a decision, a careful random player. All programs run interleaved. Reported are
-decisions per second:
+Onion, 512 x 512 tiles, 10 bots, 10 ticks a decision, a careful random player. All programs run interleaved. Reported
+are decisions per second:
 
     core      OpenFront's core alone, one process per core: the same ticks and intents, nothing is observed or sent
     summary   a fleet with one host per core, without the grid
@@ -55,8 +55,13 @@ def main() -> None:
     named = {each.name: each for each in contestants}
     rows = {name: _row(each) for name, each in named.items()}
     rows["core ticks"] = contest.summary([10 * sample for sample in named["core"].samples])
-    ratios = {f"{each}_vs_core": contest.ratio(named[each].samples, named["core"].samples) for each in ("summary", "full")}
-    per_cpu = {name: [sample / used for sample, used in zip(each.samples, each.cores, strict=True)] for name, each in named.items()}
+    ratios = {
+        f"{each}_vs_core": contest.ratio(named[each].samples, named["core"].samples) for each in ("summary", "full")
+    }
+    per_cpu = {
+        name: [sample / used for sample, used in zip(each.samples, each.cores, strict=True)]
+        for name, each in named.items()
+    }
     ratios["full_vs_core_per_cpu_second"] = contest.ratio(per_cpu["full"], per_cpu["core"])
     ratios["full_vs_sb3"] = contest.ratio(named["full"].samples, named["sb3"].samples)
     contest.show(rows, ratios)
@@ -74,7 +79,9 @@ def _ours(kind: str, hosts: int, matches: int) -> Contestant:
     features = "summary" if kind == "summary" else "full"
     driver = {"net": "net", "sb3": "sb3"}.get(kind, "ours")
     options = json.dumps({**OPTIONS, "feature_set": features})
-    return Contestant(kind, [(sys.executable, str(DRIVERS / "openfront.py"), driver, options, str(hosts), str(matches))])
+    return Contestant(
+        kind, [(sys.executable, str(DRIVERS / "openfront.py"), driver, options, str(hosts), str(matches))]
+    )
 
 
 def _row(contestant: Contestant) -> dict[str, float]:

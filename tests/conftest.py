@@ -25,7 +25,10 @@ LASTING = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What is marked `cuda` is skipped where there is no such device."""
+    """What is marked `cuda` is skipped where there is no such device, and `openfront` where there is no checkout."""
+    for item in items:
+        if item.get_closest_marker("openfront") and not os.environ.get("OPENFRONT_HOME"):
+            item.add_marker(pytest.mark.skip(reason="OPENFRONT_HOME names no checkout of OpenFront"))
     marked = [item for item in items if item.get_closest_marker("cuda")]
     if marked:
         import torch

@@ -57,8 +57,8 @@ class ExpanderPolicy:
         self._global = {name: at for at, name in enumerate(columns["globals"])}
 
     def act(self, arrivals: Arrivals) -> Choices:
-        rivals = self._spec.obs.leaf(arrivals.obs, "rivals").astype(np.float32)
-        state = self._spec.obs.leaf(arrivals.obs, "globals").astype(np.float32)
+        rivals = self._spec.obs.reals(arrivals.obs, "rivals")
+        state = self._spec.obs.reals(arrivals.obs, "globals")
         scores = self._scores(rivals, state)
         return Choices.scripted(np.where(arrivals.legal, scores, -1e6).argmax(axis=1).astype(np.int32))
 

@@ -15,11 +15,11 @@ function setUp(options, checkout) {
 	const { seats, team_size: teamSize } = options;
 	if (seats % teamSize !== 0) throw refuse(`${seats} seats cannot be divided into teams of ${teamSize}`);
 	const [core, maps] = opened(options, checkout);
-	process.stderr.write(`OpenFront: ${core.version} in ${checkout}\n`);
 	return {
 		name: `openfront-${options.feature_set}${seats > 1 ? `-${seats}x${teamSize}` : ''}`, seats, actions: ACTIONS.length,
 		schema: SCHEMA, obs: leavesOf(options), tables: tablesOf(),
 		layout: { ...layoutOf(options), teams: Array.from({ length: seats }, (_, seat) => Math.floor(seat / teamSize)) },
+		facts: { openfront: core.version, checkout },
 		newMatch: ({ keepLog }) => new OpenFrontMatch(core, maps, options, keepLog),
 	};
 }
