@@ -1,6 +1,6 @@
 'use strict';
-// OpenFront's core alone: node openfront_core.js CHECKOUT OPTIONS MATCHES. It first plays the matches as a host does, with a
-// careful random player, and notes the intents; what is measured is the core's work on the same ticks and intents.
+// OpenFront's core alone: node openfront_core.js CHECKOUT OPTIONS MATCHES. It first plays the matches as a host does,
+// with a careful random player, and notes the intents; measured is the core's work on the same ticks and intents.
 // Lines of JSON as in drivers/lines.py.
 
 const path = require('node:path');
@@ -16,7 +16,8 @@ const { World } = require(path.join(HOST, 'world.js'));
 const { SplitMix } = require('../../src/ludus/sdk/javascript');
 
 const [checkout, given, count] = process.argv.slice(2);
-const options = { ...Object.fromEntries(Object.entries(OPTIONS).map(([name, { fallback }]) => [name, fallback])), ...JSON.parse(given) };
+const defaults = Object.fromEntries(Object.entries(OPTIONS).map(([name, { fallback }]) => [name, fallback]));
+const options = { ...defaults, ...JSON.parse(given) };
 const core = loadCore(checkout);
 const maps = openMaps(checkout, options.maps, options.size === 'compact');
 
@@ -38,7 +39,8 @@ function recorded(seed) {
 		return tick.call(this, executions);
 	};
 	while (!turn.score) {
-		const legal = ACTIONS.flatMap(({ share, kind }, at) => (turn.legal[0][at] && share <= 0.2 && kind !== 'noop' ? [at] : []));
+		const isModest = (at, { share, kind }) => turn.legal[0][at] && share <= 0.2 && kind !== 'noop';
+		const legal = ACTIONS.flatMap((action, at) => (isModest(at, action) ? [at] : []));
 		const rests = turn.legal[0][0] && (legal.length === 0 || random.nextBelow(5) < 4);
 		turn = match.advance({ 0: rests ? 0 : legal[random.nextBelow(legal.length)] });
 	}

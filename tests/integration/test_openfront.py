@@ -92,12 +92,12 @@ def test_a_host_that_dies_or_hangs_is_restarted_and_loses_only_its_own_matches(
 ) -> None:
     with fleet_of(options(), tmp_path, reply_deadline_s=5.0) as fleet:
         playing.play(fleet, playing.both_finished(fleet))
-        victim = fleet.pids()[0]
+        victim = fleet.pids[0]
         os.kill(victim, number)
         played = playing.play(fleet, lambda seen: len(seen.voided) >= 2 and playing.both_finished(fleet)(seen))
         assert {playing.host_of(fleet, int(ending.rows[0])) for ending in played.voided} == {0}
         assert fleet.health.restarts == 1
-        assert victim not in fleet.pids()
+        assert victim not in fleet.pids
 
 
 @pytest.mark.parametrize(("player", "least"), [("cautious", 4), ("expander", 5)])

@@ -116,6 +116,6 @@ def test_an_installed_wheel_lists_every_game_with_its_presets(installed: Install
     done = installed.run(tmp_path, "python", "-c", code)
     assert done.returncode == 0, done.stderr
     listing = {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines()}
-    assert {"toy", "command", "gymnasium", "pettingzoo", "openspiel", "rocket", "showdown"} <= set(listing)
+    assert {"toy", "command", "gymnasium", "pettingzoo", "openspiel", "rocket", "openfront", "showdown"} <= set(listing)
     assert "nim" in listing["toy"]
     assert "gen1" in listing["showdown"]

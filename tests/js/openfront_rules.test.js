@@ -56,7 +56,8 @@ function newSeat(more = {}) {
 	const territory = settled();
 	const rival = id => ({ smallID: () => id });
 	const player = {
-		troops: () => 1000, smallID: () => WEST, canAttackPlayer: () => true, outgoingAttacks: () => [], isFriendly: () => false,
+		troops: () => 1000, smallID: () => WEST, canAttackPlayer: () => true, outgoingAttacks: () => [],
+		isFriendly: () => false,
 		canSendAllianceRequest: () => true, isAlliedWith: () => false, allianceInfo: () => null, isOnSameTeam: () => false,
 		hasEmbargoAgainst: () => false, ...more.player,
 	};
@@ -98,7 +99,8 @@ test('friends and immune players are not attacked, and nobody without troops or 
 
 test('structures need gold and a site, upgrades a finished structure', () => {
 	assert.ok(!kinds(newSeat()).has('build'));
-	const built = unit => ({ unit: { type: () => 'City', isUnderConstruction: () => unit, isMarkedForDeletion: () => false, level: () => 1 } });
+	const city = { type: () => 'City', isMarkedForDeletion: () => false, level: () => 1 };
+	const built = isNew => ({ unit: { ...city, isUnderConstruction: () => isNew } });
 	const rich = { gold: 60n };
 	assert.deepEqual(legal(newSeat({ seat: rich })).filter(name => name.startsWith('build')), ['build DefensePost']);
 	assert.ok(!kinds(newSeat({ seat: { ...rich, siteOf: () => -1 } })).has('build'));
@@ -113,7 +115,8 @@ test('before the match a seat only chooses a place, afterwards never', () => {
 });
 
 test('attacks and boats on their way can be called back once', () => {
-	const attack = isBack => ({ target: () => ({ smallID: () => NORTH }), retreating: () => isBack, isActive: () => true });
+	const target = () => ({ smallID: () => NORTH });
+	const attack = isBack => ({ target, retreating: () => isBack, isActive: () => true });
 	const names = state => legal(newSeat({ player: { outgoingAttacks: () => [attack(state)] } }));
 	assert.ok(names(false).includes('retreat 1'));
 	assert.ok(!names(true).includes('retreat 1'));
@@ -123,9 +126,13 @@ test('attacks and boats on their way can be called back once', () => {
 });
 
 test('diplomacy follows the state of alliances, and can be switched off', () => {
-	const allied = { isAlliedWith: other => other.smallID() === NORTH, allianceInfo: () => ({ canExtend: true }), canSendAllianceRequest: () => false };
+	const allied = {
+		isAlliedWith: other => other.smallID() === NORTH, allianceInfo: () => ({ canExtend: true }),
+		canSendAllianceRequest: () => false,
+	};
 	const names = legal(newSeat({ player: allied }));
-	assert.ok(names.includes('betray 1') && names.includes('extend 1') && !names.includes('betray 2') && !names.includes('ally 1'));
+	assert.ok(names.includes('betray 1') && names.includes('extend 1'));
+	assert.ok(!names.includes('betray 2') && !names.includes('ally 1'));
 	const off = newSeat({ player: allied });
 	off.world.diplomacy = false;
 	assert.ok(![...kinds(off)].some(kind => DIPLOMACY.includes(kind)));
@@ -139,7 +146,9 @@ test('landings are the nearest shores over water that the player has a shore at'
 	assert.ok(found.get(EAST).tile % WIDTH > 67);
 	assert.ok(found.get(EAST).distance < 25);
 	assert.equal(landings(settled(), COAST, 4, 0).found.size, 0, 'a player without land');
-	const lakeOnly = { ...COAST, waters: COAST.waters.map((water, i) => (water === 7 ? 7 : settled().ownerOf(COAST.tiles[i]) === WEST ? -1 : 1)) };
+	const territory = settled();
+	const inland = (water, i) => (water === 1 && territory.ownerOf(COAST.tiles[i]) === WEST ? -1 : water);
+	const lakeOnly = { ...COAST, waters: COAST.waters.map(inland) };
 	assert.ok(![...landings(settled(), lakeOnly, WEST, 0).found.keys()].includes(EAST), 'a lake leads nowhere');
 });
 
@@ -177,7 +186,8 @@ test('rewards are the weighted sum of their terms; sparse ones only the result',
 
 test('options are checked by name and range', () => {
 	assert.deepEqual(checkedOptions({}, OPTIONS).maps, ['onion']);
-	for (const [name, value] of [['bots', -1], ['difficulty', 'brutal'], ['maps', []], ['rewards', { wins: 1 }], ['ticks', 1], ['sparse', 1]]) {
+	const wrong = { bots: -1, difficulty: 'brutal', maps: [], rewards: { wins: 1 }, ticks: 1, sparse: 1 };
+	for (const [name, value] of Object.entries(wrong)) {
 		assert.throws(() => checkedOptions({ [name]: value }, OPTIONS), new RegExp(`option ${name} must be`));
 	}
 	assert.throws(() => checkedOptions({ nation: 1 }, OPTIONS), /unknown option nation, did you mean nations/);
@@ -197,8 +207,9 @@ test('a stored leaf is copied, and refused if its bytes do not fit', () => {
 	const given = { grid: new Stored(Int8Array.from([64, -32, 0, 16])), more: new Stored(Int16Array.from([8192, -4096])) };
 	layout.pack({ id: [3], ...given }, stored, 8);
 	assert.deepEqual(plain, stored);
-	assert.throws(() => layout.pack({ id: [3], ...given, grid: new Stored(new Int16Array(4)) }, stored, 8), /stored in 8 bytes/);
-	assert.throws(() => layout.pack({ id: [3], ...given, grid: new Stored(new Int8Array(3)) }, stored, 8), /3 values, expected 4/);
+	const packed = grid => layout.pack({ id: [3], ...given, grid: new Stored(grid) }, stored, 8);
+	assert.throws(() => packed(new Int16Array(4)), /stored in 8 bytes/);
+	assert.throws(() => packed(new Int8Array(3)), /3 values, expected 4/);
 });
 
 test('variables that games share are swapped for each, also after an error', () => {
@@ -238,7 +249,8 @@ test('a folder that is no checkout, and one without dependencies, are named in o
 		}
 		refused(/esbuild is missing .*npm ci/);
 		fs.mkdirSync(path.join(folder, 'resources/maps/onion'), { recursive: true });
-		fs.writeFileSync(path.join(folder, 'resources/maps/onion/manifest.json'), '{"map4x": {"width": 2, "height": 2}, "map16x": {"width": 1, "height": 1}}');
+		const manifest = { map4x: { width: 2, height: 2 }, map16x: { width: 1, height: 1 } };
+		fs.writeFileSync(path.join(folder, 'resources/maps/onion/manifest.json'), JSON.stringify(manifest));
 		assert.throws(() => openMaps(folder, ['unions'], true), MapError);
 		assert.throws(() => openMaps(folder, ['onion'], true), /has no map4x.bin/);
 		fs.writeFileSync(path.join(folder, 'resources/maps/onion/map4x.bin'), 'abc');
@@ -253,7 +265,9 @@ test('the probe names missing exports, methods, settings and intents', () => {
 	assert.deepEqual(differences(files), []);
 	delete files['src/core/game/GameImpl.ts'].GameImpl.prototype.getWinner;
 	delete files['src/core/configuration/Config.ts'].Config;
-	assert.deepEqual(differences(files), ['Config of src/core/configuration/Config.ts', 'GameImpl.getWinner() of src/core/game/GameImpl.ts']);
+	assert.deepEqual(differences(files), [
+		'Config of src/core/configuration/Config.ts', 'GameImpl.getWinner() of src/core/game/GameImpl.ts',
+	]);
 	const older = fakeCore({ drops: 'overtime', intents: ['attack', 'spawn'] });
 	assert.match(differences(older).join('; '), /overtime of GameConfigSchema; the intent cancel_attack; the intent boat/);
 });
@@ -273,8 +287,9 @@ function fakeCore({ drops = '', intents = null } = {}) {
 		'attack', 'cancel_attack', 'spawn', 'boat', 'cancel_boat', 'allianceRequest', 'allianceReject', 'allianceExtension',
 		'breakAlliance', 'embargo', 'build_unit', 'upgrade_structure',
 	];
+	const kept = config => Object.fromEntries(Object.entries(config).filter(([key]) => key !== drops));
 	files['src/core/Schemas.ts'] = {
-		GameConfigSchema: { safeParse: config => ({ success: true, data: Object.fromEntries(Object.entries(config).filter(([key]) => key !== drops)) }) },
+		GameConfigSchema: { safeParse: config => ({ success: true, data: kept(config) }) },
 		IntentSchema: { options: (intents ?? all).map(value => ({ shape: { type: { value } } })) },
 	};
 	const units = ['City', 'Port', 'DefensePost', 'Factory', 'MissileSilo', 'SAMLauncher', 'TransportShip'];

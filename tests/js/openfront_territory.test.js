@@ -31,7 +31,8 @@ function counted(territory) {
 }
 
 function packed({ state, terrain }) {
-	return Uint32Array.from({ length: 2 * state.length }, (_, i) => (i % 2 ? state[i >> 1] | (terrain[i >> 1] << 16) : i >> 1));
+	const value = i => state[i] | (terrain[i] << 16);
+	return Uint32Array.from({ length: 2 * state.length }, (_, i) => (i % 2 ? value(i >> 1) : i >> 1));
 }
 
 function assertCounted(territory, views = []) {
@@ -45,7 +46,9 @@ function assertCounted(territory, views = []) {
 	}
 }
 
-const STRUCTURES = [{ tile: 40 * WIDTH + 20, isOwn: true, range: 0 }, { tile: 30 * WIDTH + 92, isOwn: false, range: 12 }];
+const STRUCTURES = [
+	{ tile: 40 * WIDTH + 20, isOwn: true, range: 0 }, { tile: 30 * WIDTH + 92, isOwn: false, range: 12 },
+];
 
 test('any updates keep the counts right, also fallout and land that becomes water', () => {
 	const random = new SplitMix(4);
@@ -67,10 +70,10 @@ test('any updates keep the counts right, also fallout and land that becomes wate
 	}
 });
 
-test('the recorded updates of a match give what a full count gives, and the shares of land that the game counted', () => {
+test('the recorded updates of a match give what a full count gives, and the land that the game counted', () => {
 	const { players, ticks, tiles } = JSON.parse(zlib.gunzipSync(fs.readFileSync(RECORDED)));
 	const territory = newTerritory(players, 32);
-	const view = new View(territory, Array.from({ length: players + 1 }, (_, owner) => (owner === 0 ? FREE : owner === 1 ? OWN : RIVAL)));
+	const view = new View(territory, [FREE, OWN, ...Array(players - 1).fill(RIVAL)]);
 	assert.ok(ticks.length > 200);
 	for (const [i, updates] of ticks.entries()) {
 		territory.update(Uint32Array.from(updates));
@@ -78,7 +81,7 @@ test('the recorded updates of a match give what a full count gives, and the shar
 	}
 	assertCounted(territory, [view]);
 	const owned = Array(players + 1).fill(0);
-	for (let tile = 0; tile < territory.state.length; tile++) if (isOwnable(map.bytes[tile])) owned[territory.ownerOf(tile)]++;
+	map.bytes.forEach((terrain, tile) => { if (isOwnable(terrain)) owned[territory.ownerOf(tile)]++; });
 	assert.deepEqual(owned.slice(1), tiles);
 });
 
@@ -97,7 +100,8 @@ test('a border is the number of pairs of tiles that touch, and water separates',
 });
 
 test('an owner that cannot be is refused', () => {
-	assert.throws(() => newTerritory().update(Uint32Array.from([40 * WIDTH + 20, 9 | (3 | 0x80) << 16])), /player 9, there are 5/);
+	const update = Uint32Array.from([40 * WIDTH + 20, 9 | (3 | 0x80) << 16]);
+	assert.throws(() => newTerritory().update(update), /player 9, there are 5/);
 });
 
 test('channels are shares of a cell, in sixty-fourths', () => {
@@ -106,7 +110,8 @@ test('channels are shares of a cell, in sixty-fourths', () => {
 	const tile = 40 * WIDTH + 20;
 	const cell = territory.cells.of(tile);
 	const tiles = [...territory.state.keys()].filter(each => territory.cells.of(each) === cell);
-	territory.update(Uint32Array.from(tiles.flatMap((each, i) => [each, (i % 2 ? 1 : 3) | (territory.terrain[each] << 16)])));
+	const half = (each, i) => [each, (i % 2 ? 1 : 3) | (territory.terrain[each] << 16)];
+	territory.update(Uint32Array.from(tiles.flatMap(half)));
 	const bytes = view.refresh([{ tile, isOwn: true, range: 0 }]);
 	const value = name => bytes[cell * CHANNELS.length + CHANNELS.indexOf(name)];
 	assert.ok(Math.abs(value('own') - 32) <= 2);

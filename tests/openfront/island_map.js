@@ -16,7 +16,8 @@ function islandMap(nations = []) {
 	const small = drawn(WIDTH / 2, HEIGHT / 2, isLand, 2);
 	return Object.assign(map, {
 		name: 'islands', title: 'Onion', bytes, size, miniBytes: small.bytes, miniSize: small.size,
-		nations: nations.map(([x, y], i) => ({ name: `Nation ${i}`, coordinates: [x, y] })), additionalNations: [], coast: null,
+		nations: nations.map(([x, y], i) => ({ name: `Nation ${i}`, coordinates: [x, y] })), additionalNations: [],
+		coast: null,
 	});
 }
 

@@ -1,6 +1,6 @@
 'use strict';
-// OPENFRONT_HOME=... node tests/openfront/record.js: writes tests/data/openfront/updates.json.gz, the packed tile updates
-// of a match on our own map, for tests that run without OpenFront.
+// OPENFRONT_HOME=... node tests/openfront/record.js: writes tests/data/openfront/updates.json.gz, the packed tile
+// updates of a match on our own map, for tests that run without OpenFront.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -15,8 +15,11 @@ const { World } = require(path.join(HOST, 'world.js'));
 const { SplitMix } = require('../../src/ludus/sdk/javascript');
 
 const TICKS = 400;
-const options = { seats: 1, team_size: 1, bots: 3, nations: 2, difficulty: 'medium', size: 'compact', overtime_minutes: 0 };
-const world = new World(loadCore(process.env.OPENFRONT_HOME), islandMap([[20, 25], [92, 40]]), options, new SplitMix(2));
+const options = {
+	seats: 1, team_size: 1, bots: 3, nations: 2, difficulty: 'medium', size: 'compact', overtime_minutes: 0,
+};
+const core = loadCore(process.env.OPENFRONT_HOME);
+const world = new World(core, islandMap([[20, 25], [92, 40]]), options, new SplitMix(2));
 const owned = wholeMap(world.map);
 const first = [];
 for (let i = 0; i < owned.length; i += 2) if (owned[i + 1] & 0xfff) first.push(owned[i], owned[i + 1]);

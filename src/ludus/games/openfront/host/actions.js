@@ -31,7 +31,8 @@ const ACTIONS = Object.freeze(actionList());
 /** Return a short name of an action, such as "attack 2, 35%". */
 function nameOf({ kind, rival, share, unit, place }) {
 	const target = rival < 0 ? '' : ` ${rival === 0 ? 'free land' : rival}`;
-	return `${kind}${target}${unit && ` ${unit}`}${share ? `, ${Math.round(100 * share)}%` : ''}${place < 0 ? '' : ` ${place}`}`;
+	const more = [unit && ` ${unit}`, share ? `, ${Math.round(100 * share)}%` : '', place < 0 ? '' : ` ${place}`];
+	return `${kind}${target}${more.join('')}`;
 }
 
 module.exports = {

@@ -1,5 +1,5 @@
 'use strict';
-// Loads OpenFront's core from the user's checkout: bundled in memory with the checkout's own esbuild, nothing is written.
+// Loads OpenFront's core from the user's checkout: bundled in memory with the checkout's own esbuild. Writes nothing.
 
 const { createHash } = require('node:crypto');
 const fs = require('node:fs');
@@ -58,7 +58,7 @@ const CONFIG_KEYS = {
 
 class CheckoutError extends Error {}
 
-/** Read, bundle and evaluate the core. Throws CheckoutError, in one line, if files are missing or it cannot be bundled. */
+/** Read, bundle and evaluate the core. Throws CheckoutError, in one line, if that is impossible. */
 function evaluate(root) {
 	if (!fs.existsSync(path.join(root, 'src/core'))) {
 		throw new CheckoutError(`${root} is no checkout of OpenFront: there is no folder src/core in it`);
@@ -67,7 +67,8 @@ function evaluate(root) {
 	if (absent.length > 0) throw new CheckoutError(`the checkout in ${root} has no file ${absent.join(', ')}`);
 	const text = bundle(root);
 	const module = { exports: {} };
-	const make = vm.runInThisContext(`(function (require, module, exports, console) {${text}\n})`, { filename: 'openfront' });
+	const whole = `(function (require, module, exports, console) {${text}\n})`;
+	const make = vm.runInThisContext(whole, { filename: 'openfront' });
 	make(createRequire(path.join(root, 'package.json')), module, module.exports, QUIET);
 	return { files: module.exports, version: versionOf(root, text) };
 }
@@ -95,8 +96,10 @@ function bundle(root) {
 		return built.outputFiles[0].text;
 	} catch (error) {
 		const first = error.errors?.[0];
-		const what = first ? `${first.text} (${first.location?.file}:${first.location?.line})` : String(error.message).split('\n')[0];
-		throw new CheckoutError(`esbuild cannot bundle ${root}: ${what}; are its dependencies installed? npm ci --ignore-scripts --omit=dev`);
+		const place = first ? ` (${first.location?.file}:${first.location?.line})` : '';
+		const what = `${first?.text ?? String(error.message).split('\n')[0]}${place}`;
+		const remedy = 'are its dependencies installed? npm ci --ignore-scripts --omit=dev';
+		throw new CheckoutError(`esbuild cannot bundle ${root}: ${what}; ${remedy}`);
 	}
 }
 

@@ -8,7 +8,7 @@ const TARGETS = 600; // foreign shore tiles looked at per decision; the offset r
 const NO_WATER = -1;
 
 /**
- * Return the shore tiles of a map, their coordinates, and the water component of each. The same for every match on a map.
+ * Return the shore tiles of a map, their coordinates and their water components: the same for all matches on a map.
  * Boats find their way on the map of half the size, so a tile counts only if it lies at water there, too.
  */
 function coastOf(mapFile, game) {
@@ -31,7 +31,7 @@ function coastOf(mapFile, game) {
 
 /**
  * Return {found, source}: for each owner that a player can reach by boat, the nearest of the examined shore tiles, as a
- * Map of {tile, distance, from}, with an own shore tile at the same water; and any own shore tile. Owner 0 is free land.
+ * Map of {tile, distance, from}, with an own shore tile at the same water; and any own shore tile. Owner 0: free land.
  */
 function landings(territory, coast, me, ticks) {
 	const { tiles, waters, xs, ys } = coast;

@@ -55,7 +55,8 @@ function openMaps(root, names, isCompact) {
 		const plain = name.toLowerCase().replace(/[^a-z0-9]/g, '');
 		if (!known.includes(plain)) {
 			const near = known.filter(each => each.startsWith(plain.slice(0, 3)) || each.includes(plain)).slice(0, 5);
-			throw new MapError(`there is no map ${name}; ${near.length ? `similar: ${near.join(', ')}` : `there are ${known.length}, such as onion`}`);
+			const others = near.length > 0 ? `similar: ${near.join(', ')}` : `there are ${known.length}, such as onion`;
+			throw new MapError(`there is no map ${name}; ${others}`);
 		}
 		return new MapFile(path.join(folder, plain), isCompact);
 	});

@@ -204,7 +204,8 @@ class OpenFrontMatch {
 
 	#facts() {
 		const { world, seats } = this;
-		const facts = { turns: Math.max(...seats.map(seat => seat.decisions)), ticks: world.game.ticks(), refused_intents: world.refused };
+		const turns = Math.max(...seats.map(seat => seat.decisions));
+		const facts = { turns, ticks: world.game.ticks(), refused_intents: world.refused };
 		for (const seat of seats) {
 			const at = seats.length > 1 ? `@${seat.number}` : '';
 			const all = Object.values(seat.ignored).reduce((sum, count) => sum + count, 0);

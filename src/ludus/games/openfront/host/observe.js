@@ -88,16 +88,19 @@ class Observer {
 		const count = type => players.reduce((sum, player) => sum + (player.type() === type ? 1 : 0), 0);
 		const sum = attacks => attacks.reduce((all, attack) => all + attack.troops(), 0);
 		const left = Math.max(0, options.max_minutes * 600 - game.ticks());
+		const income = seat.isSpawning ? 0 : game.config().troopIncreaseRate(seat.player);
 		const levels = STRUCTURES.map(unit => levelOf(seat, unit));
 		const bar = seat.isSpawning ? 80 : game.config().percentageTilesOwnedToWin(game.elapsedGameSeconds());
 		const values = [
 			seat.isSpawning ? 1 : 0, game.ticks() / 6000, left / 6000, this.land,
 			lands.filter(land => land > this.land).length / 8, Math.max(0, ...lands), bar / 100, scaled(troops),
-			troops / Math.max(1, most), seat.isSpawning ? 0 : game.config().troopIncreaseRate(seat.player) / Math.max(1, most) * 100,
+			troops / Math.max(1, most), income / Math.max(1, most) * 100,
 			scaled(Number(seat.gold)), sum(seat.player.outgoingAttacks()) / Math.max(1, troops),
-			sum(seat.player.incomingAttacks()) / Math.max(1, troops), seat.boats.length / 3, 1 - lands.reduce((a, b) => a + b, 0),
+			sum(seat.player.incomingAttacks()) / Math.max(1, troops), seat.boats.length / 3,
+			1 - lands.reduce((a, b) => a + b, 0),
 			players.length / 16, count(PlayerType.Human) / 4, count(PlayerType.Nation) / 4, count(PlayerType.Bot) / 16,
-			...levels.map(level => level / 4), ...STRUCTURES.map(unit => Math.min(2, Number(seat.gold) / Number(seat.costs[unit]))),
+			...levels.map(level => level / 4),
+			...STRUCTURES.map(unit => Math.min(2, Number(seat.gold) / Number(seat.costs[unit]))),
 		];
 		values.forEach((value, i) => { globals[i] = clipped(value); });
 	}

@@ -16,7 +16,8 @@ const OPTIONS = {
 	bots: { fallback: 10, valid: isWhole(0, 400), expected: 'an integer from 0 to 400' },
 	nations: { fallback: 0, valid: isWhole(0, 400), expected: 'an integer from 0 to 400' },
 	difficulty: {
-		fallback: 'medium', valid: isOneOf('easy', 'medium', 'hard', 'impossible'), expected: 'easy, medium, hard or impossible',
+		fallback: 'medium', valid: isOneOf('easy', 'medium', 'hard', 'impossible'),
+		expected: 'easy, medium, hard or impossible',
 	},
 	ticks: { fallback: 10, valid: isWhole(2, 100), expected: 'an integer from 2 to 100' },
 	max_minutes: { fallback: 20, valid: value => value > 0 && value <= 170, expected: 'minutes, up to 170' },

@@ -1,6 +1,6 @@
 'use strict';
-// node probe.js --checkout FOLDER: prints {version, problem} as JSON. `problem` is empty if the checkout fits this host,
-// else one line that names what differs.
+// node probe.js --checkout FOLDER: prints {version, problem} as JSON. `problem` is empty if the checkout fits this
+// host, else one line that names what differs.
 
 const { CheckoutError, loadCore } = require('./checkout.js');
 

@@ -2,7 +2,7 @@
 // The record of a match for its replay page: the map in picture cells, who holds them over time, and what seats chose.
 
 const { ACTIONS, nameOf } = require('./actions.js');
-const { isOwnable } = require('./maps.js');
+const { MAGNITUDE, isOwnable } = require('./maps.js');
 
 const SIDE = 144; // of the picture, at most
 
@@ -19,7 +19,8 @@ class Recording {
 			return y * width + x;
 		});
 		const { terrain } = world.territory;
-		this.terrain = Array.from(this.samples, tile => (isOwnable(terrain[tile]) ? 1 + Math.floor((terrain[tile] & 31) / 10) : 0));
+		const digit = land => (isOwnable(land) ? 1 + Math.floor((land & MAGNITUDE) / 10) : 0); // 0: nobody can own it
+		this.terrain = Array.from(this.samples, tile => digit(terrain[tile]));
 		this.owners = new Uint16Array(this.samples.length);
 		this.map = mapFile.title;
 		this.frames = [];
@@ -38,7 +39,8 @@ class Recording {
 			last = i;
 		}
 		const players = game.players().map(player => [player.smallID(), player.numTilesOwned(), Math.round(player.troops())]);
-		const choices = chosen.map(({ seat, action, isIgnored }) => [seat, nameOf(ACTIONS[action]) + (isIgnored ? ' (ignored)' : '')]);
+		const named = ({ action, isIgnored }) => `${nameOf(ACTIONS[action])}${isIgnored ? ' (ignored)' : ''}`;
+		const choices = chosen.map(choice => [choice.seat, named(choice)]);
 		this.frames.push({ t: game.ticks(), c: changes, p: players, a: choices });
 	}
 
@@ -49,7 +51,8 @@ class Recording {
 		const players = game.allPlayers().map(player => ({
 			id: player.smallID(), name: player.name(), type: player.type(), seat: seatOf(player), team: player.team() ?? '',
 		}));
-		return JSON.stringify({ map, width, height, land: territory.total, terrain: terrain.join(''), players, winners, frames });
+		const picture = { map, width, height, land: territory.total, terrain: terrain.join('') };
+		return JSON.stringify({ ...picture, players, winners, frames });
 	}
 }
 

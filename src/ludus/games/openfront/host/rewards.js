@@ -7,7 +7,8 @@ const SPARSE = ['win', 'loss'];
 
 /** Return the weight of each term: the given ones, or the defaults if there are none. `isSparse` keeps win and loss. */
 function weightsOf(given, isSparse) {
-	const weights = { ...Object.fromEntries(TERMS.map(term => [term, 0])), ...(Object.keys(given).length ? given : DEFAULTS) };
+	const nothing = Object.fromEntries(TERMS.map(term => [term, 0]));
+	const weights = { ...nothing, ...(Object.keys(given).length > 0 ? given : DEFAULTS) };
 	if (isSparse) for (const term of TERMS) if (!SPARSE.includes(term)) weights[term] = 0;
 	return weights;
 }

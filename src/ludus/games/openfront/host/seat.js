@@ -74,7 +74,7 @@ class Seat {
 		const isLegal = tile => tile >= 0 && isSite(territory, this.id, tile, structures);
 		const isKept = this.looks % SEARCH_EVERY > 0 && this.sites !== NOWHERE;
 		if (!isKept) this.sites = sites(territory, coast, this.player, structures);
-		else this.sites = Object.fromEntries(Object.entries(this.sites).map(([name, tile]) => [name, isLegal(tile) ? tile : -1]));
+		else for (const name of Object.keys(NOWHERE)) if (!isLegal(this.sites[name])) this.sites[name] = -1;
 	}
 
 	#cost(unit) {

@@ -22,7 +22,8 @@ function sites(territory, coast, player, structures) {
 	}
 	let port = -1;
 	for (let i = 0; i < coast.tiles.length && port < 0; i++) {
-		if (coast.waters[i] >= 0 && isLegal(coast.tiles[i]) && (territory.terrain[coast.tiles[i]] & SHORE)) port = coast.tiles[i];
+		const tile = coast.tiles[i];
+		if (coast.waters[i] >= 0 && isLegal(tile) && (territory.terrain[tile] & SHORE)) port = tile;
 	}
 	return { inner, border: border < 0 ? inner : border, port };
 }

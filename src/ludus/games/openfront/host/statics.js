@@ -1,7 +1,7 @@
 'use strict';
 // Variables that all games of the core share. Each game gets its own, so that a match depends on its seed alone.
 
-/** The shared variables of the core, as [class, name, function that makes the first value]. Absent ones are left out. */
+/** Return the shared variables of the core, as [class, name, function that makes the first value]. */
 function sharedStatics(core) {
 	const all = [
 		[core.NationMIRVBehavior, 'recentMirvTargets', () => new Map()],

@@ -1,6 +1,6 @@
 'use strict';
-// The map as one seat sees it: a grid of cells with channels, in the bytes of a fixed8 leaf. Only changed cells are made
-// anew.
+// The map as one seat sees it: a grid of cells with channels, in the bytes of a fixed8 leaf. Only changed cells are
+// made anew.
 
 const CHANNELS = [
 	'own', 'friendly', 'rival', 'bot', 'free', // share of the cell's tiles; the rest is water or impassable
@@ -90,7 +90,9 @@ class View {
 
 	#mark(structures) {
 		const { bytes, territory: { cells } } = this;
-		for (const cell of this.marked) bytes.fill(0, cell * CHANNELS.length + AT.own_structures, (cell + 1) * CHANNELS.length);
+		for (const cell of this.marked) {
+			bytes.fill(0, cell * CHANNELS.length + AT.own_structures, (cell + 1) * CHANNELS.length);
+		}
 		this.marked.length = 0;
 		for (const { tile, isOwn, range } of structures) {
 			const cell = cells.of(tile);
