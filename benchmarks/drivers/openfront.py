@@ -30,6 +30,7 @@ from benchmarks.drivers.lines import Answer, answer_requests
 
 from ludus.config.settings import FleetConfig
 from ludus.fleet.fleet import HostFleet
+from ludus.games.openfront.scripted import listed_actions
 from ludus.games.registry import load
 from ludus.types import Arrivals
 
@@ -125,8 +126,7 @@ def sb3(options: dict[str, Any], number: int) -> Callable[[float], Answer]:  # A
 
 def _listed(options: dict[str, Any]) -> list[dict[str, Any]]:  # Any: the game's own
     with started(options, 1, 1) as fleet:
-        listed: list[dict[str, Any]] = fleet.spec.layout["actions"]
-        return listed
+        return listed_actions(fleet.spec)
 
 
 if __name__ == "__main__":

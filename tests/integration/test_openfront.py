@@ -74,10 +74,10 @@ def called(*words: str) -> None:
     assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-3000:]
 
 
-def fleet_of(chosen: OpenFrontOptions, folder: Path, **config: float) -> HostFleet:
+def fleet_of(chosen: OpenFrontOptions, folder: Path, reply_deadline_s: float = 30.0) -> HostFleet:
     return HostFleet(
         command(chosen),
-        FleetConfig(backoff_s=0.1, **config),
+        FleetConfig(backoff_s=0.1, reply_deadline_s=reply_deadline_s),
         options=msgspec.to_builtins(chosen),
         seed=3,
         log_dir=folder,

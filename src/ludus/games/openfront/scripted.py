@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +14,25 @@ from ludus.types import Arrivals, Choices
 Floats = NDArray[np.float32]
 
 
+def listed_actions(spec: GameSpec) -> list[dict[str, Any]]:  # Any: text and numbers
+    """Return the actions of a spec: {kind, rival, share, unit} of each."""
+    return list(_layout(spec)["actions"])
+
+
+def columns_of(spec: GameSpec, leaf: str) -> list[str]:
+    """Return the names of the columns of a leaf."""
+    return list(_layout(spec)["columns"][leaf])
+
+
+def _layout(spec: GameSpec) -> dict[str, Any]:  # Any: the host's own constants
+    return dict(spec.layout)
+
+
 class ActionTable:
     """The actions of a spec as columns."""
 
     def __init__(self, spec: GameSpec) -> None:
-        listed = spec.layout["actions"]
+        listed = listed_actions(spec)
         self.kind = np.array([each["kind"] for each in listed])
         self.rival = np.array([each["rival"] for each in listed])
         self.share = np.array([each["share"] for each in listed], np.float32)
@@ -52,9 +67,8 @@ class ExpanderPolicy:
 
     def __init__(self, spec: GameSpec, seed: int) -> None:
         self._spec, self._table = spec, ActionTable(spec)
-        columns = spec.layout["columns"]
-        self._rival = {name: at for at, name in enumerate(columns["rivals"])}
-        self._global = {name: at for at, name in enumerate(columns["globals"])}
+        self._rival = {name: at for at, name in enumerate(columns_of(spec, "rivals"))}
+        self._global = {name: at for at, name in enumerate(columns_of(spec, "globals"))}
 
     def act(self, arrivals: Arrivals) -> Choices:
         rivals = self._spec.obs.reals(arrivals.obs, "rivals")

@@ -36,9 +36,7 @@ LOG = {
     "winners": [1],
     "frames": FRAMES,
 }
-SEEK = (
-    "(slider => {{ slider.value = {}; slider.dispatchEvent(new Event('input')); }})(document.getElementById('time'))"
-)
+SEEK = "(slider => {{ slider.value = {}; slider.dispatchEvent(new Event('input')); }})(document.getElementById('time'))"
 
 
 def test_text_of_a_record_cannot_end_its_element() -> None:

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from ludus.games.openfront.game import HERE
-from ludus.games.openfront.scripted import CautiousPolicy, ExpanderPolicy
+from ludus.games.openfront.scripted import CautiousPolicy, ExpanderPolicy, columns_of, listed_actions
 from ludus.games.showdown import node
 from ludus.spec import GameSpec
 from ludus.types import Arrivals
@@ -41,7 +41,7 @@ class Position:
         self.spec = spec
         self.obs = np.zeros((1, spec.obs.nbytes), np.uint8)
         self.legal = np.zeros((1, spec.actions), np.bool_)
-        self.listed: list[dict[str, object]] = spec.layout["actions"]
+        self.listed = listed_actions(spec)
 
     def rival(self, slot: int, **values: float) -> Position:
         self._write("rivals", values, slot)
@@ -52,7 +52,7 @@ class Position:
         return self
 
     def _write(self, name: str, values: dict[str, float], slot: int | None) -> None:
-        columns = self.spec.layout["columns"][name]
+        columns = columns_of(self.spec, name)
         numbers = self.spec.obs.reals(self.obs, name)[0].copy()
         for column, value in values.items():
             numbers[columns.index(column) if slot is None else (slot, columns.index(column))] = value
