@@ -103,7 +103,7 @@ def test_a_host_that_dies_or_hangs_is_restarted_and_loses_only_its_own_matches(
 @pytest.mark.parametrize(("player", "least"), [("cautious", 4), ("expander", 5)])
 def test_scripted_players_beat_bots(player: str, least: int, tmp_path: Path) -> None:
     game = registry.load("openfront")
-    chosen = options(bots=10, nations=0, max_minutes=20.0)
+    chosen = options(bots=10, nations=0, max_minutes=20.0, diplomacy=False)
     results = arena.play(
         game,
         chosen,
