@@ -145,8 +145,8 @@ class OpenFrontMatch {
 		if (!isOpen && winners.has(seat.number)) result = 'win';
 		else if (!seat.isLost && (died || !isOpen)) result = 'loss';
 		if (result === 'loss') seat.isLost = true;
-		const reward = earned(this.weights, before, after, this.kills[seat.number] - (seat.counted ?? 0), result);
-		seat.counted = this.kills[seat.number];
+		const reward = earned(this.weights, before, after, this.kills[seat.number] - seat.rewardedKills, result);
+		seat.rewardedKills = this.kills[seat.number];
 		this.standing[seat.number] = after;
 		return reward;
 	}

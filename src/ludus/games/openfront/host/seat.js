@@ -25,7 +25,8 @@ class Seat {
 		this.decisions = 0;
 		this.chosen = {}; // decisions by kind of action
 		this.ignored = {}; // those that the game did not carry out
-		this.isLost = false;
+		this.isLost = false; // true once the seat was told of its loss
+		this.rewardedKills = 0;
 		this.recent = []; // own last decisions, newest first: {action, ignored}
 	}
 

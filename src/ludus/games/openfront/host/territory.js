@@ -27,8 +27,8 @@ class Cells {
 }
 
 /**
- * `players` is the highest smallID. Owner 0 is nobody: free land. `views` are told of each change:
- * `changed(cell, before, after, isFallout, wasFallout)`.
+ * `players` is the highest smallID. Owner 0 is nobody: free land. `views` are told of each change of a tile:
+ * `changed(cell, from, to)` with its owners before and after, which are equal if only its fallout changed.
  */
 class Territory {
 	constructor(cells, terrain, players) {
