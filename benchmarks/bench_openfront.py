@@ -63,6 +63,7 @@ def main() -> None:
         for name, each in named.items()
     }
     ratios["full_vs_core_per_cpu_second"] = contest.ratio(per_cpu["full"], per_cpu["core"])
+    ratios["full_vs_sb3_per_cpu_second"] = contest.ratio(per_cpu["full"], per_cpu["sb3"])
     ratios["full_vs_sb3"] = contest.ratio(named["full"].samples, named["sb3"].samples)
     contest.show(rows, ratios)
     facts = contest.result("openfront", ROOT, arguments, hosts=hosts, matches=arguments.matches)
