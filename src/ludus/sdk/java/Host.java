@@ -83,6 +83,7 @@ public final class Host {
         final List<Leaf> obs;
         final Supplier<Match> newMatch;
         public Map<String, Object> layout = Map.of(); // the game's own constants, sent in HELLO
+        public Map<String, float[][]> tables = Map.of(); // constants that integer leaves index into, sent in HELLO
         public Map<String, Object> facts = Map.of(); // sent in HELLO, for the log
         public int threads = 0; // 0: play matches one after the other; else the number of matches at a time
         public double deadlineS = 20; // limit for one turn of a match in a thread; less than fleet.reply_deadline_s
@@ -200,6 +201,14 @@ public final class Host {
     @SuppressWarnings("serial")
     public static final class Refused extends RuntimeException {
         public Refused(String message) {
+            super(message);
+        }
+    }
+
+    /** Thrown by a game if this process can play no further match. The host reports it and exits; the fleet starts another. */
+    @SuppressWarnings("serial")
+    public static final class Broken extends RuntimeException {
+        public Broken(String message) {
             super(message);
         }
     }

@@ -212,6 +212,7 @@ final class HostLoop implements Consumer<Host.Setup> {
 
     private void became(HostSlot slot, HostSlot.Outcome outcome) throws IOException {
         Throwable error = outcome.error();
+        if (error instanceof Host.Broken broken) throw broken;
         if (error == null) {
             try {
                 if (outcome.turn().score == null) {

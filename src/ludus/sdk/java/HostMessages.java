@@ -1,9 +1,11 @@
 // Makes HELLO, ARRIVALS and ENDING frames and checks what the game returned. Part of Host.java.
 
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Base64;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -33,9 +35,20 @@ final class HostMessages {
         hello.put("schema", game.schema);
         hello.put("obs", leaves);
         hello.put("layout", game.layout);
-        hello.put("tables", Map.of());
+        hello.put("tables", tables());
         hello.put("facts", game.facts);
         return HostFrames.json(HostFrames.HELLO, hello);
+    }
+
+    private Map<String, Object> tables() {
+        Map<String, Object> tables = new LinkedHashMap<>();
+        game.tables.forEach((name, table) -> {
+            ByteBuffer data = ByteBuffer.allocate(4 * table.length * table[0].length).order(ByteOrder.LITTLE_ENDIAN);
+            for (float[] row : table) for (float value : row) data.putFloat(value);
+            String encoded = Base64.getEncoder().encodeToString(data.array());
+            tables.put(name, Map.of("shape", List.of(table.length, table[0].length), "data", encoded));
+        });
+        return tables;
     }
 
     /** Return the rows of the seats that must choose. Throws IllegalStateException for an invalid turn. */

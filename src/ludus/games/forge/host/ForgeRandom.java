@@ -1,0 +1,73 @@
+// Gives every match random numbers and ids of its own, although Forge keeps both in statics. Part of ForgeGame.java.
+
+import forge.game.replacement.ReplacementEffect;
+import forge.game.spellability.SpellAbility;
+import forge.game.spellability.SpellAbilityStackInstance;
+import forge.game.staticability.StaticAbility;
+import forge.game.trigger.Trigger;
+import java.lang.reflect.Field;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+
+/** The generator that Forge draws from: it passes each draw on to the match that is playing. */
+@SuppressWarnings("serial")
+final class ForgeRandom extends Random {
+    private static final List<Field> COUNTERS = counters();
+    static final ForgeRandom SHARED = new ForgeRandom();
+    private volatile Draws playing = new Draws(0);
+
+    /** One match's own generator and counters. */
+    static final class Draws extends Random {
+        private final int[] ids = new int[COUNTERS.size()];
+
+        Draws(long seed) {
+            super(seed);
+        }
+
+        @Override
+        protected int next(int bits) {
+            return super.next(bits);
+        }
+    }
+
+    /** Let a match draw until `leave`. Only one match plays at a time. */
+    void enter(Draws draws) {
+        playing = draws;
+        try {
+            for (int at = 0; at < draws.ids.length; at++) COUNTERS.get(at).setInt(null, draws.ids[at]);
+        } catch (IllegalAccessException closed) {
+            throw new IllegalStateException(closed);
+        }
+    }
+
+    void leave(Draws draws) {
+        try {
+            for (int at = 0; at < draws.ids.length; at++) draws.ids[at] = COUNTERS.get(at).getInt(null);
+        } catch (IllegalAccessException closed) {
+            throw new IllegalStateException(closed);
+        }
+    }
+
+    @Override
+    protected int next(int bits) {
+        Draws draws = playing;
+        return draws == null ? super.next(bits) : draws.next(bits); // null: called by the constructor of Random
+    }
+
+    /** Return Forge's counters of ids. A version without one of them shares that one among its matches. */
+    private static List<Field> counters() {
+        List<Field> fields = new ArrayList<>();
+        for (Class<?> owner : List.of(
+            Trigger.class, SpellAbility.class, StaticAbility.class, ReplacementEffect.class, SpellAbilityStackInstance.class)) {
+            try {
+                Field field = owner.getDeclaredField("maxId");
+                field.setAccessible(true);
+                fields.add(field);
+            } catch (NoSuchFieldException | RuntimeException missing) {
+                System.err.println("forge: " + owner.getName() + " has no counter of its own: " + missing);
+            }
+        }
+        return fields;
+    }
+}
