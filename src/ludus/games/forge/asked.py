@@ -31,7 +31,7 @@ class Asked:
     def effect(self) -> NDArray[np.intp]:
         """The effect that asks, as a place in layout.effects, [n]; 0 also if the rules ask."""
         start = len(self._asks)
-        return self._leaf("state")[:, start : start + len(self.effects)].argmax(axis=1)
+        return np.asarray(self._leaf("state")[:, start : start + len(self.effects)].argmax(axis=1), np.intp)
 
     def asks(self, name: str) -> Bools:
         """Return whether this is asked, [n]."""

@@ -56,8 +56,8 @@ class ForgeAiPolicy:
 
 
 class CurvePolicy:
-    """A greedy player. It plays a land and the dearest spell that it can pay, aims boosts at its own creatures and other
-    effects at the opponent, attacks where no blocker wins, and blocks where its creature survives or trades."""
+    """A greedy player. It plays a land and the dearest spell that it can pay, aims boosts at its own creatures and all
+    else at the opponent, attacks where no blocker wins, and blocks where its creature survives or trades."""
 
     def __init__(self, spec: GameSpec, seed: int) -> None:
         self._spec = spec
