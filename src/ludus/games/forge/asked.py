@@ -31,11 +31,11 @@ class Asked:
     def effect(self) -> NDArray[np.intp]:
         """The effect that asks, as a place in layout.effects, [n]; 0 also if the rules ask."""
         start = len(self._asks)
-        return np.asarray(self._leaf("state")[:, start : start + len(self.effects)].argmax(axis=1), np.intp)
+        return np.asarray(self._reals("state")[:, start : start + len(self.effects)].argmax(axis=1), np.intp)
 
     def asks(self, name: str) -> Bools:
         """Return whether this is asked, [n]."""
-        return cast(Bools, self._leaf("state")[:, : len(self._asks)].argmax(axis=1) == self._asks[name])
+        return cast(Bools, self._reals("state")[:, : len(self._asks)].argmax(axis=1) == self._asks[name])
 
     def does(self, name: str) -> Bools:
         """Return whether the option does this, [n, actions]."""
@@ -43,7 +43,7 @@ class Asked:
 
     def option(self, column: str) -> Floats:
         """Return a number of each option, [n, actions]."""
-        return cast(Floats, self._leaf("option_numbers")[:, :, self._option_columns[column]].astype(np.float32))
+        return self._reals("option_numbers")[:, :, self._option_columns[column]]
 
     def card(self, column: str) -> Floats:
         """Return a number of the card that each option means, 0 without a card, [n, actions]."""
@@ -69,11 +69,13 @@ class Asked:
         return cast(Floats, power), cast(Floats, toughness)
 
     def _of_cards(self, column: str) -> Floats:
-        return cast(Floats, self._leaf("card_numbers")[:, :, self._card_columns[column]].astype(np.float32))
+        return self._reals("card_numbers")[:, :, self._card_columns[column]]
+
+    def _reals(self, name: str) -> Floats:
+        return self._spec.obs.reals(self._obs, name)
 
     def _leaf(self, name: str) -> NDArray[Any]:  # Any: the type of the leaf
-        leaf = self._spec.obs.leaf(self._obs, name)
-        return leaf
+        return self._spec.obs.leaf(self._obs, name)
 
 
 def _places(names: list[str]) -> dict[str, int]:

@@ -26,7 +26,7 @@ class ForgeOptions(Struct, frozen=True, forbid_unknown_fields=True):
     )
     forge_ai: bool = True  # a policy may leave its seat to Forge's AI (the scripted policy forge_ai does)
     ai_profile: str = "Default"  # profile of Forge's AI: Default, Cautious, Reckless ...
-    max_turns: Annotated[int, Meta(ge=1, le=10_000)] = 60  # turns of both players; then the match is truncated
+    max_turns: Annotated[int, Meta(ge=1, le=10_000)] = 40  # turns of both players; then the match is truncated
     max_decisions: Annotated[int, Meta(ge=1, le=1_000_000)] = 3_000  # of both players; likewise
     java: str = ""  # the Java program, 17 or later, of a JDK; empty: the one on the PATH, or of JAVA_HOME
     jvm: Literal["lean", "default", "parallel"] = "default"  # flags of the Java process (docs/games/forge.md)

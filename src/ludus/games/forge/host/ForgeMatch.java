@@ -8,7 +8,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 final class ForgeMatch implements Host.Match {
     private static final AtomicInteger ABANDONED = new AtomicInteger();
     private final ForgeSettings settings;
-    private Playing playing;
+    Playing playing;
 
     ForgeMatch(ForgeSettings settings) {
         this.settings = settings;
@@ -29,6 +29,7 @@ final class ForgeMatch implements Host.Match {
         private final SynchronousQueue<Integer> toGame = new SynchronousQueue<>();
         private final ForgeSettings settings;
         private volatile boolean givenUp;
+        ForgeTable table; // for whoever holds the baton
 
         Playing(ForgeSettings settings, long seed) {
             this.settings = settings;
@@ -58,10 +59,11 @@ final class ForgeMatch implements Host.Match {
             toGame.offer(-1);
         }
 
-        private void run(long seed) {
+        private void run() {
             Object result;
             try {
-                result = new ForgeTable(settings, this, seed).play();
+                table = new ForgeTable(settings, this);
+                result = table.play();
             } catch (GivenUp quiet) {
                 return;
             } catch (Throwable error) {
@@ -81,7 +83,7 @@ final class ForgeMatch implements Host.Match {
         if (playing != null) playing.release();
         Playing fresh = new Playing(settings, seed);
         playing = fresh;
-        Thread thread = new Thread(null, () -> fresh.run(seed), "match", 64L << 20); // Forge's rules recurse deeply
+        Thread thread = new Thread(null, fresh::run, "match", 64L << 20); // Forge's rules recurse deeply
         thread.setDaemon(true);
         ForgeRandom.SHARED.enter(fresh.draws);
         thread.start();

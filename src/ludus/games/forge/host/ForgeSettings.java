@@ -31,7 +31,7 @@ final class ForgeSettings {
         if (!List.of("mirror", "pool", "gauntlet").contains(pairing)) throw new Host.Refused("pairing: unknown pairing " + pairing);
         seating = options.flag("forge_ai", true);
         profile = options.text("ai_profile", "Default");
-        maxTurns = (int) options.whole("max_turns", 60, 1, 10_000);
+        maxTurns = (int) options.whole("max_turns", 40, 1, 10_000);
         maxDecisions = (int) options.whole("max_decisions", 3_000, 1, 1_000_000);
         deadlineMs = (long) (1000 * options.number("deadline_s", 20));
         mostHung = (int) options.whole("hung_matches", 3, 1, 1_000_000);

@@ -35,7 +35,8 @@ final class ForgeTable {
     private final double[] screwed = new double[SEATS];
     private final Set<Integer> notedTurns = new HashSet<>();
     final ForgeMemory memory = new ForgeMemory(SEATS);
-    private Game game;
+    Game game;
+    ForgeChoice.Question question; // the last one that was asked
     private int asked;
     private int forced;
     private int leftToAi;
@@ -49,7 +50,7 @@ final class ForgeTable {
         }
     }
 
-    ForgeTable(ForgeSettings settings, ForgeMatch.Playing baton, long seed) {
+    ForgeTable(ForgeSettings settings, ForgeMatch.Playing baton) {
         this.settings = settings;
         this.baton = baton;
         view = new ForgeView(settings.cards);
@@ -128,6 +129,7 @@ final class ForgeTable {
         }
         if (game.getPhaseHandler().getTurn() > settings.maxTurns || asked >= settings.maxDecisions) throw new Enough();
         asked++;
+        this.question = question;
         AiCache.clear();
         int room = ForgeView.ACTIONS, total = question.choices.size();
         for (int from = 0;; from = (from + room - 1) % total) {

@@ -57,15 +57,15 @@ final class ForgeView {
 
     static Map<String, Object> layout() {
         Map<String, Object> layout = new LinkedHashMap<>();
-        layout.put("entities", Map.of(
+        layout.put("entities", ordered(
             "cards", List.of("card", "card_numbers", "card_attached", "card_fights", "card_targets"),
             "players", List.of("player_numbers")));
         layout.put("options", List.of(
             "option_does", "option_effect", "option_numbers", "option_card", "option_other", "option_player"));
-        layout.put("refers", Map.of(
+        layout.put("refers", ordered(
             "card_attached", "cards", "card_fights", "cards", "card_targets", "cards", "option_card", "cards", "option_other", "cards",
             "option_player", "players"));
-        layout.put("ids", Map.of("card", "cards", "option_does", "does", "option_effect", "effects"));
+        layout.put("ids", ordered("card", "cards", "option_does", "does", "option_effect", "effects"));
         layout.put("asks", names(ForgeChoice.Asks.values()));
         layout.put("does", names(ForgeChoice.Does.values()));
         layout.put("effects", ForgeCards.EFFECTS);
@@ -87,6 +87,13 @@ final class ForgeView {
         float[][] table = new float[n][n];
         for (int at = 0; at < n; at++) table[at][at] = 1;
         return table;
+    }
+
+    /** Return a map whose order is the same in every process: hosts with different layouts are refused. */
+    private static Map<String, Object> ordered(Object... pairs) {
+        Map<String, Object> map = new LinkedHashMap<>();
+        for (int at = 0; at < pairs.length; at += 2) map.put((String) pairs[at], pairs[at + 1]);
+        return map;
     }
 
     private static List<String> names(Enum<?>[] values) {
