@@ -32,7 +32,7 @@ train: $(STAMPS)/run simulator  ## set up, train the default preset, evaluate
 setup: $(STAMPS)/dev simulator  ## create .venv with everything that running and developing need
 
 test: lint  ## set up, then lint, types, import contracts, the documentation site and all tests
-	$(BIN)/pytest -m "not slow" $(ABREAST)
+	$(BIN)/pytest -m "not slow and not forge" $(ABREAST)
 
 lint: setup  ## ruff, mypy, import-linter
 	$(BIN)/ruff check

@@ -48,6 +48,7 @@ def _for_the_host(options: ForgeOptions) -> dict[str, Any]:  # Any: strings and 
         "recycle_mib": options.recycle_mib,
         "deadline_s": options.deadline_s,
         "hung_matches": options.hung_matches,
+        "profile": str(Path(options.profile_folder).expanduser().absolute()) if options.profile else "",
     }
 
 

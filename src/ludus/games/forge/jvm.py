@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from ludus.games.forge.options import ForgeOptions
 
 # Forge collects all garbage after each match on its own, which costs a third of all collections.
@@ -25,8 +23,4 @@ LEAN_HEAP_MIB = 450
 def flags(options: ForgeOptions) -> tuple[str, ...]:
     """Return the flags for these options."""
     heap_mib = options.heap_mib or (LEAN_HEAP_MIB if options.jvm == "lean" else DEFAULT_HEAP_MIB)
-    profile: tuple[str, ...] = ()
-    if options.profile == "jfr":
-        folder = Path(options.profile_folder).expanduser().absolute()
-        profile = (f"-XX:StartFlightRecording=settings=profile,dumponexit=true,filename={folder}/forge-%p.jfr",)
-    return (f"-Xmx{heap_mib}m", *PRESETS[options.jvm], *ALWAYS, *profile)
+    return (f"-Xmx{heap_mib}m", *PRESETS[options.jvm], *ALWAYS)

@@ -34,8 +34,8 @@ class ForgeOptions(Struct, frozen=True, forbid_unknown_fields=True):
     recycle_mib: Mib = 0  # heap in use at which a process is replaced; 0: 85% of the heap
     deadline_s: Seconds = 20.0  # a match that needs longer for one decision is voided; below fleet.reply_deadline_s
     hung_matches: Annotated[int, Meta(ge=1)] = 3  # voided so; then the Java process is replaced
-    profile: Literal["", "jfr"] = ""  # jfr: a recording of Java Flight Recorder for each process, in `profile_folder`
-    profile_folder: str = "."  # where recordings are written
+    profile: Literal["", "jfr"] = ""  # jfr: record each Java process with Java Flight Recorder
+    profile_folder: str = "."  # where recordings go: forge-PID.jfr, and the hottest methods in forge-PID.txt
 
 
 def check(options: ForgeOptions) -> None:

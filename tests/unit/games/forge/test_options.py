@@ -51,8 +51,6 @@ def test_flags_follow_from_the_preset_and_the_heap() -> None:
     assert "-Xmx450m" in jvm.flags(ForgeOptions(jvm="lean"))
     assert "-Xmx1234m" in jvm.flags(ForgeOptions(jvm="lean", heap_mib=1234))
     assert "-XX:+UseParallelGC" in jvm.flags(ForgeOptions(jvm="parallel"))
-    assert not any("FlightRecording" in flag for flag in jvm.flags(ForgeOptions()))
-    assert any("forge-%p.jfr" in flag for flag in jvm.flags(ForgeOptions(profile="jfr")))
 
 
 @pytest.mark.parametrize("name", ["forge", "java", "decks", "opposing", "known_cards", "profile_folder", "ai_profile"])

@@ -93,8 +93,10 @@ final class ForgeSeat extends ForgeChoosing {
         cards.addAll(player.getCardsIn(ZoneType.Flashback));
         cards.addAll(player.getSingleOpponent().getCardsIn(ZoneType.Exile));
         cards.addAll(player.getCardsIn(ZoneType.Library, 1));
-        Set<String> offered = new HashSet<>();
+        Set<String> offered = new HashSet<>(), inHand = new HashSet<>();
         for (Card card : cards) {
+            if (card.isInZone(ZoneType.Battlefield) && isOnlyMana(card)) continue;
+            if (card.isInZone(ZoneType.Hand) && !inHand.add(card.getName())) continue; // a second copy adds no option
             for (SpellAbility ability : card.getAllPossibleAbilities(player, true)) {
                 if (ability.isManaAbility()) continue;
                 ability.setActivatingPlayer(player);
@@ -112,6 +114,14 @@ final class ForgeSeat extends ForgeChoosing {
             }
         }
         return choices;
+    }
+
+    private static boolean isOnlyMana(Card card) {
+        if (card.isFaceDown()) return false;
+        for (SpellAbility ability : card.getSpellAbilities()) {
+            if (!ability.isManaAbility() && !ability.isLandAbility() && !ability.isSpell()) return false; // those need another zone
+        }
+        return true;
     }
 
     private boolean isPayable(SpellAbility ability) {

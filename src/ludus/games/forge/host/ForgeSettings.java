@@ -37,6 +37,8 @@ final class ForgeSettings {
         mostHung = (int) options.whole("hung_matches", 3, 1, 1_000_000);
         long recycleMib = options.whole("recycle_mib", 0, 0, 1 << 20);
         recycleBytes = recycleMib > 0 ? recycleMib << 20 : (long) (0.85 * Runtime.getRuntime().maxMemory());
+        String profiles = options.text("profile", "");
+        if (!profiles.isEmpty()) ForgeProfile.start(Path.of(profiles));
         ForgeStart.load(folder);
         this.decks = ForgeDecks.read("decks", lines(decks), format);
         this.opposing = ForgeDecks.read("opposing", lines(opposing), format);
