@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 from tests.forge import installed
 
-from ludus.errors import LudusError
+from ludus.errors import FleetError, LudusError
 
 DECK = "[metadata]\nName=Broken\n[main]\n{}\n"
 
@@ -31,26 +31,22 @@ def test_a_host_that_stops_is_replaced(tmp_path: Path) -> None:
         installed.play(fleet, 1)
         os.kill(fleet.pids[0], signal.SIGSTOP)
         endings, _ = installed.play(fleet, 4)
-    assert [ending.void for ending in endings[:2]] == ["hung", "hung"]
-    assert all(not ending.void for ending in endings[2:])
+    reasons = [ending.void for ending in endings if ending.void]
+    assert 1 <= len(reasons) <= 2  # a match may have ended just before
+    assert set(reasons) == {"hung"}
 
 
 def test_matches_that_hang_are_voided_and_the_process_is_replaced(tmp_path: Path) -> None:
-    """The deadline is so short that every decision of a cold process misses it."""
-    with installed.fleet(tmp_path, matches=1, deadline_s=0.001, hung_matches=3, forge_ai=False) as fleet:
-        first = fleet.pids[0]
-        endings: list[str] = []
-        while len(endings) < 4:
-            arrivals = fleet.recv(installed.DEADLINE_S)
-            endings += [ending.void for ending in arrivals.endings]
-            if len(arrivals):
-                fleet.send(arrivals.row, installed.answers(arrivals))
-        assert fleet.pids[0] != first
-    assert any("returned no decision within 0.001 s" in reason for reason in endings)
+    """No decision keeps a deadline that short: each process is replaced, and in the end the host is given up."""
+    hung = r"3 matches hung: Forge returned no decision within 0\.001 s"
+    fleet = installed.fleet(tmp_path, matches=1, deadline_s=0.001, hung_matches=3, forge_ai=False)
+    with fleet as running, pytest.raises(FleetError, match=hung):
+        installed.play(running, 1_000)
+    assert (tmp_path / "host-0.log").read_text().count("Forge returned no decision within 0.001 s") >= 10
 
 
 def test_a_heap_that_is_too_small_ends_the_process_with_its_reason(tmp_path: Path) -> None:
-    with pytest.raises(LudusError) as refused, installed.fleet(tmp_path, heap_mib=48):
+    with pytest.raises(LudusError) as refused, installed.fleet(tmp_path, heap_mib=16):
         pass
     assert "OutOfMemoryError" in str(refused.value) or "status 3" in str(refused.value)
 

@@ -8,7 +8,7 @@ from ludus.games.forge.options import ForgeOptions
 ALWAYS = (
     "-XX:+DisableExplicitGC",
     "-XX:+ExitOnOutOfMemoryError",  # the fleet starts another process; a JVM that goes on may have lost a thread
-    "-Xshare:auto",
+    "-XX:+DisplayVMOutputToStderr",  # the JVM's own last words; stdout belongs to the protocol
     "-Djava.awt.headless=true",
 )
 PRESETS = {

@@ -48,6 +48,7 @@ def test_only_a_gauntlet_has_opposing_decks() -> None:
 
 def test_flags_follow_from_the_preset_and_the_heap() -> None:
     assert {"-Xmx700m", "-XX:+UseSerialGC", "-XX:+DisableExplicitGC"} <= set(jvm.flags(ForgeOptions()))
+    assert "-XX:+DisplayVMOutputToStderr" in jvm.flags(ForgeOptions())  # stdout belongs to the protocol
     assert "-Xmx450m" in jvm.flags(ForgeOptions(jvm="lean"))
     assert "-Xmx1234m" in jvm.flags(ForgeOptions(jvm="lean", heap_mib=1234))
     assert "-XX:+UseParallelGC" in jvm.flags(ForgeOptions(jvm="parallel"))
