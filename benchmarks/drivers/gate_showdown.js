@@ -3,9 +3,9 @@
  * Fixed amounts of work of a Showdown host, for gate.py: the same battles and choices for the same request.
  *
  * usage: node gate_showdown.js encoder|showdown SIMULATOR TREE FORMAT
- * The code comes from TREE, a checkout, and is loaded before "ready". Requests and answers are lines of JSON (benchmarks/gating/benches.py). A unit is
- * a battle for `encoder`, of which only the reading of the log, the encoding and the masks are timed, and a decision for
- * `showdown`.
+ * The code comes from TREE, a checkout, and is loaded before "ready". Requests and answers are lines of JSON
+ * (benchmarks/gating/benches.py). A unit is a battle for `encoder`, of which only the reading of the log, the encoding
+ * and the masks are timed, and a decision for `showdown`.
  */
 
 const path = require('node:path');

@@ -43,7 +43,7 @@ for (const [format, least] of [['gen1randombattle', 0.95], ['gen4randombattle', 
 	});
 }
 
-test('shares, chances of a KO and danger stay within their bounds, and a KO is sure only where the least roll does it', () => {
+test('shares, chances of a KO and danger stay within bounds, and a sure KO needs only the least roll', () => {
 	let shares = 0;
 	each('gen9randombattle', 4, (battle, numbers, at) => {
 		for (const leaf of [at.matchup, at.threat]) {
@@ -66,7 +66,7 @@ test('shares, chances of a KO and danger stay within their bounds, and a KO is s
 
 /** The Pokemon hit by the first move of the lines that a turn added, what hit it, and whether it fainted at once. */
 function firstMove(lines) {
-	const start = lines.findIndex(line => line.startsWith('|move|') || line.startsWith('|switch|') || line.startsWith('|cant|'));
+	const start = lines.findIndex(line => /^\|(move|switch|cant)\|/.test(line));
 	if (start < 0 || !lines[start].startsWith('|move|')) return null;
 	const [, , user, move, target] = lines[start].split('|');
 	if (!user || !target || user.slice(0, 2) === target.slice(0, 2)) return null;

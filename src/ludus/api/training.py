@@ -64,14 +64,11 @@ def train(
             option: "gymnasium:CartPole-v1", "showdown:gen9randombattle".
         minutes: Training time. Replaces the budget in `config`.
         updates: Number of updates. Replaces the budget in `config`.
-        settings: Settings that override those in `config`, nested or dotted: `{"learner": {"lr": 1e-3}}` or
-            `{"learner.lr": 1e-3}`.
+        settings: Settings that override those in `config`: `{"learner": {"lr": 1e-3}}` or `{"learner.lr": 1e-3}`.
         run_dir: Folder of the run. The default is `runs/NAME-DATE-N`.
         resume: Continue the run in `run_dir` with its own configuration.
-        cluster: Play on the nodes of this Ray cluster: "auto" for the one that this machine belongs to, or "HOST:PORT"
-            of its head (docs/cluster.md). A resumed run needs it again.
-        observer: Object with the methods `on_progress` and `on_evaluation`, which are called between updates. An
-            exception that it raises ends the run.
+        cluster: Play on this Ray cluster: "auto" or "HOST:PORT" of its head. A resumed run needs it again.
+        observer: Its methods `on_progress` and `on_evaluation` are called between updates. An exception ends the run.
         progress: Show a progress bar, on a terminal and in a notebook.
 
     Returns:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ludus.metrics import names
-from ludus.metrics.names import Family, Kind, Metric
+from ludus.metrics.metric import Family, Kind, Metric
 from ludus.metrics.observer import Numbers
 from ludus.metrics.times import MATCH_TIME, Times
 

@@ -1,7 +1,7 @@
 /** The charts of a run: which columns of progress.csv belong together. */
 
 /**
- * Charts by section. `names` are columns. `family` takes all columns of a family, except those that begin with `but`, and
+ * Charts by section. `names` are columns. `family` takes all columns of a family, except those that begin with `but`,
  * `prefix` all that begin with it.
  */
 export const CHARTS = [

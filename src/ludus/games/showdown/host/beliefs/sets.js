@@ -64,7 +64,7 @@ class Beliefs {
 		this.agreement = new Uint8Array(Math.max(1, ...Array.from(this.bySpecies.values(), own => own.size)));
 	}
 
-	/** Return the belief about a tracked Pokemon, or null if nothing is known of its species. Valid until it shows more. */
+	/** Return the belief about a tracked Pokemon, valid until it shows more, or null if its species has no sets. */
 	about(mon) {
 		const belief = mon.belief ??= new Belief();
 		if (belief.species === mon.species && belief.known === mon.moveCount && belief.shownTera === mon.tera &&

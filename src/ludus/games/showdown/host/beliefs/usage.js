@@ -14,7 +14,7 @@ const SETS = 256; // for each species
 const MOVES = 4;
 const MOST_BYTES = 256 * 1024 * 1024;
 
-/** Return species id -> list of [weight, [moves], ability, item, tera type]. Throws HostError if the file is no such file. */
+/** Return species id -> list of [weight, [moves], ability, item, tera type]. Throws HostError for any other file. */
 function usageSets(file, tables) {
 	const bySpecies = new Map();
 	for (const [species, usage] of Object.entries(read(file))) {

@@ -105,13 +105,7 @@ class Foes {
 			out[row + COLUMN.brn + mon.status - 1] = ONE;
 			out[row + COLUMN.status_turns] = eighths(mon.statusTurns);
 		}
-		estimateStats(observer.data, fighter, mon.shown, mon.level);
-		out[row + COLUMN.maxhp] = fixed(fighter.maxhp / 500);
-		out[row + COLUMN.atk] = fixed(fighter.atk / 500);
-		out[row + COLUMN.def] = fixed(fighter.def / 500);
-		out[row + COLUMN.spa] = fixed(fighter.spa / 500);
-		out[row + COLUMN.spd] = fixed(fighter.spd / 500);
-		out[row + COLUMN.spe] = fixed(fighter.spe / 500);
+		this.#writeStats(row, mon, fighter);
 		if (active) {
 			out[row + COLUMN.active_turns] = lasted(this.seat.tracker.turn, mon.enteredTurn);
 			out[row + COLUMN.transformed] = mon.transformed ? ONE : 0;
@@ -146,6 +140,18 @@ class Foes {
 			small[state + 2] = move === mon.disabledMove ? ONE8 : 0;
 			small[state + 3] = active && move === mon.lastMove ? ONE8 : 0;
 		}
+	}
+
+	/** Writes the estimated stats, which `fighter` holds afterwards. */
+	#writeStats(row, mon, fighter) {
+		const {numbers: out} = this.seat;
+		estimateStats(this.observer.data, fighter, mon.shown, mon.level);
+		out[row + COLUMN.maxhp] = fixed(fighter.maxhp / 500);
+		out[row + COLUMN.atk] = fixed(fighter.atk / 500);
+		out[row + COLUMN.def] = fixed(fighter.def / 500);
+		out[row + COLUMN.spa] = fixed(fighter.spa / 500);
+		out[row + COLUMN.spd] = fixed(fighter.spd / 500);
+		out[row + COLUMN.spe] = fixed(fighter.spe / 500);
 	}
 
 	/** Writes ability, item and tera type where they are not known, and how probable each is. 1 stands for known. */
