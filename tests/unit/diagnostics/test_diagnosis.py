@@ -213,6 +213,13 @@ def test_settings_that_differ_are_named() -> None:
     ]
 
 
+def test_settings_are_equal_to_those_that_were_written_and_read(tmp_path: Path) -> None:
+    found = diagnosis()
+    found.settings = msgspec.to_builtins(RunConfig(game="toy"))
+    record.write(tmp_path, found)
+    assert comparison.changed_settings(record.read(tmp_path).settings, found.settings) == []
+
+
 def test_a_diagnosis_is_read_back_and_a_damaged_one_refused(tmp_path: Path) -> None:
     found = diagnosis()
     found.suggestions = [Suggestion({"fleet.hosts": 2}, 2.0, "why", "", CheckedGain(1.9, 1.8, 2.0, 4))]

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import msgspec
 import numpy as np
 
 from ludus.diagnostics.diagnosis.record import MACHINE, Diagnosis, Measure
@@ -72,7 +73,7 @@ def ratio(before: Sequence[float], now: Sequence[float], seed: int = 1) -> Ratio
 
 def changed_settings(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:  # Any: plain data
     """Return lines that name the settings that differ."""
-    old, new = dict(_flat(before)), dict(_flat(now))
+    old, new = (dict(_flat(msgspec.json.decode(msgspec.json.encode(each)))) for each in (before, now))
     changed = [path for path in {**old, **new} if old.get(path) != new.get(path)]
     lines = [f"{path}: {old.get(path, 'not set')} before, {new.get(path, 'not set')} now" for path in sorted(changed)]
     return lines[:SHOWN] + ([f"and {len(lines) - SHOWN} more"] if len(lines) > SHOWN else [])
