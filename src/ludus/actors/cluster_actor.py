@@ -51,6 +51,7 @@ from ludus.spec import GameSpec
 from ludus.types import SegmentBatch
 
 SILENCE_S = 30.0  # a node answers every second; an actor that sends nothing for this long is lost
+GRACE_S = 5.0  # after a pause of this process: time for the answers that came meanwhile to be read
 STOP_S = 10.0  # time for an actor and its hosts to exit by themselves
 log = logging.getLogger(__name__)
 
@@ -107,7 +108,8 @@ class RemoteActor:
         self._saved_bytes: Bytes | None = None
         self._saving: Link | None = None
         self._polled_s = time.monotonic()
-        self._excused_s = 0.0  # time of this process between polls, which is no silence of the node
+        self._grace_s = 0.0  # silence is no loss before this time: this process was busy or stopped
+        self._answers = True  # False if the actor did not answer the last request to save and has sent nothing since
         self._error: LudusError | None = None
 
     @property
@@ -138,7 +140,8 @@ class RemoteActor:
             raise self._error
         self._nodes.check(self._metrics, self.index, playing=self.playing)
         now_s = time.monotonic()
-        self._excused_s += max(0.0, now_s - self._polled_s - AWAY_S)
+        if now_s > self._polled_s + AWAY_S:
+            self._grace_s = now_s + GRACE_S
         self._polled_s = now_s
         if self._link is None:
             return self._place_where_due(timeout_s)
@@ -180,14 +183,18 @@ class RemoteActor:
             self._send_past()
 
     def begin_save(self, path: Path) -> None:
-        """Ask the actor for its matches. Raises TrainingError if it is not playing, and the error that it reports."""
+        """Ask the actor for its matches, unless it did not answer the last time and has sent nothing since.
+
+        Raises TrainingError if it is not playing, and the error that it reports.
+        """
         while self.poll(0):
             pass
         if self._link is None or not self.playing:
             raise TrainingError(f"actor {self.index} was lost and does not play yet")
-        self._path, self._saving, self._saved = path, self._link, None
-        self._saves += 1
-        self._link.send(SaveOnNode(self._saves))
+        self._path, self._saving, self._saved = path, self._link if self._answers else None, None
+        if self._saving is not None:
+            self._saves += 1
+            self._link.send(SaveOnNode(self._saves))
 
     @property
     def saving(self) -> bool:
@@ -196,8 +203,12 @@ class RemoteActor:
     def end_save(self) -> bool:
         (link, self._saving), saved, data = (self._saving, None), self._saved, self._saved_bytes
         self._saved_bytes = None
+        if link is None:
+            return False
         if link is not self._link:
             raise TrainingError(f"actor {self.index} was lost while it saved its matches")
+        if saved is None:
+            self._answers = False
         if saved is None or saved.error:
             if saved is not None:
                 log.warning("%s cannot save its matches: %s", self._name, saved.error)
@@ -239,20 +250,20 @@ class RemoteActor:
             self._game.spec.fingerprint,
         )
         self._link = self._nodes.place(self.index, self._run.share.hosts, begin, self._matches, self._past)
-        self._there, self._recorded = set(self._past), 0
+        self._there, self._recorded, self._answers = set(self._past), 0, True
         self.phase, self.node = ActorPhase.STARTING, None
         self._link.publish()
         return True
 
     def _refuse_silence(self, link: Link) -> None:
         """Raise LostError if the node has been silent for too long. One that waits for room is not silent."""
-        silent_s = time.monotonic() - max(link.heard_s(), 0.0) - self._excused_s
-        if self.node is not None and silent_s > SILENCE_S:
+        now_s = time.monotonic()
+        if self.node is not None and now_s > max(link.heard_s() + SILENCE_S, self._grace_s):
             link.end(0.0)
             raise LostError(f"sent nothing for {SILENCE_S:g} s", node_lost=True)
 
     def _take_in(self, message: NodeMessage, array: Bytes | None) -> None:
-        self._excused_s = 0.0
+        self._answers = True
         if isinstance(message, PartFilled):
             self._restarts.recovered()
             if array is None:

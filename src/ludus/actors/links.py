@@ -33,7 +33,7 @@ class Link(Protocol):
         ...
 
     def heard_s(self) -> float:
-        """Return when the actor last answered, on the monotonic clock."""
+        """Return when the actor last answered or was asked, on the monotonic clock."""
         ...
 
     def send(self, message: LearnerMessage, past: Sequence[int] = ()) -> None:

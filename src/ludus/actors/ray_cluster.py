@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 LEAVE_S = 10.0  # longest wait for Ray to disconnect
 POLL_S = 1.0  # an actor without messages answers this often
 RECONNECT_S = 3600  # Ray ends a process whose head has not answered for this long; its default is 60
-DEATH = re.compile(r"(The actor (is dead|died) because|Worker exit type:)[^.]*\.[^.]*\.")  # the reason in Ray's text
+DEATH = re.compile(r"(The actor (is dead|died) because|Worker exit type:).{0,150}")  # the reason in Ray's text
 LOOK_S = 10.0  # longest wait for the nodes
 ALIVE = 0  # the state of a node in Ray's protocol
 CALLS = 4  # concurrent calls of an actor: events, requests, weights, stop
@@ -252,6 +252,7 @@ class RayLink:
             if future is not None:
                 future.add_done_callback(self._wake_up)
             self._messages.append((message, future))
+        self._answered_s = time.monotonic()
         self._ask()
 
     def _handle_error(self, error: BaseException) -> None:
