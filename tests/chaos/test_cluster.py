@@ -128,6 +128,7 @@ def test_killed_actors_and_lost_nodes_are_replaced_and_what_they_cost_is_counted
     assert latest(again).exists()
 
 
+@pytest.mark.slow
 def test_node_with_another_version_may_not_play_and_the_run_goes_on_without_it(
     cluster: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

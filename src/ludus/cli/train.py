@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -234,7 +235,11 @@ def _train_unattended(arguments: TrainArguments, cluster: str) -> int:
     if arguments.profiling is not None:
         kinds, seconds = arguments.profiling.kinds, arguments.profiling.seconds
         words += ["--profile", ",".join(kinds), "--profile-seconds", str(seconds)]
-    return unattended.train([*again, *words], [*again, "--resume"], folder)
+    try:
+        return unattended.train([*again, *words], [*again, "--resume"], folder)
+    finally:
+        with suppress(OSError):
+            folder.rmdir()  # if it is empty, because the run was refused
 
 
 def _source(arguments: TrainArguments, folder: Path | None) -> Source:

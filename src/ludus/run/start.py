@@ -93,6 +93,9 @@ def train(
 def _on_cluster(run: ResolvedRun, nodes: RayCluster) -> ResolvedRun:
     """Return the run, divided among the nodes that are in the cluster now."""
     playing = resolved.on_cluster(run, nodes.nodes.alive)
+    gpus = [node for node in nodes.nodes.alive if node.gpus]
+    if run.learner_device.type == "cpu" and gpus:
+        log.warning("this machine, where the learner runs, has no GPU; start ludus on %s", cluster.listed(gpus))
     if playing.actor_device.device.type == "cuda":
         nodes.gpus_each = cluster.gpus_each(nodes.nodes.alive, playing.actors.actors)
     return playing

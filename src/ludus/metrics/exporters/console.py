@@ -197,7 +197,7 @@ def _nodes(numbers: Numbers) -> list[Row]:
         text.number(numbers, name) for name in (names.NODES_ALIVE, names.NODES_TOTAL, names.NODES_REFUSED)
     )
     others = f", {text.count(refused)} refused" if refused > 0 else ""
-    return [("nodes alive", f"{text.count(alive)} of {text.count(total)}{others}", "bold red" if alive < total else "")]
+    return [("nodes", f"{text.count(alive)} of {text.count(total)}{others}", "bold red" if alive < total else "")]
 
 
 def _servers(numbers: Numbers) -> list[Row]:

@@ -71,6 +71,12 @@ def test_the_table_fits_the_terminal(width: int, height: int, more: dict[str, fl
     assert max(len(line) for line in lines) <= width
 
 
+def test_nodes_are_shown_in_a_run_on_a_cluster() -> None:
+    nodes: dict[str, float | str] = {names.NODES_ALIVE: 2, names.NODES_TOTAL: 3, names.NODES_REFUSED: 1}
+    page = " ".join(" ".join(drawn(80, 30, {**NUMBERS, **nodes})).split())
+    assert "nodes 2 of 3, 1 refused" in page
+
+
 def test_servers_are_shown_where_a_run_has_some() -> None:
     page = " ".join(" ".join(drawn(80, 30, {**NUMBERS, **SERVERS})).split())
     assert "servers 3 of 4, 2.1 GiB" in page

@@ -54,3 +54,10 @@ def test_a_log_line_says_how_far_an_evaluation_is_while_it_lasts() -> None:
     during = text.line({**numbers, names.PHASE: "evaluating"})
     assert during.startswith("50% evaluating 120/400 against max_damage | ")
     assert text.line({**numbers, names.PHASE: "training"}).startswith("50% training | ")
+
+
+def test_a_log_line_shows_nodes_beside_hosts_in_a_run_on_a_cluster() -> None:
+    alone = text.line({names.PROGRESS: 0.5, names.PHASE: "training"})
+    assert "nodes" not in alone
+    line = text.line({names.PROGRESS: 0.5, names.PHASE: "training", names.NODES_ALIVE: 2, names.NODES_TOTAL: 3})
+    assert "| nodes 2/3" in line
