@@ -24,6 +24,7 @@ from ludus.cli import (
     league,
     plan,
     replay,
+    reproduce,
     serve,
     train,
     tune,
@@ -56,6 +57,7 @@ app.command("ablate", no_args_is_help=True)(ablate.ablate)
 app.command("eval")(evaluate.evaluate)
 app.command("generate")(generate.generate)
 app.command("replay")(replay.replay)
+app.command("reproduce")(reproduce.reproduce)
 app.command("watch")(watch.watch)
 app.command("export")(export.export)
 app.command("games")(games.games)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ludus.diagnostics.scaling_report import TextTable
     from ludus.evaluation.arena import MatchupResult
     from ludus.metrics.times import Times
+    from ludus.run.reproduction import Compared
 
 
 def titled(table: TextTable) -> Table:
@@ -48,6 +49,17 @@ def win_rates(results: Sequence[MatchupResult]) -> Table:
             f"{result.ties:,}",
             f"{result.turns:.1f}" if result.turns else "-",
         )
+    return table
+
+
+def compared(rows: Sequence[Compared]) -> Table:
+    """Return a table of the final results of two runs."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("opponent")
+    for name in ("then", "now", ""):
+        table.add_column(name, justify="right")
+    for row in rows:
+        table.add_row(row.opponent, row.then, row.now, row.verdict)
     return table
 
 

@@ -157,7 +157,7 @@ def train(
     if cluster is not None and not unattended.is_child():
         raise typer.Exit(_train_unattended(arguments, cluster))
     try:
-        _train(arguments)
+        start(arguments)
     except KeyboardInterrupt:
         typer.echo("ludus: interrupted outside of training; every checkpoint that was written is still there", err=True)
         raise typer.Exit(INTERRUPTED) from None
@@ -179,7 +179,8 @@ class TrainArguments:
     cluster: str | None = None
 
 
-def _train(arguments: TrainArguments) -> None:
+def start(arguments: TrainArguments) -> None:
+    """Train as the arguments say, with the live table on a terminal. Raises typer.Exit if interrupted."""
     from rich.console import Console
 
     from ludus.actors import resolved

