@@ -73,3 +73,11 @@ def test_an_unknown_term_is_refused_with_the_nearest_one() -> None:
 def test_a_game_without_named_terms_is_refused() -> None:
     with pytest.raises(ConfigError, match="the reward of toy has no named terms"):
         ablated_settings.chosen_terms(resolve({"game": "toy"}), None)
+
+
+def test_openfront_can_leave_out_terms_of_its_defaults_and_of_sparse_rewards() -> None:
+    default = resolve({"game": "openfront"})
+    assert ablated_settings.terms_of(default) == ["win", "loss", "land", "kill"]
+    assert weights(ablated_settings.without(default, ["land"])) == {"win": 1.0, "loss": -1.0, "kill": 0.1}
+    sparse = resolve({"game": "openfront", "options": {"sparse": True}})
+    assert weights(ablated_settings.without(sparse, ["loss"])) == {"win": 1.0}

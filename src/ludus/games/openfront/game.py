@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ludus.games.openfront.options import OpenFrontOptions, check, checkout
+from ludus.games.openfront.options import OpenFrontOptions, check, checkout, reward_weights, with_rewards
 from ludus.games.openfront.page import page
 from ludus.games.openfront.scripted import CautiousPolicy, ExpanderPolicy
 from ludus.games.portable import named_numbers
-from ludus.games.registry import Game, HostFootprint
+from ludus.games.registry import Game, HostFootprint, RewardTerms
 from ludus.games.showdown import node
 from ludus.games.toy.scripted import RandomPolicy
 from ludus.processes.command import HostCommand
@@ -39,6 +39,7 @@ game = Game(
     presets=HERE / "presets",
     local=frozenset({"openfront", "node"}),
     portable={"rewards": named_numbers, "maps": names_of_maps},
+    reward_terms=RewardTerms(reward_weights, with_rewards),
     page=page,
     checks="ludus.games.openfront.checks:checks",
     memory=HostFootprint(

@@ -16,6 +16,7 @@ from ludus.suggestions import did_you_mean
 HOME = "OPENFRONT_HOME"
 INSTALL = "npm ci --ignore-scripts --omit=dev"
 DEFAULT_REWARDS: Mapping[str, float] = {"win": 1.0, "loss": -1.0, "land": 1.0, "kill": 0.1, "survival": 0.0}
+SPARSE = ("win", "loss")  # what is left of the terms when rewards are sparse
 
 Seats = Annotated[int, Meta(ge=1, le=16)]
 Players = Annotated[int, Meta(ge=0, le=400)]
@@ -55,6 +56,17 @@ def check(options: OpenFrontOptions) -> None:
     for term in options.rewards:
         if term not in DEFAULT_REWARDS:
             raise ConfigError(f"options.rewards: there is no term {term!r}; {did_you_mean(term, DEFAULT_REWARDS)}")
+
+
+def reward_weights(options: OpenFrontOptions) -> dict[str, float]:
+    """Return the weight of each term that counts."""
+    weights = options.rewards or DEFAULT_REWARDS
+    return {term: weight for term, weight in weights.items() if weight and (not options.sparse or term in SPARSE)}
+
+
+def with_rewards(options: OpenFrontOptions, weights: Mapping[str, float]) -> dict[str, object]:
+    """Return the options to change so that exactly these terms count."""
+    return {"rewards": dict(weights), "sparse": False}
 
 
 def checkout(configured: str = "") -> Path:
