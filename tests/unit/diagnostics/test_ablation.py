@@ -13,7 +13,7 @@ from ludus.metrics.exporters.csv import ProgressCsv
 from ludus.metrics.exporters.evaluations import EvaluationLog
 
 PLAN = AblationPlan(name="r", title="rocket", settings={}, terms=("touch", "boost"), seeds=(1, 2, 3), minutes=5.0)
-WON = {"": (0.60, 0.62, 0.61), "touch": (0.40, 0.41, 0.42), "boost": (0.60, 0.63, 0.60)}
+WON: dict[str, tuple[float, ...]] = {"": (0.60, 0.62, 0.61), "touch": (0.40, 0.41, 0.42), "boost": (0.60, 0.63, 0.60)}
 
 
 def played(won: dict[str, tuple[float, ...]]) -> Ablation:
@@ -92,8 +92,7 @@ def test_the_page_has_the_table_the_behaviour_the_picture_and_the_failures(tmp_p
 def test_the_outcome_of_a_training_is_its_final_evaluation_and_its_last_facts(tmp_path: Path) -> None:
     with ProgressCsv(tmp_path / "progress.csv") as progress, EvaluationLog(tmp_path / "evaluations.jsonl") as log:
         for second in range(20):
-            goal = names.FACT("reward_goal")
-            row: dict[str, float | str] = {names.TRAINING_S: float(second), goal: float(second), names.FACT("saves"): 2.0}
+            row = {names.TRAINING_S: float(second), names.FACT("reward_goal"): second, names.FACT("saves"): 2.0}
             progress.on_progress(row)
             log.on_progress(row)
         log.on_evaluation([Won("chaser", 10, 4), Won("random", 10, 8)], final=True)
