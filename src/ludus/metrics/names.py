@@ -152,12 +152,7 @@ METRICS: tuple[Metric, ...] = (
     Metric(BURNED_IN, "mean", "share", "decisions of a batch that only refresh the hidden state (burn_in)"),
     Metric(REFERENCE_KL, "mean", "nats", "KL divergence of the policy from the reference policy (rnad, ppo_kl)"),
     Metric(REFERENCE_SWAPS, "counter", "swaps", "times that the current policy became the reference"),
-    Metric(
-        FORGOTTEN,
-        "counter",
-        "decisions",
-        "decisions not learned from, because the other seat filled the segment after them (rnad)",
-    ),
+    Metric(FORGOTTEN, "counter", "decisions", "decisions left out because the other seat filled the segment (rnad)"),
     Metric(
         EXPLAINED_VARIANCE,
         "mean",

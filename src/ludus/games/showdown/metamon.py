@@ -158,7 +158,7 @@ class StateReader:
         volatile = step["volatiles"][0 if own else 1] if at in (self._active(step), TEAM) else ()
         effect = next((name for name, on in zip(self._volatiles, volatile, strict=False) if on), "noeffect")
         base = self._base[species].astype(int).tolist()
-        item, ability = (self._shown(step, at, name) for name in ("item", "ability"))
+        item, ability = (self._visible(step, at, name) for name in ("item", "ability"))
         return {
             "name": self._species[species],
             "hp_pct": float(pokemon[self._pokemon["hp"]]),
@@ -179,7 +179,7 @@ class StateReader:
         """Return whether a move was seen, and is not only probable."""
         return bool(step["move_state"][at][slot][self._move_states.index("known")] >= 1)
 
-    def _shown(self, step: dict[str, NDArray[Any]], at: int, name: str) -> int:
+    def _visible(self, step: dict[str, NDArray[Any]], at: int, name: str) -> int:
         """Return the id of an item or ability, or 0 if it is only probable."""
         chance = f"{name}_chance"
         if chance in self._pokemon and step["pokemon"][at][self._pokemon[chance]] < 1:
