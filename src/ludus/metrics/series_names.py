@@ -36,6 +36,7 @@ LABELS: dict[Family, tuple[str, ...]] = {
     names.TRAIN_WIN_RATE: ("opponent",),
     names.VOIDED_BY: ("reason",),
     names.ACTOR_BUSY: ("actor",),
+    names.NODE_DECISIONS: ("node",),
     names.HOST_BUSY: ("host",),
     names.MEMORY: ("process",),
     names.FACT: ("fact",),
