@@ -6,7 +6,6 @@ One Java process each, all alive during the benchmark, measured in rotation with
 - inside: random play inside the Java process, without frames, pipe or fleet: the ceiling
 - random: the fleet with one host, and random play in Python
 - net: the fleet with one host, and an untrained net `entities` of the preset's size
-- forge_ai: the fleet with one host, where Forge's own AI plays both seats
 Rates are per CPU second of all processes of a contestant, because other programs may use the machine. The ratios are
 those of decisions; matches are counted, too. The last line on stdout is one JSON object; --save appends it to
 benchmarks/results/forge.jsonl.
@@ -44,11 +43,11 @@ from ludus.types import Policy
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "forge.jsonl"
 DRIVER = ROOT / "benchmarks" / "drivers" / "ForgeInside.java"
-NAMES = ("inside", "random", "net", "forge_ai")
+NAMES = ("inside", "random", "net")
 MATCHES = 8
 REPEATS = 5
 GAME = registry.load("forge")
-OPTIONS = ForgeOptions(deadline_s=120.0)  # two AIs play a whole match without asking
+OPTIONS = ForgeOptions()
 
 
 @dataclass(frozen=True)
@@ -140,7 +139,7 @@ class _ThroughFleet:
 
 @contextmanager
 def _through_fleet(name: str, logs: Path) -> Iterator[_ThroughFleet]:
-    config = FleetConfig(matches=MATCHES, hello_deadline_s=300.0, reply_deadline_s=180.0)
+    config = FleetConfig(matches=MATCHES, hello_deadline_s=300.0, reply_deadline_s=120.0)
     options = msgspec.to_builtins(OPTIONS)
     with HostFleet(GAME.command(OPTIONS), config, options=options, seed=7, log_dir=logs, hosts=1) as fleet:
         if name == "net":
