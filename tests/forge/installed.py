@@ -18,7 +18,7 @@ import numpy as np
 from ludus.config.settings import FleetConfig
 from ludus.fleet.fleet import HostFleet
 from ludus.games import registry
-from ludus.types import Arrivals, Ending
+from ludus.types import Arrivals, Ending, Policy
 
 GAME = registry.load("forge")
 DEADLINE_S = 120.0
@@ -58,9 +58,9 @@ def fleet(
         yield running
 
 
-def play(running: HostFleet, matches: int) -> tuple[list[Ending], dict[int, str]]:
-    """Answer each row by a hash of what it shows until so many matches have ended. Returns the endings, with voided
-    matches among them, and a digest of everything that was seen and answered in each match."""
+def play(running: HostFleet, matches: int, policy: Policy | None = None) -> tuple[list[Ending], dict[int, str]]:
+    """Answer each row with a policy, or by a hash of what it shows, until so many matches have ended.
+    Returns the endings, voided matches among them, and a digest of all that each match showed and was answered."""
     endings: list[Ending] = []
     digests: dict[int, Any] = defaultdict(hashlib.sha256)  # Any: hash objects have no public type
     while len(endings) < matches:
@@ -68,7 +68,7 @@ def play(running: HostFleet, matches: int) -> tuple[list[Ending], dict[int, str]
         endings += arrivals.endings
         assert len(arrivals) or arrivals.endings, "nothing happened within the deadline"
         if len(arrivals):
-            action = answers(arrivals)
+            action = answers(arrivals) if policy is None else policy.act(arrivals).action
             for at, match in enumerate(arrivals.match.tolist()):
                 digests[match].update(arrivals.obs[at].tobytes() + bytes([int(action[at])]))
             running.send(arrivals.row, action)
