@@ -71,11 +71,11 @@ class AblateArguments:
 
     def refuse_beside_resume(self) -> None:
         """Raise ConfigError if an option is given that a resumed ablation keeps."""
-        given = {
+        plan_options = {
             **{"CONFIG": self.config, "--game": self.game, "--set": self.sets, "--terms": self.terms},
             **{"--minutes": self.minutes, "--updates": self.updates, "--seeds": self.seeds, "--save": self.save},
         }
-        if names := [name for name, value in given.items() if value]:
+        if names := [name for name, value in plan_options.items() if value]:
             raise ConfigError(f"--resume: keeps the plan of the ablation; leave out {', '.join(names)}")
 
 

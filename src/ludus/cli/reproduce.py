@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ludus.actors.resolved import ResolvedRun
-    from ludus.run.reproduction import Origin
+    from ludus.run.reproduction import RunOrigin
 
 
 def reproduce(
@@ -62,7 +62,7 @@ def reproduce(
         _again(console, run, overrides, run_dir)
 
 
-def _show(console: Console, run: Path, resolved: ResolvedRun, origin: Origin, folder: Path) -> None:
+def _show(console: Console, run: Path, resolved: ResolvedRun, origin: RunOrigin, folder: Path) -> None:
     """Print what made the run. Nothing that its folder names is run or opened."""
     from ludus.config import familiar
     from ludus.run import reproduction
@@ -73,11 +73,11 @@ def _show(console: Console, run: Path, resolved: ResolvedRun, origin: Origin, fo
         console.print(line, highlight=False, markup=False, soft_wrap=True)
 
     budget = {name: value for name in ("minutes", "decisions", "updates") if (value := getattr(config.budget, name))}
-    say(reproduction.shown(familiar.title(config)))
+    say(reproduction.printable(familiar.title(config)))
     say(f"  seed {config.seed}, mode {config.mode}, budget {', '.join(f'{n:g} {name}' for name, n in budget.items())}")
     if origin.first is not None:
-        version, commit = reproduction.shown(origin.first.version), origin.commit or "unknown"
-        say(f"  made with ludus {version}, commit {commit}, on {reproduction.shown(origin.first.system)}")
+        version, commit = reproduction.printable(origin.first.version), origin.commit or "unknown"
+        say(f"  made with ludus {version}, commit {commit}, on {reproduction.printable(origin.first.system)}")
     differences = origin.differences()
     say("Differences between then and here:" if differences else "No recorded difference between then and here.")
     for each in differences:
@@ -103,13 +103,13 @@ def _refuse_strangers(resolved: ResolvedRun, overrides: tuple[str, ...], run: Pa
 
     origin = str(run / CONFIG)
     settings_source.refuse_untrusted(resolved, overrides, origin)
-    given = given_paths(overrides)
+    user_paths = given_paths(overrides)
     places = [reproduction.local_places(each.config) for each in (resolved, *resolved.stages)]
     for name, value in (item for each in places for item in each.items()):
-        if not any(path == name or path.startswith(f"{name}.") for path in given):
+        if not any(path == name or path.startswith(f"{name}.") for path in user_paths):
             raise UntrustedError(
-                f"{origin}: sets {name} to {reproduction.shown(value)!r}, a place on a machine; a file may not choose "
-                f"that. If it is right here, give it yourself: --set {name}=..."
+                f"{origin}: sets {name} to {reproduction.printable(value)!r}, a place on a machine; a file may not "
+                f"choose that. If it is right here, give it yourself: --set {name}=..."
             )
 
 

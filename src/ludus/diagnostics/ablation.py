@@ -54,7 +54,7 @@ class Training(Struct, frozen=True):
         return f"{label(self.without)}, seed {self.seed}"
 
 
-class Outcome(Struct, frozen=True, kw_only=True):
+class TrainingOutcome(Struct, frozen=True, kw_only=True):
     """The final evaluation of one training, and its facts at the end."""
 
     training: Training
@@ -82,7 +82,7 @@ class Effect(Struct, frozen=True, kw_only=True):
 
 class Ablation(Struct, kw_only=True):
     plan: AblationPlan
-    outcomes: list[Outcome] = []
+    outcomes: list[TrainingOutcome] = []
     ludus: str = ludus.__version__
 
     def due(self) -> list[Training]:
@@ -138,7 +138,7 @@ def write(path: Path, ablation: Ablation) -> None:
     files.replace(path, msgspec.json.format(msgspec.json.encode(page)))
 
 
-def _effect(variant: str, outcomes: Sequence[Outcome]) -> Effect:
+def _effect(variant: str, outcomes: Sequence[TrainingOutcome]) -> Effect:
     own = {each.training.seed: each for each in outcomes if each.training.without == variant}
     good = {seed: each for seed, each in own.items() if not each.failure}
     whole = {each.training.seed: each for each in outcomes if not each.training.without and not each.failure}

@@ -14,7 +14,7 @@ from typing import Any
 from ludus.actors.resolved import resolve
 from ludus.config import load
 from ludus.config.folders import CONFIG
-from ludus.diagnostics.ablation import Outcome, Training
+from ludus.diagnostics.ablation import Training, TrainingOutcome
 from ludus.metrics import reward_terms
 from ludus.metrics.exporters import csv, evaluations
 from ludus.metrics.observer import ALONE
@@ -37,7 +37,7 @@ def train(
     *,
     minutes: float,
     tell: Callable[[], None],
-) -> Outcome:
+) -> TrainingOutcome:
     """Train, or continue a training that was interrupted, and return its outcome. `tell` is called now and then.
 
     On KeyboardInterrupt, the training saves a checkpoint. A training that fails is an outcome with the reason.
@@ -63,17 +63,17 @@ def train(
     finally:
         _end(process)
     if status is None:
-        return Outcome(training=training, failure="it took too long and was ended")
+        return TrainingOutcome(training=training, failure="it took too long and was ended")
     return outcome_of(training, run_dir, status, folder / OUTPUT)
 
 
-def outcome_of(training: Training, run_dir: Path, status: int, output: Path) -> Outcome:
+def outcome_of(training: Training, run_dir: Path, status: int, output: Path) -> TrainingOutcome:
     """Read the final evaluation of a training, and the end of its facts."""
     final = [each for each in evaluations.read(run_dir / "evaluations.jsonl") if each.final]
     if status or not final:
         tail = output.read_text(errors="replace").strip()[-TAIL_CHARACTERS:] if output.exists() else ""
         reason = tail.splitlines()[-1] if tail else f"it ended with exit code {status}"
-        return Outcome(training=training, failure=reason)
+        return TrainingOutcome(training=training, failure=reason)
     shares = {
         score.opponent: score.reward if score.opponent == ALONE else score.wins / max(score.matches, 1)
         for score in final[-1].scores
@@ -81,7 +81,7 @@ def outcome_of(training: Training, run_dir: Path, status: int, output: Path) -> 
     rows = csv.read(run_dir / "progress.csv")
     facts = {f"{reward_terms.FACT_PREFIX}{curve.name}": curve.end for curve in reward_terms.terms(rows)}
     facts |= {curve.name: curve.end for curve in reward_terms.facts(rows)}
-    return Outcome(training=training, shares=shares, facts=facts)
+    return TrainingOutcome(training=training, shares=shares, facts=facts)
 
 
 def _wait(process: subprocess.Popen[bytes], limit_s: float | None, tell: Callable[[], None]) -> int | None:

@@ -31,7 +31,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class RunOrigin:
     """The starts of a run and the machine it would be made on again."""
 
     starts: tuple[Provenance, ...]
@@ -53,7 +53,7 @@ class Origin:
             return []
         then, now = _facts(self.first), _facts(self.here)
         return [
-            Difference(what, shown(then.get(what) or "unknown"), shown(now.get(what) or "none"))
+            Difference(what, printable(then.get(what) or "unknown"), printable(now.get(what) or "none"))
             for what in dict.fromkeys((*then, *now))
             if then.get(what) != now.get(what)
         ]
@@ -88,9 +88,9 @@ class Compared:
     verdict: str
 
 
-def origin(run_dir: Path, cores: int) -> Origin:
+def origin(run_dir: Path, cores: int) -> RunOrigin:
     """Return what made a run. A missing or damaged record leaves `starts` empty."""
-    return Origin(tuple(provenance.read(run_dir)), provenance.here(cores))
+    return RunOrigin(tuple(provenance.read(run_dir)), provenance.here(cores))
 
 
 def local_places(config: RunConfig) -> dict[str, str]:
@@ -116,11 +116,11 @@ def compared(then: Path, now: Path) -> list[Compared]:
             words = [f"{each.wins} of {each.matches}" for each in (score, other)]
         overlap = intervals[0][0] <= intervals[1][1] and intervals[1][0] <= intervals[0][1]
         verdict = "equal" if score == other else "intervals overlap" if overlap else "differs"
-        rows.append(Compared(shown(opponent), words[0], words[1], verdict))
+        rows.append(Compared(printable(opponent), words[0], words[1], verdict))
     return rows
 
 
-def shown(text: str) -> str:
+def printable(text: str) -> str:
     """Return a text from a run's folder as it may be printed: short, without control characters."""
     plain = "".join(each if each.isprintable() else "?" for each in text[: SHOWN + 1])
     return plain if len(plain) <= SHOWN else plain[: SHOWN - 3] + "..."

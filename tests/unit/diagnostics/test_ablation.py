@@ -6,7 +6,7 @@ import pytest
 from tests.watched import Won
 
 from ludus.diagnostics import ablation, ablation_report, ablation_training
-from ludus.diagnostics.ablation import Ablation, AblationPlan, Outcome, Training
+from ludus.diagnostics.ablation import Ablation, AblationPlan, Training, TrainingOutcome
 from ludus.errors import ConfigError
 from ludus.metrics import names
 from ludus.metrics.exporters.csv import ProgressCsv
@@ -18,7 +18,9 @@ WON: dict[str, tuple[float, ...]] = {"": (0.60, 0.62, 0.61), "touch": (0.40, 0.4
 
 def played(won: dict[str, tuple[float, ...]]) -> Ablation:
     outcomes = [
-        Outcome(training=Training(variant, seed), shares={"a": share, "b": share}, facts={"touches": 10 * share})
+        TrainingOutcome(
+            training=Training(variant, seed), shares={"a": share, "b": share}, facts={"touches": 10 * share}
+        )
         for variant, shares in won.items()
         for seed, share in zip(PLAN.seeds, shares, strict=False)
     ]
@@ -27,7 +29,9 @@ def played(won: dict[str, tuple[float, ...]]) -> Ablation:
 
 def test_all_variants_with_the_first_seed_are_trained_first() -> None:
     assert [(each.without, each.seed) for each in PLAN.trainings[:4]] == [("", 1), ("touch", 1), ("boost", 1), ("", 2)]
-    state = Ablation(plan=PLAN, outcomes=[Outcome(training=Training("", 1)), Outcome(training=Training("boost", 1))])
+    state = Ablation(
+        plan=PLAN, outcomes=[TrainingOutcome(training=Training("", 1)), TrainingOutcome(training=Training("boost", 1))]
+    )
     assert state.due()[0] == Training("touch", 1)
     assert len(state.due()) == 7
 
@@ -57,8 +61,8 @@ def test_one_seed_is_no_answer() -> None:
 
 def test_failures_are_counted_and_never_mixed_into_means() -> None:
     state = played({"": (0.6, 0.6), "touch": (0.5,)})
-    state.outcomes.append(Outcome(training=Training("touch", 2), failure="no host"))
-    state.outcomes.append(Outcome(training=Training("boost", 1), failure="no host"))
+    state.outcomes.append(TrainingOutcome(training=Training("touch", 2), failure="no host"))
+    state.outcomes.append(TrainingOutcome(training=Training("boost", 1), failure="no host"))
     _, touch, boost = state.effects()
     assert (touch.seeds, touch.failed, touch.strength) == (1, 1, 0.5)
     assert ablation.verdict(boost) == "failed"
@@ -80,7 +84,7 @@ def test_a_folder_without_a_whole_ablation_is_refused(tmp_path: Path, text: str 
 
 def test_the_page_has_the_table_the_behaviour_the_picture_and_the_failures(tmp_path: Path) -> None:
     state = played(WON)
-    state.outcomes[-1] = Outcome(training=Training("boost", 3), failure="no host is left")
+    state.outcomes[-1] = TrainingOutcome(training=Training("boost", 3), failure="no host is left")
     page = ablation_report.write(tmp_path, state, "ludus ablate --resume x").read_text()
     assert "| without touch | 3 | 0.410 | 0.385 to 0.435 | -0.200 |" in page
     assert "the term helps" in page

@@ -10,7 +10,7 @@ from ludus.config.settings import BudgetConfig, DataConfig, MetricsConfig, Prome
 from ludus.metrics.exporters.evaluations import EvaluationLog
 from ludus.run import provenance, reproduction
 from ludus.run.provenance import Provenance
-from ludus.run.reproduction import Difference, Origin
+from ludus.run.reproduction import Difference, RunOrigin
 
 HERE = Provenance("0.1.0", "abc1234", 2, "Linux x86_64", {"python": "3.11.7", "torch": "2.4"})
 EXACT = RunConfig(game="toy", mode="serial", budget=BudgetConfig(minutes=0, updates=5))
@@ -21,7 +21,7 @@ def then(**changes: object) -> Provenance:
 
 
 def test_the_same_code_and_machine_have_no_difference_and_leave_no_doubt() -> None:
-    origin = Origin((HERE,), HERE)
+    origin = RunOrigin((HERE,), HERE)
     assert origin.differences() == []
     assert origin.doubts(EXACT) == []
     assert origin.commit == "abc1234"
@@ -29,7 +29,7 @@ def test_the_same_code_and_machine_have_no_difference_and_leave_no_doubt() -> No
 
 def test_commit_machine_and_packages_are_compared() -> None:
     first = then(commit="ffff000", cores=16, packages={"torch": "2.3", "rocketsim": "2.2"})
-    assert Origin((first,), HERE).differences() == [
+    assert RunOrigin((first,), HERE).differences() == [
         Difference("commit", "ffff000", "abc1234"),
         Difference("cores", "16", "2"),
         Difference("torch", "2.3", "2.4"),
@@ -40,19 +40,19 @@ def test_commit_machine_and_packages_are_compared() -> None:
 
 def test_whatever_makes_a_run_differ_is_named() -> None:
     overlapped = RunConfig(game="toy", mode="overlapped", budget=BudgetConfig(minutes=5))
-    text = " ".join(Origin((then(commit="abc1234+"), HERE), HERE).doubts(overlapped))
+    text = " ".join(RunOrigin((then(commit="abc1234+"), HERE), HERE).doubts(overlapped))
     for word in ("changes that no commit contains", "2 times", "mode: overlapped", "minutes"):
         assert word in text
-    assert "no record" in Origin((), HERE).doubts(EXACT)[0]
+    assert "no record" in RunOrigin((), HERE).doubts(EXACT)[0]
 
 
 @pytest.mark.parametrize("commit", ["--upload-pack=x", "abc; rm -rf /", "HEAD", "g" * 8, "a" * 41, "abc1234\n", ""])
 def test_a_text_that_is_no_commit_is_never_offered_as_one(commit: str) -> None:
-    assert Origin((then(commit=commit),), HERE).commit == ""
+    assert RunOrigin((then(commit=commit),), HERE).commit == ""
 
 
 def test_texts_of_a_strangers_folder_lose_control_characters() -> None:
-    difference = Origin((then(system="\x1b[2J" + "x" * 500),), HERE).differences()[0]
+    difference = RunOrigin((then(system="\x1b[2J" + "x" * 500),), HERE).differences()[0]
     assert "\x1b" not in difference.then
     assert len(difference.then) == reproduction.SHOWN
 

@@ -71,11 +71,11 @@ def check(options: RocketOptions) -> None:
 
 def reward_weights(options: RocketOptions) -> dict[str, float]:
     """Return the weight of each term that counts. Raises ConfigError."""
-    chosen = _chosen(options)
+    reward_file = _reward_file_of(options)
     return {
         name: weight
-        for name, weight in chosen.weights.items()
-        if weight and (not chosen.sparse or name in rewards.SPARSE)
+        for name, weight in reward_file.weights.items()
+        if weight and (not reward_file.sparse or name in rewards.SPARSE)
     }
 
 
@@ -83,11 +83,11 @@ def with_rewards(options: RocketOptions, weights: Mapping[str, float]) -> dict[s
     """Return the options to change so that exactly these terms count. Raises ConfigError without any."""
     if not weights:
         raise ConfigError("options.rewards: nothing is left that could be earned")
-    spirit = _chosen(options).team_spirit
+    spirit = _reward_file_of(options).team_spirit
     return {"rewards": dict(weights), "rewards_file": "", "sparse": False, "team_spirit": spirit}
 
 
-def _chosen(options: RocketOptions) -> rewards.RewardFile:
+def _reward_file_of(options: RocketOptions) -> rewards.RewardFile:
     """Return the rewards of the file or, without one, of the options."""
     if options.rewards_file:
         return rewards.read_rewards(options.rewards_file)
@@ -96,8 +96,8 @@ def _chosen(options: RocketOptions) -> rewards.RewardFile:
 
 
 def rewards_of(options: RocketOptions) -> rewards.Rewards:
-    chosen = _chosen(options)
-    weights, sparse, spirit = chosen.weights, chosen.sparse, chosen.team_spirit
+    reward_file = _reward_file_of(options)
+    weights, sparse, spirit = reward_file.weights, reward_file.sparse, reward_file.team_spirit
     reward_function = rewards.Rewards(weights, sparse=sparse, team_spirit=spirit, team=options.team_size)
     if not reward_function.names:
         where = "options.rewards_file" if options.rewards_file else "options.rewards"
