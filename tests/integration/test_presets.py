@@ -53,13 +53,13 @@ def test_a_preset_trains_on_1000_decisions_and_evaluates(name: str, tmp_path: Pa
         if resolved.game.prepare is not None:
             resolved.game.prepare(resolved.options, lambda step, share: None)
         resolved.game.command(resolved.options)
+        result = run.train(resolved, tmp_path, observer=Silent())
     except SetupError as error:
         pytest.skip(str(error))
     except ConfigError as error:
         if "options.program" not in str(error):  # a program that only this machine's user can name, such as a daemon
             raise
         pytest.skip(str(error))
-    result = run.train(resolved, tmp_path, observer=Silent())
     assert result.version >= 1
     assert not result.interrupted
     assert has_checkpoint(tmp_path)
