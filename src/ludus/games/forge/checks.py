@@ -15,17 +15,17 @@ def checks() -> list[Finding]:
 
 def forge() -> Finding:
     try:
-        found = installation.find_forge()
+        installed = installation.find_forge()
     except SetupError as error:
         return Finding("forge", "note", str(error), "only the game forge needs it")
-    return Finding("forge", "ok", f"Forge {found.version} ({found.folder})")
+    return Finding("forge", "ok", f"Forge {installed.version} ({installed.folder})")
 
 
 def java() -> Finding:
     try:
-        found = installation.find_java()
+        program = installation.find_java()
     except SetupError as error:
         return Finding("java", "note", str(error), "only the game forge needs it")
-    if not found.compiles:
-        return Finding("java", "note", f"Java {found.version} ({found.program}) has no compiler", "install a JDK")
-    return Finding("java", "ok", f"Java {found.version} ({found.program})")
+    if not program.compiles:
+        return Finding("java", "note", f"Java {program.version} ({program.program}) has no compiler", "install a JDK")
+    return Finding("java", "ok", f"Java {program.version} ({program.program})")

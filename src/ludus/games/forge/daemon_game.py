@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ludus.games.forge import daemon_options, daemon_servers
 from ludus.games.forge.daemon_options import DaemonOptions
-from ludus.games.forge.daemon_scripted import CurvePolicy, ForgeAiPolicy
+from ludus.games.forge.daemon_scripted import DaemonCurvePolicy, RecordedAiPolicy
 from ludus.games.registry import Game
 from ludus.games.toy.scripted import RandomPolicy
 from ludus.processes.command import HostCommand, python_host
@@ -23,7 +23,7 @@ game = Game(
     summary="Magic: The Gathering on Forge daemons, over their line protocol",
     options=DaemonOptions,
     command=command,
-    scripted={"random": RandomPolicy, "curve": CurvePolicy, "forge_ai": ForgeAiPolicy},
+    scripted={"random": RandomPolicy, "curve": DaemonCurvePolicy, "forge_ai": RecordedAiPolicy},
     net="entities",
     presets=Path(__file__).parent / "daemon_presets",
     local=frozenset({"daemons", "program", "folder"}),

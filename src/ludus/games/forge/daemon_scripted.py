@@ -14,7 +14,7 @@ from ludus.types import Arrivals, Choices
 LIKED = {"land": 9, "spell": 8, "attack": 7, "block": 3, "unblocked": 4, "yes": 6, "card": 5, "entity": 5, "ability": 5}
 
 
-class CurvePolicy:
+class DaemonCurvePolicy:
     """Plays a land, then the most expensive spell that it can, attacks with everything and never blocks."""
 
     def __init__(self, spec: GameSpec, seed: int) -> None:
@@ -30,7 +30,7 @@ class CurvePolicy:
         return Choices.scripted(scores.argmax(axis=1).astype(np.int32))
 
 
-class ForgeAiPolicy:
+class RecordedAiPolicy:
     """Repeats what Forge's own AI chose, in games that it plays (`options.observe`). Use it to record datasets."""
 
     def __init__(self, spec: GameSpec, seed: int) -> None:

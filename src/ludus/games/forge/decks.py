@@ -11,11 +11,11 @@ from ludus.games.forge.options import Decks
 SUFFIX = ".dck"
 
 
-def files(option: str, named: Decks) -> list[Path]:
+def files(option: str, names: Decks) -> list[Path]:
     """Return the deck files that an option names, folders searched, sorted within each folder. Raises ConfigError for a
     path that is no deck file and for a folder without one."""
-    found: list[Path] = []
-    for name in (named,) if isinstance(named, str) else named:
+    paths: list[Path] = []
+    for name in (names,) if isinstance(names, str) else names:
         if not name:
             continue
         path = Path(name).expanduser().absolute()
@@ -23,17 +23,17 @@ def files(option: str, named: Decks) -> list[Path]:
             inside = sorted(path.rglob(f"*{SUFFIX}"))
             if not inside:
                 raise ConfigError(f"options.{option}: the folder {path} has no deck files ({SUFFIX})")
-            found += inside
+            paths += inside
         elif path.suffix == SUFFIX and path.is_file():
-            found.append(path)
+            paths.append(path)
         else:
             raise ConfigError(
                 f"options.{option}: {path} is neither a deck file ({SUFFIX}) nor a folder with deck files"
             )
-    for path in found:
+    for path in paths:
         if "\n" in str(path):
             raise ConfigError(f"options.{option}: {str(path)!r} has a line break in its name")
-    return found
+    return paths
 
 
 def simple() -> list[Path]:

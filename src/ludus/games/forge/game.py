@@ -9,7 +9,7 @@ from typing import Any
 from ludus.games.forge import decks, installation, jvm
 from ludus.games.forge.compiled import classes_of
 from ludus.games.forge.options import ForgeOptions, check
-from ludus.games.forge.scripted import CurvePolicy, ForgeAiPolicy, RandomPolicy
+from ludus.games.forge.scripted import CurvePolicy, ForgeAiPolicy, RandomOptionPolicy
 from ludus.games.registry import Game, HostFootprint, Progress
 from ludus.processes.command import HostCommand
 
@@ -57,7 +57,7 @@ game = Game(
     summary="Magic: The Gathering on an installed Forge, with all of its cards; decks are files",
     options=ForgeOptions,
     command=command,
-    scripted={"random": RandomPolicy, "forge_ai": ForgeAiPolicy, "curve": CurvePolicy},
+    scripted={"random": RandomOptionPolicy, "forge_ai": ForgeAiPolicy, "curve": CurvePolicy},
     net="mlp",
     presets=Path(__file__).parent / "presets",
     local=frozenset({"forge", "java", "heap_mib", "profile", "profile_folder"}),

@@ -40,10 +40,10 @@ class Java:
 
 def find_forge(configured: str = "") -> Forge:
     """Return the configured installation, or that of FORGE_HOME. Raises SetupError if there is none, or an old one."""
-    named = configured or os.environ.get(FORGE_HOME, "")
-    if not named:
+    place = configured or os.environ.get(FORGE_HOME, "")
+    if not place:
         raise SetupError(f"Forge is not configured; {WHERE}")
-    folder = Path(named).expanduser().absolute()
+    folder = Path(place).expanduser().absolute()
     if not folder.is_dir():
         raise SetupError(f"Forge: there is no folder {folder}; {WHERE}")
     jars = sorted(path for path in folder.iterdir() if JAR.fullmatch(path.name))
@@ -51,9 +51,9 @@ def find_forge(configured: str = "") -> Forge:
         raise SetupError(f"Forge: {folder} has no forge-gui-desktop-VERSION-jar-with-dependencies.jar; {WHERE}")
     if len(jars) > 1:
         raise SetupError(f"Forge: {folder} has {len(jars)} versions ({', '.join(jar.name for jar in jars)}); keep one")
-    found = JAR.fullmatch(jars[0].name)
-    assert found is not None
-    version = found["version"].rstrip(".")
+    name = JAR.fullmatch(jars[0].name)
+    assert name is not None
+    version = name["version"].rstrip(".")
     if version_of(version) < OLDEST:
         oldest = ".".join(map(str, OLDEST))
         raise SetupError(f"Forge: {folder} has version {version}, and {oldest} or later is needed; {WHERE}")
@@ -75,17 +75,17 @@ def find_java(configured: str = "") -> Java:
             f"Java is not installed; install a JDK {OLDEST_JAVA} or later (Debian: openjdk-17-jdk-headless)"
         )
     answer = _ask(program, "-version")
-    found = re.search(r'version "([0-9]+)([^"]*)"', answer)
-    if found is None:
+    match = re.search(r'version "([0-9]+)([^"]*)"', answer)
+    if match is None:
         raise SetupError(
             f"{program} -version says {answer[:200]!r}, expected a version; set options.java to a Java program"
         )
-    if int(found[1]) < OLDEST_JAVA:
+    if int(match[1]) < OLDEST_JAVA:
         raise SetupError(
-            f"{program} is Java {found[1]}; install a JDK {OLDEST_JAVA} or later, or set options.java to one"
+            f"{program} is Java {match[1]}; install a JDK {OLDEST_JAVA} or later, or set options.java to one"
         )
     compiles = "jdk.compiler" in _ask(program, "--list-modules")
-    return Java(program, found[1] + found[2], compiles)
+    return Java(program, match[1] + match[2], compiles)
 
 
 def run_java(java: Java, arguments: tuple[str, ...], deadline_s: float) -> subprocess.CompletedProcess[str]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludus.errors import ConfigError
-from ludus.games.forge.asked import Asked
+from ludus.games.forge.option_scene import OptionScene
 from ludus.games.toy.scripted import RandomPolicy as Random
 from ludus.spec import GameSpec
 from ludus.types import Arrivals, Choices
@@ -18,7 +18,7 @@ PLAYS_ITSELF = 1 - KNOCKS[0]
 BOOSTS = ("Pump", "PumpAll", "PutCounter", "Attach", "Untap", "Regenerate", "Animate", "GainLife")
 
 
-class RandomPolicy(Random):
+class RandomOptionPolicy(Random):
     """Chooses uniformly among the legal options, and plays its seat itself."""
 
     def __init__(self, spec: GameSpec, seed: int) -> None:
@@ -27,7 +27,7 @@ class RandomPolicy(Random):
 
     def act(self, arrivals: Arrivals) -> Choices:
         choices = super().act(arrivals)
-        choices.action[Asked(self._spec, arrivals).asks("SEATING")] = PLAYS_ITSELF
+        choices.action[OptionScene(self._spec, arrivals).asks("SEATING")] = PLAYS_ITSELF
         return choices
 
 
@@ -39,7 +39,7 @@ class ForgeAiPolicy:
         self._answered: dict[int, int] = {}  # by row, in its current match
 
     def act(self, arrivals: Arrivals) -> Choices:
-        if not Asked(self._spec, arrivals).asks("SEATING").all():
+        if not OptionScene(self._spec, arrivals).asks("SEATING").all():
             raise ConfigError("forge_ai: this host does not let Forge's AI play a seat; set options.forge_ai to true")
         action = np.zeros(len(arrivals), np.int32)
         for at, row in enumerate(arrivals.row.tolist()):
@@ -64,36 +64,36 @@ class CurvePolicy:
         self._random = np.random.default_rng(seed)
 
     def act(self, arrivals: Arrivals) -> Choices:
-        asked = Asked(self._spec, arrivals)
+        scene = OptionScene(self._spec, arrivals)
         scores = self._random.random(arrivals.legal.shape) / 1000  # equally good options are drawn
-        scores += self._play(asked) + self._aim(asked) + self._fight(asked)
-        scores += 10.0 * (asked.does("KEEP") + asked.does("FIRST") + asked.does("YES"))
-        scores += asked.does("NUMBER") * asked.option("number")
+        scores += self._play(scene) + self._aim(scene) + self._fight(scene)
+        scores += 10.0 * (scene.does("KEEP") + scene.does("FIRST") + scene.does("YES"))
+        scores += scene.does("NUMBER") * scene.option("number")
         action = np.where(arrivals.legal, scores, -np.inf).argmax(axis=1).astype(np.int32)
-        action[asked.asks("SEATING")] = PLAYS_ITSELF
+        action[scene.asks("SEATING")] = PLAYS_ITSELF
         return Choices.scripted(action)
 
-    def _play(self, asked: Asked) -> NDArray[np.float64]:
+    def _play(self, scene: OptionScene) -> NDArray[np.float64]:
         """Score lands first, then spells by their cost; passing is better than using an ability."""
-        return 10.0 * asked.does("LAND") + asked.does("CAST") * (2.0 + asked.option("cost")) + 1.0 * asked.does("PASS")
+        return 10.0 * scene.does("LAND") + scene.does("CAST") * (2.0 + scene.option("cost")) + 1.0 * scene.does("PASS")
 
-    def _aim(self, asked: Asked) -> NDArray[np.float64]:
+    def _aim(self, scene: OptionScene) -> NDArray[np.float64]:
         """Score what is picked: own cards for boosts, else the opponent and the opponent's strongest cards."""
-        own = np.where(asked.does("PLAYER"), asked.option("is_mine"), 2.0 * asked.card("is_mine") - 1.0)
-        picked = asked.does("CARD") | asked.does("PLAYER") | asked.does("STACKED")
-        wants_own = np.isin(asked.effect, [asked.effects[name] for name in BOOSTS])[:, None]
-        strength = asked.card("power") + asked.card("cost") / 8.0
-        return np.where(picked, np.where(wants_own, own, -own) + 0.1 * strength, 0.0)
+        own = np.where(scene.does("PLAYER"), scene.option("is_mine"), 2.0 * scene.card("is_mine") - 1.0)
+        is_target = scene.does("CARD") | scene.does("PLAYER") | scene.does("STACKED")
+        wants_own = np.isin(scene.effect, [scene.effects[name] for name in BOOSTS])[:, None]
+        strength = scene.card("power") + scene.card("cost") / 8.0
+        return np.where(is_target, np.where(wants_own, own, -own) + 0.1 * strength, 0.0)
 
-    def _fight(self, asked: Asked) -> NDArray[np.float64]:
+    def _fight(self, scene: OptionScene) -> NDArray[np.float64]:
         """Score attacks that no blocker can punish, and blocks that do not lose a creature for a cheaper one."""
-        power, toughness = asked.subject("power")[:, None], asked.subject("toughness")[:, None]
-        enemy_power, enemy_toughness = asked.best_blocker()
+        power, toughness = scene.subject("power")[:, None], scene.subject("toughness")[:, None]
+        enemy_power, enemy_toughness = scene.best_blocker()
         is_safe = (enemy_power[:, None] < toughness) | (power > enemy_toughness[:, None])
-        survives = asked.card("power") < toughness
-        trades = (power >= asked.card("toughness")) & (asked.card("cost") >= asked.subject("cost")[:, None])
-        attack = asked.does("ATTACK") * np.where(is_safe, 1.0, -1.0)
-        block = asked.does("BLOCK") * np.where(survives | trades, 1.0 + asked.card("power"), -1.0)
+        survives = scene.card("power") < toughness
+        trades = (power >= scene.card("toughness")) & (scene.card("cost") >= scene.subject("cost")[:, None])
+        attack = scene.does("ATTACK") * np.where(is_safe, 1.0, -1.0)
+        block = scene.does("BLOCK") * np.where(survives | trades, 1.0 + scene.card("power"), -1.0)
         return np.asarray(attack + block, np.float64)
 
     def state(self) -> str:

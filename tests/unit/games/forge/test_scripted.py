@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ludus.errors import ConfigError
-from ludus.games.forge.scripted import KNOCKS, CurvePolicy, ForgeAiPolicy, RandomPolicy
+from ludus.games.forge.scripted import KNOCKS, CurvePolicy, ForgeAiPolicy, RandomOptionPolicy
 from ludus.spec import GameSpec, ObsSpec
 from ludus.types import Arrivals
 
@@ -112,8 +112,8 @@ def test_a_host_that_lets_nobody_in_is_named() -> None:
         ForgeAiPolicy(spec(), 1).act(asked("PLAY", [{"does": "PASS"}, {"does": "LAND"}], opens=True))
 
 
-@pytest.mark.parametrize("policy", [RandomPolicy, CurvePolicy])
-def test_other_policies_play_their_seats_themselves(policy: type[RandomPolicy]) -> None:
+@pytest.mark.parametrize("policy", [RandomOptionPolicy, CurvePolicy])
+def test_other_policies_play_their_seats_themselves(policy: type[RandomOptionPolicy]) -> None:
     for seed in range(20):
         action = policy(spec(), seed).act(asked("SEATING", SEATING, opens=True)).action
         assert int(action[0]) != KNOCKS[0]

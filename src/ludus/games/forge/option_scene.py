@@ -1,4 +1,4 @@
-"""Reads decisions from observations, for scripted policies: what is asked, and what each option does."""
+"""Reads decisions from observations, for scripted policies: what is scene, and what each option does."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Floats = NDArray[np.float32]
 Bools = NDArray[np.bool_]
 
 
-class Asked:
+class OptionScene:
     """Columns of the decisions that wait: arrays [n], and [n, actions] for options."""
 
     def __init__(self, spec: GameSpec, arrivals: Arrivals) -> None:
@@ -34,7 +34,7 @@ class Asked:
         return np.asarray(self._reals("state")[:, start : start + len(self.effects)].argmax(axis=1), np.intp)
 
     def asks(self, name: str) -> Bools:
-        """Return whether this is asked, [n]."""
+        """Return whether this is scene, [n]."""
         return cast(Bools, self._reals("state")[:, : len(self._asks)].argmax(axis=1) == self._asks[name])
 
     def does(self, name: str) -> Bools:
