@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ludus.actors import division, in_flight
 from ludus.actors.in_flight import ActorState, InFlight, InFlightHeader
+from ludus.actors.opponent_policies import OpponentPolicies
 from ludus.actors.resolved import ResolvedRun
 from ludus.config.settings import RunConfig
 from ludus.errors import CheckpointError
@@ -22,22 +23,16 @@ from ludus.fleet import saved_state
 from ludus.fleet.fleet import HostFleet
 from ludus.fleet.interface import Fleet
 from ludus.fleet.saved_state import FleetState
-from ludus.games.named_policies import named_policy
-from ludus.games.registry import nets_of
-from ludus.league.matchmaking import PAST_PREFIX, SCRIPTED, SharedMatchmaker
+from ludus.league.matchmaking import MEMBER_PREFIX, PAST_PREFIX, SCRIPTED, OpponentNews, SharedMatchmaker
 from ludus.league.pool import Pool
 from ludus.learner import algorithms
 from ludus.metrics import accounts, names
 from ludus.metrics.core import Delta, Metrics
-from ludus.policies import nets
 from ludus.policies.bank import LEARNER, PolicyBank
-from ludus.policies.checkpoints.checkpoint import MATCHES, encode_generator, load_net, restore_generator
+from ludus.policies.checkpoints.checkpoint import MATCHES, encode_generator, restore_generator
 from ludus.policies.checkpoints.read_errors import BAD_BYTES, reading, reason
-from ludus.policies.gpu.streams import open_stream
-from ludus.policies.nets.net import Net
 from ludus.policies.nets.recurrence import state_size
 from ludus.policies.network import NetPolicy
-from ludus.policies.weights import read_tensors
 from ludus.rollout.interleaved import InterleavedSegments
 from ludus.rollout.loop import Rollout
 from ludus.rollout.segments import SegmentLayout, Segments
@@ -73,18 +68,21 @@ class Actor:
         self._pool = pool
         self._seeded = version
         self._generator = torch.Generator().manual_seed(run.actor_seed("sampling", version))
-        learner = self._policy(self._new_net(), version)
+        self._opponents = OpponentPolicies(run, fleet.spec, pool, self._generator, seeded=version, rows=fleet.rows)
+        learner = self._opponents.policy(self._opponents.new_net(), version)
         self._matchmaker = SharedMatchmaker(
             config.opponents,
             teams=fleet.spec.teams,
             scripted=tuple(run.game.scripted),
             seed=run.actor_seed("matchmaking", version),
+            load=self._member_plays,
         )
+        self._matchmaker.version = version
         self._past: dict[str, int] = {}  # past selves that may play, by name
-        self._damaged: set[int] = set()  # past selves that cannot be read
+        self._damaged: set[str] = set()  # past selves and members that cannot be read
         self._bank = PolicyBank(learner, self._matchmaker, rows=fleet.rows, seats=fleet.spec.seats)
         for name in self._matchmaker.scripted:
-            self._bank.enter(SCRIPTED + name, self._script(name))
+            self._bank.enter(SCRIPTED + name, self._opponents.scripted(name))
         segments = (
             InterleavedSegments(fleet.spec, fleet.rows, config.rollout.segment)
             if algorithms.find(config.learner.algorithm).interleaved
@@ -121,6 +119,7 @@ class Actor:
     def adopt(self, weights: NDArray[np.float32], version: int) -> None:
         """Play with these weights of the learner, of policy version `version`, from now on."""
         self._bank.learner.adopt(weights, version)
+        self._matchmaker.version = version
 
     def play(self, batch: SegmentBatch, stopped: Callable[[], bool]) -> bool:
         """Play until the batch is full and return True, or return False as soon as `stopped()` is True."""
@@ -134,6 +133,10 @@ class Actor:
         """Set the past selves that may play: load those that are not loaded yet, and remove all others."""
         self._enter_past(versions)
         self._bank.retire(name for name in self._bank.names if name.startswith(PAST_PREFIX) and name not in self._past)
+
+    def tell(self, news: OpponentNews) -> None:
+        """Take in which members of the league may play, and the results of other actors."""
+        self._matchmaker.tell(news)
 
     def state(self) -> ActorState:
         """Return the state of the sampling generator and of the matchmaker, and the recent mean reward."""
@@ -196,7 +199,9 @@ class Actor:
         """
         note = saved.note
         policies = {
-            name: self._revive(name, saved) for name in note.bank.policies if name is not None and name != LEARNER
+            name: self._opponents.by_name(name, saved.arrays)
+            for name in note.bank.policies
+            if name is not None and name != LEARNER
         }
         for name, policy_state in note.scripted.items():
             policy = policies.get(name)
@@ -207,7 +212,7 @@ class Actor:
             self._bank.restore_hidden_states(saved.arrays["bank.hidden_state"])
         for name in self._matchmaker.scripted:
             if SCRIPTED + name not in policies:
-                self._bank.enter(SCRIPTED + name, self._script(name))
+                self._bank.enter(SCRIPTED + name, self._opponents.scripted(name))
         self._enter_past(versions)
         self.restore(note.actor)
         self._rollout.restore(saved.arrays_of("rollout."))
@@ -239,54 +244,29 @@ class Actor:
         self._matchmaker.set_past(list(self._past.values()))
 
     def _load_past(self, name: str, version: int) -> bool:
-        if version in self._damaged:
+        return self._enter(name, lambda: self._opponents.past(version), "past self")
+
+    def _member_plays(self, member: str) -> bool:
+        """Load a member of the league, unless it plays already, and remove those that do not play any more. Returns
+        False if it cannot be read."""
+        name = MEMBER_PREFIX + member
+        if name in self._bank.names:
+            return True
+        if not self._enter(name, lambda: self._opponents.member(member), "member of the league"):
             return False
-        try:
-            self._bank.enter(name, self._load(version))
-        except CheckpointError as error:
-            self._damaged.add(version)
-            log.warning("%s; the run goes on without this past self", error)
-            return False
+        self._bank.retire(each for each in self._bank.names if each.startswith(MEMBER_PREFIX) and each != name)
         return True
 
-    def _revive(self, name: str, saved: InFlight) -> Policy:
-        """Return the scripted policy or past self of this name, which plays in the `saved` matches."""
-        if name.startswith(SCRIPTED):
-            return self._script(name.removeprefix(SCRIPTED))
-        version = int(name.removeprefix(PAST_PREFIX))
-        weights = saved.arrays.get(name.replace(":", "."))
-        if weights is None:
-            return self._load(version)
-        net = self._new_net()
-        policy = self._policy(net, version)
-        policy.adopt(weights, version)
-        return policy
-
-    def _script(self, name: str) -> Policy:
-        seed = self._run.actor_seed(name, self._seeded)
-        return named_policy(name, self.spec, self._run.game, seed=seed, rows=self._fleet.rows)
-
-    def _load(self, version: int) -> NetPolicy:
-        path = self._pool.path(version)
-        if not path.exists():
-            raise CheckpointError(f"{path} is missing: the pool of past selves was changed from outside")
-        net = self._new_net()
-        load_net(net, read_tensors(path), path)
-        return self._policy(net, version)
-
-    def _new_net(self) -> Net:
-        game = self._run.game
-        return nets.build(self.spec, self._config.policy, game.net, game_nets=nets_of(game))
-
-    def _policy(self, net: Net, version: int) -> NetPolicy:
-        return NetPolicy(
-            net,
-            self.spec,
-            version=version,
-            generator=self._generator,
-            stream=open_stream(self._run.actor_device.device),
-            bf16=self._config.policy.precision == "bf16",
-        )
+    def _enter(self, name: str, load: Callable[[], Policy], what: str) -> bool:
+        if name in self._damaged:
+            return False
+        try:
+            self._bank.enter(name, load())
+        except CheckpointError as error:
+            self._damaged.add(name)
+            log.warning("%s; the run goes on without this %s", error, what)
+            return False
+        return True
 
 
 @contextmanager

@@ -34,6 +34,7 @@ from ludus.actors.control import (
     Save,
     Saved,
     StopActor,
+    TellOpponents,
 )
 from ludus.actors.shared_memory import SharedMemory
 from ludus.errors import LudusError, TrainingError
@@ -186,6 +187,8 @@ class ActorLoop:
             self._control.send(self._save(Path(message.path), message.number))
         elif isinstance(message, PastSelves):
             self._actor.set_past(message.versions)
+        elif isinstance(message, TellOpponents):
+            self._actor.tell(message.news)
         elif isinstance(message, StopActor):
             self._stopped = True
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from ludus import errors, files
 from ludus.actors import cluster, log_relay, resolved
 from ludus.actors.actor import part_layout
-from ludus.actors.control import ActorFailed, LogMessage, PastSelves
+from ludus.actors.control import ActorFailed, LogMessage, PastSelves, TellOpponents
 from ludus.actors.in_flight import ActorState
 from ludus.actors.links import Bytes, Cluster, Link, LostError
 from ludus.actors.node_messages import (
@@ -43,6 +43,7 @@ from ludus.actors.supervised import AWAY_S, TRANSIENT, ActorPhase
 from ludus.config import seed_streams
 from ludus.data.probing import Described
 from ludus.errors import LudusError, TrainingError
+from ludus.league.matchmaking import OpponentNews
 from ludus.metrics import accounts, names
 from ludus.metrics.accounts import MatchAccount
 from ludus.metrics.core import Metrics
@@ -86,6 +87,7 @@ class RemoteActor:
         self.node: NodeReady | None = None
         self._run, self._nodes, self._game, self._metrics = run, nodes, game, metrics
         self._past, self._matches = list(past), matches
+        self._news: OpponentNews | None = None
         self._ledger = MatchAccount(under_way)
         if under_way:
             metrics.set(names.UNDER_WAY, under_way, self.index)
@@ -181,6 +183,12 @@ class RemoteActor:
         self._nodes.retain(versions)
         if self.playing:
             self._send_past()
+
+    def tell(self, news: OpponentNews) -> None:
+        """Say what the actor's matchmaker must know. An actor that is still starting is told when it is ready."""
+        self._news = news
+        if self.playing and self._link is not None:
+            self._link.send(TellOpponents(news), ())
 
     def begin_save(self, path: Path) -> None:
         """Ask the actor for its matches, unless it did not answer the last time and has sent nothing since.
@@ -322,6 +330,8 @@ class RemoteActor:
         else:
             self.phase, self._has_played, self._matches = ActorPhase.PLAYING, True, None
             self._send_past()
+            if self._news is not None:
+                self.tell(self._news)
 
     def _send_past(self) -> None:
         assert self._link is not None

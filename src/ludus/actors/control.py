@@ -13,6 +13,7 @@ from msgspec import Struct
 from ludus.actors.in_flight import ActorState
 from ludus.actors.resolved import PackedRun
 from ludus.errors import TrainingError
+from ludus.league.matchmaking import OpponentNews
 from ludus.metrics.core import Delta
 from ludus.policies.checkpoints.checkpoint import GameNote
 
@@ -71,6 +72,12 @@ class PastSelves(Message, frozen=True):
     versions: list[int]
 
 
+class TellOpponents(Message, frozen=True):
+    """Learner to actor: members of the league that may play, and the results of other actors."""
+
+    news: OpponentNews
+
+
 class Save(Message, frozen=True):
     """Learner to actor: write the running matches into this file and answer with Saved."""
 
@@ -123,6 +130,7 @@ AnyMessage = (
     | Filled
     | Release
     | PastSelves
+    | TellOpponents
     | Save
     | Saved
     | MetricsMessage

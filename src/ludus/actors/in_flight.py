@@ -47,8 +47,7 @@ class ActorState(Struct, frozen=True):
 
     def forget(self) -> ActorState:
         """Return the state for the start of a stage: random generators continue, win rates and rewards are reset."""
-        matchmaker = msgspec.structs.replace(self.matchmaker, rates={})
-        return msgspec.structs.replace(self, matchmaker=matchmaker, reward=(0, 0.0))
+        return msgspec.structs.replace(self, matchmaker=self.matchmaker.forget(), reward=(0, 0.0))
 
 
 Standing = tuple[int, float]  # number of matches, and a mean over the recent ones

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ludus.actors.actor import Actor
 from ludus.actors.in_flight import ActorState
+from ludus.league.matchmaking import OpponentNews
 from ludus.metrics import names
 from ludus.metrics.accounts import MatchAccount
 from ludus.metrics.core import Metrics
@@ -94,6 +95,9 @@ class InlineActor:
 
     def set_past(self, versions: Sequence[int]) -> None:
         self._actor.set_past(versions)
+
+    def tell(self, news: OpponentNews) -> None:
+        self._actor.tell(news)
 
     def begin_save(self, path: Path) -> None:
         """Write the matches now, with a full part that was not taken."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ludus.actors.in_flight import ActorState
 from ludus.actors.sources import ActorSource
 from ludus.data.source import DatasetSource
+from ludus.league.matchmaking import OpponentNews
 from ludus.spec import GameSpec
 from ludus.types import SegmentBatch
 
@@ -73,6 +74,9 @@ class MixedSource:
 
     def set_past(self, versions: Sequence[int]) -> None:
         self._actors.set_past(versions)
+
+    def tell(self, news: OpponentNews) -> None:
+        self._actors.tell(news)
 
     def states(self) -> list[ActorState | None]:
         return self._actors.states()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from ludus.actors.cluster import Node, Versions
-from ludus.actors.control import ActorFailed, LogMessage, Message, PastSelves, StopActor
+from ludus.actors.control import ActorFailed, LogMessage, Message, PastSelves, StopActor, TellOpponents
 from ludus.actors.in_flight import ActorState
 from ludus.actors.resolved import PackedRun
 from ludus.metrics.core import Delta
@@ -74,7 +74,7 @@ class SavedOnNode(Message, frozen=True):
 
 
 NodeMessage = NodeReady | HostsReady | NodeReport | PartFilled | SavedOnNode | LogMessage | ActorFailed
-LearnerMessage = PastSelves | PartReleased | SaveOnNode | StopActor
+LearnerMessage = PastSelves | TellOpponents | PartReleased | SaveOnNode | StopActor
 
 
 class NodeMessages(msgspec.Struct, frozen=True):

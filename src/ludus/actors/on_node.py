@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from ludus import files
 from ludus.actors import log_relay, node_messages, resolved
-from ludus.actors.control import ActorFailed, LogMessage, PastSelves, StopActor
+from ludus.actors.control import ActorFailed, LogMessage, PastSelves, StopActor, TellOpponents
 from ludus.actors.node_messages import (
     BeginOnNode,
     HostsReady,
@@ -193,6 +193,8 @@ class NodeActor:
         elif isinstance(request, PastSelves):
             actor.set_past(request.versions)
             self._pool.retain(request.versions)
+        elif isinstance(request, TellOpponents):
+            actor.tell(request.news)
         elif isinstance(request, SaveOnNode):
             self._saving = request.number
             try:

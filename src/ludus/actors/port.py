@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludus.actors.in_flight import ActorState
+from ludus.league.matchmaking import OpponentNews
 from ludus.spec import GameSpec
 from ludus.types import SegmentBatch
 
@@ -93,6 +94,10 @@ class ActorPort(Protocol):
 
     def set_past(self, versions: Sequence[int]) -> None:
         """Set the past selves that may play. Their weights are in the pool of the run's folder."""
+        ...
+
+    def tell(self, news: OpponentNews) -> None:
+        """Say which members of the league may play, and what other actors have seen."""
         ...
 
     def begin_save(self, path: Path) -> None:

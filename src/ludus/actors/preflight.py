@@ -8,7 +8,7 @@ from ludus.errors import ConfigError
 from ludus.games.named_policies import refuse_unknown
 from ludus.games.registry import Game
 from ludus.league.curriculum import refuse_unplayed
-from ludus.league.matchmaking import scripted_names
+from ludus.league.matchmaking import refuse_shares, scripted_names
 from ludus.learner import algorithms, recurrent_checks
 from ludus.policies import nets
 from ludus.policies.nets import attention
@@ -30,6 +30,7 @@ def refuse_unfit_stages(checked: CheckedConfig, game: Game) -> None:
 def refuse_unfit(config: RunConfig, game: Game) -> None:
     """Raise ConfigError if settings cannot work together or name something that the game does not have."""
     scripted_names(config.opponents, tuple(game.scripted))  # refuses unknown names
+    refuse_shares(config.opponents)
     refuse_unknown(config.evaluation.opponents, tuple(game.scripted), "evaluation.opponents")
     algorithms.refuse_unfit(config.learner, config.rollout)
     algorithms.refuse_unfit_data(config.learner, config.data)

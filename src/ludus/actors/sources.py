@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,6 +19,8 @@ from ludus.actors.in_flight import ActorState
 from ludus.actors.parts import PartJoiner
 from ludus.actors.port import ActorPort, wait_for_any
 from ludus.errors import LudusError, TrainingError
+from ludus.league.matchmaking import OpponentNews
+from ludus.league.records import merged
 from ludus.metrics import names
 from ludus.metrics.core import Metrics
 from ludus.processes import scheduling
@@ -48,10 +51,12 @@ class ActorSource:
         *,
         parts: int = 0,
         waiting: Sequence[SegmentBatch] = (),
+        half_life: float = 1.0,
     ) -> None:
         """`parts` make a batch; by default, as many as there are actors.
 
-        `waiting` are saved parts that were not trained on; they are the first of the next batch.
+        `waiting` are saved parts that were not trained on; they are the first of the next batch. `half_life` is that of
+        results against opponents, in updates.
         """
         self._actors = tuple(actors)
         self._metrics = metrics
@@ -61,6 +66,8 @@ class ActorSource:
         self._current: ActorPort | None = None  # the only actor, while the learner trains on its part
         self._next = 0  # index of the actor that is asked first
         self._given_up: set[int] = set()
+        self._half_life = half_life
+        self._news: OpponentNews | None = None
 
     @contextmanager
     def opened(self) -> Iterator[ActorSource]:
@@ -137,10 +144,21 @@ class ActorSource:
     def publish(self, weights: NDArray[np.float32], version: int) -> None:
         for actor in self._alive():
             actor.publish(weights, version)
+        if self._news is not None and len(self._actors) > 1:
+            self.tell(self._news)
 
     def set_past(self, versions: Sequence[int]) -> None:
         for actor in self._alive():
             actor.set_past(versions)
+
+    def tell(self, news: OpponentNews) -> None:
+        """Tell all actors which members of the league may play. Each also hears the results of all others, now and
+        after each update."""
+        self._news = news
+        records = [{} if state is None else state.matchmaker.records for state in self.states()]
+        for actor in self._alive():
+            others = [each for index, each in enumerate(records) if index != actor.index]
+            actor.tell(msgspec.structs.replace(news, others=merged(others, self._half_life)))
 
     def states(self) -> list[ActorState | None]:
         """Return the state of each actor at the end of its part that was taken last.

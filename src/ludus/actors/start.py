@@ -102,7 +102,13 @@ def open_source(
                 )
             )
             actors = [InlineActor(actor, metrics, under_way=origin.under_way)]
-        actors_source = ActorSource(actors, metrics, parts=run.actors.batch_parts, waiting=waiting)
+        actors_source = ActorSource(
+            actors,
+            metrics,
+            parts=run.actors.batch_parts,
+            waiting=waiting,
+            half_life=run.config.opponents.half_life,
+        )
         source = stack.enter_context(actors_source.opened())
         yield MixedSource(source, _dataset_source(run, source.spec), data.live) if data.folder else source
 

@@ -39,6 +39,7 @@ from ludus.actors.control import (
     Release,
     Save,
     Saved,
+    TellOpponents,
 )
 from ludus.actors.in_flight import ActorState
 from ludus.actors.process import ActorProcess, DiedError
@@ -46,6 +47,7 @@ from ludus.actors.resolved import ResolvedRun
 from ludus.actors.shared_memory import SharedMemory, anonymous_file
 from ludus.config import seed_streams
 from ludus.errors import FleetError, HostError, LudusError, TrainingError
+from ludus.league.matchmaking import OpponentNews
 from ludus.metrics import accounts, names
 from ludus.metrics.accounts import MatchAccount
 from ludus.metrics.bottleneck import WAITING
@@ -108,6 +110,7 @@ class SupervisedActor:
         file = None if matches is None else str(matches.resolve())
         self._begin = Begin(resolved.pack(run), str(run_dir.resolve()), run.version, list(pool), state, file)
         self._past = list(pool)
+        self._news: OpponentNews | None = None
         self._version = run.version
         self._restarts = Restarts(run.config.fleet)
         self._process: ActorProcess | None = None
@@ -216,6 +219,12 @@ class SupervisedActor:
         self._past = list(versions)
         if self._process is not None and self.phase is ActorPhase.PLAYING:
             self._process.send(PastSelves(self._past))
+
+    def tell(self, news: OpponentNews) -> None:
+        """Say what the actor's matchmaker must know. A process that is still starting is told when it is ready."""
+        self._news = news
+        if self._process is not None and self.phase is ActorPhase.PLAYING:
+            self._process.send(TellOpponents(news))
 
     def begin_save(self, path: Path) -> None:
         """Let the actor write its matches, unless it did not answer the last time and has sent nothing since.
@@ -335,6 +344,8 @@ class SupervisedActor:
             self.facts = hello.facts
         elif self._process is not None and self._memory is not None:
             self._process.send(PastSelves(self._past))
+            if self._news is not None:
+                self._process.send(TellOpponents(self._news))
 
     def _hear_failure(self, failed: ActorFailed) -> None:
         kind = getattr(errors, failed.kind, None) if failed.kind else None
@@ -367,14 +378,8 @@ class SupervisedActor:
             self._error = error or TrainingError(f"{self._name} {detail}; its log is {self.log_path}")
             raise self._error
         self._due_s = time.monotonic() + delay_s
-        log.warning(
-            "%s %s; %sstarting it again in %g s with new matches; its log is %s",
-            self._name,
-            detail,
-            matches,
-            delay_s,
-            self.log_path,
-        )
+        again = f"starting it again in {delay_s:g} s with new matches; its log is {self.log_path}"
+        log.warning("%s %s; %s%s", self._name, detail, matches, again)
 
     def _count_lost(self) -> str:
         """Count the matches and decisions that are lost with a process, and return a text for the log."""

@@ -228,7 +228,19 @@ class OpponentsConfig(Struct, frozen=True, forbid_unknown_fields=True):
     scripted: Share = 0.1  # share of matches against scripted policies
     scripted_names: tuple[str, ...] = ()  # names of these scripted policies; empty: all except random
     snapshot_every: Count = 25  # updates between two snapshots of a past self
+    # a snapshot is also taken once the learner wins this share of its matches against the latest one; 0: never
+    snapshot_win_rate: Share = 0.0
     pool: Count = 12  # snapshots to keep, spread over the history of the run
+    # how an opponent of a kind is drawn: each as likely, by how much the learner loses to it (pfsp), from the mixture
+    # that nobody beats (nash), or always the latest; nash and latest draw scripted policies uniformly
+    choose: Literal["uniform", "pfsp", "nash", "latest"] = "uniform"
+    # weight of an opponent that the learner beats with probability p, for pfsp: squared (1-p)^2, variance p(1-p),
+    # capped min(1/2, 1-p)
+    weighting: Literal["squared", "variance", "capped"] = "squared"
+    half_life: Count = 50  # updates after which a result counts half, for pfsp and nash
+    league: str = ""  # folder of a league whose members play, too; empty: none
+    league_share: Share = 0.5  # share of matches against members of the league
+    league_members: tuple[str, ...] = ()  # patterns of their names, such as main@*; empty: all members
 
 
 class EvaluationConfig(Struct, frozen=True, forbid_unknown_fields=True):

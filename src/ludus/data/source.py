@@ -16,6 +16,7 @@ from ludus.data.dataset import Dataset
 from ludus.data.sampler import SamplerState, SegmentSampler
 from ludus.data.selecting import Selection
 from ludus.errors import CheckpointError, ConfigError, DatasetError
+from ludus.league.matchmaking import OpponentNews
 from ludus.policies.checkpoints import checksums
 from ludus.policies.checkpoints.read_errors import reading
 from ludus.rollout.segments import SegmentLayout
@@ -83,6 +84,9 @@ class DatasetSource:
         self._version = version
 
     def set_past(self, versions: Sequence[int]) -> None:
+        """Do nothing: there are no opponents."""
+
+    def tell(self, news: OpponentNews) -> None:
         """Do nothing: there are no opponents."""
 
     @property

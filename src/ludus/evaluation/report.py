@@ -12,11 +12,13 @@ from ludus import files
 from ludus.config import familiar
 from ludus.config.settings import RunConfig
 from ludus.evaluation import curve, rating_curve, reward_curves
+from ludus.league import opponent_log
+from ludus.league.opponent_log import OPPONENTS, OpponentLine
 from ludus.league.rating_history import rate_run
 from ludus.metrics import bottleneck, names, reward_terms, times
 from ludus.metrics.exporters import csv, evaluations, text
 from ludus.metrics.exporters.evaluations import Evaluation, Score
-from ludus.metrics.intervals import wilson
+from ludus.metrics.intervals import Z_95, wilson
 from ludus.metrics.observer import ALONE
 from ludus.metrics.reward_terms import Curve
 from ludus.metrics.times import RunTimes
@@ -28,6 +30,7 @@ CURVES_NOTE = (
     "the run."
 )
 REWARD_TERMS, FACTS = "reward_terms.png", "facts.png"
+MOST_OPPONENTS = 20  # in the table of opponents
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,8 @@ def write(run_dir: Path, config: RunConfig, command: str) -> Path:
     for curves, picture, what in ((terms, REWARD_TERMS, "reward terms"), (facts, FACTS, "facts of matches")):
         if curves:
             reward_curves.draw(curves, run_dir / picture, f"{title}: {what} in training")
-    page = markdown(title, history, figures(rows), command, run_times, stages(rows), (terms, facts))
+    opponents = opponent_log.latest(run_dir / OPPONENTS)
+    page = markdown(title, history, figures(rows), command, run_times, stages(rows), (terms, facts), opponents)
     files.replace(run_dir / REPORT, page.encode())
     return run_dir / REPORT
 
@@ -120,6 +124,7 @@ def markdown(
     run_times: RunTimes | None = None,
     spans: Sequence[StageSpan] = (),
     curves: tuple[Sequence[Curve], Sequence[Curve]] = ((), ()),
+    opponents: OpponentLine | None = None,
 ) -> str:
     """Return the report as Markdown. `curves` are those of the reward terms and of the other facts."""
     last = history[-1] if history else None
@@ -134,6 +139,7 @@ def markdown(
         if not alone:
             lines += ["Every seed is played from every seat. A tie is no win. Intervals are Wilson's, 95%.", ""]
             lines += rating_lines(history)
+    lines += opponent_lines(opponents)
     lines += ["## The run", "", "| | |", "| --- | ---: |"]
     lines += [*(f"| {label} | {value} |" for label, value in _run_rows(numbers)), ""]
     if spans:
@@ -218,6 +224,27 @@ def rating_lines(history: Sequence[Evaluation]) -> list[str]:
         interval = "by definition" if name == ratings.anchor else f"{policy.low:.0f} to {policy.high:.0f}"
         lines.append(f"| {name} | {policy.elo:.0f} | {interval} |")
     return [*lines, "", f"![Rating over training]({RATING_CURVE})", ""]
+
+
+def opponent_lines(line: OpponentLine | None) -> list[str]:
+    """Return the lines about the opponents of the latest training matches; empty without any."""
+    if line is None or not line.opponents:
+        return []
+    lines = [
+        "## Opponents in training",
+        "",
+        f"At update {line.updates:,}, self-play was {text.percent(line.self_play)}.",
+    ]
+    lines += [
+        "",
+        "| opponent | share | matches | win rate | Elo, to the learner |",
+        "| --- | ---: | ---: | ---: | ---: |",
+    ]
+    for each in line.opponents[:MOST_OPPONENTS]:
+        elo = f"{each.elo:+.0f} ±{Z_95 * each.elo_error:.0f}"
+        cells = (each.name, text.percent(each.share, 1), f"{each.matches:,}", text.percent(each.win_rate, 1), elo)
+        lines.append(f"| {' | '.join(cells)} |")
+    return [*lines, ""]
 
 
 def _returns(scores: Sequence[Score]) -> list[str]:

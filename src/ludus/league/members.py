@@ -161,7 +161,9 @@ class League:
         member = Member(
             name, CHECKPOINT, state.game.schema, state.version, state.training_s, origin, tuple(parents), digest, _now()
         )
-        slim = msgspec.structs.replace(state, actor=None, generators={}, pool=[], scores={}, curriculum=None)
+        slim = msgspec.structs.replace(
+            state, actor=None, other_actors=[], generators={}, pool=[], scores={}, curriculum=None, opponents=None
+        )
         return self._add(member, {STATE: _json(slim)}, {MODEL: model})
 
     def add_scripted(self, game: Game, name: str) -> Member:
@@ -197,6 +199,11 @@ class League:
         if (present.kind, present.sha256) != (member.kind, member.sha256):
             raise LeagueError(f"{self.folder} has another member named {member.name}; choose a name with --name")
         return present
+
+
+def find_member(league: League, name: str) -> Member:
+    """Return one member without reading all others. Raises LeagueError if it has vanished or is damaged."""
+    return _read(league.folder / MEMBERS / folder_name(name) / MEMBER, Member)
 
 
 def check_name(name: str) -> None:

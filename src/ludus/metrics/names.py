@@ -70,6 +70,7 @@ LR = "learner/lr"
 SKIPPED = "learner/skipped"
 NON_FINITE = "learner/non_finite"
 POOL = "learner/pool"
+OPPONENT_ELO = "opponents/elo"
 CHECKPOINT_FAILURES = "learner/checkpoint_failures"
 TELEMETRY_FAILURES = "telemetry/write_failures"
 
@@ -153,18 +154,14 @@ METRICS: tuple[Metric, ...] = (
     Metric(REFERENCE_KL, "mean", "nats", "KL divergence of the policy from the reference policy (rnad, ppo_kl)"),
     Metric(REFERENCE_SWAPS, "counter", "swaps", "times that the current policy became the reference"),
     Metric(FORGOTTEN, "counter", "decisions", "decisions left out because the other seat filled the segment (rnad)"),
-    Metric(
-        EXPLAINED_VARIANCE,
-        "mean",
-        "",
-        "1 if the value predicts the returns exactly, 0 if no better than their mean",
-    ),
+    Metric(EXPLAINED_VARIANCE, "mean", "", "1 if the value predicts returns exactly, 0 if no better than their mean"),
     Metric(GRAD_NORM, "mean", "", "gradient norm before clipping"),
     Metric(EPOCHS, "mean", "epochs", "epochs per update, limited by the configured number or the KL limit"),
     Metric(LR, "gauge", "", "learning rate of the latest update"),
     Metric(SKIPPED, "counter", "updates", "updates skipped because their loss or gradient was not finite"),
     Metric(NON_FINITE, "counter", "minibatches", "minibatches skipped because their gradient was not finite"),
     Metric(POOL, "gauge", "snapshots", "past selves in the pool of opponents"),
+    Metric(OPPONENT_ELO, "gauge", "Elo", "mean rating of the chosen opponents, relative to the learner"),
     Metric(CHECKPOINT_FAILURES, "counter", "checkpoints", "checkpoints and snapshots that could not be written"),
     Metric(
         TELEMETRY_FAILURES,
@@ -236,6 +233,7 @@ WIN_RATE = Family(
 )
 RETURN = Family("return", "gauge", "reward", "mean reward of the agent per evaluation match", "none")
 TRAIN_WIN_RATE = Family("train_win_rate", "mean", "share", "training matches won against this kind of opponent", "past")
+OPPONENT_SHARE = Family("opponent_share", "gauge", "share", "recent training matches against this kind", "past")
 VOIDED_BY = Family(
     "voided",
     "counter",
@@ -265,6 +263,7 @@ FAMILIES: tuple[Family, ...] = (
     WIN_RATE,
     RETURN,
     TRAIN_WIN_RATE,
+    OPPONENT_SHARE,
     VOIDED_BY,
     ACTOR_BUSY,
     NODE_DECISIONS,

@@ -34,6 +34,7 @@ LABELS: dict[Family, tuple[str, ...]] = {
     names.WIN_RATE: ("opponent",),
     names.RETURN: ("opponent",),
     names.TRAIN_WIN_RATE: ("opponent",),
+    names.OPPONENT_SHARE: ("opponent",),
     names.VOIDED_BY: ("reason",),
     names.ACTOR_BUSY: ("actor",),
     names.NODE_DECISIONS: ("node",),

@@ -31,6 +31,7 @@ from ludus.policies import nets
 from ludus.run import initial
 from ludus.run.context import RunContext
 from ludus.run.evaluator import Evaluator, StoppedError
+from ludus.run.opponent_desk import OpponentDesk
 from ludus.run.reporting import Teller
 from ludus.run.saving import Saver
 from ludus.run.stages import ChangedError, Stages
@@ -74,7 +75,6 @@ class RunLoop:
         servers: Callable[[], ServersHealth | None] = lambda: None,
     ) -> None:
         config, game = run.config, run.game
-        self._meets_past_selves = config.opponents.past > 0 and len(set(source.spec.teams)) > 1
         net = nets.build(source.spec, config.policy, game.net, seed=run.seed("weights"), game_nets=nets_of(game))
         if run.checkpoint is None and config.start_from:
             initial.load(net, source.spec, Path(config.start_from))
@@ -88,7 +88,8 @@ class RunLoop:
         pool = Pool(run_dir / "pool", config.opponents.pool)
         self._parts = RunContext(run, run_dir, source, metrics, observer, self.algorithm, self.learner, pool, course)
         metrics.set(names.CORES, run.cores)
-        self._saver = Saver(self._parts)
+        self._saver = Saver(self._parts, lambda: self._opponents.state)
+        self._opponents = OpponentDesk(self._parts, self._saver.keep_past_self)
         if run.checkpoint is not None:
             self._saver.restore(run.checkpoint)
         self._teller = Teller(self._parts, servers)
@@ -104,6 +105,7 @@ class RunLoop:
         parts = self._parts
         self._stopped = stopped
         parts.source.start(self.algorithm.weights.numpy(), self.learner.version)
+        self._opponents.begin()
         parts.playing = True
         parts.metrics.set(names.PHASE, "training")
         came_to: Literal["finished", "stopped", "changed"] = "stopped"
@@ -168,9 +170,8 @@ class RunLoop:
         return self._stopped()
 
     def _after_update(self) -> None:
-        version, opponents = self.learner.version, self._parts.config.opponents
-        if self._meets_past_selves and version % opponents.snapshot_every == 0:
-            self._saver.keep_past_self()
+        version = self.learner.version
+        self._opponents.after_update()
         if self.learner.used < 1 and self._evaluator.is_due():
             try:
                 self.evaluate()

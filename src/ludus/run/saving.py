@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import msgspec
+from msgspec import Struct
 
 from ludus import files
 from ludus.actors import start
@@ -31,8 +32,9 @@ log = logging.getLogger(__name__)
 class Saver:
     """Saves checkpoints and past selves of a run, and restores the run from a checkpoint."""
 
-    def __init__(self, parts: RunContext) -> None:
-        self._parts = parts
+    def __init__(self, parts: RunContext, opponents: Callable[[], Struct]) -> None:
+        """`opponents` returns what the run knows of its opponents."""
+        self._parts, self._opponents = parts, opponents
         self._checkpoints = Checkpoints(parts.run_dir, parts.config.checkpoint.keep)
         self._saved_at = time.monotonic()
         self._trouble = ""  # why the latest attempt failed
@@ -218,4 +220,5 @@ class Saver:
             sampler=parts.source.position,
             scores=scores,
             curriculum=None if parts.course is None else msgspec.to_builtins(parts.course.state),
+            opponents=msgspec.to_builtins(self._opponents()),
         )

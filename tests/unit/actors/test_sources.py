@@ -17,6 +17,8 @@ from ludus.actors.resolved import resolve
 from ludus.actors.sources import ActorSource
 from ludus.config.settings import ActorsConfig
 from ludus.errors import FleetError, LudusError, TrainingError
+from ludus.league.matchmaking import CurrentOpponent, MatchmakerState, OpponentNews
+from ludus.league.records import Record
 from ludus.metrics import names
 from ludus.metrics.core import Metrics
 from ludus.rollout.segments import SegmentLayout
@@ -43,6 +45,7 @@ class FakeActor:
         self.version = -1
         self.answers = True
         self._path: Path | None = None
+        self.news: OpponentNews | None = None
 
     def open(self) -> None: ...
 
@@ -69,6 +72,9 @@ class FakeActor:
         self.version = version
 
     def set_past(self, versions: Sequence[int]) -> None: ...
+
+    def tell(self, news: OpponentNews) -> None:
+        self.news = news
 
     def begin_save(self, path: Path) -> None:
         if self.error is not None:
@@ -177,3 +183,24 @@ def test_nothing_is_saved_where_no_actor_answers(tmp_path: Path) -> None:
     ports: list[ActorPort] = list(actors)
     assert not saved_actors.save_all(ports, 2, tmp_path / "matches", 0.05, [])
     assert list(tmp_path.iterdir()) == []
+
+
+def test_every_actor_hears_the_results_of_all_others_after_each_update() -> None:
+    actors = [FakeActor(index) for index in range(3)]
+    for actor, won in zip(actors, (1.0, 2.0, 4.0), strict=True):
+        records = {"past:5": Record(wins=won, losses=1.0, version=10, matches=3)}
+        matchmaker = MatchmakerState("", {}, CurrentOpponent(), CurrentOpponent(), records=records)
+        actor.state = ActorState("", matchmaker)
+    opened, _ = source(*actors)
+    opened.publish(WEIGHTS, 1)
+    assert actors[0].news is None
+    opened.tell(OpponentNews(members=("main@u00000005",)))
+    actors[2].state = ActorState("", MatchmakerState("", {}, CurrentOpponent(), CurrentOpponent()))
+    opened.publish(WEIGHTS, 2)
+    heard = [actor.news for actor in actors]
+    assert [news.others.get("past:5") for news in heard if news is not None] == [
+        Record(2.0, 1.0, 10, 3),
+        Record(1.0, 1.0, 10, 3),
+        Record(3.0, 2.0, 10, 6),
+    ]
+    assert all(news is not None and news.members == ("main@u00000005",) for news in heard)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from itertools import pairwise
 
 import msgspec
@@ -9,7 +10,8 @@ import pytest
 
 from ludus.config.settings import OpponentsConfig
 from ludus.errors import ConfigError
-from ludus.league.matchmaking import MatchmakerState, SharedMatchmaker, scripted_names
+from ludus.league.matchmaking import MatchmakerState, OpponentNews, SharedMatchmaker, nash_weights, scripted_names
+from ludus.league.records import Record
 from ludus.types import Ending, Pairing
 
 
@@ -120,3 +122,112 @@ def test_scripted_opponents_are_all_but_random_unless_named() -> None:
 def test_shares_above_one_are_refused() -> None:
     with pytest.raises(ConfigError, match=r"opponents: .*past=0.8 and scripted=0.4"):
         matchmaker(past=0.8, scripted=0.4)
+
+
+def choosing(choose: str, **changes: object) -> SharedMatchmaker:
+    """Meets past selves 1 to 3, of which it beats the first always and the last never."""
+    config = msgspec.convert({"past": 1.0, "scripted": 0.0, "choose": choose, **changes}, OpponentsConfig)
+    league = SharedMatchmaker(config, teams=(0, 1), scripted=("random", "strong"), seed=5)
+    league.set_past([1, 2, 3])
+    league.version = 100
+    for version, wins in ((1, 100), (2, 50), (3, 0)):
+        league.records[f"past:{version}"] = Record(wins, 100 - wins, 100, 100)
+    return league
+
+
+def drawn(league: SharedMatchmaker, blocks: int = 400) -> Counter[str]:
+    met = Counter[str]()
+    for match in range(64 * blocks):
+        (opponent,) = set(league.pair(match).policies) - {"learner"}
+        met[opponent] += 1
+    return met
+
+
+@pytest.mark.parametrize(
+    ("weighting", "shares"),
+    [("squared", (0.0, 0.2, 0.8)), ("variance", (0.03, 0.94, 0.03)), ("capped", (0.0, 0.5, 0.5))],
+)
+def test_pfsp_meets_opponents_by_what_they_teach(weighting: str, shares: tuple[float, ...]) -> None:
+    met = drawn(choosing("pfsp", weighting=weighting))
+    assert [met[f"past:{version}"] / met.total() for version in (1, 2, 3)] == pytest.approx(shares, abs=0.06)
+
+
+def test_pfsp_returns_to_an_opponent_it_has_not_met_for_long() -> None:
+    league = choosing("pfsp", half_life=10)
+    assert drawn(league)["past:1"] == 0
+    league.version = 300
+    league.records["past:3"] = league.records["past:3"].at(300, 10)
+    assert drawn(league)["past:1"] > 0
+
+
+def test_results_of_other_actors_count_as_ones_own() -> None:
+    league = choosing("pfsp")
+    league.records.clear()
+    assert drawn(league)["past:1"] > 64 * 100
+    others = {"past:1": Record(100.0, 0.0, 100, 100), "past:2": Record(100.0, 0.0, 100, 100)}
+    league.tell(OpponentNews(others=others))
+    assert drawn(league)["past:1"] < 64 * 8
+
+
+def test_latest_plays_the_newest_and_nash_the_mixture() -> None:
+    assert set(drawn(choosing("latest"))) == {"past:3"}
+    league = choosing("nash")
+    league.tell(OpponentNews(weights={"past:1": 0.0, "past:2": 1.0, "past:3": 0.0}))
+    assert set(drawn(league)) == {"past:2"}
+    assert nash_weights({"a": 0.5, "b": 0.0}, ["a", "b", "newcomer"]).tolist() == [0.5, 0.0, 0.25]
+
+
+def with_members(load: Callable[[str], bool] = lambda name: True, **changes: object) -> SharedMatchmaker:
+    settings = {"past": 0.0, "scripted": 0.2, "league": "somewhere", "league_share": 0.5, **changes}
+    config = msgspec.convert(settings, OpponentsConfig)
+    league = SharedMatchmaker(config, teams=(0, 1), scripted=("strong",), seed=5, load=load)
+    league.tell(OpponentNews(members=("main@1", "main@2")))
+    return league
+
+
+def test_members_of_a_league_have_a_share_of_their_own() -> None:
+    league = with_members()
+    kinds = Counter(kind(league.pair(match)) for match in range(4000))
+    assert kinds["league"] == pytest.approx(2000, abs=140)
+    assert kinds["scripted"] == pytest.approx(800, abs=100)
+    league.report(Pairing(0, ("learner", "league:main@1")), ending((1.0, 0.0)))
+    assert league.rates["league"].matches == 1
+    assert league.records["league:main@1"].wins == 1.0
+
+
+def test_a_member_that_cannot_be_loaded_does_not_play() -> None:
+    asked: list[str] = []
+
+    def load(name: str) -> bool:
+        asked.append(name)
+        return name == "main@2"
+
+    league = with_members(load, scripted=0.0, league_share=1.0)
+    assert all("league:main@2" in league.pair(match).policies for match in range(300))
+    assert "main@1" in asked
+    assert kind(with_members(lambda name: False, league_share=0.8).pair(0)) in ("self", "scripted")
+
+
+def test_state_of_pfsp_and_league_survives_a_restart() -> None:
+    first = with_members(choose="pfsp", past=0.2)
+    first.set_past([1, 2])
+    for match in range(200):
+        pairing = first.pair(match)
+        first.report(pairing, ending((1.0, 0.0)))
+    second = with_members(choose="pfsp", past=0.2)
+    second.set_past([1, 2])
+    second.restore(msgspec.json.decode(msgspec.json.encode(first.state()), type=MatchmakerState))
+    assert [first.pair(match) for match in range(300)] == [second.pair(match) for match in range(300)]
+    assert first.state() == second.state()
+
+
+def test_states_of_earlier_versions_are_read() -> None:
+    old = msgspec.to_builtins(matchmaker().state())
+    for name in ("member", "records", "starts", "news"):
+        del old[name]
+    matchmaker().restore(msgspec.convert(old, MatchmakerState))
+
+
+def test_the_share_of_a_league_counts_towards_the_whole() -> None:
+    with pytest.raises(ConfigError, match=r"past=0.5 and scripted=0.2 and league_share=0.5 are more than 1"):
+        with_members(past=0.5)

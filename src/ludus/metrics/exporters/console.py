@@ -157,7 +157,12 @@ def _learning(numbers: Numbers) -> list[Row]:
         _row("explained var.", numbers, names.EXPLAINED_VARIANCE, text.decimal),
         _row("learning rate", numbers, names.LR, text.decimal),
         _row("skipped updates", numbers, names.SKIPPED, text.count, alarm=True),
+        *([_row("opponents' Elo", numbers, names.OPPONENT_ELO, _signed)] if names.OPPONENT_ELO in numbers else []),
     ]
+
+
+def _signed(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value:+.0f}"
 
 
 def _matches(numbers: Numbers, game_lines: Sequence[tuple[str, str]]) -> list[Row]:
@@ -253,8 +258,9 @@ def _win_rates(results: Sequence[Result], numbers: Numbers, height: int, width: 
         lines += 1
     training = sorted((end, name) for name in numbers if (end := names.TRAIN_WIN_RATE.end(name)) is not None)
     for end, name in training[: height - lines]:
-        value = text.number(numbers, name)
-        grid.add_row(_label(f"vs {end}"), _bar(value, cells, "blue"), text.percent(value, 1), "train")
+        value, share = text.number(numbers, name), text.number(numbers, names.OPPONENT_SHARE(end))
+        note = "train" if math.isnan(share) else f"in {text.percent(share)}"
+        grid.add_row(_label(f"vs {end}"), _bar(value, cells, "blue"), text.percent(value, 1), note)
         lines += 1
     if not lines:
         grid.add_row(Text("after the first evaluation", style="dim"))

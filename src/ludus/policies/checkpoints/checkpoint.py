@@ -77,6 +77,7 @@ class State(Struct, frozen=True):
     sampler: list[int] | None = None  # position in the dataset, of a run that also plays
     scores: dict[str, float] = {}
     curriculum: dict[str, Any] | None = None  # Any: the curriculum's own state; None: the run has none
+    opponents: dict[str, Any] | None = None  # Any: what the run knows of its opponents (run/opponent_desk.py)
 
 
 @dataclass(frozen=True, slots=True)
