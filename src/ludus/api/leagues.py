@@ -59,13 +59,17 @@ def new(folder: str | Path, game: str, sets: Sequence[str] = (), *, scripted: bo
         ConfigError: The game or an option is wrong.
     """
     run = settings_source.resolved(settings_source.of_game(game), sets)
-    trust.remember(run.game, msgspec.to_builtins(run.options))
-    if (Path(folder) / "league.json").exists():
+    return new_for(Path(folder), run.game, run.options, scripted=scripted)
+
+
+def new_for(folder: Path, game: Game, options: msgspec.Struct, *, scripted: bool = True) -> League:
+    """Make a league for a game with these options. The errors are those of `new`."""
+    trust.remember(game, msgspec.to_builtins(options))
+    if (folder / "league.json").exists():
         raise LeagueError(f"{folder} is a league already; add members with: ludus league add {folder} RUN")
-    spec = spec_of(run.game, run.options)
-    league = League.create(Path(folder), run.game, run.options, spec)
-    for name in run.game.scripted if scripted else ():
-        league.add_scripted(run.game, name)
+    league = League.create(folder, game, options, spec_of(game, options))
+    for name in game.scripted if scripted else ():
+        league.add_scripted(game, name)
     return league
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
+from ludus.cli import league_train
 from ludus.cli.bars import match_lines
 from ludus.errors import ConfigError
 from ludus.games import command_parts
@@ -33,6 +34,10 @@ Seed = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 WIDE = 100  # columns from which the worst opponents are shown
+
+
+app.command("train")(league_train.train)
+app.command("exploit")(league_train.exploit)
 
 
 @app.callback()
