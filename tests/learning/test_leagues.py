@@ -13,6 +13,7 @@ import msgspec
 import pytest
 from tests.commands import interrupted
 from tests.running import small_run
+from tests.serving import save_checkpoint, served
 from typer.testing import CliRunner, Result
 
 import ludus as ludus_api
@@ -256,7 +257,8 @@ def test_wrong_arguments_are_answered_in_one_line(league: Path, run: Path, monke
         (("league", "play", "nowhere"), "is no league"),
         (("league", "play", "league", "--members", "scripted:perfct,x"), "no member 'scripted:perfct'"),
         (("league", "play", "league", "--members", "scripted:perfect"), "1 members to play"),
-        (("league", "add", "league", "tcp://127.0.0.1:9/x"), "no members of kind tcp"),
+        (("league", "add", "league", "http://127.0.0.1:9/x"), "no members of kind http"),
+        (("league", "add", "league", "tcp://192.0.2.1:9/x"), "not on this machine"),
         (("league", "add", "league", "nowhere"), "does not exist"),
         (("league", "play", "league", "--system", "ladder"), "expected round-robin, gauntlet, swiss"),
         (("league", "new", "other", "--game", "toy", "--set", "options.game=identity"), "1 teams"),
@@ -276,3 +278,22 @@ def test_ctrl_c_keeps_every_match_that_was_played(league: Path) -> None:
     log = results.read(league)
     assert 0 < len(log.records) == int(stopped[1].replace(",", ""))
     assert log.trouble == ""
+
+
+def test_a_policy_on_a_server_plays_until_its_weights_change(league: Path, tmp_path: Path) -> None:
+    save_checkpoint(tmp_path / "champion", 1)
+    with served(tmp_path / "champion") as server:
+        address = f"{server.address}/champion"
+        (member,) = leagues.add(league, address)
+        assert (member.name, member.kind, member.version) == ("champion", "server", 1)
+        result = leagues.play(league, members=["champion", "scripted:random"], matches=10, hosts=1, seed=1)
+        assert (result.played.matches, result.played.failures) == (10, {})
+    path = league / "members" / "champion" / "member.json"
+    changed = msgspec.structs.replace(member, version=7)
+    with served(tmp_path / "champion") as server:
+        changed = msgspec.structs.replace(changed, origin=f"{server.address}/champion")
+        path.write_bytes(msgspec.json.encode(changed))
+        (path.parent / "checksums.json").unlink()
+        again = leagues.play(league, members=["champion", "scripted:random"], matches=10, hosts=1, seed=2)
+    assert again.played.matches == 0
+    assert "now serves version 1, champion is version 7" in again.played.failures["champion"]

@@ -25,7 +25,7 @@ from ludus.fleet.fleet import HostFleet
 from ludus.games import registry, trust
 from ludus.games.registry import Game
 from ludus.league import pairings, results
-from ludus.league.members import CHECKPOINT, SCRIPTED, SCRIPTED_PREFIX, League, Member
+from ludus.league.members import CHECKPOINT, SCRIPTED, SCRIPTED_PREFIX, SERVER, League, Member, refuse_elsewhere
 from ludus.league.pairings import Encounter
 from ludus.league.results import ResultsWriter
 from ludus.league.standings import Standings, standings
@@ -33,6 +33,9 @@ from ludus.policies.checkpoints import checkpoint
 from ludus.policies.checkpoints.checkpoint import CHECKPOINTS, SavedCheckpoint, names_in
 from ludus.processes import log_folder
 from ludus.processes.cores import cores
+from ludus.serving.address import Address, is_address, parse
+from ludus.serving.client import Client
+from ludus.serving.remote import RemotePolicy
 from ludus.spec import GameSpec
 from ludus.types import Policy
 
@@ -102,7 +105,7 @@ def add(
 
     Args:
         folder: Folder of the league.
-        what: Folder of a run (its latest checkpoint) or of a checkpoint, or "scripted:NAME".
+        what: Folder of a run (its latest checkpoint) or of a checkpoint, "scripted:NAME", or "tcp://127.0.0.1:PORT/NAME".
         name: Name of the member. The default is RUN@CHECKPOINT.
         parents: Members that it was trained from.
         every: Add all checkpoints of the run.
@@ -116,11 +119,11 @@ def add(
     text = str(what)
     if text.startswith(SCRIPTED_PREFIX):
         return [league.add_scripted(registry.load(league.note.game), text.removeprefix(SCRIPTED_PREFIX))]
+    if is_address(text):
+        return [_add_server(league, parse(text), name)]
     kind, separator, _ = text.partition("://")
     if separator:
-        raise ConfigError(
-            f"{text}: this version has no members of kind {kind}://; add a run, a checkpoint or scripted:NAME"
-        )
+        raise ConfigError(f"{text}: there are no members of kind {kind}://; expected a run, scripted:NAME or tcp://...")
     if every and name:
         raise ConfigError("--name: several checkpoints cannot have one name; leave it out, or add one checkpoint")
     run = Path(what)
@@ -133,6 +136,13 @@ def add(
         member_name = name or re.sub(r"[^A-Za-z0-9._@-]+", "-", default).lstrip("._@-")
         members.append(league.add_checkpoint(saved, member_name, origin=run_name or path.name, parents=parents))
     return members
+
+
+def _add_server(league: League, address: Address, name: str) -> Member:
+    """Add a policy on a server of this machine. Raises ServingError if the server does not answer."""
+    refuse_elsewhere(address)
+    with Client(address) as client:
+        return league.add_server(address, client.policy, name or client.policy.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,9 +360,25 @@ def loader(league: League, game: Game) -> Load:
             return game.scripted[member.origin](spec, 1)
         if member.kind == CHECKPOINT:
             return load_checkpoint(league.path(member), spec, game)
+        if member.kind == SERVER:
+            return _remote(member, spec)
         raise LeagueError(f"{name} is a member of kind {member.kind!r}, which this version does not know")
 
     return load
+
+
+def _remote(member: Member, spec: GameSpec) -> Policy:
+    """Return the policy of a server. Raises LeagueError if the server has other weights now: members are frozen."""
+    address = parse(member.origin)
+    refuse_elsewhere(address)
+    policy = RemotePolicy(address, spec)
+    version = policy.client.policy.version
+    if version != member.version:
+        policy.client.close()
+        raise LeagueError(
+            f"{address} now serves version {version}, {member.name} is version {member.version}; add it as a new member"
+        )
+    return policy
 
 
 def load_checkpoint(path: Path, spec: GameSpec, game: Game) -> Policy:

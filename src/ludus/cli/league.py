@@ -82,7 +82,8 @@ def add(
     what: Annotated[
         str,
         typer.Argument(
-            metavar="RUN|CHECKPOINT|scripted:NAME", help="A run (its latest checkpoint), a checkpoint, or a script."
+            metavar="RUN|CHECKPOINT|scripted:NAME|tcp://...",
+            help="A run (its latest checkpoint), a checkpoint, a script, or a policy that `ludus serve` answers for.",
         ),
     ],
     name: Annotated[str, typer.Option(help="Name of the member. Default: RUN@CHECKPOINT.", show_default=False)] = "",

@@ -34,6 +34,8 @@ from ludus.games.registry import Game
 from ludus.league.results import NAME_LENGTH, Name
 from ludus.policies.checkpoints import checkpoint, checksums
 from ludus.policies.checkpoints.checkpoint import MODEL, STATE, SavedCheckpoint
+from ludus.serving.address import LOOPBACK, Address
+from ludus.serving.protocol import PolicyDescription
 from ludus.spec import GameSpec
 from ludus.suggestions import did_you_mean
 
@@ -41,7 +43,7 @@ NOTE, MEMBERS, MEMBER = "league.json", "members", "member.json"
 VERSION = 1
 NOTE_BYTES = 1 << 20  # of league.json and member.json
 MOST_MEMBERS = 10_000
-CHECKPOINT, SCRIPTED = "checkpoint", "scripted"  # kinds of members
+CHECKPOINT, SCRIPTED, SERVER = "checkpoint", "scripted", "server"  # kinds of members
 SCRIPTED_PREFIX = "scripted:"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]*", re.ASCII)
 Content = TypeVar("Content", bound=Struct)
@@ -65,11 +67,11 @@ class Member(Struct, frozen=True, forbid_unknown_fields=True):
     """The content of member.json."""
 
     name: Name
-    kind: Name  # checkpoint or scripted; a program that does not know a kind leaves its members out
+    kind: Name  # checkpoint, scripted or server; a program that does not know a kind leaves its members out
     schema: int = 0
     version: int = 0  # updates of the weights
     training_s: float = 0.0
-    origin: str = ""  # name of its run, or of its scripted policy
+    origin: str = ""  # name of its run or scripted policy, or its address
     parents: tuple[Name, ...] = ()  # members that it was trained from
     sha256: str = ""  # of the weights
     added: str = ""  # when, in UTC
@@ -143,17 +145,8 @@ class League:
         Raises LeagueError if the checkpoint is of another game or schema, or if the name belongs to another member.
         """
         check_name(name)
-        state, note = saved.state, self.note
-        for what, ours, theirs in (
-            ("game", note.spec, state.game.name),
-            ("schema", note.schema, state.game.schema),
-            ("fingerprint", note.fingerprint, state.game.fingerprint),
-        ):
-            if ours != theirs:
-                raise LeagueError(
-                    f"{saved.path} was made for {what} {theirs}, the league {self.folder} plays {what} {ours}; "
-                    "a member must fit the game of its league"
-                )
+        state = saved.state
+        self._refuse_other_game(str(saved.path), state.game.name, state.game.schema, state.game.fingerprint)
         for parent in parents:
             self.select((parent,))
         model = checksums.verified(saved.path / MODEL)
@@ -173,6 +166,28 @@ class League:
                 f"{game.name} has no scripted policy {name!r}; {did_you_mean(name, tuple(game.scripted))}"
             )
         return self._add(Member(SCRIPTED_PREFIX + name, SCRIPTED, self.note.schema, origin=name, added=_now()), {}, {})
+
+    def add_server(self, address: Address, policy: PolicyDescription, name: str) -> Member:
+        """Add a policy that a server of this machine answers for. Raises LeagueError if it plays another game."""
+        check_name(name)
+        refuse_elsewhere(address)
+        self._refuse_other_game(str(address), policy.game.name, policy.game.schema, policy.game.fingerprint)
+        origin = str(address)
+        return self._add(Member(name, SERVER, self.note.schema, policy.version, origin=origin, added=_now()), {}, {})
+
+    def _refuse_other_game(self, what: str, name: str, schema: int, fingerprint: str) -> None:
+        """Raise LeagueError, which names both games, unless a policy of this game can be a member."""
+        note = self.note
+        for part, ours, theirs in (
+            ("game", note.spec, name),
+            ("schema", note.schema, schema),
+            ("fingerprint", note.fingerprint, fingerprint),
+        ):
+            if ours != theirs:
+                raise LeagueError(
+                    f"{what} was made for {part} {theirs}, the league {self.folder} plays {part} {ours}; "
+                    "a member must fit the game of its league"
+                )
 
     def _add(self, member: Member, pages: Mapping[str, bytes], copies: Mapping[str, Path]) -> Member:
         final = self.path(member)
@@ -196,14 +211,29 @@ class League:
         if not (final / MEMBER).exists():
             raise LeagueError(f"cannot add {member.name} to {self.folder}: {final} cannot be made")
         present = _read(final / MEMBER, Member)
-        if (present.kind, present.sha256) != (member.kind, member.sha256):
+        if not _is_same(present, member):
             raise LeagueError(f"{self.folder} has another member named {member.name}; choose a name with --name")
         return present
+
+
+def _is_same(one: Member, other: Member) -> bool:
+    if one.kind != other.kind or one.sha256 != other.sha256:
+        return False
+    return one.kind != SERVER or (one.origin, one.version) == (other.origin, other.version)
 
 
 def find_member(league: League, name: str) -> Member:
     """Return one member without reading all others. Raises LeagueError if it has vanished or is damaged."""
     return _read(league.folder / MEMBERS / folder_name(name) / MEMBER, Member)
+
+
+def refuse_elsewhere(address: Address) -> None:
+    """Raise LeagueError for an address of another machine: a file of a league may not choose whom we connect to."""
+    if address.host not in LOOPBACK:
+        raise LeagueError(
+            f"{address} is not on this machine; a league's folder may only name servers of this machine: forward the "
+            "server's port to it, for example with ssh -L"
+        )
 
 
 def check_name(name: str) -> None:
