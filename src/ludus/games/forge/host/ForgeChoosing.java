@@ -10,13 +10,11 @@ import forge.game.GameEntity;
 import forge.game.card.Card;
 import forge.game.card.CardCollection;
 import forge.game.card.CardCollectionView;
-import forge.game.card.CardView;
 import forge.game.card.CounterType;
 import forge.game.cost.CostPart;
 import forge.game.player.DelayedReveal;
 import forge.game.player.Player;
 import forge.game.player.PlayerActionConfirmMode;
-import forge.game.player.PlayerView;
 import forge.game.replacement.ReplacementEffect;
 import forge.game.spellability.AbilitySub;
 import forge.game.spellability.OptionalCostValue;
@@ -33,28 +31,9 @@ import java.util.Map;
 import java.util.function.Predicate;
 import org.apache.commons.lang3.tuple.ImmutablePair;
 
-abstract class ForgeChoosing extends ForgeAsking {
+abstract class ForgeChoosing extends ForgeWatching {
     ForgeChoosing(Game game, Player player, LobbyPlayer lobby, int seat, ForgeTable table) {
         super(game, player, lobby, seat, table);
-    }
-
-    // -- what is shown
-
-    @Override
-    public void reveal(CardCollectionView cards, ZoneType zone, Player owner, String prefix, boolean suffix) {
-        for (Card card : cards) table.memory.show(seat, card);
-    }
-
-    @Override
-    public void reveal(List<CardView> cards, ZoneType zone, PlayerView owner, String prefix, boolean suffix) {
-        for (CardView view : cards) {
-            Card card = getGame().findByView(view);
-            if (card != null) table.memory.show(seat, card);
-        }
-    }
-
-    private void reveal(DelayedReveal shown, boolean any) {
-        if (any && shown != null) reveal(shown);
     }
 
     // -- cards and players
