@@ -55,7 +55,7 @@ def agreement(
     counts = np.zeros(4, np.int64)
     later_of = {shard.name: later for shard, later in selection.over(dataset.shards)}
     for shard, content in dataset.undamaged():
-        mapped = dataset.undamaged_rows(shard, spec) if shard.name in later_of else None
+        mapped = dataset.undamaged_rows(shard, spec, spec.fingerprint) if shard.name in later_of else None
         if mapped is None:
             continue
         seats = selection.seats(content.matches, later_of[shard.name])

@@ -92,9 +92,12 @@ class Dataset:
                 continue
             yield shard, content
 
-    def undamaged_rows(self, shard: ShardNote, spec: GameSpec) -> Rows | None:
-        """Return the rows of a shard; None if it has none that `spec` describes, or, with a warning, damaged ones."""
-        if shard.rows is None or shard.rows.fingerprint != spec.fingerprint:
+    def undamaged_rows(self, shard: ShardNote, spec: GameSpec, fingerprint: str) -> Rows | None:
+        """Return the rows of a shard; None if it has none of this fingerprint, or, with a warning, damaged ones.
+
+        `spec` need not have tables, which the fingerprint includes.
+        """
+        if shard.rows is None or shard.rows.fingerprint != fingerprint:
             return None
         path = self.rows_path(shard)
         try:

@@ -95,9 +95,10 @@ def needed(package: str, extra: str) -> Any:  # Any: a module
 def trajectories(dataset: Dataset, spec: GameSpec) -> Iterator[Trajectory]:
     """Yield the decisions of every seat of every match with rows. Damaged shards are left out with a warning."""
     names = [policy.name for policy in dataset.manifest.policies]
+    fingerprint = dataset.manifest.rows_spec.fingerprint if dataset.manifest.rows_spec is not None else ""
     first_match = 0
     for shard, content in dataset.undamaged():
-        mapped = dataset.undamaged_rows(shard, spec)
+        mapped = dataset.undamaged_rows(shard, spec, fingerprint)
         if mapped is not None:
             matches, at = content.matches, 0
             for place in mapped.match.tolist():
