@@ -183,7 +183,10 @@ class Server:
             raise RefusedClient(Code.PROTOCOL, f"a {kind.name} frame is not expected from a client now")
 
     def _queue(self, served: ServedPolicy) -> AskQueue[ClientSession, Connection]:
-        return self._queues.setdefault((served.name, served.greedy), (served, AskQueue()))[1]
+        entry = self._queues.get((served.name, served.greedy))
+        if entry is None or entry[0] is not served:  # the policy left and was opened again: the old queue is empty
+            entry = self._queues[served.name, served.greedy] = (served, AskQueue())
+        return entry[1]
 
     def _turn(self, forward: ForwardPass | None) -> ForwardPass | None:
         """Start the next batch as soon as the previous one is computed; only then send the answers of the previous one.
