@@ -75,6 +75,21 @@ def test_commands_play_with_policies_on_a_server_as_with_checkpoints(runs: Path)
         assert process.wait(DEADLINE_S) == 0
 
 
+def test_policies_come_and_go_while_a_server_runs(runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    with serving(runs, "nim", "--port", "0") as (_, address):
+        assert ludus(runs, "serve", "add", address, "late=memory").stdout == f"{address}/late\n"
+        again = ludus(runs, "serve", "add", address, "late=nim")
+        assert (again.returncode, again.stdout) == (2, "")
+        assert "is served as 'late' already; choose another name, as in other=" in again.stderr
+        table = ludus(runs, "serve", "status", address)
+        assert re.search(r"late +1 +yes", table.stdout)
+        assert ludus(runs, "serve", "remove", address, "late").stdout == f"removed late; {address} serves nim\n"
+    gone = ludus(runs, "serve", "add", "tcp://127.0.0.1:9", "nim")
+    assert gone.returncode == 2
+    assert "no server of yours at port 9 of this machine takes commands" in " ".join(gone.stderr.split())
+
+
 def test_matches_of_policies_on_a_server_are_recorded(runs: Path, tmp_path: Path) -> None:
     with serving(runs, "nim", "--port", "0") as (_, address):
         words = ("--a", f"{address}/nim", "--b", f"{address}/nim?sample", "--matches", "20", "--workers", "1")

@@ -47,6 +47,7 @@ TokenFile = Annotated[
 ]
 
 
+ServerAddress = Annotated[str, typer.Argument(metavar="ADDRESS", help="Of the server, such as tcp://127.0.0.1:5555.")]
 Policies = Annotated[
     list[str] | None,
     typer.Argument(
@@ -100,6 +101,7 @@ def start(
     from ludus.games import checkpoint_game
     from ludus.serving.address import read_token
     from ludus.serving.library import PolicyLibrary
+    from ludus.serving.local_commands import default_folder
     from ludus.serving.policy_sources import sources_of
     from ludus.serving.server import ServerSettings
 
@@ -111,6 +113,7 @@ def start(
         max_batch=max_batch,
         max_wait_s=max_wait_ms / 1e3,
         lease_s=lease_s,
+        local_folder=default_folder(),
     )
     settings.check()
     sources = sources_of(policies or (), watched=watch or (), best=best)
@@ -146,9 +149,50 @@ def _run(library: PolicyLibrary, settings: ServerSettings, max_policies: int) ->
         server.run(stopped)
 
 
+@app.command("add")
+def add(
+    address: ServerAddress,
+    policies: Policies = None,
+    watch: Watch = None,
+    best: Annotated[bool, typer.Option("--best", help="Of runs, serve the best checkpoint, not the latest.")] = False,
+) -> None:
+    """Add runs and checkpoints to a server that you started on this machine. Its clients notice nothing.
+
+    Example: [bold]ludus serve add tcp://127.0.0.1:5555 runs/gen1-20250101-2[/bold]
+    Example: [bold]ludus serve add tcp://127.0.0.1:5555 --watch mine=runs/gen1-20250101-3[/bold]
+    """
+    from ludus.serving.address import parse
+    from ludus.serving.local_commands import LocalCommand, send
+    from ludus.serving.policy_sources import sources_of
+
+    where = parse(address, policy=False)._replace(policy="")
+    for source in sources_of(policies or (), watched=watch or (), best=best).values():
+        path = str(source.path.resolve())
+        send(where, LocalCommand("add", source.name, path, watched=source.watched, best=source.best))
+        typer.echo(f"{where}/{source.name}")
+
+
+@app.command("remove")
+def remove(
+    address: ServerAddress,
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Names of policies, without the address.")],
+) -> None:
+    """Remove policies that no client uses from a server that you started on this machine.
+
+    Example: [bold]ludus serve remove tcp://127.0.0.1:5555 gen1-20250101-1[/bold]
+    """
+    from ludus.serving.address import parse
+    from ludus.serving.local_commands import LocalCommand, send
+
+    where = parse(address, policy=False)._replace(policy="")
+    for name in names:
+        rest = send(where, LocalCommand("remove", name))
+        typer.echo(f"removed {name}; {where} serves {', '.join(rest) or 'nothing'}")
+
+
 @app.command("status")
 def status(
-    address: Annotated[str, typer.Argument(metavar="ADDRESS", help="Of the server, such as tcp://127.0.0.1:5555.")],
+    address: ServerAddress,
     token_file: TokenFile = None,
     timeout_s: Annotated[float, typer.Option("--timeout", metavar="S", min=0.1, help="Seconds to wait.")] = 5.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,

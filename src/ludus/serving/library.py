@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ludus.errors import CheckpointError
+from ludus.errors import CheckpointError, ConfigError, LudusError, ServingError
 from ludus.policies.checkpoints import checkpoint
 from ludus.policies.checkpoints.checkpoint import State
 from ludus.policies.nets import NetFactory
@@ -23,6 +23,7 @@ from ludus.serving.decision_table import DecisionTable
 from ludus.serving.policy_sources import PolicySource, find_source
 from ludus.serving.protocol import GameDescription, PolicyDescription, PolicyReport
 from ludus.spec import GameSpec
+from ludus.suggestions import did_you_mean
 
 log = logging.getLogger(__name__)
 
@@ -126,6 +127,38 @@ class PolicyLibrary:
         """Return the numbers of every policy, separately for greedy and for sampled actions."""
         return [each.report() for each in self._served.values()]
 
+    def add(self, source: PolicySource) -> None:
+        """Serve and load a further policy. Raises ConfigError if the name is taken, and CheckpointError if the
+        checkpoint cannot be read; the library is then as before."""
+        holder = self.sources.get(source.name)
+        if holder is not None and holder != source:
+            raise ConfigError(
+                f"{holder.path} is served as {source.name!r} already; choose another name, as in "
+                f"other={source.path}, or remove that one first"
+            )
+        before = self.sources
+        self.sources = {**before, source.name: source}  # replaced, not changed: the watcher reads it in its thread
+        try:
+            self.open(source.name)
+        except LudusError:
+            self.sources = before
+            raise
+
+    def remove(self, name: str) -> None:
+        """Serve a policy no longer. Raises CheckpointError for an unknown name, and ServingError while clients hold
+        rows of the policy."""
+        if name not in self.sources:
+            raise CheckpointError(f"there is no policy {name!r} here; {did_you_mean(name, list(self.sources))}")
+        opened = {key: served for key, served in self._served.items() if served.source.name == name}
+        clients = sum(served.clients for served in opened.values())
+        if clients:
+            raise ServingError(
+                f"{name}: {clients} clients hold rows of it; remove it once they have left, or the lease of lost ones "
+                "has ended"
+            )
+        self.sources = {other: source for other, source in self.sources.items() if other != name}
+        self._served = {key: served for key, served in self._served.items() if key not in opened}
+
     def open(self, requested: str, *, greedy: bool = True) -> ServedPolicy:
         """Return the policy that a client asks for, as NAME or NAME@u00000120. Raises CheckpointError."""
         served = self._served.get((requested, greedy))
@@ -149,8 +182,8 @@ class PolicyLibrary:
                 version=state.version,
             )
             served.floats = [leaf.name for leaf in spec.obs.leaves if leaf.dtype == "float32"]
-            self._served[requested, greedy] = served
         self.net(served)
+        self._served[requested, greedy] = served
         return served
 
     def net(self, served: ServedPolicy) -> NetPolicy:
@@ -193,7 +226,7 @@ class PolicyLibrary:
     def latest(self, name: str) -> tuple[int, GameSpec | None]:
         """Return the version of a source that is in use, and its game. Returns (-1, None) if no client has asked for it
         yet."""
-        for served in self._served.values():
+        for served in list(self._served.values()):  # a copy: the serving thread may open further ones
             if served.source.name == name and not served.pinned:
                 return served.version, served.spec
         return -1, None

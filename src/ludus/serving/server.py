@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -25,6 +26,7 @@ from ludus.serving.connection import Connection
 from ludus.serving.forward_pass import AskOutcome, ForwardPass, Waiting
 from ludus.serving.greeting import ClientSession, ClientSessions, RefusedClient
 from ludus.serving.library import PolicyLibrary, ServedPolicy
+from ludus.serving.local_listener import LocalListener
 from ludus.serving.protocol import Code, Kind, Refusal, Report
 from ludus.serving.sockets import Sockets
 from ludus.serving.tallies import ServerTally
@@ -50,6 +52,7 @@ class ServerSettings:
     silence_s: float = 10.0  # longest pause within a frame, and before a HELLO
     unread_s: float = 30.0  # for which a client may leave its answers unread
     watch_s: float = LOOK_S  # between two looks for newer checkpoints
+    local_folder: Path | None = None  # for the socket of commands from this machine; None: take none
 
     def check(self) -> None:
         """Raise ConfigError for settings that are not safe or make no sense."""
@@ -94,9 +97,8 @@ class Server:
                     refused=self.tally.refused,
                 )
             )
-            self._watcher = stack.enter_context(
-                Watcher(self._library, self._library.sources.values(), settings.watch_s)
-            )
+            self._watcher = stack.enter_context(Watcher(self._library, settings.watch_s))
+            self._local = stack.enter_context(LocalListener(self._library, settings.local_folder, self._sockets.port))
             self._stack = stack.pop_all()
         return self
 
@@ -197,6 +199,7 @@ class Server:
             self._read()
         if self._watcher.adopt():
             log.debug("looked at newer checkpoints")
+        self._local.apply()
         forward = self._begin()
         self._answer(outcomes)
         if forward is not None and not forward.launched:

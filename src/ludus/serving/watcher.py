@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import queue
 import threading
-from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
@@ -34,11 +33,10 @@ class NewWeights(NamedTuple):
 
 
 class Watcher:
-    """Looks for newer checkpoints of the watched sources. `adopt` passes those that were read to the library."""
+    """Looks for newer checkpoints of the watched sources of a library. `adopt` passes those that were read to it."""
 
-    def __init__(self, library: PolicyLibrary, sources: Iterable[PolicySource], every_s: float = LOOK_S) -> None:
+    def __init__(self, library: PolicyLibrary, every_s: float = LOOK_S) -> None:
         self._library, self._every_s = library, every_s
-        self._sources = [source for source in sources if source.watched]
         self._new_weights: queue.SimpleQueue[NewWeights] = queue.SimpleQueue()
         self._looked: dict[str, Path] = {}  # the last checkpoint that was looked at, by source
         self._complaints: dict[str, str] = {}  # the last one, by source
@@ -46,16 +44,14 @@ class Watcher:
         self._thread = threading.Thread(target=self._watch, name="ludus-serve-watch", daemon=True)
 
     def __enter__(self) -> Self:
-        if self._sources:
-            self._thread.start()
+        self._thread.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stop.set()
-        if self._sources:
-            self._thread.join(JOIN_S)
+        self._thread.join(JOIN_S)
 
     def adopt(self) -> int:
         """Switch to the checkpoints that were read since the last call. Returns their number, including refused
@@ -73,8 +69,9 @@ class Watcher:
 
     def _watch(self) -> None:
         while not self._stop.wait(self._every_s):
-            for source in self._sources:
-                self._look(source)
+            for source in self._library.sources.values():
+                if source.watched:
+                    self._look(source)
 
     def _look(self, source: PolicySource) -> None:
         in_use, spec = self._library.latest(source.name)
