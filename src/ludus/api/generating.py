@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -27,9 +28,11 @@ from ludus.policies.checkpoints import checkpoint
 from ludus.processes import interrupts, log_folder
 from ludus.processes.cores import cores
 from ludus.run.lock import hold
+from ludus.serving.address import is_address
 from ludus.spec import GameSpec, teams_in
 from ludus.types import Policy
 
+log = logging.getLogger(__name__)
 SERVER_GAME = "-server"  # ends the name of the game that plays the matches of another on servers
 
 Progress = Callable[[GenerationProgress], None]
@@ -280,7 +283,12 @@ def _refuse_other(dataset: Dataset, matchup: Matchup) -> None:
     if content.plan is None:
         raise ConfigError(f"{folder} was merged or filtered, so there is nothing to resume; choose another folder")
     plan = _plan(matchup)
-    before = {"game": content.game, "seed": content.plan.seed, "options": content.options, "policies": content.policies}
+    before = {
+        "game": content.game,
+        "seed": content.plan.seed,
+        "options": content.options,
+        "policies": _with_known_sums(content.policies, _notes(matchup)),
+    }
     now = {
         "game": matchup.game.name,
         "seed": plan.seed,
@@ -297,6 +305,20 @@ def _refuse_other(dataset: Dataset, matchup: Matchup) -> None:
         raise ConfigError(f"--matches: {folder} plans {content.plan.matches:,} matches; give at least as many")
     if plan != content.plan:
         dataset.update(plan=plan)
+
+
+def _with_known_sums(before: Sequence[PolicyNote], now: Sequence[PolicyNote]) -> list[PolicyNote]:
+    """Return the policies of a dataset for a comparison. An earlier version of ludus recorded no checksum of a policy
+    on a server, and an earlier server tells none: a warning says that its weights cannot be compared."""
+    sums = {note.source: note.sha256 for note in now}
+    notes = []
+    for note in before:
+        digest = sums.get(note.source, note.sha256)
+        if is_address(note.source) and digest != note.sha256 and not (digest and note.sha256):
+            log.warning("%s: no checksum to compare; make sure that it has the same weights as before", note.source)
+            note = msgspec.structs.replace(note, sha256=digest)
+        notes.append(note)
+    return notes
 
 
 def _in_words(value: object) -> str:

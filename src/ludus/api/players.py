@@ -32,7 +32,7 @@ class Player:
     name: str  # short, for tables
     source: str  # scripted:NAME, or the path of the checkpoint
     make: MakePolicy
-    sha256: str = ""  # of the checkpoint's model; empty for a scripted policy
+    sha256: str = ""  # of the checkpoint's model, here or on its server; empty for a scripted policy
     game: str = ""  # of the checkpoint; empty for a scripted policy, which any game may have
     options: Mapping[str, Any] | None = None  # Any: options of the game; None for a scripted policy
     temperature: float = 1.0  # that actions are drawn with; 0: the most likely one
@@ -86,6 +86,7 @@ def _on_server(address: str) -> Player:
         address,
         address,
         lambda spec, seed, rows: RemotePolicy(address, spec),
+        source.sha256,
         game=source.game().name,
         options=source.options,
         temperature=0.0 if parse(address).greedy else 1.0,

@@ -35,7 +35,7 @@ class PolicyNote(Struct, frozen=True, forbid_unknown_fields=True):
 
     name: Name  # unique in the dataset
     source: str  # as it was given: scripted:NAME, the path of a checkpoint, or an address
-    sha256: str = ""  # of the checkpoint's model; empty for other policies
+    sha256: str = ""  # of the checkpoint's model, here or on its server; empty for other policies
     temperature: float = 1.0  # that actions were drawn with; 0: the most likely action
 
 

@@ -78,6 +78,7 @@ class AgentSource:
     options: Mapping[str, Any]  # Any: the game's own, not yet checked
     state: State | None = None  # of a checkpoint on this machine
     config: Mapping[str, Any] | None = None  # Any: the configuration of its run, if it is there
+    sha256: str = ""  # of the model, of a policy on a server; empty if an older server does not tell
 
     @property
     def path(self) -> Path | None:
@@ -105,8 +106,9 @@ def agent_source(name: str) -> AgentSource:
     """Return what is known of a run, a checkpoint or tcp://HOST:PORT/NAME. Raises CheckpointError or ServingError."""
     if is_address(name):
         with Client(name) as client:
-            game = client.policy.game
-        return AgentSource(name, game.name, game.seats, game.layout, game.options)
+            policy = client.policy
+        game = policy.game
+        return AgentSource(name, game.name, game.seats, game.layout, game.options, sha256=policy.sha256)
     path = checkpoint.find(Path(name))
     state = checkpoint.read_state(path)
     config = checkpoint_game.config_of(path)

@@ -14,8 +14,9 @@ import torch
 from numpy.typing import NDArray
 
 from ludus.errors import CheckpointError, ConfigError, LudusError, ServingError
-from ludus.policies.checkpoints import checkpoint
+from ludus.policies.checkpoints import checkpoint, checksums
 from ludus.policies.checkpoints.checkpoint import State
+from ludus.policies.checkpoints.read_errors import reading
 from ludus.policies.nets import NetFactory
 from ludus.policies.network import NetPolicy
 from ludus.policies.weights import FlatWeights
@@ -53,6 +54,7 @@ class ServedPolicy:
     slots: DecisionTable
     greedy: bool
     options: dict[str, Any]  # Any: the game's own; those that differ between machines are left out
+    sha256: str  # of the checkpoint's model
     policy: NetPolicy | None = None  # None: not in memory
     hidden_states: NDArray[np.float32] | None = None  # of all slots, while the net is not in memory
     version: int = 0
@@ -78,7 +80,7 @@ class ServedPolicy:
             note.layout,
             self.options,
         )
-        return PolicyDescription(self.name, self.version, self.slots.recurrent, game)
+        return PolicyDescription(self.name, self.version, self.slots.recurrent, game, self.sha256)
 
     def report(self) -> PolicyReport:
         return PolicyReport(
@@ -179,6 +181,7 @@ class PolicyLibrary:
                 DecisionTable(recurrent=recurrent),
                 greedy,
                 {name: value for name, value in state.options.items() if name not in local},
+                _digest(path),
                 version=state.version,
             )
             served.floats = [leaf.name for leaf in spec.obs.leaves if leaf.dtype == "float32"]
@@ -208,11 +211,12 @@ class PolicyLibrary:
             log.info("loaded %s (%s, version %d)", served.name, served.path, served.version)
         return served.policy
 
-    def adopt(self, name: str, path: Path, weights: NDArray[np.float32], state: State) -> None:
+    def adopt(self, name: str, path: Path, weights: NDArray[np.float32], state: State, sha256: str) -> None:
         """Use newer weights of a source from now on, except for clients that asked for a fixed version."""
         for served in self._served.values():
             if served.source.name == name and not served.pinned:
                 served.path, served.state, served.version = path, state, state.version
+                served.sha256 = sha256
                 served.reloads += 1
                 if served.policy is not None:
                     served.policy.adopt(weights, state.version)
@@ -231,15 +235,16 @@ class PolicyLibrary:
                 return served.version, served.spec
         return -1, None
 
-    def read_weights(self, path: Path, spec: GameSpec) -> tuple[NDArray[np.float32], State]:
-        """Return the weights of a checkpoint as one vector, and its state; safe in another thread. Raises
+    def read_weights(self, path: Path, spec: GameSpec) -> tuple[NDArray[np.float32], State, str]:
+        """Return the weights of a checkpoint as one vector, its state and the SHA-256 of its model; safe in another
+        thread. Raises
         CheckpointError if it cannot be read or was made for another game."""
         path = checkpoint.find(path)
         net, _, state = checkpoint.read_net(path, spec, game_nets=self._games.nets_for(path, spec.name))
         weights: NDArray[np.float32] = FlatWeights(net).numpy().copy()
         if not np.isfinite(weights).all():
             raise CheckpointError(f"{path} has weights that are not finite")
-        return weights, state
+        return weights, state, _digest(path)
 
     def _make_room(self, incoming: ServedPolicy) -> None:
         loaded = [each for each in self._served.values() if each.policy is not None and each is not incoming]
@@ -254,3 +259,9 @@ class PolicyLibrary:
                 del self._served[served.name, served.greedy]
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
+
+
+def _digest(path: Path) -> str:
+    """Return the SHA-256 of the model of a checkpoint. Raises CheckpointError."""
+    with reading(path):
+        return checksums.of_file(path / checkpoint.MODEL).sha256

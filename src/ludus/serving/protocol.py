@@ -105,6 +105,7 @@ class PolicyDescription(msgspec.Struct, frozen=True):
     version: int  # of the weights
     recurrent: bool
     game: GameDescription
+    sha256: Annotated[str, Meta(pattern="^([0-9a-f]{64})?$")] = ""  # of the checkpoint's model; empty: an older server
 
 
 class Welcome(msgspec.Struct, frozen=True):

@@ -30,6 +30,7 @@ class NewWeights(NamedTuple):
     path: Path
     weights: NDArray[np.float32] | None = None
     state: State | None = None
+    sha256: str = ""  # of the model
 
 
 class Watcher:
@@ -63,7 +64,7 @@ class Watcher:
             if new.weights is None or new.state is None:
                 self._library.refuse_reload(new.name)
                 continue
-            self._library.adopt(new.name, new.path, new.weights, new.state)
+            self._library.adopt(new.name, new.path, new.weights, new.state, new.sha256)
             log.info("%s: playing with version %d (%s)", new.name, new.state.version, new.path)
         return count
 
@@ -83,14 +84,14 @@ class Watcher:
             if path == self._looked.get(source.name) or _version_of(path) == in_use:
                 return
             self._looked[source.name] = path
-            weights, state = self._library.read_weights(path, spec)
+            weights, state, sha256 = self._library.read_weights(path, spec)
         except (LudusError, OSError) as error:
             if self._complaints.get(source.name) != str(error):
                 self._complaints[source.name] = str(error)
                 log.warning("%s; %s goes on with version %d", error, source.name, in_use)
                 self._new_weights.put(NewWeights(source.name, path))
             return
-        self._new_weights.put(NewWeights(source.name, path, weights, state))
+        self._new_weights.put(NewWeights(source.name, path, weights, state, sha256))
 
 
 def newest(source: PolicySource) -> Path:
