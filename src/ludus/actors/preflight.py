@@ -27,6 +27,19 @@ def refuse_unfit_stages(checked: CheckedConfig, game: Game) -> None:
         refuse_unplayed(stage, config.opponents, config.evaluation.opponents, tuple(game.scripted), place)
 
 
+def refuse_overload(checked: CheckedConfig, game: Game, hosts: int) -> None:
+    """Raise ConfigError if the hosts would play more matches at once than the game's servers run."""
+    matches, servers = checked.config.fleet.matches, int(checked.config.servers.count)
+    fitting = game.matches_on(checked.options, hosts, matches, servers=servers)
+    most = 0 if game.most_matches is None else game.most_matches(checked.options, servers)
+    if most and hosts * matches > most:
+        fewer = f"fleet.matches={fitting}" if fitting * hosts <= most else f"fleet.hosts={most} --set fleet.matches=1"
+        raise ConfigError(
+            f"fleet.matches: {hosts} hosts with {matches} matches each play {hosts * matches:,} at once, and the "
+            f"servers run at most {most:,}; use --set {fewer}, or more servers"
+        )
+
+
 def refuse_unfit(config: RunConfig, game: Game) -> None:
     """Raise ConfigError if settings cannot work together or name something that the game does not have."""
     scripted_names(config.opponents, tuple(game.scripted))  # refuses unknown names

@@ -212,6 +212,7 @@ def describe(run: ResolvedRun) -> list[str]:
 def _resolved(checked: CheckedConfig, game: Game, machine: Machine) -> ResolvedRun:
     config = checked.config
     hosts = config.fleet.hosts_on(machine.cores)
+    preflight.refuse_overload(checked, game, hosts)
     actors = division.choose(config, hosts=hosts, cores=machine.cores)
     shares_gpu = config.mode == "overlapped" and machine.learner_device.device.type == "cuda"
     actor_device = placement.choose(

@@ -155,6 +155,7 @@ def play(
             teams=teams,
             log_dir=folder,
             hosts=resolved.hosts,
+            fleet=FleetConfig(matches=game.matches_on(served.options, resolved.hosts, FleetConfig().matches)),
             usable_cores=resolved.cores,
             progress=progress,
             save_replays=None if save_replays is None else Path(save_replays),

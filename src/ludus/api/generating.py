@@ -196,6 +196,7 @@ def play(
             policies,
             log_dir=folder,
             hosts=hosts,
+            fleet=FleetConfig(matches=matchup.game.matches_on(served.options, hosts, FleetConfig().matches)),
             usable_cores=usable_cores,
             keep_log=not dataset.manifest.replayable,
             stopped=stopped,

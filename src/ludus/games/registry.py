@@ -95,6 +95,8 @@ class Game:
     installed: Callable[[Any], Sequence[Path]] | None = None  # (options) -> folders that `prepare` fills
     memory: HostFootprint | None = None  # None: hosts are measured when the number is needed
     serve: Serve | None = None  # starts the servers that matches are played on
+    # (options, servers.count) -> matches that the servers can run at once, by which `matches_on` is bounded; 0: any
+    most_matches: Callable[[Any, int], int] | None = None
     nets: Mapping[str, str] = field(default_factory=dict)  # name -> torch module, built from (spec, policy config)
     commands: Mapping[str, str] = field(default_factory=dict)  # name of `ludus NAME` -> function or typer.Typer
     checks: str = ""  # () -> findings that `ludus doctor` shows (games/checks.py)
@@ -111,6 +113,12 @@ class Game:
         if self.serve is None:
             raise ConfigError(f"servers.count: {self.name} is played without servers; leave it out, or at 0")
         return self.serve(options, servers, folder)
+
+    def matches_on(self, options: Any, hosts: int, matches: int, *, servers: int = 0) -> int:
+        """Return how many of `matches` a host may play at once, so that the servers can run those of all hosts: at
+        least 1. `servers` is the number that will be started, if `options` does not name running ones."""
+        most = 0 if self.most_matches is None else self.most_matches(options, servers)
+        return max(1, min(matches, most // hosts)) if most else matches
 
 
 def load(name: str) -> Game:

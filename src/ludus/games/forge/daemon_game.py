@@ -28,5 +28,6 @@ game = Game(
     presets=Path(__file__).parent / "daemon_presets",
     local=frozenset({"daemons", "program", "folder"}),
     serve=daemon_servers.serve,
+    most_matches=daemon_options.most_matches,
     checks="ludus.games.forge.daemon_checks:checks",
 )

@@ -40,6 +40,12 @@ def addresses(options: DaemonOptions) -> tuple[tuple[str, int], ...]:
     return tuple(pairs)
 
 
+def most_matches(options: DaemonOptions, servers: int) -> int:
+    """Return how many games run at once on the daemons that the options name or, if they name none, on as many as
+    will be started. Raises ConfigError."""
+    return MOST_GAMES * (len(set(addresses(options))) or servers)
+
+
 def program(options: DaemonOptions) -> tuple[str, ...]:
     """Return the command that starts a daemon, without its port. Raises ConfigError if there is none."""
     try:
