@@ -152,6 +152,7 @@ def test_the_game_of_the_ai_is_followed_and_can_be_repeated(daemon: Daemon, tmp_
     ended = played(options(daemon.address, observe=True), tmp_path, 4, "forge_ai")
     assert [each.void for each in ended] == [""] * 4
     assert [each.facts["choices_unmatched"] for each in ended] == [0.0] * 4
+    assert [(each.facts["cards_cut"], each.facts["options_cut"]) for each in ended] == [(0.0, 0.0)] * 4
     others = played(options(daemon.address, observe=True), tmp_path, 3, "random")
     assert all("only the policy scripted:forge_ai" in each.void for each in others)
     with pytest.raises(ConfigError, match=r"options\.observe=true"):

@@ -43,6 +43,7 @@ class Question:
     step: Callable[[Sequence[str]], Sequence[Option]]  # (tokens of the steps before) -> options; empty: complete
     tokens: list[str] = field(default_factory=list)  # of every step before
     options: Sequence[Option] = ()
+    options_cut: int = 0  # of the current step: further options that the net has no room for
 
     def __post_init__(self) -> None:
         self._ask()
@@ -80,7 +81,10 @@ class Question:
         return next((index for index, option in enumerate(self.options) if option.token in ("", PASS)), None)
 
     def _ask(self) -> None:
-        self.options = self.step(self.tokens)[-MOST_OPTIONS:]
+        options = self.step(self.tokens)
+        self.options = options[-MOST_OPTIONS:]
+        offered = _most_numbers(self.decision) if options and options[0].kind == "number" else len(options)
+        self.options_cut = offered - len(self.options)
 
 
 _EACH = ("attack", "block", "unblocked")  # steps that ask for one creature, which the AI's choice may leave out
@@ -162,9 +166,15 @@ def _entity(decision: Decision) -> Step:
 
 
 def _number(decision: Decision) -> Step:
+    least = max(decision.min, 0)
+    numbers = range(least, least + min(_most_numbers(decision), MOST_OPTIONS))
+    return _once([Option("number", str(number), number=number) for number in numbers])
+
+
+def _most_numbers(decision: Decision) -> int:
+    """Return how many numbers may be announced."""
     most = HIGHEST if decision.max is None else decision.max
-    numbers = range(max(decision.min, 0), max(most, decision.min, 0) + 1)
-    return _once([Option("number", str(number), number=number) for number in numbers[:MOST_OPTIONS]])
+    return max(most, decision.min, 0) + 1 - max(decision.min, 0)
 
 
 def _cards(decision: Decision) -> Step:

@@ -82,6 +82,7 @@ class DaemonMatch:
         self._last: Question | None = None
         self._failure: Failure | None = None
         self._questions = self._refused = self._unknown = self._unmatched = self._turns = 0
+        self._cards_cut = self._options_cut = 0
         if self._connection is None or not self._options.persistent:
             await self.close()
             address = self._daemons.take()
@@ -151,7 +152,8 @@ class DaemonMatch:
         self._last = current
         player = current.decision.player
         obs = np.zeros((1, self._spec.obs.nbytes), np.uint8)
-        daemon_view.write(self._spec, obs[0], current, player)
+        self._cards_cut += daemon_view.write(self._spec, obs[0], current, player)
+        self._options_cut += current.options_cut
         if demonstrated is not None:
             daemon_view.demonstrate(obs[0], demonstrated)
         legal = np.arange(MOST_OPTIONS)[None] < len(current.options)
@@ -184,6 +186,8 @@ class DaemonMatch:
             "questions": float(self._questions),
             "replies_refused": float(self._refused),
             "choices_unmatched": float(self._unmatched),
+            "cards_cut": float(self._cards_cut),
+            "options_cut": float(self._options_cut),
         }
         reward = np.zeros(2, np.float32) if truncated else np.array([2 * each - 1 for each in score], np.float32)
         legal = np.zeros((0, MOST_OPTIONS), np.bool_)

@@ -104,10 +104,12 @@ class _View:
     own: bool
 
 
-def write(spec: GameSpec, row: NDArray[np.uint8], question: Question, viewer: str) -> None:
-    """Write what the player named `viewer` sees into a row of zeros [nbytes]."""
+def write(spec: GameSpec, row: NDArray[np.uint8], question: Question, viewer: str) -> int:
+    """Write what the player named `viewer` sees into a row of zeros [nbytes]. Return the number of visible cards for
+    which there was no room."""
     state = question.decision.game_state
-    cards = list(_cards(question, state, viewer))[:MOST_CARDS]
+    visible = list(_cards(question, state, viewer))
+    cards = visible[:MOST_CARDS]
     places = {view.card.id: place for place, view in reversed(list(enumerate(cards, 1))) if view.card.id >= 0}
     combat = [] if state.combat is None else state.combat.attackers
     blocks = {blocker.card_id: attacker.card_id for attacker in combat for blocker in attacker.blocked_by}
@@ -126,6 +128,7 @@ def write(spec: GameSpec, row: NDArray[np.uint8], question: Question, viewer: st
     _fill(spec, row, "option_other", [places.get(each.other, 0) for each in options])
     _fill(spec, row, "option_text", [hashed(each.text or each.name, TEXTS) for each in options])
     spec.obs.leaf(row, "option_number")[: len(options), 0] = [min(each.number * 4, 127) for each in options]
+    return len(visible) - len(cards)
 
 
 def _cards(question: Question, state: GameState, viewer: str) -> Iterator[_View]:

@@ -148,6 +148,25 @@ def test_more_options_than_the_net_has_keep_the_last_ones() -> None:
     many = asked("choose_action", actions=items(*range(60)))
     assert len(many.options) == MOST_OPTIONS
     assert many.options[-1].kind == "pass"
+    assert many.options_cut == 61 - MOST_OPTIONS
+    assert asked("choose_action", **ACTIONS).options_cut == 0
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "cut"),
+    [(0, 47, 0), (0, 48, 1), (5, 2**62, 2**62 - 52), (3, 2, 0), (0, None, 0)],
+)
+def test_numbers_beyond_those_of_the_net_are_counted(least: int, most: int | None, cut: int) -> None:
+    announced = asked("announce_value", min=least, max=most)
+    assert announced.options[0].number == least
+    assert announced.options_cut == cut
+
+
+@pytest.mark.parametrize(("hand", "cut"), [(62, 0), (63, 1), (80, 18)])
+def test_cards_beyond_those_of_an_observation_are_counted(hand: int, cut: int) -> None:
+    crowded = asked("choose_action", hands=(range(100, 100 + hand), (3,)), **ACTIONS)  # and two on the battlefield
+    row = np.zeros(SPEC.obs.nbytes, np.uint8)
+    assert daemon_view.write(SPEC, row, crowded, NAMES[0]) == cut
 
 
 def written(question_of: Question, viewer: str) -> dict[str, Any]:
