@@ -84,6 +84,24 @@ test('a game says hello, asks, and ends its match with what its seats earned sin
 	assert.deepEqual(last, { rows: [], done: true });
 });
 
+test('terms of the reward are added up as facts, and sent before each turn to whoever asked for events', async () => {
+	const turns = [GOOD, { ...GOOD, terms: { goal: [1, 0], touch: [0, 0.5] } }, { ...OVER, terms: { goal: [0.5, -1] } }];
+	for (const events of [true, false]) {
+		const { host, take } = await hosting([turns], { schedule: [[7, 70]], events });
+		take();
+		host.act(actions({ 0: 0, 1: 0 }));
+		const first = { match: 7, terms: { goal: [1, 0], touch: [0, 0.5] } };
+		const asked = { rows: [0, 1], done: true };
+		assert.deepEqual(take(), events ? [{ event: { reward_terms: first } }, asked] : [asked]);
+		host.act(actions({ 0: 0, 1: 0 }));
+		const last = take();
+		if (events) assert.deepEqual(last.shift(), { event: { reward_terms: { match: 7, terms: { goal: [0.5, -1] } } } });
+		assert.deepEqual(last[0].ending.facts, {
+			'reward_goal@0': 1.5, 'reward_goal@1': -1, 'reward_touch@0': 0, 'reward_touch@1': 0.5, turns: 2,
+		});
+	}
+});
+
 test('a match that waits keeps nobody waiting, and its answer open', async () => {
 	const { host, take } = await hosting([[GOOD, NEVER], [GOOD, Promise.resolve(GOOD), GOOD]]);
 	take();
@@ -113,6 +131,7 @@ test('an answer comes in the parts that were asked for', async () => {
 });
 
 const CANNOT_BE = {
+	'reward term goal is 1': [{ ...GOOD, terms: { goal: [1] } }, { ...GOOD, terms: { goal: 1 } }],
 	'expected 2 numbers': [null, 5, { ...GOOD, reward: [0] }, { ...GOOD, reward: [0, NaN] }],
 	'no seat must choose': [{ ...GOOD, seats: [] }],
 	'seat 2 must choose, there are 2': [{ ...GOOD, seats: [0, 2] }],

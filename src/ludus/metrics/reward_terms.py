@@ -11,8 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ludus.metrics import names
+from ludus.wire.terms import FACT_PREFIX
 
-FACT_PREFIX = "reward_"
+__all__ = ["FACT_PREFIX", "Curve", "facts", "term_of", "terms"]
+
 _FACTS = names.FACT("")
 _TERMS = names.FACT(FACT_PREFIX)
 ENDS = 10  # a tenth of a run is its begin, and a tenth its end

@@ -104,6 +104,8 @@ class MatchesTogether:
 
     def _sorted(self, slots: list[int], turn: GroupTurn, ready: list[_Ready], *, opens: bool) -> list[int]:
         """Report matches that are over or lost, add the others to `ready`, and return the slots that are free now."""
+        if turn.terms is not None:
+            self._table.report_terms(slots, turn.terms)
         outcomes: dict[int, Turn | BaseException] = {**self._faults(turn), **turn.over, **turn.lost}
         for place, became in outcomes.items():
             self._table.take(self._table.slots[slots[place]], became)

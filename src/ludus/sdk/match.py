@@ -25,6 +25,7 @@ class Turn:
     facts: Mapping[str, float] = field(default_factory=dict)  # numbers for the report, if the match is over
     log: str = ""  # the game's own record, if the match is over
     out: tuple[int, ...] = ()  # if truncated: seats that had finished before, such as agents that died
+    terms: Mapping[str, Sequence[float]] = field(default_factory=dict)  # [S] by name: named parts of the reward
 
     @property
     def over(self) -> bool:
@@ -62,6 +63,14 @@ class AsyncMatch(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class GroupTerms:
+    """The named parts of the rewards of a `GroupTurn`."""
+
+    names: Sequence[str]
+    earned: NDArray[np.float32]  # [n, S, terms]; ignored for matches in `lost`
+
+
+@dataclass(frozen=True, slots=True)
 class GroupTurn:
     """The turns of n matches of a group, in the order of the slots in the call.
 
@@ -73,6 +82,7 @@ class GroupTurn:
     reward: NDArray[np.float32]  # [n, S] rewards since the previous turn
     over: Mapping[int, Turn] = field(default_factory=dict)  # index in that order -> last turn of a finished match
     lost: Mapping[int, BaseException] = field(default_factory=dict)  # index in that order -> error of a failed match
+    terms: GroupTerms | None = None  # sent if the fleet asks for them; a group reports facts of its terms itself
 
 
 class MatchGroup(Protocol):

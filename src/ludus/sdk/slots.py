@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 import traceback
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, count
 
 import numpy as np
@@ -17,12 +17,13 @@ from numpy.typing import NDArray
 from ludus import limits
 from ludus.errors import ConfigError, ProtocolError
 from ludus.sdk.clock import ActivityClock
-from ludus.sdk.match import HostedGame, Turn
+from ludus.sdk.match import GroupTerms, HostedGame, Turn
 from ludus.sdk.turn_check import BadTurn, TurnCheck
 from ludus.spec import GameSpec
+from ludus.wire import terms as reward_terms
 from ludus.wire.bodies import Configure, EndingHead, ErrorBody
 from ludus.wire.channel import Channel
-from ludus.wire.frames import MAX_BODY, encode_arrivals, encode_ending, encode_error, encode_times
+from ludus.wire.frames import MAX_BODY, encode_arrivals, encode_ending, encode_error, encode_event, encode_times
 from ludus.wire.seeds import match_seed
 
 _PADDING = 8 + 6 * 8  # most bytes of an ARRIVALS body besides its rows
@@ -41,6 +42,7 @@ class Slot:
         self.earned = np.zeros(seats, np.float32)
         self.opened: set[int] = set()  # seats that have had a decision in this match
         self.legal: dict[int, NDArray[np.bool_]] = {}
+        self.terms: dict[str, NDArray[np.float64]] = {}  # reward terms so far, [S] by name
 
 
 class SlotTable:
@@ -50,6 +52,7 @@ class SlotTable:
         self._spec = game.spec
         self._channel = channel
         self._keep_log = configure.keep_log
+        self._sends_terms = configure.events
         self._plan = _plan(configure)
         self._resumed = _resumed(configure)
         self._check = TurnCheck(game.spec)
@@ -73,6 +76,7 @@ class SlotTable:
         slot.number, slot.seed = following
         slot.earned[:] = 0
         slot.opened.clear()
+        slot.terms.clear()
         return True
 
     def drain(self) -> None:
@@ -109,6 +113,8 @@ class SlotTable:
             self._lose(slot, became if isinstance(became, BaseException) else wrong)
             return False
         try:
+            if became.terms:
+                self._add_terms(slot, became)
             if not became.over:
                 self._ask(slot, became)
                 return True
@@ -118,6 +124,14 @@ class SlotTable:
             return False
         self._channel.send(frame)
         return False
+
+    def report_terms(self, slots: Sequence[int], terms: GroupTerms) -> None:
+        """Send the reward terms of the matches in these slots, if the fleet asked for events."""
+        if not self._sends_terms:
+            return
+        for place, index in enumerate(slots):
+            of_match = dict(zip(terms.names, terms.earned[place].T.tolist(), strict=True))
+            self._send_terms(self.slots[index], of_match)
 
     def flush(self, *, done: bool) -> list[Slot]:
         """Send all ready rows; `done` marks the end of an answer.
@@ -153,6 +167,16 @@ class SlotTable:
         self.clock.lap("send")
         return []
 
+    def _add_terms(self, slot: Slot, turn: Turn) -> None:
+        terms = self._check.terms(turn.terms)
+        for name, values in terms.items():
+            slot.terms[name] = slot.terms.get(name, 0.0) + np.array(values)
+        if self._sends_terms:
+            self._send_terms(slot, terms)
+
+    def _send_terms(self, slot: Slot, terms: Mapping[str, Sequence[float]]) -> None:
+        self._channel.send(encode_event(reward_terms.event(slot.number, terms)))
+
     def _ask(self, slot: Slot, turn: Turn) -> None:
         seats = self._check.asking(turn)
         slot.earned += turn.reward
@@ -172,7 +196,7 @@ class SlotTable:
             self._check.earned(slot.earned + turn.reward),
             turn.truncated,
             slot.seed,
-            {name: float(value) for name, value in turn.facts.items()},
+            {**_term_facts(slot), **{name: float(value) for name, value in turn.facts.items()}},
             turn.log if self._keep_log else "",
             list(turn.out),
         )
@@ -200,6 +224,15 @@ class SlotTable:
             slot.earned[seat] = 0
             slot.opened.add(seat)
         self._channel.send(encode_arrivals(row, number, reward, opens, legal, obs, done))
+
+
+def _term_facts(slot: Slot) -> dict[str, float]:
+    """Return what each seat earned by each reward term in the match of a slot, as facts."""
+    return {
+        reward_terms.fact(name, seat): float(value)
+        for name, values in slot.terms.items()
+        for seat, value in enumerate(values)
+    }
 
 
 def rows_at_most(spec: GameSpec) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from ludus import limits
 from ludus.sdk.match import Turn
 from ludus.spec import GameSpec
+from ludus.wire import terms as reward_terms
 from ludus.wire.ledger import float_ranges
 
 _REWARDS = f"expected finite numbers from -{limits.REWARD:g} to {limits.REWARD:g}: scale the rewards of the game"
@@ -59,6 +61,17 @@ class TurnCheck:
             if not self._finite(turn.obs).all():
                 raise BadTurn(f"the last observation has a value that is not finite in leaf {self._leaf(turn.obs)!r}")
         return score
+
+    def terms(self, terms: Mapping[str, Sequence[float]]) -> dict[str, list[float]]:
+        """Return the reward terms of a turn as lists. Raises BadTurn if one is invalid."""
+        lists = {name: [float(each) for each in values] for name, values in terms.items()}
+        for name, values in lists.items():
+            if not reward_terms.is_valid(name, values, self._spec.seats):
+                raise BadTurn(
+                    f"reward term {name[:200]!r} is {values[:8]}, expected {self._spec.seats} finite numbers, and a "
+                    f"name of 1 to {reward_terms.NAME_CHARS} printable characters without @"
+                )
+        return lists
 
     def earned(self, reward: NDArray[np.float32]) -> list[float]:
         """Return the rewards of all seats at the end of a match as a list. Raises BadTurn if one is out of range."""

@@ -25,7 +25,8 @@ const DEADLINE_S = 20; // limit for one turn of a match that waits; less than fl
  *
  * A turn in which seats must choose is {seats, obs: [{leaf: values}, ...], legal: [[one boolean per action], ...],
  * reward: [by seat]}. The last turn is {score, reward}, optionally with {facts, log}. If a limit cut the match short,
- * it is {score, reward, truncated: true, obs}, with observations of all seats.
+ * it is {score, reward, truncated: true, obs}, with observations of all seats. Any turn may name the parts of its
+ * reward, `terms: {name: [by seat]}`: their sums become facts of the match, `reward_NAME@SEAT`.
  */
 function serve({ options = {}, setUp }) {
 	takeStdout();
@@ -179,6 +180,7 @@ class Seated {
 		this.chosen = {};
 		this.earned = Array(seats).fill(0);
 		this.met = Array(seats).fill(false);
+		this.terms = {}; // what each seat earned by each named part of the reward
 		this.ending = this.finalObs = this.fault = this.deadline = null;
 	}
 
@@ -195,6 +197,7 @@ class Seated {
 		const isList = (values, length) => values?.length === length && Array.from(values).every(Number.isFinite);
 		expect(isList(turn?.reward, seats), `a turn's reward is ${turn?.reward}, expected ${seats} numbers`);
 		for (let seat = 0; seat < seats; seat++) this.earned[seat] += turn.reward[seat];
+		if (turn.terms) this.addTerms(turn.terms, host, expect, isList);
 		if (turn.score) {
 			this.end(turn, host, expect, isList);
 			return;
@@ -211,6 +214,25 @@ class Seated {
 			this.asked.clear();
 			throw error;
 		}
+	}
+
+	addTerms(terms, host, expect, isList) {
+		for (const [name, values] of Object.entries(terms)) {
+			expect(isList(values, host.seats), `reward term ${name} is ${values}, expected ${host.seats} numbers`);
+			const sums = this.terms[name] ??= Array(host.seats).fill(0);
+			for (let seat = 0; seat < host.seats; seat++) sums[seat] += values[seat];
+		}
+		if (host.wantsEvents) host.event({ reward_terms: { match: this.number, terms } });
+	}
+
+	get termFacts() {
+		const facts = {};
+		for (const [name, sums] of Object.entries(this.terms)) {
+			sums.forEach((sum, seat) => {
+				facts[`reward_${name}@${seat}`] = sum;
+			});
+		}
+		return facts;
 	}
 
 	ask(seat, obs, legal, { arrivals, seats, actions, layout }, expect) {
@@ -238,7 +260,8 @@ class Seated {
 			obs.forEach((each, seat) => layout.pack(each, this.finalObs, seat * layout.bytes));
 		}
 		const { slot, number, seed, earned: reward } = this;
-		this.ending = { slot, number, score, reward, truncated, seed, facts, log: keepLog ? log : '' };
+		const all = { ...this.termFacts, ...facts };
+		this.ending = { slot, number, score, reward, truncated, seed, facts: all, log: keepLog ? log : '' };
 	}
 }
 
