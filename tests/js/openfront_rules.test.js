@@ -17,7 +17,7 @@ const { isLegal } = require(path.join(HOST, 'legality.js'));
 const { MapError, isOwnable, openMaps } = require(path.join(HOST, 'maps.js'));
 const { leavesOf } = require(path.join(HOST, 'observe.js'));
 const { OPTIONS } = require(path.join(HOST, 'options.js'));
-const { TERMS, earned, weightsOf } = require(path.join(HOST, 'rewards.js'));
+const { TERMS, bySeat, earned, total, weightsOf } = require(path.join(HOST, 'rewards.js'));
 const { isSpaced, sites } = require(path.join(HOST, 'sites.js'));
 const { Statics } = require(path.join(HOST, 'statics.js'));
 const { Cells, Territory } = require(path.join(HOST, 'territory.js'));
@@ -175,11 +175,15 @@ test('sites keep their distance from all structures, and ports lie at a shore', 
 test('rewards are the weighted sum of their terms; sparse ones only the result', () => {
 	const weights = weightsOf({ land: 2, kill: 0.5, survival: 0.01, win: 3, loss: -4 }, false);
 	const before = { land: 0.2, isAlive: true };
-	assert.ok(Math.abs(earned(weights, before, { land: 0.3, isAlive: true }, 2, null) - (0.2 + 1 + 0.01)) < 1e-9);
-	assert.ok(Math.abs(earned(weights, before, { land: 0, isAlive: false }, 0, 'loss') - (-0.4 - 4)) < 1e-9);
+	assert.ok(Math.abs(total(earned(weights, before, { land: 0.3, isAlive: true }, 2, null)) - (0.2 + 1 + 0.01)) < 1e-9);
+	const lost = earned(weights, before, { land: 0, isAlive: false }, 0, 'loss');
+	assert.ok(Math.abs(total(lost) - (-0.4 - 4)) < 1e-9);
+	assert.deepEqual([lost.land, lost.loss, lost.survival], [-0.4, -4, 0]);
 	const sparse = weightsOf({}, true);
-	assert.equal(earned(sparse, before, { land: 0.9, isAlive: true }, 3, 'win'), 1);
-	assert.equal(earned(sparse, before, { land: 0.9, isAlive: true }, 3, null), 0);
+	assert.equal(total(earned(sparse, before, { land: 0.9, isAlive: true }, 3, 'win')), 1);
+	assert.equal(total(earned(sparse, before, { land: 0.9, isAlive: true }, 3, null)), 0);
+	assert.deepEqual(Object.keys(earned(sparse, before, before, 3, null)), ['win', 'loss'], 'only terms that count');
+	assert.deepEqual(bySeat([{ win: 1, land: 2 }, { win: 0, land: 3 }]), { win: [1, 0], land: [2, 3] });
 	assert.deepEqual(Object.keys(weightsOf({ win: 1 }, false)), TERMS);
 	assert.equal(weightsOf({ win: 1 }, false).land, 0, 'given weights replace the defaults');
 });

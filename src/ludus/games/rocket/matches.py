@@ -15,7 +15,7 @@ from ludus.games.rocket.rewards import Earlier
 from ludus.games.rocket.scene import Floats, Scene, SceneReader, Where
 from ludus.games.rocket.simulator import rocketsim
 from ludus.games.rocket.starts import Starts
-from ludus.sdk.match import GroupTurn, Turn
+from ludus.sdk.match import GroupTerms, GroupTurn, Turn
 from ludus.spec import GameSpec
 
 SCHEMA = 1
@@ -92,7 +92,7 @@ class RocketMatches:
         rows = self._rows(where, now, actions[running])
         reward = earned.sum(axis=2)
         over = {running[at]: self._ended(played[at], now, at, rows[at], reward[at]) for at in self._over(where, now)}
-        return self._turn(len(slots), running, rows, reward, over, failures)
+        return self._turn(len(slots), running, rows, reward, over, failures, earned)
 
     def _step(self, slots: Sequence[int], actions: NDArray[np.int32]) -> dict[int, BaseException]:
         failures: dict[int, BaseException] = {}
@@ -198,14 +198,20 @@ class RocketMatches:
         reward: Floats,
         over: Mapping[int, Turn],
         failures: Mapping[int, BaseException],
+        earned: Floats | None = None,
     ) -> GroupTurn:
-        legal = self._legal[:n]
+        legal, names = self._legal[:n], self._rewards.names
         if len(running) == n:
-            return GroupTurn(rows, legal, reward, over, failures)
+            terms = None if earned is None else GroupTerms(names, earned)
+            return GroupTurn(rows, legal, reward, over, failures, terms)
         all_rows = np.zeros((n, *rows.shape[1:]), np.uint8)
         all_rewards = np.zeros((n, self._spec.seats), np.float32)
         all_rows[running], all_rewards[running] = rows, reward
-        return GroupTurn(all_rows, legal, all_rewards, over, failures)
+        if earned is None:
+            return GroupTurn(all_rows, legal, all_rewards, over, failures)
+        all_earned = np.zeros((n, *earned.shape[1:]), np.float32)
+        all_earned[running] = earned
+        return GroupTurn(all_rows, legal, all_rewards, over, failures, GroupTerms(names, all_earned))
 
     def _new_pitch(self) -> Pitch:
         return Pitch(self._simulator, self._options.team_size)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -15,6 +17,7 @@ from ludus.games.rocket.matches import RocketMatches
 from ludus.games.rocket.options import RocketOptions
 from ludus.games.rocket.scene import SceneReader
 from ludus.games.rocket.simulator import rocketsim
+from ludus.sdk.match import Turn
 
 
 def history(played: RocketMatches, slot: int, seed: int, decisions: int) -> list[bytes]:
@@ -57,6 +60,39 @@ def test_a_goal_ends_the_match_for_the_team_that_scored(scorer: int) -> None:
     assert earned[1 - scorer] == -7.0
     assert (turn.facts["goals"], turn.facts["timeout"], turn.facts["no_touch"]) == (1.0, 0.0, 0.0)
     assert (turn.facts[f"reward_goal@{scorer}"], turn.facts[f"reward_goal@{1 - scorer}"]) == (10.0, 0.0)
+
+
+def test_terms_of_all_turns_add_up_to_rewards_and_facts() -> None:
+    played = matches(RocketOptions(timeout_s=2.0), slots=2)
+    first = played.start([0, 1], [1, 2])
+    assert first.terms is None
+    terms, rewards = np.zeros((2, 2, len(played._rewards.names))), np.zeros((2, 2))
+    over: Mapping[int, Turn] = {}
+    while not over:
+        turn = played.advance([0, 1], np.full((2, 2), BOOST, np.int32))
+        assert turn.terms is not None
+        terms += turn.terms.earned
+        rewards += turn.reward
+        over = turn.over
+    assert np.allclose(terms.sum(axis=2), rewards, atol=1e-4)
+    assert np.abs(terms).sum() > 0.1
+    facts = over[1].facts
+    earned = [[facts[f"reward_{name}@{seat}"] for name in played._rewards.names] for seat in range(2)]
+    assert np.allclose(earned, terms[1], atol=1e-4)
+
+
+def test_a_lost_match_leaves_the_terms_of_the_others_in_their_places() -> None:
+    played = matches(RocketOptions(), slots=2)
+    played.start([0, 1], [1, 2])
+    alone = matches(RocketOptions())
+    alone.start([0], [2])
+    played._pitches[0] = None
+    actions = np.full((2, 2), BOOST, np.int32)
+    both, one = played.advance([0, 1], actions), alone.advance([0], actions[:1])
+    assert set(both.lost) == {0}
+    assert both.terms is not None
+    assert one.terms is not None
+    assert np.array_equal(both.terms.earned[1], one.terms.earned[0])
 
 
 def test_team_mates_share_the_score_of_their_team() -> None:

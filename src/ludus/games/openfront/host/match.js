@@ -8,7 +8,7 @@ const { planned } = require('./intents.js');
 const { isLegal } = require('./legality.js');
 const { Observer } = require('./observe.js');
 const { Recording } = require('./recording.js');
-const { earned, weightsOf } = require('./rewards.js');
+const { bySeat, earned, total, weightsOf } = require('./rewards.js');
 const { Seat, spawnPlaces } = require('./seat.js');
 const { Cells, Territory } = require('./territory.js');
 const { BOT, FREE, FRIENDLY, OWN, RIVAL, View } = require('./view.js');
@@ -46,7 +46,7 @@ class OpenFrontMatch {
 		this.recording?.add([]);
 		this.standing = this.seats.map(seat => this.#standing(seat));
 		this.kills = this.seats.map(() => 0);
-		return this.#ask(this.seats.map(() => 0));
+		return this.#ask({ reward: this.seats.map(() => 0) });
 	}
 
 	advance(actions) {
@@ -111,10 +111,11 @@ class OpenFrontMatch {
 			const seat = seats.find(each => each.player.id() === conquerorId);
 			if (seat) this.kills[seat.number]++;
 		}
-		const reward = seats.map(seat => this.#earn(seat, isOpen, winners));
-		if (isOpen && !isCut) return this.#ask(reward);
+		const terms = seats.map(seat => this.#earn(seat, isOpen, winners));
+		const rewards = { reward: terms.map(total), terms: bySeat(terms) };
+		if (isOpen && !isCut) return this.#ask(rewards);
 		const score = seats.map(seat => (isCut ? (seat.isAlive ? 0.5 : 0) : winners.has(seat.number) ? 1 : 0));
-		const ending = { score, reward, facts: this.#facts(), log: this.#log() };
+		const ending = { score, ...rewards, facts: this.#facts(), log: this.#log() };
 		if (!isCut) return ending;
 		return { ...ending, truncated: true, obs: this.#observations(seats) };
 	}
@@ -145,20 +146,20 @@ class OpenFrontMatch {
 		if (!isOpen && winners.has(seat.number)) result = 'win';
 		else if (!seat.isLost && (died || !isOpen)) result = 'loss';
 		if (result === 'loss') seat.isLost = true;
-		const reward = earned(this.weights, before, after, this.kills[seat.number] - seat.rewardedKills, result);
+		const terms = earned(this.weights, before, after, this.kills[seat.number] - seat.rewardedKills, result);
 		seat.rewardedKills = this.kills[seat.number];
 		this.standing[seat.number] = after;
-		return reward;
+		return terms;
 	}
 
-	#ask(reward) {
+	#ask(rewards) {
 		const seats = this.seats.filter(seat => seat.isAlive || this.world.game.inSpawnPhase());
 		const obs = this.#observations(seats);
 		const legal = seats.map(seat => {
 			for (let i = 0; i < ACTIONS.length; i++) seat.mask[i] = isLegal(seat, ACTIONS[i]) ? 1 : 0;
 			return seat.mask;
 		});
-		return { seats: seats.map(seat => seat.number), obs, legal, reward };
+		return { seats: seats.map(seat => seat.number), obs, legal, ...rewards };
 	}
 
 	#observations(seats) {

@@ -14,14 +14,27 @@ function weightsOf(given, isSparse) {
 }
 
 /**
- * Return what a seat earned by one decision. `before` and `after` are {land, isAlive}: shares of all land; `kills` are
- * players it eliminated; `result` is 'win', 'loss' or null.
+ * Return what a seat earned by one decision, by term. `before` and `after` are {land, isAlive}: shares of all land;
+ * `kills` are players it eliminated; `result` is 'win', 'loss' or null. Terms without weight are left out.
  */
 function earned(weights, before, after, kills, result) {
-	let sum = weights.land * (after.land - before.land) + weights.kill * kills;
-	if (after.isAlive) sum += weights.survival;
-	if (result !== null) sum += weights[result];
-	return sum;
+	const amounts = {
+		win: Number(result === 'win'), loss: Number(result === 'loss'), land: after.land - before.land, kill: kills,
+		survival: Number(after.isAlive),
+	};
+	const counted = TERMS.filter(term => weights[term] !== 0);
+	return Object.fromEntries(counted.map(term => [term, weights[term] * amounts[term]]));
 }
 
-module.exports = { DEFAULTS, TERMS, earned, weightsOf };
+/** Return the sum of the terms of one seat: its reward. */
+function total(terms) {
+	return Object.values(terms).reduce((sum, amount) => sum + amount, 0);
+}
+
+/** Return terms of all seats, [{term: amount}, ...], as {term: [by seat]}. */
+function bySeat(earnedBySeat) {
+	const names = Object.keys(earnedBySeat[0]);
+	return Object.fromEntries(names.map(name => [name, earnedBySeat.map(terms => terms[name])]));
+}
+
+module.exports = { DEFAULTS, TERMS, bySeat, earned, total, weightsOf };
