@@ -89,6 +89,11 @@ def test_a_trained_run_is_evaluated_and_a_saved_match_replayed(
     assert again.returncode == 0, again.stderr
     assert "It ends as recorded" in again.stdout
     assert len(list((folder / "saved").glob("*.html"))) == 1
+    rewards = ludus(folder, "replay", str(saved[0]), "--value", "run")
+    assert rewards.returncode == 0, rewards.stderr
+    assert "This game reports no reward terms" in rewards.stdout
+    (picture,) = (folder / "saved").glob("*.rewards.png")
+    assert picture.read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_trained_run_plays_the_scaling_benchmark(trained: tuple[Path, subprocess.CompletedProcess[str]]) -> None:

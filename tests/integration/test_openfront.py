@@ -10,12 +10,14 @@ import sys
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pytest
 from tests import browsing, playing
 
 import ludus
 from ludus.config.settings import FleetConfig
 from ludus.evaluation import arena
+from ludus.evaluation.replay import TimelineRequest, replay
 from ludus.fleet.fleet import HostFleet
 from ludus.games import registry
 from ludus.games.openfront import checks
@@ -23,6 +25,8 @@ from ludus.games.openfront.game import command
 from ludus.games.openfront.options import OpenFrontOptions, checkout
 from ludus.games.showdown import node
 from ludus.hostcheck.check import check
+from ludus.metrics import reward_terms
+from ludus.metrics.exporters import csv
 
 pytestmark = [pytest.mark.openfront, pytest.mark.timeout(600)]
 
@@ -137,7 +141,16 @@ def test_a_run_trains_is_evaluated_and_its_match_is_watched(tmp_path: Path) -> N
     assert results[0].voided == 0
     saved = sorted((tmp_path / "replays").glob("*.json"))
     assert str(checkout()) not in saved[0].read_text(encoding="utf-8"), "paths of this machine are not saved"
-    called("replay", str(saved[0]))
+    called("replay", str(saved[0]), "--value", str(tmp_path / "run"))
+    rows = csv.read(tmp_path / "run" / "progress.csv")
+    assert {curve.name for curve in reward_terms.terms(rows)} == {"win", "loss", "land", "kill"}
+    replayed = replay(saved[0], rewards=TimelineRequest(tmp_path / "run")).timeline
+    assert replayed is not None
+    assert set(replayed.terms) == {"win", "loss", "land", "kill"}
+    assert np.allclose(sum(replayed.terms.values()), replayed.reward, atol=1e-5)
+    assert replayed.terms["land"].any()
+    assert replayed.value is not None
+    assert np.isfinite(replayed.value[:-1]).all()
     (page,) = (tmp_path / "replays").glob("*.html")
     if (executable := browsing.find()) is None:
         return
@@ -145,4 +158,5 @@ def test_a_run_trains_is_evaluated_and_its_match_is_watched(tmp_path: Path) -> N
         started.open(page.as_uri())
         started.wait("document.readyState === 'complete' && document.querySelectorAll('#players tbody tr').length > 2")
         assert started.js("Number(document.getElementById('time').max)") > 10
+        started.wait("document.querySelector('img[alt^=\"Reward terms\"]').naturalWidth > 500")
         assert not [message for message in started.messages if "rror" in message]

@@ -13,17 +13,23 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from ludus import files
 from ludus.config.settings import FleetConfig
 from ludus.config.validation import check
 from ludus.errors import ConfigError, ReplayError
+from ludus.evaluation import timeline_picture
 from ludus.evaluation.recording import SavedMatch, digest, read
+from ludus.evaluation.reward_timeline import Timeline, TimelineRecorder
 from ludus.fleet.fleet import HostFleet
 from ludus.games import hooks, registry, trust
+from ludus.games.named_policies import named_policy
 from ludus.processes import log_folder
+from ludus.spec import GameSpec
 from ludus.types import Arrivals, Ending
 
 SCORE_TOLERANCE = 1e-6
 POLL_S = 1.0
+PICTURE_SUFFIX = ".rewards.png"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +39,15 @@ class ReplayResult:
     match: SavedMatch
     log: str
     page: Path | None  # HTML page with the log, if one was written
+    timeline: Timeline | None = None  # rewards by turn, if they were asked for
+    picture: Path | None = None  # PNG of the timeline, beside the page
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineRequest:
+    """Asks a replay for the timeline of its rewards."""
+
+    values: Path | None = None  # folder of a run or checkpoint whose value estimates are recorded too
 
 
 def replay(
@@ -41,24 +56,40 @@ def replay(
     *,
     deadline_s: float = 120.0,
     local: Mapping[str, Any] | None = None,  # Any: options of the game
+    rewards: TimelineRequest | None = None,
 ) -> ReplayResult:
     """Replay a saved match on one host and compare the result.
 
-    `out` is the path of an HTML page to write. Options in `local` replace those of the file. Raises ReplayError,
-    without writing a page, if the replay differs from the record.
+    `out` is the path of an HTML page to write. Options in `local` replace those of the file. With `rewards`, the
+    timeline of rewards is returned, drawn in the page and in a PNG beside it. Raises ReplayError, without writing a
+    page, if the replay differs from the record, and CheckpointError if a checkpoint does not fit the game.
     """
     match = read(path)
     game = registry.load(match.game)
     options = options_of(match, game, path, local)
-    ending = _play(match, game, options, deadline_s)
+    ending, timeline = _play(match, game, options, deadline_s, rewards)
     differences = compare(match, ending, hooks.stable_log_of(game)(ending.log))
     if differences:
         raise ReplayError(f"{path} does not end as it did: {'; '.join(differences)}")
-    if out is not None:
-        title = f"{match.game}: {' against '.join(match.policies)}"
-        out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text((game.page or plain_page)(title, ending.log), encoding="utf-8")
-    return ReplayResult(match, ending.log, out)
+    picture = None if out is None else _write_page(out, match, game, ending, timeline)
+    return ReplayResult(match, ending.log, out, timeline, picture)
+
+
+def _write_page(
+    out: Path, match: SavedMatch, game: registry.Game, ending: Ending, timeline: Timeline | None
+) -> Path | None:
+    """Write the page and, with a timeline, the picture. Returns the path of the picture."""
+    title = f"{match.game}: {' against '.join(match.policies)}"
+    page = (game.page or plain_page)(title, ending.log)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    picture = None
+    if timeline is not None:
+        png = timeline_picture.draw(timeline, match.policies, title)
+        page = timeline_picture.into_page(page, png, timeline)
+        picture = out.with_name(out.stem + PICTURE_SUFFIX)
+        files.replace(picture, png)
+    out.write_text(page, encoding="utf-8")
+    return picture
 
 
 def options_of(
@@ -118,7 +149,9 @@ class Script:
         return sum(len(list(seat)) for seat in self._remaining)
 
 
-def _play(match: SavedMatch, game: registry.Game, options: msgspec.Struct, deadline_s: float) -> Ending:
+def _play(
+    match: SavedMatch, game: registry.Game, options: msgspec.Struct, deadline_s: float, rewards: TimelineRequest | None
+) -> tuple[Ending, Timeline | None]:
     script = Script(match)
     until = time.monotonic() + deadline_s
     with (
@@ -133,14 +166,11 @@ def _play(match: SavedMatch, game: registry.Game, options: msgspec.Struct, deadl
             matches=1,
             schedule=[(match.number, match.seed)],
             keep_log=True,
+            events=rewards is not None,
         ) as fleet,
     ):
-        if fleet.spec.schema != match.schema:
-            raise ReplayError(
-                f"recorded with schema {match.schema} of {match.game}, this is schema {fleet.spec.schema}"
-            )
-        if fleet.spec.seats != len(match.policies):
-            raise ReplayError(f"recorded with {len(match.policies)} seats, {fleet.spec.name} has {fleet.spec.seats}")
+        _refuse_other(match, fleet.spec)
+        recorder = _recorder(match, game, fleet.spec, rewards)
         while time.monotonic() < until:
             arrivals = fleet.recv(POLL_S)
             for ending in arrivals.endings:
@@ -148,10 +178,34 @@ def _play(match: SavedMatch, game: registry.Game, options: msgspec.Struct, deadl
                     raise ReplayError(f"the host was lost while replaying: {ending.void}")
                 if unused := script.unused():
                     raise ReplayError(f"it ends {unused} recorded actions too early")
-                return ending
+                if recorder is not None:
+                    recorder.end(ending, fleet.take_events())
+                return ending, None if recorder is None else recorder.timeline()
             if len(arrivals):
+                if recorder is not None:
+                    recorder.turn(arrivals, fleet.take_events())
                 fleet.send(arrivals.row, script.actions(arrivals))
     raise ReplayError(f"it did not end within {deadline_s:.0f} s")
+
+
+def _refuse_other(match: SavedMatch, spec: GameSpec) -> None:
+    if spec.schema != match.schema:
+        raise ReplayError(f"recorded with schema {match.schema} of {match.game}, this is schema {spec.schema}")
+    if spec.seats != len(match.policies):
+        raise ReplayError(f"recorded with {len(match.policies)} seats, {spec.name} has {spec.seats}")
+
+
+def _recorder(
+    match: SavedMatch, game: registry.Game, spec: GameSpec, rewards: TimelineRequest | None
+) -> TimelineRecorder | None:
+    if rewards is None:
+        return None
+    values = None
+    if rewards.values is not None:
+        if not rewards.values.is_dir():
+            raise ReplayError(f"{rewards.values} is no folder; value estimates need a run or a checkpoint")
+        values = named_policy(str(rewards.values), spec, game, rows=spec.seats)
+    return TimelineRecorder(spec.seats, match.number, values)
 
 
 def plain_page(title: str, log: str) -> str:
