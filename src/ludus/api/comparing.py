@@ -88,7 +88,7 @@ def compare(
         else:
             there = League.open(Path(league))
             names = (str(first), str(second))
-            there.select(names)
+            there.players(names)
             arenas = stack.enter_context(arenas_of(there, hosts, options or {}))
             folder, load = there.folder, loader(there, arenas.game)
         writer = stack.enter_context(ResultsWriter(folder))

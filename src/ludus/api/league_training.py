@@ -31,7 +31,7 @@ from ludus.errors import ConfigError, LeagueError, LudusError
 from ludus.evaluation.report import PROGRESS
 from ludus.league import opponent_log, roles
 from ludus.league.candidates import matches
-from ludus.league.members import League
+from ludus.league.members import CHECKPOINT, SCRIPTED, League
 from ludus.league.opponent_log import OPPONENTS
 from ludus.league.roles import AgentProgress, LeagueTrainingConfig
 from ludus.policies.checkpoints import checkpoint
@@ -314,7 +314,9 @@ class LeagueSupervisor:
     def _opponents_of(self, name: str) -> list[str]:
         """Return the members of the league that a run may meet, without its own."""
         patterns = roles.OPPONENTS[self._roles[name]].get("league_members", ())
-        return [each for each in self._league.members() if matches(each, patterns) and not each.startswith(f"{name}.")]
+        members = self._league.members().values()
+        training = [each.name for each in members if each.kind in (CHECKPOINT, SCRIPTED)]  # the others never play in it
+        return [each for each in training if matches(each, patterns) and not each.startswith(f"{name}.")]
 
     def _play_new_members(self) -> None:
         """Play matches of members that joined, one after the other, so that they have a rating."""

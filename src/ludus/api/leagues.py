@@ -25,7 +25,16 @@ from ludus.fleet.fleet import HostFleet
 from ludus.games import registry, trust
 from ludus.games.registry import Game
 from ludus.league import pairings, results
-from ludus.league.members import CHECKPOINT, SCRIPTED, SCRIPTED_PREFIX, SERVER, League, Member, refuse_elsewhere
+from ludus.league.members import (
+    CHECKPOINT,
+    SCRIPTED,
+    SCRIPTED_PREFIX,
+    SERVER,
+    League,
+    Member,
+    refuse_elsewhere,
+    refuse_other_version,
+)
 from ludus.league.pairings import Encounter
 from ludus.league.results import ResultsWriter
 from ludus.league.standings import Standings, standings
@@ -175,7 +184,7 @@ def play(
 
     Args:
         folder: Folder of the league.
-        members: Names of those that play. The default is all.
+        members: Names of those that play. The default is all but outsiders.
         challengers: Members that play a gauntlet against all others (`system="gauntlet"`).
         system: Who plays whom: "round-robin", "gauntlet" or "swiss".
         matches: Matches of each two members that meet, in one round of "swiss". Half of them with swapped sides.
@@ -217,9 +226,10 @@ def play(
 
 
 def _players(league: League, members: Sequence[str], challengers: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of all that play. Raises ConfigError for an unknown one, LeagueError if they are too few."""
-    league.select(challengers)
-    names = tuple(league.select(members))
+    """Return the names of all that play, never outsiders. Raises ConfigError for one that cannot, LeagueError if they
+    are too few."""
+    league.players(challengers)
+    names = tuple(league.players(members))
     if len(names) < 2:
         folder = league.folder
         raise LeagueError(f"{folder} has {len(names)} members to play; add some: ludus league add {folder} RUN")
@@ -368,16 +378,15 @@ def loader(league: League, game: Game) -> Load:
 
 
 def _remote(member: Member, spec: GameSpec) -> Policy:
-    """Return the policy of a server. Raises LeagueError if the server has other weights now: members are frozen."""
+    """Return the policy of a server, whose weights must be those of the member."""
     address = parse(member.origin)
     refuse_elsewhere(address)
     policy = RemotePolicy(address, spec)
-    version = policy.client.policy.version
-    if version != member.version:
+    try:
+        refuse_other_version(member, policy.client.policy.version)
+    except LeagueError:
         policy.client.close()
-        raise LeagueError(
-            f"{address} now serves version {version}, {member.name} is version {member.version}; add it as a new member"
-        )
+        raise
     return policy
 
 

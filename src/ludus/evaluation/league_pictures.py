@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ludus.evaluation.curve import COLOURS
-from ludus.league.members import CHECKPOINT, Member
+from ludus.league.members import CHECKPOINT, OUTSIDER, Member
 from ludus.league.standings import Standings
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def ratings_over_training(table: Standings, members: Mapping[str, Member]) -> by
         axes.fill_between(minutes, low, high, color=colour, alpha=0.12, linewidth=0)
         axes.plot(minutes, elo, color=colour, marker="o", markersize=3.5, label=_shortened(run))
     for line in table.lines:
-        if members[line.name].kind != CHECKPOINT and line.matches:
+        if members[line.name].kind not in (CHECKPOINT, OUTSIDER) and line.matches:
             axes.axhline(line.elo, color="#888888", linewidth=0.8, linestyle=(0, (4, 4)))
             axes.text(0, line.elo, f" {_shortened(line.name)}", fontsize=8, color="#666666", va="bottom")
     axes.set_xlim(left=0)

@@ -12,7 +12,7 @@ from ludus.config.settings import OpponentsConfig, PolicyConfig
 from ludus.errors import CheckpointError, LeagueError, LudusError
 from ludus.league import results
 from ludus.league.equilibrium import nash_average
-from ludus.league.members import CHECKPOINT, SCRIPTED, League, LeagueNote, Member, read_state
+from ludus.league.members import CHECKPOINT, OUTSIDER, SCRIPTED, League, LeagueNote, Member, read_state
 from ludus.league.ratings import rate
 from ludus.policies.checkpoints.checkpoint import State
 from ludus.policies.nets.recurrence import state_size
@@ -63,7 +63,7 @@ class CandidateReader:
         return Candidates(names, elo, nash)
 
     def _plays(self, member: Member) -> bool:
-        if not matches(member.name, self._config.league_members):
+        if member.kind == OUTSIDER or not matches(member.name, self._config.league_members):
             return False
         if member.name not in self._fits:
             self._fits[member.name] = self._can_play(member)

@@ -43,8 +43,9 @@ NOTE, MEMBERS, MEMBER = "league.json", "members", "member.json"
 VERSION = 1
 NOTE_BYTES = 1 << 20  # of league.json and member.json
 MOST_MEMBERS = 10_000
-CHECKPOINT, SCRIPTED, SERVER = "checkpoint", "scripted", "server"  # kinds of members
-SCRIPTED_PREFIX = "scripted:"
+CHECKPOINT, SCRIPTED, SERVER, OUTSIDER = "checkpoint", "scripted", "server", "outsider"  # kinds of members
+SCRIPTED_PREFIX, OUTSIDER_PREFIX = "scripted:", "outsider:"
+PREFIXES = (SCRIPTED_PREFIX, OUTSIDER_PREFIX)
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]*", re.ASCII)
 Content = TypeVar("Content", bound=Struct)
 log = logging.getLogger(__name__)
@@ -67,11 +68,11 @@ class Member(Struct, frozen=True, forbid_unknown_fields=True):
     """The content of member.json."""
 
     name: Name
-    kind: Name  # checkpoint, scripted or server; a program that does not know a kind leaves its members out
+    kind: Name  # checkpoint, scripted, server or outsider; a program that does not know a kind leaves its members out
     schema: int = 0
     version: int = 0  # updates of the weights
     training_s: float = 0.0
-    origin: str = ""  # name of its run or scripted policy, or its address
+    origin: str = ""  # name of its run or scripted policy, or the address of its server
     parents: tuple[Name, ...] = ()  # members that it was trained from
     sha256: str = ""  # of the weights
     added: str = ""  # when, in UTC
@@ -133,6 +134,15 @@ class League:
                 raise ConfigError(f"{self.folder} has no member {name!r}; {did_you_mean(name, tuple(members))}")
         return {name: members[name] for name in names} if names else members
 
+    def players(self, names: Sequence[str] = ()) -> dict[str, Member]:
+        """Return the members with these names, or all, that can be asked to play: all but outsiders. Raises ConfigError
+        for an unknown name, and for an outsider that is named."""
+        members = self.select(names)
+        for name in names:
+            if members[name].kind == OUTSIDER:
+                raise ConfigError(f"{name} cannot be asked to play; battles against it come from: ludus play --league")
+        return {name: member for name, member in members.items() if member.kind != OUTSIDER}
+
     def path(self, member: Member) -> Path:
         """Return the folder of a member."""
         return self.folder / MEMBERS / folder_name(member.name)
@@ -174,6 +184,12 @@ class League:
         self._refuse_other_game(str(address), policy.game.name, policy.game.schema, policy.game.fingerprint)
         origin = str(address)
         return self._add(Member(name, SERVER, self.note.schema, policy.version, origin=origin, added=_now()), {}, {})
+
+    def add_outsider(self, name: str, origin: str) -> Member:
+        """Add a person or a program of somebody else, whose matches are played on a server (`origin`)."""
+        check_name(name)
+        member = Member(OUTSIDER_PREFIX + name, OUTSIDER, self.note.schema, origin=origin, added=_now())
+        return self._add(member, {}, {})
 
     def _refuse_other_game(self, what: str, name: str, schema: int, fingerprint: str) -> None:
         """Raise LeagueError, which names both games, unless a policy of this game can be a member."""
@@ -236,6 +252,15 @@ def refuse_elsewhere(address: Address) -> None:
         )
 
 
+def refuse_other_version(member: Member, version: int) -> None:
+    """Raise LeagueError if the server of a member has other weights now: members are frozen."""
+    if version != member.version:
+        raise LeagueError(
+            f"{member.origin} now serves version {version}, {member.name} is version {member.version}; add it as a new "
+            "member"
+        )
+
+
 def check_name(name: str) -> None:
     """Raise ConfigError for a name that no checkpoint may have."""
     if not NAME.fullmatch(name) or len(name) > NAME_LENGTH:
@@ -247,10 +272,10 @@ def check_name(name: str) -> None:
 
 def folder_name(name: str) -> str:
     """Return the name of a member's folder. Raises LeagueError for a name that no member may have."""
-    plain = name.removeprefix(SCRIPTED_PREFIX)
-    if not NAME.fullmatch(plain) or len(name) > NAME_LENGTH:
+    kind, separator, plain = name.rpartition(":")
+    if not NAME.fullmatch(plain) or len(name) > NAME_LENGTH or kind + separator not in ("", *PREFIXES):
         raise LeagueError(f"no member can be named {name[:NAME_LENGTH]!r}")
-    return plain if plain == name else f"scripted+{plain}"
+    return f"{kind}+{plain}" if kind else plain
 
 
 def _read(path: Path, kind: type[Content]) -> Content:

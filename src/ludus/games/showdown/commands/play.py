@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 import typer
 
@@ -16,10 +17,12 @@ from ludus.config.overrides import given_options
 from ludus.games import command_parts
 
 if TYPE_CHECKING:
+    from ludus.api.league_outsiders import OutsiderResults
     from ludus.api.server_recording import Recording
     from ludus.games.named_policies import AgentSource
     from ludus.games.showdown.play.outsiders import StopRequest
     from ludus.games.showdown.play_game import PlayOptions
+    from ludus.types import Ending
 
 FAILED = 2
 RULES = (
@@ -69,6 +72,15 @@ RecordOption = Annotated[
         show_default=False,
     ),
 ]
+LeagueOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--league",
+        metavar="DIR",
+        help="CHECKPOINT is a member of this league; battles count there, and opponents get ratings.",
+        show_default=False,
+    ),
+]
 ReadTheRulesOption = Annotated[
     bool, typer.Option("--i-read-the-rules", help="Required for the ladder of a server on another machine.")
 ]
@@ -92,6 +104,7 @@ def play(
     concurrency: Annotated[int, typer.Option(min=1, max=256, help="Battles at the same time.")] = 1,
     save_replays: SaveReplaysOption = None,
     record: RecordOption = None,
+    league: LeagueOption = None,
     read_the_rules: ReadTheRulesOption = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     sets: command_parts.Sets = None,
@@ -102,6 +115,7 @@ def play(
 
     Example: [bold]ludus play runs/gen1-20250101-1 --accept --name mybot[/bold]
     Example: [bold]ludus play runs/gen1-20250101-1 --challenge ash --matches 10 --concurrency 4 --save-replays D[/bold]
+    Example: [bold]ludus play gen1-20250101-1@u00000120 --league leagues/gen1 --accept[/bold]
     """
     if save_replays is not None:
         places.check_folder(save_replays, "--save-replays")
@@ -111,7 +125,7 @@ def play(
     from ludus.games.showdown.play_game import address
 
     mode = _mode(accept, challenge, ladder)
-    agent = named_policies.agent_source(path)
+    agent = named_policies.agent_source(path) if league is None else _member(league, path)
     arguments: dict[str, object] = {
         "server": address(server),
         "name": name,
@@ -128,7 +142,21 @@ def play(
         team_folder,
     )
     options = _options(run_options, game_format, team_folder, arguments)
-    _play(agent, options, matches or None, concurrency, save_replays, record, read_the_rules, as_json)
+    results = None if league is None else _results(league, path, options)
+    _play(agent, options, matches or None, concurrency, save_replays, record, results, read_the_rules, as_json)
+
+
+def _member(league: Path, name: str) -> AgentSource:
+    from ludus.api import league_outsiders
+
+    return league_outsiders.member_source(league, name)
+
+
+def _results(league: Path, member: str, options: PlayOptions) -> AbstractContextManager[OutsiderResults]:
+    from ludus.api import league_outsiders
+
+    league_outsiders.refuse_other_format(league, options.format)
+    return league_outsiders.outsider_results(league, member, options.server)
 
 
 def _play(
@@ -138,6 +166,7 @@ def _play(
     concurrency: int,
     save_replays: Path | None,
     record: Path | None,
+    results: AbstractContextManager[OutsiderResults] | None,
     read_the_rules: bool,
     as_json: bool,
 ) -> None:
@@ -156,6 +185,7 @@ def _play(
     view = PlayView(console, options, matches)
     with ExitStack() as stack:
         recorded = None if record is None else stack.enter_context(_recording(record, options, agent))
+        counted = None if results is None else stack.enter_context(results)
         folder = stack.enter_context(log_folder.temporary_log_folder("ludus-play-"))
         stack.enter_context(_signals(stop, view.interrupt))
         stack.enter_context(view)
@@ -169,6 +199,7 @@ def _play(
             stop=stop,
             save_replays=save_replays,
             record=None if recorded is None else recorded.recorder,
+            ended=lambda ending: None if counted is None else _count(counted, options, ending),
             show=view.show,
             tell=view.tell,
         )
@@ -178,6 +209,8 @@ def _play(
         view.summary(result, save_replays)
         if record is not None:
             console.print(f"Recorded in {record}: ludus data info {record}", highlight=False, soft_wrap=True)
+        if counted is not None:
+            console.print(f"{counted.matches:,} battles are in the league", highlight=False)
     if result.stopped not in ("", "interrupted"):
         typer.echo(f"ludus: {result.stopped}", err=True)
         sys.exit(FAILED)
@@ -195,6 +228,19 @@ def _recording(folder: Path, options: PlayOptions, agent: AgentSource) -> Abstra
     played_options = {name: builtins[name] for name in game.options.__struct_fields__ if name not in game.local}
     trust.remember(game, played_options)
     return recording(folder, game.name, played_options, agent)
+
+
+def _count(results: OutsiderResults, options: PlayOptions, ending: Ending) -> None:
+    """Add a battle to a league."""
+    from ludus.games.showdown.play import outsiders
+    from ludus.games.showdown.play_game import is_local
+
+    own = outsiders.user_id(options.name)
+    outsider = outsiders.lasting_id(outsiders.opponent_of(ending.log, own))
+    if outsider and not is_local(options.server):  # the same name on another server may be somebody else
+        outsider += f"@{urlsplit(options.server).hostname}"
+    score, first = float(ending.score[outsiders.OWN]), outsiders.is_first(ending.log, own)
+    results.add(outsider, score, first=first, truncated=ending.truncated)
 
 
 def _mode(accept: bool, challenge: str, ladder: bool) -> Mode:

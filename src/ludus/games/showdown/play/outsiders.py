@@ -38,6 +38,7 @@ FLEET = FleetConfig(hosts=1, reply_deadline_s=3 * NUDGE_S)
 REASONS = 100  # reasons counted separately; a server may invent any number of them
 OTHER_REASONS = "other reasons"
 RATING_DIGITS = 6
+NAME_LETTERS = 18  # of an id on Showdown's servers
 log = logging.getLogger(__name__)
 
 
@@ -131,6 +132,7 @@ def play(
     stop: StopRequest | None = None,
     save_replays: Path | None = None,
     record: NewRecorder | None = None,
+    ended: Callable[[Ending], None] = lambda ending: None,
     show: Callable[[PlayResult], None] | None = None,
     tell: Callable[[Event], None] | None = None,
 ) -> PlayResult:
@@ -139,7 +141,8 @@ def play(
     Raises HostRefused if the server, the account's name, the format or the team is not accepted. If that happens after
     the first battle, or the deadline passes, `stopped` of the result has the reason. `record` makes a recorder of the
     battles; if it cannot write, it tries again, and DatasetError is raised after the last battle.
-    `show` is called about once a second, `tell` with each event of the host.
+    `ended` is called with the ending of each battle that counts, `show` about once a second, and `tell` with each event
+    of the host.
     """
     schedule = None if matches is None else [(number, seed + number) for number in range(matches)]
     until_s = None if deadline_s is None else time.monotonic() + deadline_s
@@ -160,7 +163,7 @@ def play(
         ) as fleet:
             own = user_id(options.name)
             recorder = None if record is None else record(fleet, lambda ending: ratings_of(ending.log, own))
-            table = _Table(fleet, agent(fleet.spec), own, save_replays, recorder)
+            table = _Table(fleet, agent(fleet.spec), own, save_replays, recorder, ended)
             try:
                 return _play(table, stop or StopRequest(), matches, until_s, show, tell)
             finally:
@@ -246,7 +249,13 @@ class _Table:
     """Running battles, and the results of those that have ended."""
 
     def __init__(
-        self, fleet: HostFleet, policy: Policy, own: str, save_replays: Path | None, recorder: MatchRecorder | None
+        self,
+        fleet: HostFleet,
+        policy: Policy,
+        own: str,
+        save_replays: Path | None,
+        recorder: MatchRecorder | None,
+        ended: Callable[[Ending], None],
     ) -> None:
         self.fleet = fleet
         self.result = PlayResult()
@@ -254,6 +263,7 @@ class _Table:
         self._id = own
         self._save_replays = save_replays
         self._recorder = recorder
+        self._count = ended
         self._unwritten = ""  # why the recorder could not write
         self.ended = 0  # matches, voided ones included
         self._running: set[int] = set()
@@ -310,6 +320,7 @@ class _Table:
             self._recorder.end(ending)
         if ending.void:
             return
+        self._count(ending)
         result = self.result
         score = float(ending.score[OWN])
         outcome = "wins" if score > 0.5 else "losses" if score < 0.5 else "ties"
@@ -329,6 +340,12 @@ def user_id(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
+def lasting_id(name: str) -> str:
+    """Return the id of a name that somebody has chosen; empty for a guest, whose name goes to the next one."""
+    identity = user_id(name)[:NAME_LETTERS]
+    return "" if re.fullmatch(r"guest\d+", identity) else identity
+
+
 def opponent_of(log: str, own: str) -> str:
     """Return the other player's name in a battle's log, or "?" if there is none."""
     for line in log.split("\n"):
@@ -337,6 +354,12 @@ def opponent_of(log: str, own: str) -> str:
             if name and name[0] and user_id(name[0]) != own:
                 return name[0]
     return "?"
+
+
+def is_first(log: str, own: str) -> bool:
+    """Return whether the agent was the first player (p1) of a battle, by its log."""
+    players = (line.split("|") for line in log.split("\n") if line.startswith("|player|"))
+    return any(parts[2] == "p1" and user_id(parts[3]) == own for parts in players if len(parts) > 3)
 
 
 def ratings_of(log: str, own: str) -> tuple[float, float]:
