@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 import pyspiel
 import pytest
+from tests.commands import interrupted
 from tests.running import Silent, train
 
 from ludus.actors.resolved import resolve
@@ -161,3 +162,22 @@ def test_an_exploiter_of_kuhn_comes_near_the_exact_best_response(tmp_path: Path,
     exploiter = folder / "run" / "checkpoints" / names_in(folder / "run" / "checkpoints")[-1]
     reached = value_against(exploiter, member, states, game)
     assert 0.8 * best < reached <= best + 1e-6
+    last = result.points[-1]
+    error = (last.reward_high - last.reward_low) / 2 / 1.96
+    assert 0 < error < 0.3
+    assert abs(last.reward - reached) < 4 * error
+    assert last.win_rate != pytest.approx(last.reward, abs=1e-3)
+
+
+def test_ctrl_c_ends_the_matches_of_an_exploiter_and_shows_those_that_ended(tmp_path: Path) -> None:
+    settings = {**SMALL, "mode": "serial", "game": "toy", "options": {"game": "nim"}, "budget": {"updates": 2}}
+    run = resolve(settings)
+    member = train(run.config, tmp_path / "member", observer=Silent()).checkpoint
+    words = ["league", "exploit", str(member), "--minutes", "0.05", "--matches", "200000", "--points", "1"]
+    words += ["--folder", "exploit", "--set", "mode=serial", "--set", "policy.width=16"]
+    code, said = interrupted(tmp_path, lambda line: " matches: " in line, *words)
+    assert code == 0, said
+    assert "Stopped: the table has the matches that ended." in said
+    (point,) = msgspec.json.decode((tmp_path / "exploit" / "exploit.json").read_bytes())["points"]
+    assert 0 < point["matches"] < 200_000
+    assert point["reward_low"] <= point["reward"] <= point["reward_high"]

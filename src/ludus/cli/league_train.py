@@ -13,6 +13,7 @@ from ludus.games import command_parts
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from ludus.api.exploiting import Exploitation
     from ludus.api.league_training import AgentState
 
 
@@ -91,21 +92,22 @@ def exploit(
 ) -> None:
     """Train an exploiter against a frozen policy, and show how often it wins after how much time.
 
+    Ctrl-C ends the training, and then the matches; what was played is shown.
+
     Example: [bold]ludus league exploit runs/gen1-20250101-1 --minutes 20 --clone --config gen1[/bold]
     """
     from rich.console import Console
-    from rich.table import Table
 
     from ludus.api import exploiting
-    from ludus.metrics.exporters import text
     from ludus.metrics.exporters.console import LiveTable
     from ludus.metrics.observer import RunObserver
+    from ludus.processes import interrupts
 
     console = Console()
     observers: dict[str, RunObserver] = {}
     if console.is_terminal:
         observers["the live table"] = LiveTable(f"exploiter of {member}", console)
-    with match_lines(console) as show:
+    with interrupts.handled() as stopped, match_lines(console) as show:
         result, place = exploiting.exploit(
             member,
             league=league_folder,
@@ -117,14 +119,26 @@ def exploit(
             config=config,
             sets=tuple(sets or ()),
             observers=observers,
+            stopped=stopped,
             progress=show,
         )
+    console.print(_curve(result))
+    if stopped():
+        console.print("Stopped: the table has the matches that ended.", highlight=False)
+    console.print(f"Written: {place / exploiting.CURVE}, {place / exploiting.PICTURE}", highlight=False, markup=False)
+
+
+def _curve(result: Exploitation) -> Table:
+    from rich.table import Table
+
+    from ludus.metrics.exporters import text
+
     grid = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("minutes", "updates", "score", "95% interval", "matches"):
+    for name in ("minutes", "updates", "score", "95% interval", "reward", "95% interval", "matches"):
         grid.add_column(name, justify="right")
     for point in result.points:
         interval = f"{text.percent(point.low, 1)} to {text.percent(point.high, 1)}"
         cells = (f"{point.minutes:.1f}", f"{point.updates:,}", text.percent(point.win_rate, 1), interval)
-        grid.add_row(*cells, f"{point.matches:,}")
-    console.print(grid)
-    console.print(f"Written: {place / exploiting.CURVE}, {place / exploiting.PICTURE}", highlight=False, markup=False)
+        rewards = f"{point.reward:.3g}", f"{point.reward_low:.3g} to {point.reward_high:.3g}"
+        grid.add_row(*cells, *rewards, f"{point.matches:,}")
+    return grid

@@ -65,6 +65,8 @@ class TournamentTotals:
     forfeits: Counter[str] = field(default_factory=Counter)  # by member
     failures: dict[str, str] = field(default_factory=dict)  # why members do not play (any more)
     records: list[MatchRecord] = field(default_factory=list)
+    # rewards of the first and of the second side in the match of each record, as means over their seats
+    rewards: list[tuple[float, float]] = field(default_factory=list)
 
 
 class Tournament:
@@ -252,6 +254,9 @@ class PairTally:
         self.latest: MatchRecord | None = None  # of the match that ended last; None if it has no result
         self._seating, self._policies, self._writer, self._played = seating, policies, writer, played
         self._ended = np.zeros(len(seating), np.bool_)
+        self._reward = np.zeros((len(seating), 2))  # of the first and of the second side so far
+        teams = np.array(seating.teams)
+        self._side = (teams != teams.min()).astype(np.int64)  # of each seat: 0 first, 1 second
 
     @property
     def ended(self) -> int:
@@ -259,7 +264,15 @@ class PairTally:
         return int(np.count_nonzero(self._ended))
 
     def choose(self, arrivals: Arrivals) -> None:
-        """Do nothing: only endings count."""
+        """Add the rewards of these rows."""
+        seat = arrivals.row % len(self._side)
+        self._add_reward(arrivals.match, seat, arrivals.reward)
+
+    def _add_reward(
+        self, match: NDArray[np.int64], seat: NDArray[np.int32] | NDArray[np.int64], reward: NDArray[np.float32]
+    ) -> None:
+        side = self._side[seat]
+        np.add.at(self._reward, (match, side), reward / np.bincount(self._side)[side])
 
     def end(self, ending: Ending) -> None:
         """Record a finished match. Raises LeagueError if it cannot be written."""
@@ -272,6 +285,7 @@ class PairTally:
             guard.forget(number)
         if ending.void:
             self._played.voided += 1
+            self._reward[number] = 0.0
             return
         if self._ended[number]:
             raise EvaluationError(f"match {number} ended twice; the fleet did not keep to its schedule")
@@ -289,4 +303,7 @@ class PairTally:
         self._writer.add(record)
         self._played.matches += 1
         self._played.records.append(record)
+        everyone = np.arange(len(self._side))
+        self._add_reward(np.full(len(everyone), number), everyone, ending.reward)
+        self._played.rewards.append((float(self._reward[number, 0]), float(self._reward[number, 1])))
         self.latest = None if reason else record
