@@ -296,4 +296,16 @@ def test_a_policy_on_a_server_plays_until_its_weights_change(league: Path, tmp_p
         (path.parent / "checksums.json").unlink()
         again = leagues.play(league, members=["champion", "scripted:random"], matches=10, hosts=1, seed=2)
     assert again.played.matches == 0
+    assert again.played.forfeits == {}
     assert "now serves version 1, champion is version 7" in again.played.failures["champion"]
+
+
+def test_a_policy_on_a_server_is_compared_with_a_scripted_one(tmp_path: Path) -> None:
+    save_checkpoint(tmp_path / "champion", 1)
+    with served(tmp_path / "champion") as server:
+        address = f"{server.address}/champion"
+        result = comparing.compare("scripted:perfect", address, elo=(0, 50), limit=400, hosts=1, seed=1)
+        assert result.comparison.outcome == "better"
+        assert result.played.failures == {}
+    with pytest.raises(LudusError, match="tcp://"):
+        comparing.compare("scripted:perfect", address, hosts=1)

@@ -13,21 +13,21 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from ludus.api.evaluating import find
+from ludus.api import league_servers
 from ludus.api.leagues import arenas_of, load_checkpoint, loader, on_this_machine
 from ludus.config.validation import check
 from ludus.errors import ConfigError, LeagueError
 from ludus.evaluation.tournament import Arenas, Load, Tournament, TournamentStoppedError, TournamentTotals
-from ludus.games import trust
-from ludus.games.checkpoint_game import game_of
+from ludus.games import named_policies, trust
+from ludus.games.named_policies import AgentSource
 from ludus.games.registry import Game
 from ludus.league import results, sprt
 from ludus.league.members import SCRIPTED_PREFIX, League
 from ludus.league.pairings import Encounter
 from ludus.league.results import ResultsWriter
 from ludus.league.sprt import Comparison
-from ludus.policies.checkpoints import checkpoint
-from ludus.spec import GameSpec, teams_in
+from ludus.serving.address import is_address, parse
+from ludus.spec import GameSpec
 from ludus.types import Policy
 
 FIRST_PAIRS, MOST_PAIRS = 50, 1000  # pairs of matches between two looks at the result
@@ -59,7 +59,7 @@ def compare(
     """Play pairs of matches until it is known whether the first policy is better than the second.
 
     Args:
-        first: Folder of a run or checkpoint, "scripted:NAME", or a member of `league`.
+        first: Folder of a run or checkpoint, "scripted:NAME", "tcp://HOST:PORT/NAME", or a member of `league`.
         second: The policy to compare it with.
         elo: "Not better" means a difference of at most `elo[0]`, "better" one of at least `elo[1]`. Each verdict is
             wrong in at most 5% of the cases. A narrow range needs many matches.
@@ -132,31 +132,33 @@ def _outside(
     local: Mapping[str, Any],  # Any: options of the game
 ) -> tuple[Arenas, Load]:
     """Return where two policies that are in no league play, and how they are loaded. The game and its options are those
-    of the first one that is a checkpoint."""
-    paths = {name: find(Path(text)) for name, text in ((FIRST, first), (SECOND, second)) if not _is_scripted(text)}
-    if not paths:
+    of the first one that is not scripted."""
+    texts = {FIRST: first, SECOND: second}
+    agents = {name: named_policies.agent_source(text) for name, text in texts.items() if not _is_scripted(text)}
+    if not agents:
         raise ConfigError(
             "two scripted policies do not say which game they play; compare them in a league, with --league DIR"
         )
-    path = next(iter(paths.values()))
-    state = checkpoint.read_state(path)
-    game = game_of(path, state.game.name)
-    options: msgspec.Struct = check(trust.accept(game, state.options, str(path), local), game.options, "options")
-    teams = teams_in(state.game.layout, state.game.seats)
+    agent = next(iter(agents.values()))
+    game, teams = agent.game(), agent.teams
+    accepted = trust.accept(game, agent.options, agent.name, local)
+    options: msgspec.Struct = check(accepted, game.options, "options")
     if len(set(teams)) != 2:
-        raise ConfigError(f"{state.game.name} has {len(set(teams))} teams; only policies that play each other compare")
+        raise ConfigError(f"{agent.game_name} has {len(set(teams))} teams; only policies that play each other compare")
     for text in (first, second):
         name = text.removeprefix(SCRIPTED_PREFIX)
         if _is_scripted(text) and name not in game.scripted:
             raise ConfigError(f"{game.name} has no scripted policy {name!r}; there are {', '.join(game.scripted)}")
     arenas = stack.enter_context(on_this_machine(game, options, teams, hosts))
-    return arenas, _loader(game, paths, {FIRST: first, SECOND: second})
+    return arenas, _loader(game, agents, texts)
 
 
-def _loader(game: Game, paths: Mapping[str, Path], texts: Mapping[str, str]) -> Load:
+def _loader(game: Game, agents: Mapping[str, AgentSource], texts: Mapping[str, str]) -> Load:
     def load(name: str, spec: GameSpec) -> Policy:
-        if name in paths:
-            return load_checkpoint(paths[name], spec, game)
+        if is_address(texts[name]):
+            return league_servers.FrozenRemotePolicy(parse(texts[name]), spec, None, texts[name])
+        if name in agents:
+            return load_checkpoint(Path(agents[name].name), spec, game)
         return game.scripted[texts[name].removeprefix(SCRIPTED_PREFIX)](spec, 1)
 
     return load

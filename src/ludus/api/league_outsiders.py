@@ -145,5 +145,5 @@ def refuse_other_format(folder: str | Path, battle_format: str) -> None:
 def _served(member: Member) -> AgentSource:
     refuse_elsewhere(parse(member.origin))
     with Client(parse(member.origin)) as client:
-        refuse_other_version(member, client.policy.version)
+        refuse_other_version(member.name, member.origin, member.version, client.policy.version)
     return named_policies.agent_source(member.origin)

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import msgspec
 
 from ludus import files
-from ludus.api import settings_source
+from ludus.api import league_servers, settings_source
 from ludus.api.evaluating import find
 from ludus.config.settings import FleetConfig, ServersConfig
 from ludus.config.validation import check
@@ -32,8 +32,6 @@ from ludus.league.members import (
     SERVER,
     League,
     Member,
-    refuse_elsewhere,
-    refuse_other_version,
 )
 from ludus.league.pairings import Encounter
 from ludus.league.results import ResultsWriter
@@ -42,9 +40,7 @@ from ludus.policies.checkpoints import checkpoint
 from ludus.policies.checkpoints.checkpoint import CHECKPOINTS, SavedCheckpoint, names_in
 from ludus.processes import log_folder
 from ludus.processes.cores import cores
-from ludus.serving.address import Address, is_address, parse
-from ludus.serving.client import Client
-from ludus.serving.remote import RemotePolicy
+from ludus.serving.address import is_address, parse
 from ludus.spec import GameSpec
 from ludus.types import Policy
 
@@ -129,7 +125,7 @@ def add(
     if text.startswith(SCRIPTED_PREFIX):
         return [league.add_scripted(registry.load(league.note.game), text.removeprefix(SCRIPTED_PREFIX))]
     if is_address(text):
-        return [_add_server(league, parse(text), name)]
+        return [league_servers.add(league, parse(text), name)]
     kind, separator, _ = text.partition("://")
     if separator:
         raise ConfigError(f"{text}: there are no members of kind {kind}://; expected a run, scripted:NAME or tcp://...")
@@ -145,13 +141,6 @@ def add(
         member_name = name or re.sub(r"[^A-Za-z0-9._@-]+", "-", default).lstrip("._@-")
         members.append(league.add_checkpoint(saved, member_name, origin=run_name or path.name, parents=parents))
     return members
-
-
-def _add_server(league: League, address: Address, name: str) -> Member:
-    """Add a policy on a server of this machine. Raises ServingError if the server does not answer."""
-    refuse_elsewhere(address)
-    with Client(address) as client:
-        return league.add_server(address, client.policy, name or client.policy.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,23 +360,10 @@ def loader(league: League, game: Game) -> Load:
         if member.kind == CHECKPOINT:
             return load_checkpoint(league.path(member), spec, game)
         if member.kind == SERVER:
-            return _remote(member, spec)
+            return league_servers.policy_of(member, spec)
         raise LeagueError(f"{name} is a member of kind {member.kind!r}, which this version does not know")
 
     return load
-
-
-def _remote(member: Member, spec: GameSpec) -> Policy:
-    """Return the policy of a server, whose weights must be those of the member."""
-    address = parse(member.origin)
-    refuse_elsewhere(address)
-    policy = RemotePolicy(address, spec)
-    try:
-        refuse_other_version(member, policy.client.policy.version)
-    except LeagueError:
-        policy.client.close()
-        raise
-    return policy
 
 
 def load_checkpoint(path: Path, spec: GameSpec, game: Game) -> Policy:

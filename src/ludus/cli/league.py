@@ -204,7 +204,9 @@ def page(
 
 
 def compare(
-    first: Annotated[str, typer.Argument(metavar="A", help="A run, a checkpoint, scripted:NAME, or a member.")],
+    first: Annotated[
+        str, typer.Argument(metavar="A", help="A run, a checkpoint, scripted:NAME, tcp://..., or a member.")
+    ],
     second: Annotated[str, typer.Argument(metavar="B", help="What to compare it with.")],
     elo: Annotated[
         tuple[float, float], typer.Option(help="Not better: at most the first. Better: at least the second.")

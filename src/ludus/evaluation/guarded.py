@@ -7,6 +7,7 @@ import logging
 import numpy as np
 from numpy.typing import NDArray
 
+from ludus.errors import LeagueError
 from ludus.policies.launching import LaunchingPolicy, Wait
 from ludus.types import Arrivals, Choices, Policy
 
@@ -19,7 +20,8 @@ class GuardedPolicy(LaunchingPolicy):
 
     `forfeits` has the reason for each match that the member lost in this way: it crashed while it played the match, or
     chose an illegal action in it. After a crash it is not asked again; matches that begin later are in `skipped`, and
-    have no result.
+    have no result. If the policy raises LeagueError, it is no longer that of the member, and none of its matches has a
+    result.
     """
 
     def __init__(self, name: str, policy: Policy) -> None:
@@ -28,6 +30,7 @@ class GuardedPolicy(LaunchingPolicy):
         self.skipped: set[int] = set()
         self.crash = ""  # why the policy failed; empty while it plays
         self._policy = policy
+        self._withdrawn = False
 
     @property
     def launches(self) -> bool:
@@ -76,13 +79,18 @@ class GuardedPolicy(LaunchingPolicy):
         return Choices.scripted(np.where(legal, action, _first_legal(arrivals)).astype(np.int32))
 
     def _crashed(self, arrivals: Arrivals, error: Exception) -> Choices:
+        if isinstance(error, LeagueError):
+            self.crash, self._withdrawn = str(error), True
+            log.warning("%s plays no more: %s", self.name, self.crash)
+            return self._in_its_place(arrivals)
         self.crash = f"{type(error).__name__}: {error}"
         log.warning("%s crashed and plays no more: %s", self.name, self.crash, exc_info=error)
         self.forfeits.update((match, CRASHED) for match in arrivals.match.tolist() if match not in self.forfeits)
         return Choices.scripted(_first_legal(arrivals))
 
     def _in_its_place(self, arrivals: Arrivals) -> Choices:
-        self.skipped.update(arrivals.match[arrivals.opens].tolist())
+        matches = arrivals.match if self._withdrawn else arrivals.match[arrivals.opens]
+        self.skipped.update(matches.tolist())
         for match in arrivals.match.tolist():
             if match not in self.skipped:
                 self.forfeits.setdefault(match, CRASHED)

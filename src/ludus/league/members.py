@@ -252,12 +252,12 @@ def refuse_elsewhere(address: Address) -> None:
         )
 
 
-def refuse_other_version(member: Member, version: int) -> None:
-    """Raise LeagueError if the server of a member has other weights now: members are frozen."""
-    if version != member.version:
+def refuse_other_version(name: str, origin: str, version: int, served_version: int) -> None:
+    """Raise LeagueError if a server has other weights now than those of a policy whose results are kept."""
+    if served_version != version:
         raise LeagueError(
-            f"{member.origin} now serves version {version}, {member.name} is version {member.version}; add it as a new "
-            "member"
+            f"{origin} now serves version {served_version}, {name} is version {version}; the results of both cannot be "
+            "mixed: start again, in a league with a new member"
         )
 
 

@@ -124,6 +124,26 @@ def test_a_member_that_crashes_forfeits_the_matches_it_was_in_and_plays_no_more(
     assert games.play([Encounter("bad", "random", 5), Encounter("perfect", "random", 5)]) == 10
 
 
+class ChangingPolicy(CrashingPolicy):
+    """A policy on a server that gets other weights after some calls."""
+
+    def act(self, arrivals: Arrivals) -> Choices:
+        try:
+            return super().act(arrivals)
+        except RuntimeError as error:
+            raise LeagueError("it now serves version 2") from error
+
+
+def test_matches_of_a_member_whose_weights_change_have_no_result(tmp_path: Path) -> None:
+    games = tournament(tmp_path, {"changing": ChangingPolicy(5)})
+    games.play(round_robin(("changing", "perfect", "random"), 20))
+    played = games.played
+    assert played.failures == {"changing": "it now serves version 2"}
+    assert (played.forfeits, played.dropped > 0) == ({}, True)
+    assert played.matches + played.dropped == 120
+    assert sum({each.first, each.second} == {"perfect", "random"} for each in played.records) == 40
+
+
 def test_a_member_that_vanished_costs_only_its_own_matches(tmp_path: Path) -> None:
     games = tournament(tmp_path, {})
     assert games.play(round_robin(("gone", "perfect", "random"), 4)) == 8
