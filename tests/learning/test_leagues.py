@@ -232,6 +232,24 @@ def run_command(*words: str) -> Result:
     return CliRunner().invoke(main.app, list(words))
 
 
+def test_ratings_by_side_are_shown_where_sides_differ(league: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "140")
+    heads = ("first side", "second side")
+    with ResultsWriter(league) as writer:
+        for seed in range(20):
+            writer.add(MatchRecord("scripted:perfect", "scripted:random", seed, float(seed % 2)))
+            writer.add(MatchRecord("scripted:random", "scripted:perfect", seed, float(seed % 2)))
+        _, paths = leagues.write(league, page=True)
+        shown = run_command("league", "standings", str(league)).output
+        assert not any(head in text for head in heads for text in (paths[-1].read_text(), paths[0].read_text(), shown))
+        for seed in range(100, 160):
+            writer.add(MatchRecord("scripted:perfect", "scripted:random", seed, 1.0))
+            writer.add(MatchRecord("scripted:random", "scripted:perfect", seed, 1.0))
+    _, paths = leagues.write(league, page=True)
+    shown = run_command("league", "standings", str(league)).output
+    assert all(head in text for head in heads for text in (paths[-1].read_text(), paths[0].read_text(), shown))
+
+
 def test_the_commands_make_a_league_add_play_and_show_it(
     tmp_path: Path, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -236,8 +236,9 @@ def _encounters(system: System, names: Sequence[str], challengers: Sequence[str]
 
 def _settle(league: League, tournament: Tournament, names: Sequence[str], limit: int) -> None:
     while tournament.played.matches < limit:
-        playing = [name for name in names if name not in tournament.played.failures]
-        payoff = table_of(league).payoff
+        table = table_of(league)
+        payoff = table.payoff
+        playing = [name for name in names if name not in tournament.played.failures and name in payoff.names]
         meetings = {
             frozenset((one, other)): int(payoff.meetings[payoff.names.index(one), payoff.names.index(other)])
             for one in playing
@@ -246,7 +247,7 @@ def _settle(league: League, tournament: Tournament, names: Sequence[str], limit:
         }
         encounters = pairings.introductions(playing, meetings)
         room = max(1, min(pairings.ROUND_PAIRS, (limit - tournament.played.matches) // 2))
-        encounters = encounters or pairings.unsettled(table_of(league).ratings, playing, room)
+        encounters = encounters or pairings.unsettled(table.ratings, playing, room)
         if not encounters or not tournament.play(encounters):
             return
 

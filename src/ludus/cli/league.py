@@ -285,6 +285,9 @@ def _table(table: Standings, *, wide: bool) -> Table:
     grid.add_column("member", overflow="fold", min_width=18)
     for name in ("Elo", "95% interval", "matches", "score", "> next", "Nash"):
         grid.add_column(name, justify="right", no_wrap=True)
+    sides_differ = table.sides_differ and wide
+    for name in ("first side", "second side") if sides_differ else ():
+        grid.add_column(name, justify="right", no_wrap=True)
     if wide:
         grid.add_column("worst opponent", overflow="fold")
     for line in table.lines:
@@ -298,6 +301,7 @@ def _table(table: Standings, *, wide: bool) -> Table:
             text.percent(line.share, 1),
             text.percent(line.better_than_next),
             text.percent(line.nash, 1),
+            *([f"{line.first_elo:.0f}", f"{line.second_elo:.0f}"] if sides_differ else []),
             *([Text(worst)] if wide else []),
         )
     return grid

@@ -69,7 +69,7 @@ def html_page(
 
 def _table(table: Standings) -> str:
     heads = ["", "member", "Elo", "95% interval", "", "matches", "score", "> next", "Nash", "alpha-rank"]
-    heads += ["worst opponent", "forfeits"]
+    heads += ["worst opponent", "forfeits", *(["first side", "second side"] if table.sides_differ else [])]
     cells = "".join(f'<th class="left">{head}</th>' if head == "member" else f"<th>{head}</th>" for head in heads)
     rows = [f"<tr>{cells}</tr>"]
     low = min((line.low for line in table.lines), default=0.0)
@@ -87,6 +87,7 @@ def _table(table: Standings) -> str:
             *(f"<td>{_percent(share)}</td>" for share in (line.nash, line.alpha_rank)),
             f'<td class="left">{worst}</td>',
             f"<td>{line.forfeits or ''}</td>",
+            *(f"<td>{elo:.0f}</td>" for elo in (line.first_elo, line.second_elo) if table.sides_differ),
         )
         rows.append(f"<tr>{''.join(values)}</tr>")
     return f'<div class="wide"><table>{"".join(rows)}</table></div>'

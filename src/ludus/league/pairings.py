@@ -47,9 +47,13 @@ def swiss(
     names: Sequence[str], scores: Mapping[str, float], meetings: set[frozenset[str]], pairs: int
 ) -> list[Encounter]:
     """Return one round of a Swiss tournament: members of similar scores that have not met in it. With an odd number of
-    members, the last one without an opponent pauses. `names` breaks ties, so begin with the highest rated. `meetings`
-    has the members that have met."""
+    members one pauses: the last of those that have paused least. `names` breaks ties, so begin with the highest rated.
+    `meetings` has the members that have met."""
     waiting = sorted(names, key=lambda name: -scores.get(name, 0.0))
+    if len(waiting) % 2:
+        rounds = {name: sum(name in each for each in meetings) for name in waiting}
+        most = max(rounds.values())
+        waiting.remove([name for name in waiting if rounds[name] == most][-1])
     encounters = []
     while len(waiting) > 1:
         first = waiting.pop(0)

@@ -62,7 +62,7 @@ class Standings:
             notes.append(f"No anchor has played: the mean rating is {ANCHOR_ELO:.0f}. Do not compare it elsewhere.")
         else:
             notes.append(f"{ratings.anchor} is rated {ANCHOR_ELO:.0f} by definition; 95% intervals are relative to it.")
-        if self._sides_differ():
+        if self.sides_differ:
             notes.append(
                 f"The first side has an advantage of {ratings.advantage:+.0f} Elo (standard error "
                 f"{ratings.advantage_error:.0f})."
@@ -73,19 +73,21 @@ class Standings:
             notes.append(f"Warning: {self.results.trouble}.")
         return notes
 
-    def _sides_differ(self) -> bool:
+    @property
+    def sides_differ(self) -> bool:
+        """Return whether one side has an advantage, so that ratings by side are worth a look."""
         return abs(self.ratings.advantage) > SIDES_DIFFER * self.ratings.advantage_error
 
     def markdown(self, title: str) -> str:
         """Return the table as a Markdown page."""
         heads = ["", "member", "Elo", "95% interval", "matches", "score", "better than next", "Nash", "alpha-rank"]
-        heads += ["worst opponent", "forfeits", *(["first side", "second side"] if self._sides_differ() else [])]
+        heads += ["worst opponent", "forfeits", *(["first side", "second side"] if self.sides_differ else [])]
         rows = ["| " + " | ".join(heads) + " |", "| ---: | --- |" + " ---: |" * (len(heads) - 2)]
         for line in self.lines:
             cells = [str(line.rank), _escaped(line.name), f"{line.elo:.0f}", f"{line.low:.0f} to {line.high:.0f}"]
             cells += [f"{line.matches:,}", _percent(line.share), _percent(line.better_than_next), _percent(line.nash)]
             cells += [_percent(line.alpha_rank), _worst(line), str(line.forfeits)]
-            if self._sides_differ():
+            if self.sides_differ:
                 cells += [f"{line.first_elo:.0f}", f"{line.second_elo:.0f}"]
             rows.append("| " + " | ".join(cells) + " |")
         notes = [part for note in self.notes for part in (_escaped(note), "")]

@@ -27,6 +27,8 @@ def test_a_swiss_round_pairs_equal_scores_that_have_not_met() -> None:
     met = {frozenset(("a", "b")), frozenset(("c", "d"))}
     second = swiss(("a", "b", "c", "d"), {"a": 1.0, "c": 1.0}, met, 1)
     assert second == [Encounter("a", "c", 1), Encounter("b", "d", 1)]
+    third = swiss(("a", "b", "c", "d", "e"), {"a": 1.0, "c": 1.0}, met, 1)
+    assert {name for each in third for name in (each.first, each.second)} == {"a", "b", "c", "e"}, "e paused before"
     assert pairings.swiss_rounds(2) <= pairings.swiss_rounds(8) <= pairings.swiss_rounds(100) < 10
 
 
