@@ -6,11 +6,14 @@ import logging
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
+from ludus.api import league_servers
 from ludus.errors import ConfigError, LeagueError
 from ludus.games import named_policies
-from ludus.games.named_policies import AgentSource
+from ludus.games.named_policies import ROWS, AgentSource
+from ludus.games.registry import Game
 from ludus.league.members import (
     CHECKPOINT,
     MEMBERS,
@@ -25,6 +28,8 @@ from ludus.league.members import (
 from ludus.league.results import MatchRecord, ResultsWriter
 from ludus.serving.address import parse
 from ludus.serving.client import Client
+from ludus.spec import GameSpec
+from ludus.types import Policy
 
 MOST_OUTSIDERS = 1000  # of one call; a server may invent any number of names
 log = logging.getLogger(__name__)
@@ -142,8 +147,22 @@ def refuse_other_format(folder: str | Path, battle_format: str) -> None:
         raise ConfigError(f"--league: {folder} plays {ours or 'another game'}, these battles are {battle_format}")
 
 
-def _served(member: Member) -> AgentSource:
-    refuse_elsewhere(parse(member.origin))
-    with Client(parse(member.origin)) as client:
+@dataclass(frozen=True, slots=True)
+class ServedMember(AgentSource):
+    """A member on a server of this machine, which must keep its weights."""
+
+    member: Member | None = None
+
+    def load(self, spec: GameSpec, game: Game, *, rows: int = ROWS) -> Policy:
+        """Return the policy. It raises LeagueError as soon as the server has other weights."""
+        assert self.member is not None
+        return league_servers.policy_of(self.member, spec)
+
+
+def _served(member: Member) -> ServedMember:
+    address = parse(member.origin)
+    refuse_elsewhere(address)
+    with Client(address) as client:
         refuse_other_version(member.name, member.origin, member.version, client.policy.version)
-    return named_policies.agent_source(member.origin)
+        game = client.policy.game
+    return ServedMember(member.origin, game.name, game.seats, game.layout, game.options, member=member)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.disk import let_write, stop_writing
-from tests.unit.league.test_members import league, saved
+from tests.serving import save_checkpoint, served
+from tests.unit.league.test_members import SPEC, league, saved
 
 from ludus.api import league_outsiders, leagues
 from ludus.api.league_outsiders import outsider_results
+from ludus.api.league_servers import FrozenRemotePolicy
 from ludus.errors import ConfigError, LeagueError
 from ludus.games import registry
 from ludus.league import results
@@ -86,3 +89,17 @@ def test_only_a_member_that_has_a_policy_of_its_own_plays_on_a_server(there: Lea
         league_outsiders.member_source(there.folder, "min")
     with pytest.raises(ConfigError, match="plays another game, these battles are gen1randombattle"):
         league_outsiders.refuse_other_format(there.folder, "gen1randombattle")
+
+
+def test_a_member_on_a_server_plays_only_with_its_own_weights(there: League, tmp_path: Path) -> None:
+    save_checkpoint(tmp_path / "champion", 1)
+    with served(tmp_path / "champion") as server:
+        (member,) = leagues.add(there.folder, f"{server.address}/champion")
+        policy = league_outsiders.member_source(there.folder, "champion").load(SPEC, registry.load("toy"))
+        assert isinstance(policy, FrozenRemotePolicy)
+        policy.close()
+        path = there.path(member)
+        (path / "checksums.json").unlink()
+        (path / "member.json").write_bytes(msgspec.json.encode(msgspec.structs.replace(member, version=7)))
+        with pytest.raises(LeagueError, match="now serves version 1, champion is version 7"):
+            league_outsiders.member_source(there.folder, "champion")
