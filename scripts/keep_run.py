@@ -7,6 +7,7 @@ the README are made from these files. COMMIT is needed for a run that did not re
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 from collections.abc import Mapping
@@ -72,9 +73,8 @@ def main() -> None:
         text = RESULTS / f"{name}{suffix}"
         shutil.copyfile(run / source, text)
         if suffix == ".md":
-            text.write_text(
-                text.read_text(encoding="utf-8").replace("learning_curve.png", f"{name}.png"), encoding="utf-8"
-            )
+            kept = text.read_text(encoding="utf-8").replace("learning_curve.png", f"{name}.png")
+            text.write_text(re.sub(rf"!\[[^]]*\]\((?!{name}\.png)[^)]*\)\n\n?", "", kept), encoding="utf-8")
     print(json.dumps(line))
 
 

@@ -59,6 +59,7 @@ from ludus.spec import GameSpec
 from ludus.types import SegmentBatch
 
 SILENCE_S = 120.0  # an actor reports every second; one that sends nothing for this long is restarted
+MOST_UNHEARD = 8  # news that may wait for an actor: one that is stopped reads nothing, and a full channel blocks
 AWAY_S = 10.0  # longest time between two polls that counts as silence: the learner may have been busy or stopped
 STOP_S = 10.0  # time for the actor and its hosts to exit by themselves
 TRANSIENT = (FleetError, HostError)  # errors of a restarted actor that may not occur again at the next start
@@ -109,10 +110,9 @@ class SupervisedActor:
             metrics.set(names.UNDER_WAY, under_way, self.index)
         file = None if matches is None else str(matches.resolve())
         self._begin = Begin(resolved.pack(run), str(run_dir.resolve()), run.version, list(pool), state, file)
-        self._past = list(pool)
+        self._past, self._version, self._restarts = list(pool), run.version, Restarts(run.config.fleet)
         self._news: OpponentNews | None = None
-        self._version = run.version
-        self._restarts = Restarts(run.config.fleet)
+        self._unheard = 0  # news that were sent since its last message
         self._process: ActorProcess | None = None
         self._memory_fd = -1
         self._memory: SharedMemory | None = None  # None until `start`
@@ -183,7 +183,7 @@ class SupervisedActor:
             if self.phase is ActorPhase.STARTING and now_s > self._due_s:
                 self._fail(f"did not get its hosts to play within {self._hello_deadline_s():.0f} s", hopeless=True)
             return False
-        self._answers, self._silence_s = True, 0.0
+        self._answers, self._silence_s, self._unheard = True, 0.0, 0
         self._take_in(message)
         return True
 
@@ -223,7 +223,8 @@ class SupervisedActor:
     def tell(self, news: OpponentNews) -> None:
         """Say what the actor's matchmaker must know. A process that is still starting is told when it is ready."""
         self._news = news
-        if self._process is not None and self.phase is ActorPhase.PLAYING:
+        if self._process is not None and self.phase is ActorPhase.PLAYING and self._unheard < MOST_UNHEARD:
+            self._unheard += 1
             self._process.send(TellOpponents(news))
 
     def begin_save(self, path: Path) -> None:
