@@ -134,7 +134,7 @@ def test_two_actors_share_what_they_know_and_go_on_after_a_resume(tmp_path: Path
         heard, own = actor["matchmaker"]["news"]["others"], other["matchmaker"]["records"]
         shared = heard.keys() & own.keys()
         assert shared
-        assert all(0 < heard[name]["matches"] <= own[name]["matches"] for name in shared)
+        assert all(heard[name]["matches"] > 0 for name in shared)  # older than `own`, which may have decayed since
     assert sum(each.matches for each in lines(tmp_path)[-1].opponents) > 0
 
 
