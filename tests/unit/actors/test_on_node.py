@@ -142,4 +142,5 @@ def test_requests_are_handled_in_their_order_however_they_arrive(learner: Learne
     learner.node.tell(1, SaveOnNode(2))
     learner.node.tell(0, SaveOnNode(1))
     learner.until(lambda: 2 in learner.saved())
+    assert learner.saved() == [2]  # it came after request 1, which it replaced
     learner.node.tell(2, StopActor())
