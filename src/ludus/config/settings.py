@@ -294,6 +294,7 @@ class PromoteConfig(Struct, frozen=True, forbid_unknown_fields=True):
     matches: Total = 0  # finished matches; 0: no condition
     updates: Total = 0  # number of updates; 0: no condition
     decisions: Total = 0  # decisions learned from; 0: no condition
+    budget: Share = 0.0  # share of the run's budget that is used up, counted from the start of the run; 0: no condition
 
 
 class FallBackConfig(Struct, frozen=True, forbid_unknown_fields=True):

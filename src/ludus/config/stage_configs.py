@@ -37,6 +37,7 @@ def built(config: RunConfig, build: Build[Built]) -> tuple[Built, ...]:
     if not config.curriculum:
         return ()
     refuse_bad_rules(config.curriculum)
+    _refuse_endless_budget(config)
     return tuple(_in_stage(config, index, build) for index in range(len(config.curriculum)))
 
 
@@ -64,6 +65,19 @@ def refuse_bad_rules(stages: tuple[StageConfig, ...]) -> None:
             raise ConfigError(
                 f"{place}.fall_back: has no condition; give at least one of "
                 f"{', '.join(FallBackConfig.__struct_fields__)}"
+            )
+
+
+def _refuse_endless_budget(config: RunConfig) -> None:
+    """Raise ConfigError if a stage waits for a share of a budget without limits."""
+    budget = config.budget
+    if budget.minutes or budget.decisions or budget.updates:
+        return
+    for index, stage in enumerate(config.curriculum):
+        if stage.promote.budget:
+            raise ConfigError(
+                f"curriculum[{index}].promote.budget: the run has no budget to take a share of; set budget.minutes, "
+                "budget.decisions or budget.updates"
             )
 
 

@@ -33,6 +33,7 @@ class StageProgress:
     reward: tuple[int, float] = (0, 0.0)  # number of matches, mean reward
     trained: Mapping[str, tuple[int, float]] = field(default_factory=dict)  # matches and mean score by opponent
     evaluated: Mapping[str, float] = field(default_factory=dict)  # win rate by opponent
+    used: float = 0.0  # share of the run's budget that is used up
 
 
 class CurriculumState(Struct, frozen=True):
@@ -89,6 +90,7 @@ class Curriculum:
             progress.reward,
             progress.trained,
             progress.evaluated,
+            progress.used,
         )
         if stage.fall_back is not None and at > 0 and (why := fulfilled(stage.fall_back, since)):
             return Change("fell back", stage.name, self._stages[at - 1].name, why)
@@ -108,6 +110,8 @@ def fulfilled(rules: PromoteConfig | FallBackConfig, since: StageProgress) -> st
         threshold, value = getattr(rules, name), getattr(since, name)
         if threshold:
             reasons.append(f"{value:,} {name}" if value >= threshold else "")
+    if isinstance(rules, PromoteConfig) and rules.budget:
+        reasons.append(f"{100 * since.used:.0f}% of the budget" if since.used >= rules.budget else "")
     if rules.reward is not None:
         matches, mean = since.reward
         fits = mean >= rules.reward if isinstance(rules, PromoteConfig) else mean < rules.reward

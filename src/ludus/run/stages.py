@@ -64,4 +64,5 @@ class Stages:
             reward,
             rates,
             self._parts.scores,
+            self._parts.learner.used,
         )

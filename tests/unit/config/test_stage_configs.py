@@ -94,3 +94,9 @@ def test_a_stage_that_cannot_be_is_refused_with_its_path(stages: list[dict[str, 
     with pytest.raises(ConfigError) as refused:
         built(*stages)
     assert message in str(refused.value)
+
+
+def test_a_stage_cannot_wait_for_a_share_of_a_budget_without_limits() -> None:
+    with pytest.raises(ConfigError, match=r"curriculum\[0\]\.promote\.budget: the run has no budget"):
+        built(stage(promote={"budget": 0.5}), LAST, budget={"minutes": 0})
+    assert built(stage(promote={"budget": 0.5}), LAST, budget={"minutes": 0, "updates": 4}).budget.updates == 4

@@ -53,6 +53,15 @@ def test_each_stage_counts_from_its_own_begin(rule: str) -> None:
     assert went == [0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 2]
 
 
+def test_a_share_of_the_budget_counts_from_the_start_of_the_run() -> None:
+    course = Curriculum(stages({"promote": {"budget": 0.5}}, {"promote": {"budget": 0.75, "updates": 2}}, {}))
+    assert changed(course, standing(10, used=0.49)) is None
+    change = changed(course, standing(11, used=0.5))
+    assert change == Change("promoted", "stage 0", "stage 1", "50% of the budget")
+    assert changed(course, standing(12, used=0.8)) is None
+    assert changed(course, standing(13, used=0.8)) is not None
+
+
 def test_an_evaluation_may_decide_and_none_yet_decides_nothing() -> None:
     rule = {"win_rate": {"opponent": "perfect", "at_least": 0.5, "of": "evaluation"}}
     course = Curriculum(stages({"promote": rule}, {}))
