@@ -21,13 +21,17 @@ ABREAST := -n $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)'
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help train setup test lint docs format lock gate clean
+.PHONY: help train play setup test lint docs format lock gate clean
 
 help:  ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 train: $(STAMPS)/run simulator  ## set up, train the default preset, evaluate
 	@$(BIN)/ludus train --watch
+
+AGENT ?= gen1-best
+play: $(STAMPS)/run simulator  ## set up, then play against an agent in the browser: make play AGENT=gen9-best
+	@$(BIN)/ludus play $(AGENT) --browser
 
 setup: $(STAMPS)/dev simulator  ## create .venv with everything that running and developing need
 

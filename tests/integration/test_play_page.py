@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import sys
 import threading
 import time
 import urllib.request
@@ -131,3 +132,33 @@ def test_a_person_plays_the_agent_in_a_browser(showdown: Installation, tmp_path:
     assert (result.total.battles, result.stopped, list(result.opponents)) == (1, "", ["A person"])
     winner = "Page Agent" if result.total.wins else "A person"
     assert f"{winner} won" in ended[0]
+
+
+CHALLENGE_FROM_THE_LINK = """(() => {
+    const lobby = document.getElementById('lobby');
+    if (!lobby || lobby.disabled || document.querySelectorAll('#format option').length < 10) return false;
+    document.getElementById('challenge').click();
+    return true;
+})()"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
+@pytest.mark.usefixtures("showdown")
+def test_one_command_starts_all_that_a_person_needs(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "ludus", "play", "gen1-best", "--browser", "--matches", "1", "--json"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stderr is not None
+        lines = iter(process.stderr.readline, "")
+        url = next(line.partition("Play here: ")[2].strip() for line in lines if "Play here: " in line)
+        with browser(url, tmp_path) as tab:
+            tab.until(CHALLENGE_FROM_THE_LINK, True)
+            tab.until(CLICK, "over")
+        stdout, _ = process.communicate(timeout=DEADLINE_S)
+    finally:
+        process.kill()
+    result = json.loads(stdout)
+    assert process.returncode == 0
+    assert sum(result["total"].values()) == 1
+    assert list(result["opponents"]) == ["You"]

@@ -16,7 +16,7 @@ from ludus.config.validation import check
 from ludus.evaluation import arena
 from ludus.evaluation.arena import MatchupResult, Progress
 from ludus.evaluation.schedule import evenly
-from ludus.games import named_policies, trust
+from ludus.games import agents, named_policies, trust
 from ludus.games.named_policies import AgentSource
 from ludus.games.registry import Game
 from ludus.metrics.core import Metrics
@@ -168,7 +168,7 @@ def find(run: Run | str | Path) -> Path:
 
     Raises CheckpointError if there is none.
     """
-    return checkpoint.find(Path(_name_of(run)))
+    return checkpoint.find(agents.path_of(_name_of(run)))
 
 
 def _name_of(run: Run | str | Path) -> str:

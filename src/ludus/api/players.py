@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import torch
 
 from ludus.errors import ConfigError
-from ludus.games import checkpoint_game, registry
+from ludus.games import agents, checkpoint_game, registry
 from ludus.games.named_policies import agent_source
 from ludus.games.registry import Game
 from ludus.policies.checkpoints import checkpoint, checksums
@@ -51,12 +50,13 @@ def find(text: str, game: Game | None, option: str, *, temperature: float = 1.0)
         return _scripted(text, game, option)
     if is_address(text):
         return _on_server(text)
-    if not Path(text).exists():
+    path = agents.path_of(text)
+    if not path.exists():
         choices = "" if game is None else f" (scripted:NAME of {game.name}: {', '.join(game.scripted)})"
         raise ConfigError(
             f"{option}: there is no run or checkpoint {text!r}; a scripted policy is scripted:NAME{choices}"
         )
-    path = checkpoint.find(Path(text))
+    path = checkpoint.find(path)
     state = checkpoint.read_state(path)
     own = checkpoint_game.game_of(path, state.game.name)
     run = path.parent.parent.name if path.parent.name == checkpoint.CHECKPOINTS else path.parent.name

@@ -11,6 +11,7 @@ import typer
 import ludus
 from ludus.cli import (
     ablate,
+    agents,
     bench,
     bundle,
     data,
@@ -61,6 +62,7 @@ app.command("reproduce")(reproduce.reproduce)
 app.command("watch")(watch.watch)
 app.command("export")(export.export)
 app.command("games")(games.games)
+app.command("agents")(agents.agents)
 app.command("doctor")(doctor.doctor)
 app.add_typer(data.app, name="data")
 app.command("compare")(league.compare)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -113,11 +112,13 @@ def _base(before: StudyPlan | None, game: str | None, policy: str, sets: Sequenc
     if before is not None and game in (None, before.game):
         options = _accepted(before.game, before.options, "the resumed benchmark", sets)
         return {"game": before.game, "options": options, "fleet": before.fleet, "seed": before.seed}
-    if Path(policy).exists():
+    from ludus.games import agents
+
+    if agents.path_of(policy).exists():
         from ludus.games.checkpoint_game import game_of
         from ludus.policies.checkpoints import checkpoint
 
-        checkpoint_path = checkpoint.find(Path(policy))
+        checkpoint_path = checkpoint.find(agents.path_of(policy))
         state = checkpoint.read_state(checkpoint_path)
         own = game_of(checkpoint_path, state.game.name).name
         if game in (None, own):
@@ -136,16 +137,16 @@ def _accepted(game: str, options: dict[str, Any], origin: str, sets: Sequence[st
 
 def _policy_name(policy: str, game_name: str) -> str:
     """Return the name of a scripted policy, or the path of the checkpoint."""
-    from ludus.games import registry
+    from ludus.games import agents, registry
 
     scripted = registry.load(game_name).scripted
     if policy in scripted:
         return policy
-    if not Path(policy).exists():
+    if not agents.path_of(policy).exists():
         choices = f"there are {', '.join(scripted)}" if scripted else "it has none; give a run's folder"
         raise ConfigError(
             f"--policy: {policy!r} is no checkpoint, and {game_name} has no policy of that name; {choices}"
         )
     from ludus.policies.checkpoints import checkpoint
 
-    return str(checkpoint.find(Path(policy)))
+    return str(checkpoint.find(agents.path_of(policy)))

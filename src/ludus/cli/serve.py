@@ -116,12 +116,20 @@ def start(
         local_folder=default_folder(),
     )
     settings.check()
-    sources = sources_of(policies or (), watched=watch or (), best=best)
+    sources = sources_of(map(_located, policies or ()), watched=watch or (), best=best)
     torch.set_num_threads(threads)
     library = PolicyLibrary(
         sources, checkpoint_game, max_policies=max_policies, rows=min(max_batch, USUAL_ROWS), seed=seed
     )
     _run(library, settings, max_policies)
+
+
+def _located(text: str) -> str:
+    """Return PATH or NAME=PATH. If it names an agent of `ludus agents`, the path is that agent's folder."""
+    from ludus.games import agents
+
+    name, equals, rest = text.partition("=")
+    return f"{name}={agents.path_of(rest)}" if equals else str(agents.path_of(text))
 
 
 def _run(library: PolicyLibrary, settings: ServerSettings, max_policies: int) -> None:
@@ -166,7 +174,7 @@ def add(
     from ludus.serving.policy_sources import sources_of
 
     where = parse(address, policy=False)._replace(policy="")
-    for source in sources_of(policies or (), watched=watch or (), best=best).values():
+    for source in sources_of(map(_located, policies or ()), watched=watch or (), best=best).values():
         path = str(source.path.resolve())
         send(where, LocalCommand("add", source.name, path, watched=source.watched, best=source.best))
         typer.echo(f"{where}/{source.name}")

@@ -5,6 +5,7 @@
 | `heuristic`, `scripted:heuristic` | a scripted policy of the game |
 | `runs/gen1-20250101-1` | the latest checkpoint of a run |
 | `runs/gen1-20250101-1/checkpoints/u00000120` | a checkpoint |
+| `gen9-best` | an agent that comes with a game (`ludus agents`); `best` is the one of the game that is played |
 | `tcp://127.0.0.1:5555/NAME` | a policy on a server (`ludus serve`) |
 """
 
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ludus.errors import ConfigError
-from ludus.games import checkpoint_game, registry
+from ludus.games import agents, checkpoint_game, registry
 from ludus.games.registry import Game
 from ludus.policies.checkpoints import checkpoint
 from ludus.policies.checkpoints.checkpoint import State
@@ -33,7 +34,9 @@ ROWS = 512  # usual rows of a batch, which decide whether a policy plays on the 
 
 def is_elsewhere(name: str) -> bool:
     """Return whether a name means a checkpoint or a policy on a server, and not a scripted policy."""
-    return is_address(name) or (not name.startswith(SCRIPTED) and Path(name).is_dir())
+    if is_address(name) or name == agents.BEST:
+        return True
+    return not name.startswith(SCRIPTED) and agents.path_of(name).is_dir()
 
 
 def refuse_unknown(names: Collection[str], scripted: Collection[str], where: str) -> None:
@@ -42,7 +45,7 @@ def refuse_unknown(names: Collection[str], scripted: Collection[str], where: str
         if name.removeprefix(SCRIPTED) not in scripted and not is_elsewhere(name):
             raise ConfigError(
                 f"{where}: this game has no scripted policy {name!r} ({did_you_mean(name, list(scripted))}), and it is "
-                "neither the folder of a run or checkpoint nor tcp://HOST:PORT/NAME"
+                "neither the folder of a run or checkpoint, an agent of `ludus agents`, nor tcp://HOST:PORT/NAME"
             )
 
 
@@ -64,7 +67,8 @@ def named_policy(
     if not is_elsewhere(name):
         refuse_unknown((name,), game.scripted, "policy")
     nets = registry.nets_of(game)
-    return checkpoint.load_agent(checkpoint.find(Path(name)), spec, greedy=greedy, seed=seed, rows=rows, game_nets=nets)
+    path = agents.best_for(spec.name) if name == agents.BEST else agents.path_of(name)
+    return checkpoint.load_agent(checkpoint.find(path), spec, greedy=greedy, seed=seed, rows=rows, game_nets=nets)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +113,7 @@ def agent_source(name: str) -> AgentSource:
             policy = client.policy
         game = policy.game
         return AgentSource(name, game.name, game.seats, game.layout, game.options, sha256=policy.sha256)
-    path = checkpoint.find(Path(name))
+    path = checkpoint.find(agents.path_of(name))
     state = checkpoint.read_state(path)
     config = checkpoint_game.config_of(path)
     return AgentSource(

@@ -86,6 +86,7 @@ class Game:
     scripted: Mapping[str, Callable[[GameSpec, int], Policy]]  # name -> (spec, seed) -> scripted policy
     net: str  # the net that `policy.net: auto` means
     presets: Path  # folder of YAML presets
+    agents: Path | None = None  # folder of trained agents that come with the game (games/agents.py)
     formats: Callable[[], Sequence[str]] | None = None  # names of the game's variants
     local: frozenset[str] = frozenset()  # options that are not saved with a match: they differ between machines
     # A file from another machine may always set numbers, booleans and words from a fixed list (games/trust.py).

@@ -71,6 +71,7 @@ game = Game(
     net="pointer",
     nets={"pointer": "ludus.games.showdown.net.pointer:PointerNet"},
     presets=HERE / "presets",
+    agents=HERE / "agents",
     formats=lambda: FORMATS,
     local=frozenset({"node"}),
     portable={"format": text_like("[a-z0-9]+")},

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ludus.types import Ending
 
 FAILED = 2
+DEFAULT_SERVER = "ws://127.0.0.1:8000"
 RULES = (
     "Before an agent plays on a public ladder: read the server's rules on bots, ask its staff unless they allow bots, "
     "say in the account's name or profile that it is a bot, and stay at the machine."
@@ -84,6 +85,12 @@ LeagueOption = Annotated[
 ReadTheRulesOption = Annotated[
     bool, typer.Option("--i-read-the-rules", help="Required for the ladder of a server on another machine.")
 ]
+BrowserOption = Annotated[
+    bool,
+    typer.Option(
+        "--browser", help="Play against the agent yourself: starts a server and a page on this machine, and opens it."
+    ),
+]
 FormatOption = Annotated[
     str, typer.Option("--format", help="Battle format. Default: the format of training.", show_default=False)
 ]
@@ -91,12 +98,13 @@ FormatOption = Annotated[
 
 def play(
     path: CheckpointArgument,
-    server: ServerOption = "ws://127.0.0.1:8000",
+    server: ServerOption = DEFAULT_SERVER,
     game_format: FormatOption = "",
     name: Annotated[str, typer.Option(help="Name of the account, exactly.")] = "ludus",
     password_file: PasswordFileOption = None,
     login_server: LoginServerOption = "https://play.pokemonshowdown.com/action.php",
     team_folder: TeamFolderOption = None,
+    browser: BrowserOption = False,
     accept: Annotated[bool, typer.Option("--accept", help="Accept challenges in this format.")] = False,
     challenge: Annotated[str, typer.Option(metavar="USER", help="Challenge this user.", show_default=False)] = "",
     ladder: Annotated[bool, typer.Option("--ladder", help="Search for opponents on the server's ladder.")] = False,
@@ -113,6 +121,7 @@ def play(
 
     After Ctrl-C no battle begins and running ones are finished; a second Ctrl-C forfeits them.
 
+    Example: [bold]ludus play gen1-best --browser[/bold]
     Example: [bold]ludus play runs/gen1-20250101-1 --accept --name mybot[/bold]
     Example: [bold]ludus play runs/gen1-20250101-1 --challenge ash --matches 10 --concurrency 4 --save-replays D[/bold]
     Example: [bold]ludus play gen1-20250101-1@u00000120 --league leagues/gen1 --accept[/bold]
@@ -124,7 +133,7 @@ def play(
     from ludus.games import named_policies
     from ludus.games.showdown.play_game import address
 
-    mode = _mode(accept, challenge, ladder)
+    mode = _mode(accept or browser, challenge, ladder)
     agent = named_policies.agent_source(path) if league is None else _member(league, path)
     arguments: dict[str, object] = {
         "server": address(server),
@@ -134,16 +143,36 @@ def play(
         "password_file": None if password_file is None else str(password_file.absolute()),
         "login_server": login_server,
     }
-    run_options = _accepted(
-        agent.name,
-        agent.options,
-        given_options(sets or ()),
-        game_format,
-        team_folder,
-    )
-    options = _options(run_options, game_format, team_folder, arguments)
-    results = None if league is None else _results(league, path, options)
-    _play(agent, options, matches or None, concurrency, save_replays, record, results, read_the_rules, as_json)
+    local = given_options(sets or ())
+    run_options = _accepted(agent.name, agent.options, local, game_format, team_folder)
+    with ExitStack() as stack:
+        if browser:
+            arguments["server"] = stack.enter_context(_server_here(server, run_options))
+        options = _options(run_options, game_format, team_folder, arguments)
+        if browser:
+            stack.enter_context(_page(options))
+        results = None if league is None else _results(league, path, options)
+        _play(agent, options, matches or None, concurrency, save_replays, record, results, read_the_rules, as_json)
+
+
+def _server_here(server: str, run_options: Mapping[str, Any]) -> AbstractContextManager[str]:  # Any: checked later
+    """Start a server for --browser. Raises ConfigError if the user has named one."""
+    from rich.console import Console
+
+    from ludus.errors import ConfigError
+    from ludus.games.showdown.commands.browser import local_server
+
+    if server != DEFAULT_SERVER:
+        raise ConfigError("--browser starts a server of its own; leave --server out, or see: ludus servers page --help")
+    return local_server(Console(stderr=True), str(run_options.get("node", "wheel")))
+
+
+def _page(options: PlayOptions) -> AbstractContextManager[str]:
+    from rich.console import Console
+
+    from ludus.games.showdown.commands.browser import page
+
+    return page(Console(stderr=True), options.server, options.name, options.format)
 
 
 def _member(league: Path, name: str) -> AgentSource:
