@@ -27,7 +27,7 @@ from ludus.run import provenance  # noqa: E402
 
 def main() -> int:
     arguments = _arguments()
-    selection = [scenarios.SCENARIOS[name] for name in arguments.scenario or scenarios.SCENARIOS]
+    selection = [scenarios.SCENARIOS[name] for name in arguments.scenario or scenarios.DEFAULT]
     shares = sum(scenario.share for scenario in selection)
     folder = Path(arguments.folder or tempfile.mkdtemp(prefix="ludus-storm-"))
     print(f"logs are kept in {folder}", flush=True)
@@ -39,6 +39,7 @@ def main() -> int:
             seconds=arguments.minutes * 60 * scenario.share / shares,
             only=arguments.only,
             without=arguments.without,
+            every_s=arguments.every,
             tell=lambda line: print(line, flush=True),
         )
         for scenario in selection
@@ -50,7 +51,8 @@ def main() -> int:
     page = outcome.page(line, command, start.commit)
     print(page)
     if arguments.save:
-        (RESULTS / "storm.md").write_text(page, encoding="utf-8")
+        name = "-".join(["storm", *(arguments.scenario or [])])
+        (RESULTS / f"{name}.md").write_text(page, encoding="utf-8")
         with (RESULTS / "storm.jsonl").open("a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
     for problem in line["problems"]:
@@ -64,7 +66,13 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, default=60.0, help="duration of all scenarios together (default: 60)")
     parser.add_argument("--seed", type=int, default=1)
     kinds, names = ", ".join(plan.KINDS), ", ".join(scenarios.SCENARIOS)
-    parser.add_argument("--scenario", action="append", choices=list(scenarios.SCENARIOS), help=f"one of {names}")
+    parser.add_argument("--every", type=float, metavar="S", help="seconds between a recovery and the next fault")
+    parser.add_argument(
+        "--scenario",
+        action="append",
+        choices=list(scenarios.SCENARIOS),
+        help=f"one of {names}; the last two only if named",
+    )
     parser.add_argument("--only", action="append", default=[], metavar="FAULT", help=f"one of {kinds}")
     parser.add_argument("--without", action="append", default=[], metavar="FAULT", help="a fault to leave out")
     parser.add_argument("--folder", help="folder for logs; default: a temporary one")

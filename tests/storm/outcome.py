@@ -10,6 +10,8 @@ from typing import Any
 from tests.storm.accounting import Account
 
 MOST_DESCRIPTORS = 12  # that a process may have more at its end than early on: logs, sockets on their way
+MOST_GROWTH = 1.25  # of the memory of all processes, from the first quarter to the last
+FEWEST_SAMPLES = 3  # of memory in a quarter
 
 
 @dataclass(slots=True)
@@ -34,6 +36,7 @@ class Outcome:
     checkpoints: int = 0  # that were seen
     checkpoint_failures: int = 0
     descriptors: int = 0  # the most that a learner or actor had in addition, from early on to its end
+    memory_mib: list[float] = field(default_factory=list)  # of all processes, whenever the run had recovered
     reports: int = 0  # report.md, after each time that the run left by itself
 
     @property
@@ -45,10 +48,21 @@ class Outcome:
         return self.account.decisions_voided + self.rolled_back[1]
 
     @property
+    def memory(self) -> tuple[float, float]:
+        """Median MiB of all processes together in the first and in the last quarter; zeros if there are too few."""
+        quarter = len(self.memory_mib) // 4
+        if quarter < FEWEST_SAMPLES:
+            return 0.0, 0.0
+        return statistics.median(self.memory_mib[:quarter]), statistics.median(self.memory_mib[-quarter:])
+
+    @property
     def problems(self) -> list[str]:
         """All that must not be, in words."""
         named = (("hang", self.hangs), ("end", self.ends), ("accounts", self.mistakes), ("left", self.leftovers))
         problems = [f"{what}: {words}" for what, lines in named for words in lines]
+        before, after = self.memory
+        if before and after > MOST_GROWTH * before:
+            problems.append(f"memory: {before:.0f} MiB in the first quarter, {after:.0f} MiB in the last")
         if self.descriptors > MOST_DESCRIPTORS:
             problems.append(f"descriptors: a process had {self.descriptors} more at its end")
         return problems
@@ -91,6 +105,7 @@ def summary(outcomes: list[Outcome]) -> dict[str, Any]:  # Any: one object of JS
         "unasked_ends": sum(len(each.ends) for each in outcomes),
         "leftovers": sum(len(each.leftovers) for each in outcomes),
         "descriptors_grown": max(each.descriptors for each in outcomes),
+        "memory_mib": {each.scenario: [round(mib) for mib in each.memory] for each in outcomes},
         "problems": [f"{each.scenario}: {problem}" for each in outcomes for problem in each.problems],
     }
 
@@ -118,6 +133,9 @@ def page(result: dict[str, Any], command: str, commit: str) -> str:  # Any: as a
         ("processes, ports, shared memory and files left", result["leftovers"]),
         ("descriptors that a process had more at its end, at most", result["descriptors_grown"]),
     ]
+    for scenario, (before, after) in result["memory_mib"].items():
+        if before:
+            facts.append((f"MiB of all processes of {scenario}, first and last quarter", f"{before:,}, {after:,}"))
     kinds = result["recovery_s_by_kind"]
     lines = [
         "# A storm",

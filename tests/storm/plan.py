@@ -98,9 +98,7 @@ def enabled(
     )
 
 
-def gusts(
-    seed: int, kinds: Collection[str], *, pause_s: tuple[float, float] = (0.2, 1.5), together: float = 0.25
-) -> Iterator[Gust]:
+def gusts(seed: int, kinds: Collection[str], *, pause_s: tuple[float, float], together: float = 0.25) -> Iterator[Gust]:
     """Faults without end. `together` is the share of gusts with two faults, where their kinds allow it."""
     draw = random.Random(seed)
     deck: list[str] = []

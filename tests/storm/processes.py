@@ -103,6 +103,15 @@ def frames_of(host: int) -> int:
     raise OSError(f"process {host} has no pipe to write frames to")
 
 
+def memory_mib(pids: Iterable[int]) -> float:
+    """The memory of these processes together, without what they share; those that are gone count as nothing."""
+    total = 0
+    for pid in pids:
+        with suppress(psutil.Error):
+            total += psutil.Process(pid).memory_full_info().uss
+    return total / 2**20
+
+
 def descriptors(pid: int) -> int:
     """How many files the process has open; 0 when it is gone."""
     with suppress(OSError):

@@ -16,6 +16,7 @@ class Scenario:
     leaving_s: float = 60.0  # from a signal to the end of the process
     disk_mib: int = 512
     share: float = 1.0  # of the time of a storm with several
+    needs: str = ""  # environment variable that names an installation; such scenarios run only when they are named
 
 
 def _settings(game: str, fleet: str, learner: str, checkpoint_s: float, more: str = "") -> str:
@@ -86,4 +87,37 @@ SERVER = Scenario(
     share=2.0,
 )
 
-SCENARIOS = {scenario.name: scenario for scenario in (TOY, SHOWDOWN, SERVER)}
+OPENFRONT = Scenario(
+    "openfront",
+    _settings(
+        "game: openfront\noptions: {maps: [onion], bots: 10, feature_set: summary, max_minutes: 6}",
+        "hosts: 2, matches: 6, hello_deadline_s: 60, reply_deadline_s: 15",
+        "decisions: 512, minibatch: 256",
+        20.0,
+        "policy: {net: mlp, width: 16}\nrollout: {segment: 16}\nopponents: {past: 0, scripted: 0}",
+    ),
+    hosts=2,
+    matches=6,
+    recovery_s=120.0,
+    disk_mib=1024,
+    needs="OPENFRONT_HOME",
+)
+
+FORGE = Scenario(
+    "forge",
+    _settings(
+        "game: forge",
+        "hosts: 2, matches: 8, hello_deadline_s: 120, reply_deadline_s: 30",
+        "decisions: 256, minibatch: 128",
+        20.0,
+        "policy: {width: 16}\nrollout: {segment: 16}\nopponents: {past: 0, scripted: 0.2}",
+    ),
+    hosts=2,
+    matches=8,
+    recovery_s=180.0,
+    disk_mib=1024,
+    needs="FORGE_HOME",
+)
+
+SCENARIOS = {scenario.name: scenario for scenario in (TOY, SHOWDOWN, SERVER, OPENFRONT, FORGE)}
+DEFAULT = tuple(name for name, scenario in SCENARIOS.items() if not scenario.needs)

@@ -27,6 +27,7 @@ MORE_UPDATES = 2  # before a run counts as recovered
 TOLD_S = 2.0  # training time after which a report knows of what happened before: actor and learner take 1 s each
 STARTING_S = 90.0  # for a run to start, on a machine that is busy otherwise
 POLL_S = 0.1
+PAUSE_S = 0.2, 1.5  # from a recovery to the next fault
 TELL_S = 5.0
 SIGNALS = {"leave-term": signal.SIGTERM, "leave-int": signal.SIGINT, "leave-hup": signal.SIGHUP}
 
@@ -53,9 +54,11 @@ def storm(
     seconds: float,
     only: Sequence[str] = (),
     without: Sequence[str] = (),
+    every_s: float | None = None,
     tell: Tell = print,
 ) -> Outcome:
-    """Hit a run of this scenario for so long, in a folder that must be empty or not there."""
+    """Hit a run of this scenario for so long, in a folder that must be empty or not there. every_s: from the recovery
+    from one fault to the next; by default, drawn by the seed."""
     folder.mkdir(parents=True, exist_ok=True)
     with mounted(folder / "disk", scenario.disk_mib) as disk:
         lacking = [] if scenario.servers else ["servers"]
@@ -67,7 +70,9 @@ def storm(
         if disk.trouble and "disk-full" not in outcome.off:
             outcome.off["disk-full"] = disk.trouble
         kinds = plan.enabled(only=only, without=without, lacking=lacking)
-        return _Storm(scenario, Training(scenario, folder, disk.folder), disk, outcome, tell).blow(kinds, seconds)
+        return _Storm(scenario, Training(scenario, folder, disk.folder), disk, outcome, tell).blow(
+            kinds, seconds, every_s
+        )
 
 
 class _Storm:
@@ -82,10 +87,10 @@ class _Storm:
         self._checkpoints: set[str] = set()
         self._told_s, self._begun_s = 0.0, time.monotonic()
 
-    def blow(self, kinds: Sequence[str], seconds: float) -> Outcome:
+    def blow(self, kinds: Sequence[str], seconds: float, every_s: float | None) -> Outcome:
         before = Before.look()
         try:
-            self._rage(kinds, seconds)
+            self._rage(kinds, seconds, every_s)
             self._finish()
             self._account()
         except LostError:
@@ -102,7 +107,7 @@ class _Storm:
             self._run.kill_all()
         return self._outcome
 
-    def _rage(self, kinds: Sequence[str], seconds: float) -> None:
+    def _rage(self, kinds: Sequence[str], seconds: float, every_s: float | None) -> None:
         try:
             self._start()
             self._recover(self._scenario.recovery_s + STARTING_S)
@@ -110,7 +115,8 @@ class _Storm:
             self._note(self._outcome.ends, f"the run could not be started: {error}")
             raise LostError from error
         self._begun_s = time.monotonic()
-        for gust in plan.gusts(self._outcome.seed, kinds):
+        pause_s = PAUSE_S if every_s is None else (every_s, every_s)
+        for gust in plan.gusts(self._outcome.seed, kinds, pause_s=pause_s):
             if time.monotonic() - self._begun_s + gust.pause_s >= seconds:
                 return
             self._hit(gust)
@@ -137,6 +143,7 @@ class _Storm:
                 self._outcome.recovery_s.setdefault(kind, []).append(took_s)
             self._say(f"{kinds}: recovered in {took_s:.1f} s")
             self._look_at_descriptors()
+            self._outcome.memory_mib.append(processes.memory_mib(self._run.tree().all))
 
     def _inject(self, drawn: Sequence[Fault]) -> float:
         """Begin these faults and see them to their end; returns the moment of that."""

@@ -11,7 +11,7 @@ from tests.storm.plan import KINDS, Gust
 
 
 def first(count: int, seed: int, kinds: tuple[str, ...] = tuple(KINDS)) -> list[Gust]:
-    return list(islice(plan.gusts(seed, kinds), count))
+    return list(islice(plan.gusts(seed, kinds, pause_s=(0.2, 1.5)), count))
 
 
 def test_the_same_seed_deals_the_same_faults_and_another_seed_deals_others() -> None:
