@@ -41,7 +41,7 @@ class Column:
         return np.packbits(array, axis=-1, bitorder="little") if self.bits else array
 
     def unpack(self, array: NDArray[Any], sizes: Mapping[str, int]) -> NDArray[Any]:
-        """Returns a saved array as it was before `pack`. `sizes` must hold the last axis of a column of bits."""
+        """Returns a saved array as it was before `pack`. `sizes` has the length of the last axis of packed columns."""
         if not self.bits:
             return array
         return np.unpackbits(array, axis=-1, count=sizes[self.axes[-1]], bitorder="little").view(np.bool_)

@@ -162,8 +162,8 @@ class ActorLoop:
     def _load_first_weights(self) -> None:
         """Wait until complete weights of the learner are in the shared memory, and load them.
 
-        The learner may be writing them now, and the actor's own weights are random. Raises TrainingError if there are
-        none within `FIRST_WEIGHTS_S`.
+        Until then the actor has random weights, with which it must not play. Raises TrainingError if the learner still
+        writes after `FIRST_WEIGHTS_S`.
         """
         until_s = time.monotonic() + FIRST_WEIGHTS_S
         while not self._load_weights():

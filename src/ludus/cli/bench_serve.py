@@ -22,11 +22,12 @@ SERVER_LOG = "server.log"  # stderr of the servers, in the folder of the report
 def bench_serve(
     policy: Annotated[str, typer.Argument(metavar="RUN|CHECKPOINT", help="The agent; of a run, its latest.")],
     opponent: Annotated[
-        str, typer.Option(help="A scripted policy. Default: the last of the game's.", show_default=False)
+        str,
+        typer.Option(help="A scripted policy. Default: the last in `ludus games`.", show_default=False),
     ] = "",
     matches: Annotated[int, typer.Option(min=2, help="Battles in each of the three trials.")] = 400,
     workers: Annotated[int, typer.Option(min=0, help="Battle workers; 0: one per core, at least 2.")] = 0,
-    concurrency: Annotated[int, typer.Option(min=1, max=4096, help="Battles at a time of each worker.")] = 32,
+    concurrency: Annotated[int, typer.Option(min=1, max=4096, help="Concurrent battles of each worker.")] = 32,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the server; 0: any free one.")] = 0,
     max_batch: Annotated[int, typer.Option(min=1, help="Most rows of one forward pass.")] = 1024,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the lists of matches.")] = 20_000,

@@ -41,7 +41,7 @@ TestOption = Annotated[
     typer.Option(
         "--test",
         metavar="all|env|inference|learner|transport|gpu",
-        help="Stages to measure, separated by commas. Only `all` says what limits the whole.",
+        help="Stages to measure, separated by commas. Only `all` also measures training and names the bottleneck.",
     ),
 ]
 AgainstOption = Annotated[

@@ -117,7 +117,7 @@ def play(
     limit: Annotated[int, typer.Option(min=2, help="Most matches with --until settled.")] = 20_000,
     system: Annotated[str, typer.Option(help="round-robin, gauntlet or swiss.")] = "round-robin",
     challengers: Annotated[
-        str, typer.Option(help="Who plays the gauntlet against all others.", show_default=False)
+        str, typer.Option(help="With --system gauntlet: the members that play against all others.", show_default=False)
     ] = "",
     hosts: Hosts = 0,
     seed: Seed = None,

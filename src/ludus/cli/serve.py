@@ -80,7 +80,9 @@ def start(
     max_wait_ms: Annotated[
         float, typer.Option(min=0, help="Time to wait for more rows; 0 takes what has arrived.")
     ] = 0.0,
-    max_policies: Annotated[int, typer.Option(min=1, help="Policies in memory; others are loaded again.")] = 4,
+    max_policies: Annotated[
+        int, typer.Option(min=1, help="Policies kept in memory. Others are loaded when a client asks for them.")
+    ] = 4,
     lease_s: Annotated[
         float, typer.Option("--lease", metavar="S", min=0, help="Seconds to keep the rows of a lost client.")
     ] = 30.0,

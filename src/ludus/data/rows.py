@@ -115,7 +115,10 @@ def _arrays(data: NDArray[np.uint8]) -> dict[str, NDArray[Any]]:  # Any: columns
         begin, end = entry.data_offsets
         nbytes = int(np.prod(entry.shape, dtype=object)) * np.dtype(DTYPES[kind]).itemsize
         if entry.dtype != kind or len(entry.shape) != axes or end - begin != nbytes or end > len(content):
-            raise ValueError(f"its column {name} is {entry.dtype} {entry.shape} at {begin} to {end}")
+            raise ValueError(
+                f"its column {name} is {entry.dtype} {entry.shape} in bytes {begin} to {end}, expected {kind} with "
+                f"{axes} axes"
+            )
         arrays[name] = content[begin:end].view(DTYPES[kind]).reshape(entry.shape)
     return arrays
 

@@ -133,7 +133,7 @@ def combined(rates: Mapping[Configuration, Sequence[float]]) -> Configuration | 
 
 
 def may_vary(path: str) -> bool:
-    """Return True for a setting that a tuning may vary: one of the run's own, but neither the game nor its options.
+    """Return True for a setting that a tuning may vary: any setting of the run except the game and its options.
 
     A tuning can come from another machine, and options may name programs to run (docs/security.md).
     """

@@ -103,7 +103,7 @@ def tables(state: Tuning) -> list[TextTable]:
 
 
 def counted_trials(number: int) -> str:
-    """Return a number of trials with its noun."""
+    """Return "1 trial", "2 trials" and so on."""
     return _counted(number, "trial")
 
 

@@ -70,7 +70,7 @@ def replay(
     ending, timeline = _play(match, game, options, deadline_s, rewards)
     differences = compare(match, ending, hooks.stable_log_of(game)(ending.log))
     if differences:
-        raise ReplayError(f"{path} does not end as it did: {'; '.join(differences)}")
+        raise ReplayError(f"the replay of {path} ended differently than the match: {'; '.join(differences)}")
     picture = None if out is None else _write_page(out, match, game, ending, timeline)
     return ReplayResult(match, ending.log, out, timeline, picture)
 

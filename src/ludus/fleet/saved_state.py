@@ -182,7 +182,10 @@ def _check(note: FleetNote, arrays: Mapping[str, NDArray[Any]]) -> None:
     number, count, counts, row = (arrays[name] for name in ("number", "count", "came", "row"))
     seats = count.shape[1] // max(matches, 1)
     if number.shape != (hosts, matches) or min(hosts, matches, seats) < 1 or count.shape != (hosts, matches * seats):
-        raise ValueError(f"matches {number.shape} and choices {count.shape} are not of {hosts} hosts x {matches}")
+        raise ValueError(
+            f"match numbers have the shape {number.shape} and choices {count.shape}; expected {hosts} hosts x "
+            f"{matches} matches"
+        )
     if (count < 0).any() or len(arrays["choice"]) != count.sum():
         raise ValueError(f"{len(arrays['choice'])} choices were made, the rows count {count.sum()}")
     columns = {len(arrays[name]) for name in bodies.COLUMNS}

@@ -130,7 +130,7 @@ class Session:
         return not self._ledger.answers_due and not self._ledger.running()
 
     def delivered(self) -> None:
-        """Note that the fleet's caller has taken all arrivals, and so knows every match that has begun."""
+        """Record that the fleet's caller has received all arrivals, and so knows every match that has begun."""
         self._ledger.opened.clear()
 
     def saved_state(self, endings: tuple[Ending, ...]) -> HostState | None:

@@ -125,7 +125,7 @@ class SharedMatchmaker:
         self._forget_gone()
 
     def tell(self, news: OpponentNews) -> None:
-        """Take in which members of the league may play, and the results of other actors."""
+        """Receive the members of the league that may play, and the results of other actors."""
         self._news = news
         self._forget_gone()
 
@@ -212,7 +212,7 @@ class SharedMatchmaker:
 
 
 def nash_weights(mixture: Mapping[str, float], names: Sequence[str]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Return the weights of opponents in a mixture. One that is too recent for it has the mean weight of the others."""
+    """Return the weights of opponents in a mixture. Opponents that joined after it was computed get the mean weight."""
     weights = [mixture[name] for name in names if name in mixture]
     mean = sum(weights) / len(weights) if weights else 1.0
     return np.array([mixture.get(name, mean) for name in names], np.float64)

@@ -54,7 +54,7 @@ class Ratings:
         return 0.5 * (1 + erf(difference / sqrt(2 * variance)))
 
     def expected(self) -> Reals:
-        """Return the share that each member is expected to win against each other one, half of it from each side."""
+        """Return the expected score of each member against each other one, with half of the matches on each side."""
         difference = np.subtract.outer(self.elo, self.elo) / SCALE
         advantage = self.advantage / SCALE
         first = _mean_score(*_outcomes(difference + advantage, self.tie_log_odds))

@@ -61,10 +61,11 @@ class SegmentLayout:
 
 
 class Segments:
-    """Fills batches with segments. Call `fill` with a batch, then `close` and `open` for all arrivals until `full`.
+    """Fills batches with segments.
 
-    Segments that complete while the batch is full wait in an overflow buffer and are the first of the next batch. While
-    `roomy`, recording may also continue without a batch.
+    Call `fill` with an empty batch. Then, until `full` is True, call `close` and `open` for all arrivals. Segments that
+    complete while the batch is full wait in an overflow buffer and are the first of the next batch. Recording may
+    continue without a batch while `roomy` is True, which means that the overflow buffer has room.
     """
 
     SPARE = 1  # segments that a row may complete in one step

@@ -115,7 +115,7 @@ class TurnCheck:
         for leaf in self._spec.obs.leaves:
             if leaf.dtype == "float32" and not np.isfinite(self._spec.obs.leaf(obs, leaf.name)).all():
                 return leaf.name
-        raise AssertionError("called for rows with a value that is not finite")
+        raise AssertionError("all values of these rows are finite, but the caller found one that is not")
 
 
 def _in_range(reward: NDArray[np.float32]) -> NDArray[np.bool_]:

@@ -142,7 +142,7 @@ def test_a_saved_match_cannot_name_a_program_to_start(saved: list[Path]) -> None
 def test_logs_are_compared_as_the_game_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     game = dataclasses.replace(TOY, stable_log="builtins:ascii")  # any function that changes every log
     path = min(save_matches(game, tmp_path).iterdir())
-    with pytest.raises(ReplayError, match=r"does not end as it did: log \w+, recorded"):
+    with pytest.raises(ReplayError, match=r"ended differently than the match: log \w+, recorded"):
         replay(path)
     monkeypatch.setattr(registry, "load", lambda name: game)
     log = replay(path).log

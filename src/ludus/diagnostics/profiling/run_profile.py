@@ -92,7 +92,7 @@ class RunProfile:
         self.result: ProfileResult | None = None
 
     def __enter__(self) -> RunProfile:
-        """Let the processes that are started from now on be profiled by this one and its children."""
+        """Let this process and its children profile the processes that are started from now on."""
         folder = self._new_folder()
         node = f'--require "{PRELOAD}" {os.environ.get(NODE_OPTIONS, "")}'.strip()
         changes = {TRACER: str(os.getpid())}

@@ -169,7 +169,7 @@ def _scales(at: scene.SceneColumns) -> Floats:
 
 
 def _judged(now: Scene) -> Floats:
-    """Return the derived flags [n, C, 3]; the columns are _JUDGEMENTS."""
+    """Return the derived flags [n, C, 3] of each car; `_JUDGEMENTS` names the three columns."""
     n, C = now.cars.shape[:2]
     judged = np.empty((n, C, _JUDGED), np.float32)
     flags = now.flags
@@ -184,7 +184,7 @@ def _judged(now: Scene) -> Floats:
 
 
 def _order(seat: int, team: int, room: int) -> list[int]:
-    """Return the cars that a seat observes, its own first. The index 2 * team means an absent car."""
+    """Return the indices of the cars that a seat observes, its own first. 2 * team is the index of an absent car."""
     nobody, side = 2 * team, seat // team
     sides = [range(team), range(team, 2 * team)]
     mates = [car for car in sides[side] if car != seat]

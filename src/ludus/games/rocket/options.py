@@ -82,7 +82,7 @@ def reward_weights(options: RocketOptions) -> dict[str, float]:
 def with_rewards(options: RocketOptions, weights: Mapping[str, float]) -> dict[str, Any]:  # Any: options
     """Return the options to change so that exactly these terms count. Raises ConfigError without any."""
     if not weights:
-        raise ConfigError("options.rewards: nothing is left that could be earned")
+        raise ConfigError("options.rewards: no reward term is left; keep at least one")
     spirit = _reward_file_of(options).team_spirit
     return {"rewards": dict(weights), "rewards_file": "", "sparse": False, "team_spirit": spirit}
 

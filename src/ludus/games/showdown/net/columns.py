@@ -1,8 +1,7 @@
 """The features of the pointer net as column indices into a flat observation, so that each is one `index_select`.
 
 Slicing and concatenating leaves would take thirty small operations per forward pass, which cost more than the products
-of a small batch. Here they are applied once, when the net is built, to the indices of the numbers instead of the
-numbers.
+of a small batch. Here they are done once, when the net is built, on column indices instead of values.
 """
 
 from __future__ import annotations

@@ -97,8 +97,11 @@ def to_score(mask: Tensor) -> Tensor:
 
 
 class _Places:
-    """Where the parts of each choice are in `Ways._parts`: for row b, at `first` + b * `stride`, both [k, 3]. `hit` [k]
-    is the choice's place along the second axis of `hit` in `Ways`. `first` and `hit` are lists by slot."""
+    """Indices of the parts of each choice.
+
+    `first[slot]` [k, 3]: indices into `Ways._parts` for row 0. `stride` [k, 3]: what to add for each further row.
+    `hit[slot]` [k]: indices into the second axis of `hit` in `Ways`.
+    """
 
     def __init__(self, net: PointerNet, rows: int, device: torch.device) -> None:
         S, T, V = net.slots, net.targets, net.variants
