@@ -35,9 +35,10 @@ class RocketOptions(Struct, frozen=True, forbid_unknown_fields=True):
     feature_set: Literal["default", "rich"] = "default"  # default: RLGym's DefaultObs; rich: more, from inside the car
     room: Annotated[int, Meta(ge=0, le=3)] = 0  # cars a team that observations have room for; 0: team_size
     rewards: dict[str, float] = msgspec.field(default_factory=dict)  # term -> weight; empty: the file's, or a default
-    rewards_file: str = ""  # YAML with weights, sparse and team_spirit; in place of the three options here
+    rewards_file: str = ""  # YAML with weights and the three options below; in place of the four options here
     sparse: bool = False  # of the terms, only goal and concede count
     team_spirit: Share = 0.0  # 0: each car earns its own; 1: a team shares what its cars earn
+    opponent_scale: Share = 0.0  # share of the opponents' mean reward that is subtracted; 1: rewards sum to zero
     starts: dict[str, Annotated[float, Meta(ge=0.0)]] = msgspec.field(
         default_factory=lambda: {"kickoff": 1.0}
     )  # kind of start -> weight: kickoff, random, ground, shot
@@ -63,8 +64,10 @@ def check(options: RocketOptions) -> None:
             raise ConfigError(f"options.starts: there is no start {name!r}; {did_you_mean(name, starts.KINDS)}")
     if not any(options.starts.values()):
         raise ConfigError("options.starts: no start has a weight above 0; kickoff: 1 is the default")
-    if options.rewards_file and (options.rewards or options.sparse or options.team_spirit):
-        raise ConfigError("options.rewards_file: the file says rewards, sparse and team_spirit; leave them out here")
+    if options.rewards_file and (options.rewards or options.sparse or options.team_spirit or options.opponent_scale):
+        raise ConfigError(
+            "options.rewards_file: the file sets rewards, sparse, team_spirit and opponent_scale; leave them out here"
+        )
     rewards.refuse_unknown(options.rewards, "options.rewards")
     rewards_of(options)
 
@@ -83,8 +86,9 @@ def with_rewards(options: RocketOptions, weights: Mapping[str, float]) -> dict[s
     """Return the options to change so that exactly these terms count. Raises ConfigError without any."""
     if not weights:
         raise ConfigError("options.rewards: no reward term is left; keep at least one")
-    spirit = _reward_file_of(options).team_spirit
-    return {"rewards": dict(weights), "rewards_file": "", "sparse": False, "team_spirit": spirit}
+    rules = _reward_file_of(options)
+    sharing = {"team_spirit": rules.team_spirit, "opponent_scale": rules.opponent_scale}
+    return {"rewards": dict(weights), "rewards_file": "", "sparse": False, **sharing}
 
 
 def _reward_file_of(options: RocketOptions) -> rewards.RewardFile:
@@ -92,13 +96,11 @@ def _reward_file_of(options: RocketOptions) -> rewards.RewardFile:
     if options.rewards_file:
         return rewards.read_rewards(options.rewards_file)
     weights = dict(options.rewards) or dict(DEFAULT_REWARDS)
-    return rewards.RewardFile(weights, options.sparse, options.team_spirit)
+    return rewards.RewardFile(weights, options.sparse, options.team_spirit, options.opponent_scale)
 
 
 def rewards_of(options: RocketOptions) -> rewards.Rewards:
-    reward_file = _reward_file_of(options)
-    weights, sparse, spirit = reward_file.weights, reward_file.sparse, reward_file.team_spirit
-    reward_function = rewards.Rewards(weights, sparse=sparse, team_spirit=spirit, team=options.team_size)
+    reward_function = rewards.Rewards(_reward_file_of(options), options.team_size)
     if not reward_function.names:
         where = "options.rewards_file" if options.rewards_file else "options.rewards"
         raise ConfigError(f"{where}: nothing is left that could be earned; sparse rewards need goal or concede")

@@ -179,17 +179,20 @@ class RewardFile(Struct, frozen=True, forbid_unknown_fields=True):
     weights: dict[str, float]
     sparse: bool = False
     team_spirit: float = 0.0
+    opponent_scale: float = 0.0
 
 
 class Rewards:
     """`names` are the terms that count, in the order of their columns."""
 
-    def __init__(self, weights: Mapping[str, float], *, sparse: bool, team_spirit: float, team: int) -> None:
-        active = {name: weight for name, weight in weights.items() if weight and (not sparse or name in SPARSE)}
+    def __init__(self, rules: RewardFile, team: int) -> None:
+        weights = rules.weights.items()
+        active = {name: weight for name, weight in weights if weight and (not rules.sparse or name in SPARSE)}
         self.names = tuple(active)
         self._weights = np.array([*active.values()], np.float32)
         self._side = np.repeat((0, 1), team)
-        self._team, self._spirit = team, np.float32(team_spirit)
+        self._team, self._spirit = team, np.float32(rules.team_spirit)
+        self._opponent_scale = np.float32(rules.opponent_scale)
 
     def earned(self, before: Earlier, after: Scene, passed_s: float) -> Floats:
         """Return the weighted terms [n, C, terms]; their sum is the reward."""
@@ -202,6 +205,9 @@ class Rewards:
         if self._spirit:
             teams = out.reshape(n, 2, self._team, len(self.names))
             teams += self._spirit * (teams.mean(axis=2, keepdims=True) - teams)
+        if self._opponent_scale:
+            means = out.reshape(n, 2, self._team, len(self.names)).mean(axis=2, keepdims=True)
+            out -= self._opponent_scale * np.repeat(means[:, ::-1], self._team, axis=2).reshape(out.shape)
         return out
 
 

@@ -11,7 +11,7 @@ import pytest
 from ludus.errors import ConfigError
 from ludus.games.rocket import scene
 from ludus.games.rocket.options import RocketOptions, check, rewards_of
-from ludus.games.rocket.rewards import TERMS, Earlier, Rewards, read_rewards
+from ludus.games.rocket.rewards import TERMS, Earlier, RewardFile, Rewards, read_rewards
 from ludus.games.rocket.scene import Scene
 
 N, TEAM, PASSED_S = 5, 2, 8 / 120
@@ -69,7 +69,7 @@ def twin(before: Scene, after: Scene, arena: int, seat: int) -> Mapping[str, flo
 
 def test_terms_are_what_their_twins_say() -> None:
     before, after = random_scene(1), random_scene(2)
-    earned = Rewards(dict.fromkeys(TERMS, 1.0), sparse=False, team_spirit=0.0, team=TEAM)
+    earned = Rewards(RewardFile(dict.fromkeys(TERMS, 1.0)), TEAM)
     terms = earned.earned(Earlier.of(before), after, PASSED_S)
     for arena in range(N):
         for seat in range(2 * TEAM):
@@ -80,9 +80,7 @@ def test_terms_are_what_their_twins_say() -> None:
 def test_weights_multiply_their_terms() -> None:
     before, after = random_scene(3), random_scene(4)
     plain, weighted = (
-        Rewards({"touch": factor, "speed": 2 * factor}, sparse=False, team_spirit=0.0, team=TEAM).earned(
-            Earlier.of(before), after, PASSED_S
-        )
+        Rewards(RewardFile({"touch": factor, "speed": 2 * factor}), TEAM).earned(Earlier.of(before), after, PASSED_S)
         for factor in (1.0, -3.0)
     )
     assert np.allclose(weighted, -3 * plain)
@@ -96,15 +94,29 @@ def test_sparse_rewards_are_goals_alone() -> None:
 def test_team_spirit_shares_what_a_team_earned() -> None:
     before, after = random_scene(5), random_scene(6)
     own, half, shared = (
-        Rewards({"speed": 1.0}, sparse=False, team_spirit=spirit, team=TEAM).earned(
-            Earlier.of(before), after, PASSED_S
-        )[..., 0]
+        Rewards(RewardFile({"speed": 1.0}, team_spirit=spirit), TEAM).earned(Earlier.of(before), after, PASSED_S)[
+            ..., 0
+        ]
         for spirit in (0.0, 0.5, 1.0)
     )
     for team in (slice(0, TEAM), slice(TEAM, 2 * TEAM)):
         mean = own[:, team].mean(axis=1, keepdims=True)
         assert np.allclose(shared[:, team], mean, atol=1e-6)
         assert np.allclose(half[:, team], (own[:, team] + mean) / 2, atol=1e-6)
+
+
+def test_opponents_rewards_are_subtracted() -> None:
+    before, after = random_scene(7), random_scene(8)
+    own, half, zero_sum = (
+        Rewards(RewardFile({"speed": 1.0}, opponent_scale=scale), TEAM).earned(Earlier.of(before), after, PASSED_S)[
+            ..., 0
+        ]
+        for scale in (0.0, 0.5, 1.0)
+    )
+    blue, orange = own[:, :TEAM].mean(axis=1, keepdims=True), own[:, TEAM:].mean(axis=1, keepdims=True)
+    assert np.allclose(half[:, :TEAM], own[:, :TEAM] - orange / 2, atol=1e-6)
+    assert np.allclose(half[:, TEAM:], own[:, TEAM:] - blue / 2, atol=1e-6)
+    assert np.allclose(zero_sum.sum(axis=1), 0.0, atol=1e-5)
 
 
 def test_a_file_says_weights_and_whether_they_are_sparse(tmp_path: Path) -> None:
