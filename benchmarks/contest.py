@@ -44,6 +44,7 @@ class Contestant:
     pausing: bool = True  # whether it rests by itself between two requests
     steady: bool = True  # whether a fraction of a turn measures it as well as a whole one
     environment: Mapping[str, str] | None = None  # of the processes; None: as this one's
+    start_s: float = START_DEADLINE_S  # deadline for `wait_until_ready`
     samples: list[float] = field(default_factory=list)  # decisions/s
     cores: list[float] = field(default_factory=list)  # CPU seconds used a second, children included
     answers: list[Mapping[str, float]] = field(default_factory=list)  # of the first process, with what drivers add
@@ -62,7 +63,7 @@ class Contestant:
 
     def wait_until_ready(self) -> None:
         for i in range(len(self._processes)):
-            self._answer(i, START_DEADLINE_S)
+            self._answer(i, self.start_s)
         self._rest()
 
     def measure(self, seconds: float) -> float:
