@@ -178,11 +178,14 @@ def _spec_of(state: State, tensors: Mapping[str, Tensor], path: Path) -> GameSpe
     return spec
 
 
-def check_fits(state: State, spec: GameSpec, path: Path, *, staged: bool = False) -> None:
-    """Raise CheckpointError, which names both games, if a policy of this checkpoint does not fit this game. In a
-    curriculum (`staged`), stages may differ: it is enough that the net fits."""
+def check_fits(state: State, spec: GameSpec, path: Path, *, staged: bool = False, any_seats: bool = False) -> None:
+    """Raise CheckpointError, which names both games, if a policy of this checkpoint does not fit this game.
+
+    staged: it is enough that the net fits, since the stages of a curriculum may be variants of a game. any_seats: the
+    net must fit and the game must be the same, but the number of seats and teams may differ.
+    """
     saved = state.game
-    if staged and saved.net_fingerprint == spec.net_fingerprint:
+    if (staged or (any_seats and saved.name == spec.name)) and saved.net_fingerprint == spec.net_fingerprint:
         return
     for what, ours, theirs in (("game", saved.name, spec.name), ("schema", saved.schema, spec.schema)):
         if ours != theirs:
@@ -275,7 +278,7 @@ def read_net(
     if spec is None:
         spec = _spec_of(state, tensors, checkpoint)
     else:
-        check_fits(state, spec, checkpoint)
+        check_fits(state, spec, checkpoint, any_seats=True)
     net = _build_net(state, spec, tensors, checkpoint, game_nets)
     load_net(net, tensors, checkpoint)
     return net, spec, state

@@ -125,4 +125,4 @@ def test_the_state_of_the_cautious_player_can_be_restored(spec: GameSpec) -> Non
 
 def test_the_presets_are_files_of_the_package() -> None:
     names = {path.stem for path in Path(HERE / "presets").glob("*.yaml")}
-    assert names == {"openfront-quick", "openfront", "openfront-stages"}
+    assert names == {"openfront-quick", "openfront", "openfront-stages", "openfront-duel"}

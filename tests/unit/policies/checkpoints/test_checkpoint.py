@@ -109,6 +109,16 @@ def test_checkpoint_of_another_game_is_refused_and_both_are_named(tmp_path: Path
         load_agent(tmp_path, spec)
 
 
+def test_agent_plays_a_match_with_more_seats_but_a_run_does_not_resume_in_one(tmp_path: Path) -> None:
+    path = save(tmp_path, 1)
+    larger = replace(SPEC, seats=4, layout={**SPEC.layout, "teams": [0, 0, 1, 1]})
+    assert load_agent(tmp_path, larger).version == 1
+    with pytest.raises(CheckpointError, match="this game has 3 actions"):
+        checkpoint.check_fits(checkpoint.read_state(path), larger, path)
+    with pytest.raises(CheckpointError, match="made for game fake, this is game fake/4"):
+        load_agent(tmp_path, replace(larger, name="fake/4"))
+
+
 @pytest.mark.parametrize("call", ["fsync", "rename"])
 def test_full_disk_gives_a_clear_error_and_leaves_the_checkpoint_before_valid(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str

@@ -16,7 +16,7 @@ function setUp(options, checkout) {
 	if (seats % teamSize !== 0) throw refuse(`${seats} seats cannot be divided into teams of ${teamSize}`);
 	const [core, maps] = opened(options, checkout);
 	return {
-		name: `openfront-${options.feature_set}${seats > 1 ? `-${seats}x${teamSize}` : ''}`, seats, actions: ACTIONS.length,
+		name: `openfront-${options.feature_set}`, seats, actions: ACTIONS.length,
 		schema: SCHEMA, obs: leavesOf(options), tables: tablesOf(),
 		layout: { ...layoutOf(options), teams: Array.from({ length: seats }, (_, seat) => Math.floor(seat / teamSize)) },
 		facts: { openfront: core.version, checkout },
