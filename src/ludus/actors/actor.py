@@ -28,6 +28,7 @@ from ludus.league.pool import Pool
 from ludus.learner import algorithms
 from ludus.metrics import accounts, names
 from ludus.metrics.core import Delta, Metrics
+from ludus.metrics.observer import ALONE
 from ludus.policies.bank import LEARNER, PolicyBank
 from ludus.policies.checkpoints.checkpoint import MATCHES, encode_generator, restore_generator
 from ludus.policies.checkpoints.read_errors import BAD_BYTES, reading, reason
@@ -229,7 +230,8 @@ class Actor:
             if math.isfinite(busy):
                 self.metrics.set(names.HOST_BUSY(str(host)), busy)
         for opponent, rate in self._matchmaker.rates.items():
-            self.metrics.set(names.TRAIN_WIN_RATE(opponent), rate.score)
+            if opponent != ALONE or rate.score != 0.5:  # games that nobody can win score every match 0.5
+                self.metrics.set(names.TRAIN_WIN_RATE(opponent), rate.score)
         self.metrics.merge_times(self._fleet.take_times())
         return self.metrics.drain()
 

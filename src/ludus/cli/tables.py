@@ -31,7 +31,8 @@ def titled(table: TextTable) -> Table:
 
 
 def win_rates(results: Sequence[MatchupResult]) -> Table:
-    """Return a table of win rates by opponent with 95% intervals; for single-player games, of mean returns."""
+    """Return a table of win rates by opponent with 95% intervals. For games with one seat, it has mean returns, and
+    win rates if matches can be won."""
     if any(result.opponent == ALONE for result in results):
         return _returns(results)
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -86,11 +87,16 @@ def standings(rows: Sequence[PolicyScore]) -> Table:
 
 def _returns(results: Sequence[MatchupResult]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("return, mean", "95% interval", "matches", "decisions in one", "truncated"):
+    decided = any(result.wins or result.losses for result in results)
+    rates = ("win rate", "95% interval", "won", "lost") if decided else ()
+    for name in (*rates, "return, mean", "95% interval", "matches", "decisions in one", "truncated"):
         table.add_column(name, justify="right")
     for result in results:
         low, high = result.reward_interval
+        interval = " to ".join(text.percent(end, 1) for end in result.interval)
+        won = (text.percent(result.win_rate, 1), interval, f"{result.wins:,}", f"{result.losses:,}")
         table.add_row(
+            *(won if decided else ()),
             f"{result.reward:.2f}",
             f"{low:.2f} to {high:.2f}",
             f"{result.matches:,}",

@@ -271,7 +271,8 @@ class BudgetConfig(Struct, frozen=True, forbid_unknown_fields=True):
 class WinRateAtLeast(Struct, frozen=True, forbid_unknown_fields=True):
     """Condition: the win rate against an opponent is `at_least` this high."""
 
-    opponent: str  # name of a scripted policy; with `of: training` also "past"
+    # name of a scripted policy; with `of: training` also "past", and "none" in games with one seat or team
+    opponent: str
     at_least: Share  # lowest win rate
     matches: Count = 100  # training matches of the stage that must have ended; ignored for evaluations
     of: Literal["training", "evaluation"] = "training"  # evaluation: the latest one of the stage

@@ -248,10 +248,16 @@ def opponent_lines(line: OpponentLine | None) -> list[str]:
 
 
 def _returns(scores: Sequence[Score]) -> list[str]:
-    lines = ["| return, mean | 95% interval | matches |", "| ---: | ---: | ---: |"]
+    """Return the lines of a table of mean returns, with win rates if matches can be won."""
+    decided = any(score.wins or score.losses for score in scores)
+    head = "| win rate | 95% interval | won | lost " if decided else ""
+    lines = [f"{head}| return, mean | 95% interval | matches |", "| ---: " * (7 if decided else 3) + "|"]
     for score in scores:
         low, high = score.reward_interval
-        lines.append(f"| {score.reward:.2f} | {low:.2f} to {high:.2f} | {score.matches} |")
+        share = score.wins / max(score.matches, 1)
+        interval = " to ".join(text.percent(end, 1) for end in wilson(score.wins, score.matches))
+        won = f"| {text.percent(share, 1)} | {interval} | {score.wins} | {score.losses} " if decided else ""
+        lines.append(f"{won}| {score.reward:.2f} | {low:.2f} to {high:.2f} | {score.matches} |")
     return lines
 
 

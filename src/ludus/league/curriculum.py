@@ -19,6 +19,7 @@ from ludus.config.settings import (
 from ludus.errors import ConfigError
 from ludus.games.named_policies import refuse_unknown
 from ludus.league.matchmaking import scripted_names
+from ludus.metrics.observer import ALONE
 
 PAST_SELVES = "past"  # all past selves together
 
@@ -136,6 +137,8 @@ def refuse_unplayed(
             played = scripted_names(opponents, scripted) if opponents.scripted else ()
             played = (*played, PAST_SELVES) if opponents.past else played
             setting = "opponents"
+            if name == ALONE:  # whether the game has one seat is known only when a host has started
+                continue
         if name != PAST_SELVES:
             refuse_unknown((name,), scripted, path)
         if name not in played:
@@ -154,4 +157,5 @@ def _win_rate(rule: WinRateAtLeast | WinRateBelow, since: StageProgress) -> str:
     if rate is None:
         return ""
     fits = rate < rule.below if isinstance(rule, WinRateBelow) else rate >= rule.at_least
-    return f"{100 * rate:.1f}% won against {rule.opponent} in {rule.of}" if fits else ""
+    against = "" if rule.opponent == ALONE else f" against {rule.opponent}"
+    return f"{100 * rate:.1f}% won{against} in {rule.of}" if fits else ""

@@ -17,6 +17,7 @@ from ludus.config.settings import OpponentsConfig
 from ludus.errors import ConfigError
 from ludus.games.named_policies import refuse_unknown
 from ludus.league.records import NONE, Records, draw, drawn_win_rates, merged, pfsp_weights
+from ludus.metrics.observer import ALONE
 from ludus.policies.bank import LEARNER
 from ludus.types import Ending, Pairing
 
@@ -140,8 +141,10 @@ class SharedMatchmaker:
         return Pairing(match, tuple(LEARNER if team == learns else opponent for team in self._teams))
 
     def report(self, pairing: Pairing, ending: Ending) -> None:
-        """Count the result of a match that was not self-play."""
+        """Count the result of a match that was not self-play. Without a second side, the opponent is `none`."""
         opponent = next((name for name in pairing.policies if name != LEARNER), None)
+        if not ending.void and self._sides == 1:
+            self.rates.setdefault(ALONE, Rate()).add(float(ending.score[0]))
         if ending.void or opponent is None:
             return
         score = float(ending.score[pairing.policies.index(LEARNER)])

@@ -81,6 +81,14 @@ def test_a_game_with_one_seat_is_told_by_what_it_earned(tmp_path: Path) -> None:
     assert (tmp_path / "curve.png").stat().st_size > 1000
 
 
+def test_a_game_with_one_seat_that_can_be_won_shows_its_win_rate() -> None:
+    alone = Score("none", matches=20, wins=15, losses=3, ties=2, reward=1.5, reward_interval=(1.0, 2.0))
+    lines = report.table([alone])
+    assert lines[0] == "| win rate | 95% interval | won | lost | return, mean | 95% interval | matches |"
+    assert lines[2] == "| 75.0% | 53.1% to 88.8% | 15 | 3 | 1.50 | 1.00 to 2.00 | 20 |"
+    assert {line.count("|") for line in lines} == {8}
+
+
 def test_the_page_says_when_each_stage_began(tmp_path: Path) -> None:
     told = [("one", 0.0, 0), ("one", 5.0, 3), ("two", 6.0, 4), ("one", 9.0, 7)]
     with csv.ProgressCsv(tmp_path / "progress.csv") as progress:

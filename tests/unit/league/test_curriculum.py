@@ -122,6 +122,17 @@ def test_a_win_rate_against_somebody_who_never_plays_is_refused(
         refuse_unplayed(stage, shares, ("strong",), ("random", "strong"), "curriculum[0]")
 
 
+def test_a_game_with_one_seat_promotes_by_its_share_of_matches_won() -> None:
+    stage = stages({"promote": {"win_rate": {"opponent": "none", "at_least": 0.8, "matches": 50}}}, {})
+    refuse_unplayed(stage[0], OpponentsConfig(past=0, scripted=0), (), ("random",), "curriculum[0]")
+    course = Curriculum(stage)
+    assert course.due(standing(trained={"none": (49, 0.9)})) is None
+    assert course.due(standing(trained={"none": (50, 0.79)})) is None
+    change = course.due(standing(trained={"none": (50, 0.81)}))
+    assert change is not None
+    assert change.why == "81.0% won in training"
+
+
 @pytest.mark.parametrize(
     "win_rate", [{"opponent": "past"}, {"opponent": "strong"}, {"opponent": "random", "of": "evaluation"}]
 )

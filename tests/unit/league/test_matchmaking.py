@@ -48,6 +48,15 @@ def test_matches_are_shared_out_as_configured() -> None:
     assert kinds["self"] == 4000 - kinds["past"] - kinds["scripted"]
 
 
+def test_a_game_with_one_seat_has_a_win_rate_without_an_opponent() -> None:
+    league = matchmaker(seats=1)
+    for score in (1.0, 0.0, 1.0, 1.0):
+        end = Ending(0, np.zeros(1, np.int32), np.array([score], np.float32), np.zeros(1, np.float32), False, 0)
+        league.report(league.pair(0), end)
+    assert (league.rates["none"].matches, league.rates["none"].score) == (4, 0.75)
+    assert matchmaker().rates == {}
+
+
 def test_exactly_one_drawn_seat_learns_against_others_and_both_in_self_play() -> None:
     league = matchmaker(past=0.5, scripted=0.5)
     league.set_past([10])

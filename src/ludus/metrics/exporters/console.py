@@ -260,7 +260,8 @@ def _win_rates(results: Sequence[Result], numbers: Numbers, height: int, width: 
     for end, name in training[: height - lines]:
         value, share = text.number(numbers, name), text.number(numbers, names.OPPONENT_SHARE(end))
         note = "train" if math.isnan(share) else f"in {text.percent(share)}"
-        grid.add_row(_label(f"vs {end}"), _bar(value, cells, "blue"), text.percent(value, 1), note)
+        label = "won" if end == ALONE else f"vs {end}"
+        grid.add_row(_label(label), _bar(value, cells, "blue"), text.percent(value, 1), note)
         lines += 1
     if not lines:
         grid.add_row(Text("after the first evaluation", style="dim"))

@@ -10,9 +10,10 @@ from ludus.metrics.observer import ALONE, Numbers, Result
 
 
 def earned(result: Result) -> str:
-    """Format the mean reward per match with its 95% interval."""
+    """Format the mean reward per match with its 95% interval, and the share of matches won if they can be won."""
     low, high = result.reward_interval
-    return f"{decimal(result.reward)} earned (95%: {decimal(low)} to {decimal(high)})"
+    words = f"{decimal(result.reward)} earned (95%: {decimal(low)} to {decimal(high)})"
+    return f"{words}, {percent(result.win_rate, 1)} won" if result.wins or result.losses else words
 
 
 def number(numbers: Numbers, name: str) -> float:
