@@ -15,7 +15,7 @@ from math import prod
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import relu
+from torch.nn.functional import pad, relu
 
 from ludus.config.settings import PolicyConfig
 from ludus.errors import ConfigError
@@ -30,6 +30,7 @@ from ludus.policies.nets.options import Options, parts_of
 from ludus.policies.nets.reals import scaled
 from ludus.policies.nets.recurrence import Recall, build_core, recalled
 from ludus.policies.nets.relations import Relations
+from ludus.policies.nets.trimming import Trimming
 from ludus.spec import GameSpec
 
 LARGEST_T = 4096  # attention needs memory for T * T numbers in each row
@@ -53,6 +54,7 @@ class EntityNet(Net):
         self.maps = {leaf.name: leaf.is_real for leaf in lists.grids}
         self.grids = nn.ModuleList(GridTokens(leaf, D) for leaf in lists.grids)
         self.relations = Relations(lists, D)
+        self.trim = Trimming(lists)
         self.blocks = nn.ModuleList(AttentionBlock(D, config.heads) for _ in range(config.layers))
         self.norm = nn.LayerNorm(D)
         self.context = linear(2 * D, C)
@@ -87,6 +89,8 @@ class EntityNet(Net):
     def outputs(
         self, inputs: Mapping[str, Tensor], legal: Tensor, recall: Recall | None = None
     ) -> tuple[Categorical, Tensor]:
+        if not legal.is_cuda:  # the shapes of CUDA graphs must not depend on the data
+            inputs = self.trim(inputs, legal)
         mask, tokens = inputs["known"], self._tokens(inputs)
         attention_bias = torch.zeros_like(mask, dtype=self.context.weight.dtype).masked_fill_(~mask, -torch.inf)
         attention_bias = attention_bias[:, None, None]
@@ -97,6 +101,7 @@ class EntityNet(Net):
         mean = (rest * there).sum(1) / there.sum(1).clamp(min=1)
         context = recalled(self.core, relu(self.context(torch.cat((tokens[:, 0], mean), dim=1))), recall)
         scores = self.options(inputs, tokens, attention_bias, context)
+        scores = pad(scores, (0, legal.shape[1] - scores.shape[1]))
         return Categorical(scores, legal), self.value(context).squeeze(1)
 
     def freeze_tables(self) -> None:
@@ -107,10 +112,13 @@ class EntityNet(Net):
     def _tokens(self, inputs: Mapping[str, Tensor]) -> Tensor:
         """Return the tokens [B, T, D] before the first block, with what related entities tell each other."""
         tokens = [self.state_in(inputs["state"])[:, None]]
-        tokens += [encoder(parts_of(inputs, str(at))) for at, encoder in enumerate(self.entities)]
+        starts = []
+        for at, encoder in enumerate(self.entities):
+            starts.append(sum(part.shape[1] for part in tokens))
+            tokens.append(encoder(parts_of(inputs, str(at))))
         tokens += [grid(inputs[f"grid.{at}"]) for at, grid in enumerate(self.grids)]
         joined = torch.cat([part.float() for part in tokens], dim=1)
-        messages: Tensor = self.relations(inputs, joined)
+        messages: Tensor = self.relations(inputs, joined, starts)
         return joined + messages
 
     def _lists(self) -> list[Entities]:

@@ -51,7 +51,8 @@ class Entities(nn.Module):
 
     def forward(self, parts: Mapping[str, Tensor]) -> Tensor:
         """Return the tokens [B, N, D] of the tensors that `read` returned."""
-        vectors = [] if self.place is None else [self.place.expand(len(next(iter(parts.values()))), -1, -1)]
+        B, N = next(iter(parts.values())).shape[:2]
+        vectors = [] if self.place is None else [self.place[:N].expand(B, -1, -1)]
         if self.numbers_in is not None:
             vectors.append(self.numbers_in(parts["numbers"]))
         tables = {key: self._vectors(key) for key in self.named}

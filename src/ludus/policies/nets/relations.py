@@ -5,7 +5,7 @@ Axes: B rows, T tokens, n entities of a list, k positions of each, D width.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -25,7 +25,7 @@ class Relations(nn.Module):
             at += length
         self.targets = {name: (starts[group], lists.lengths[group]) for name, group in lists.refers.items()}
         holders = {name: group for name, group in lists.holders.items() if group}
-        self.sources = {name: (starts[group], lists.lengths[group]) for name, group in holders.items()}
+        self.sources = {name: list(lists.lengths).index(group) for name, group in holders.items()}
         self.there = nn.ModuleList(nn.Linear(width, width, bias=False) for _ in self.sources)
         self.back = nn.ModuleList(nn.Linear(width, width, bias=False) for _ in self.sources)
 
@@ -39,12 +39,13 @@ class Relations(nn.Module):
             inputs[f"refers.{name}"] = torch.where(exists, position - 1 + start, none)
         return inputs
 
-    def forward(self, inputs: Mapping[str, Tensor], tokens: Tensor) -> Tensor:
-        """Return the sums [B, T, D] of the messages that the tokens [B, T, D] receive."""
+    def forward(self, inputs: Mapping[str, Tensor], tokens: Tensor, starts: Sequence[int]) -> Tensor:
+        """Return the sums [B, T, D] of the messages that the tokens [B, T, D] receive. `starts` has the position of the
+        first token of each list."""
         received = torch.zeros_like(_padded(tokens))
-        for (name, (start, n)), there, back in zip(self.sources.items(), self.there, self.back, strict=True):
+        for (name, at_list), there, back in zip(self.sources.items(), self.there, self.back, strict=True):
             position = inputs[f"refers.{name}"]
-            own = slice(start, start + n)
+            own = slice(starts[at_list], starts[at_list] + position.shape[1])
             replies = back(tokens[:, own]).float().repeat_interleave(position.shape[2], dim=1)
             at = position.flatten(1)[:, :, None].expand_as(replies)
             received = received.scatter_add(1, at, replies)
