@@ -14,7 +14,7 @@ import java.util.Map;
 import java.util.Random;
 
 public final class LeakCheck {
-    private static int compared, leaked, listed, otherOptions, control, controlDifferent;
+    private static int compared, leaked, listed, otherOptions, leftOut, control, controlDifferent;
 
     private LeakCheck() {}
 
@@ -39,8 +39,8 @@ public final class LeakCheck {
         }
         System.err.println("played");
         System.out.printf(
-            "{\"compared\": %d, \"leaked\": %d, \"listed\": %d, \"other_options\": %d, \"control\": %d, \"control_different\": %d}%n",
-            compared, leaked, listed, otherOptions, control, controlDifferent);
+            "{\"compared\": %d, \"leaked\": %d, \"listed\": %d, \"other_options\": %d, \"left_out\": %d, \"control\": %d, \"control_different\": %d}%n",
+            compared, leaked, listed, otherOptions, leftOut, control, controlDifferent);
         Runtime.getRuntime().halt(0);
     }
 
@@ -51,6 +51,10 @@ public final class LeakCheck {
         Player me = null;
         for (Player player : game.getPlayers()) if (ForgeTable.seatOf(player) == seat) me = player;
         Player other = me.getSingleOpponent();
+        if (question.asks == ForgeChoice.Asks.PLAY) {
+            ForgeSeat controller = (ForgeSeat) me.getController();
+            if (!text(controller.playable()).equals(text(controller.playable(card -> false)))) leftOut++;
+        }
         Map<String, double[]> before = table.view.observe(game, table.memory, question, page);
         String optionsBefore = question.asks == ForgeChoice.Asks.PLAY ? options(me) : "";
         Runnable undo = swap(table, question, seat, me, other.getZone(ZoneType.Hand), other.getZone(ZoneType.Library));
@@ -75,8 +79,12 @@ public final class LeakCheck {
     }
 
     private static String options(Player me) {
+        return text(((ForgeSeat) me.getController()).playable());
+    }
+
+    private static String text(List<ForgeChoice> choices) {
         StringBuilder text = new StringBuilder();
-        for (ForgeChoice choice : ((ForgeSeat) me.getController()).playable()) text.append(choice.does()).append(choice.card()).append(';');
+        for (ForgeChoice choice : choices) text.append(choice.does()).append(choice.card()).append(choice.ability()).append(';');
         return text.toString();
     }
 

@@ -19,6 +19,23 @@ from ludus.types import Ending
 GAMES = int(os.environ.get("FORGE_GAMES", "200"))
 BYTES_A_ROW = 4096
 LEFT_TO_AI = 0.01  # share of decisions
+NO_CHOICE = {  # inherited methods that leave nothing to choose, besides which mana pays
+    *("notifyOfValue", "revealAISkipCards", "revealAnte", "revealUnsupported"),  # these tell
+    *("autoPassCancel", "awaitNextInput", "cancelAwaitNextInput"),  # for windows
+    *("sideboard", "chooseCardsYouWonToAddToDeck"),  # between matches
+    *("chooseManaFromPool", "orderCosts", "specifyManaCombo"),  # mana; the last one asks for each color
+    *("CostAddMana", "CostDamage", "CostDraw", "CostFlipCoin", "CostGainLife", "CostMill", "CostPartMana"),
+    *(
+        "CostPayEnergy",
+        "CostPayLife",
+        "CostPayShards",
+        "CostPutCounterYou",
+        "CostRevealChosen",
+        "CostRollDice",
+        "CostTap",
+        "CostUntap",
+    ),
+}
 
 
 def test_whole_matches_of_ten_decks_end_without_a_fault(tmp_path: Path) -> None:
@@ -57,7 +74,18 @@ def test_what_is_hidden_changes_neither_observation_nor_options(tmp_path: Path) 
     print(counts)
     assert counts["compared"] > 500
     assert (counts["leaked"], counts["other_options"]) == (0, 0)
+    assert counts["left_out"] == 0  # cards that ForgeTiming leaves out have no option
     assert counts["control_different"] == counts["control"] > 10
+
+
+def test_forges_ai_answers_no_decision_without_being_counted(tmp_path: Path) -> None:
+    forge = installation.find_forge()
+    path = os.pathsep.join((str(compiled.classes_of(forge, installation.find_java())), str(forge.jar)))
+    source = Path(__file__).with_name("Inherited.java")
+    subprocess.run(("javac", "-d", str(tmp_path), "-cp", path, str(source)), check=True, timeout=100)
+    words = ("java", "-cp", f"{tmp_path}{os.pathsep}{path}", "Inherited")
+    done = subprocess.run(words, capture_output=True, text=True, timeout=100, check=True)
+    assert set(done.stdout.split()) <= NO_CHOICE
 
 
 def test_a_seed_gives_the_same_match_in_another_process_and_beside_other_matches(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 import com.google.common.collect.ListMultimap;
 import forge.LobbyPlayer;
 import forge.card.ColorSet;
-import forge.card.ICardFace;
 import forge.card.MagicColor;
 import forge.game.Game;
 import forge.game.GameEntity;
@@ -20,12 +19,10 @@ import forge.game.spellability.AbilitySub;
 import forge.game.spellability.OptionalCostValue;
 import forge.game.spellability.SpellAbility;
 import forge.game.trigger.WrappedAbility;
-import forge.game.zone.PlayerZone;
 import forge.game.zone.ZoneType;
 import forge.util.ITriggerEvent;
 import forge.util.collect.FCollectionView;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Predicate;
@@ -356,43 +353,5 @@ abstract class ForgeChoosing extends ForgeWatching {
     @Override
     public ReplacementEffect chooseSingleReplacementEffect(List<ReplacementEffect> effects) {
         return pickPlain(ForgeChoice.Asks.OTHER, ForgeChoice.Does.OTHER, null, effects);
-    }
-
-    // -- what Forge's AI answers, and how often
-
-    @Override
-    public String chooseSomeType(String kind, SpellAbility sa, Collection<String> valid, boolean optional) {
-        table.leftToAi("type");
-        return super.chooseSomeType(kind, sa, valid, optional);
-    }
-
-    @Override
-    public String chooseCardName(SpellAbility sa, List<ICardFace> faces, String message) {
-        table.leftToAi("card_name");
-        return super.chooseCardName(sa, faces, message);
-    }
-
-    @Override
-    public String chooseCardName(SpellAbility sa, Predicate<ICardFace> faces, String valid, String message) {
-        table.leftToAi("card_name");
-        return super.chooseCardName(sa, faces, valid, message);
-    }
-
-    @Override
-    public ColorSet chooseColors(String message, SpellAbility sa, int min, int max, ColorSet options) {
-        table.leftToAi("colors");
-        return super.chooseColors(message, sa, min, max, options);
-    }
-
-    @Override
-    public PlayerZone chooseStartingHand(List<PlayerZone> zones) {
-        table.leftToAi("starting_hand");
-        return super.chooseStartingHand(zones);
-    }
-
-    @Override
-    public List<SpellAbility> chooseSaToActivateFromOpeningHand(List<SpellAbility> usable) {
-        if (!usable.isEmpty()) table.leftToAi("opening_hand");
-        return super.chooseSaToActivateFromOpeningHand(usable);
     }
 }

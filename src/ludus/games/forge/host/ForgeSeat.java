@@ -87,6 +87,10 @@ final class ForgeSeat extends ForgeChoosing {
 
     /** Return what the player may play now, and passing. */
     List<ForgeChoice> playable() {
+        return playable(new ForgeTiming(player)::waits);
+    }
+
+    List<ForgeChoice> playable(Predicate<Card> waits) {
         List<ForgeChoice> choices = new ArrayList<>();
         choices.add(ForgeChoice.of(ForgeChoice.Does.PASS));
         CardCollection cards = new CardCollection(player.getCardsIn(PLAYED_FROM));
@@ -96,6 +100,7 @@ final class ForgeSeat extends ForgeChoosing {
         Set<String> offered = new HashSet<>(), inHand = new HashSet<>();
         for (Card card : cards) {
             if (card.isInZone(ZoneType.Battlefield) && isOnlyMana(card)) continue;
+            if (waits.test(card)) continue;
             if (card.isInZone(ZoneType.Hand) && !inHand.add(card.getName())) continue; // a second copy adds no option
             for (SpellAbility ability : card.getAllPossibleAbilities(player, true)) {
                 if (ability.isManaAbility()) continue;

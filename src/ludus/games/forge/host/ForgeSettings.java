@@ -19,6 +19,7 @@ final class ForgeSettings {
     final int maxDecisions;
     final long deadlineMs;
     final int mostHung;
+    final double shaping;
     final long recycleBytes;
     final String profile;
     final ForgeCards cards;
@@ -34,6 +35,7 @@ final class ForgeSettings {
         maxTurns = (int) options.whole("max_turns", 40, 1, 10_000);
         maxDecisions = (int) options.whole("max_decisions", 3_000, 1, 1_000_000);
         deadlineMs = (long) (1000 * options.number("deadline_s", 20));
+        shaping = options.number("shaping", 0);
         mostHung = (int) options.whole("hung_matches", 3, 1, 1_000_000);
         long recycleMib = options.whole("recycle_mib", 0, 0, 1 << 20);
         recycleBytes = recycleMib > 0 ? recycleMib << 20 : (long) (0.85 * Runtime.getRuntime().maxMemory());

@@ -41,6 +41,7 @@ final class ForgeTable {
     private int forced;
     private int leftToAi;
     private boolean truncated;
+    private double standing; // of seat 0, as the last rewards left it
 
     /** Thrown by a decision when a limit is reached. It unwinds Forge's rules code. */
     @SuppressWarnings("serial")
@@ -169,7 +170,15 @@ final class ForgeTable {
     private Host.Turn turn(ForgeChoice.Question question, List<ForgeChoice> page) {
         boolean[] legal = new boolean[ForgeView.ACTIONS];
         for (int at = 0; at < page.size(); at++) legal[at] = true;
-        return Host.Turn.next().ask(question.seat, view.observe(game, memory, question, page), legal);
+        double gain = game == null ? 0 : shaped(ForgeStanding.of(game));
+        return Host.Turn.next().ask(question.seat, view.observe(game, memory, question, page), legal).reward(gain, -gain);
+    }
+
+    /** Return the reward of seat 0 for the change of its standing. Over a match these rewards add up to zero. */
+    private double shaped(double now) {
+        double gain = settings.shaping * (now - standing);
+        standing = now;
+        return gain;
     }
 
     private Host.Turn ending(List<Deck> decks) {
@@ -179,7 +188,8 @@ final class ForgeTable {
             LobbyPlayer winner = game.getOutcome().getWinningLobbyPlayer();
             for (int seat = 0; seat < SEATS; seat++) score[seat] = NAMES.get(seat).equals(winner.getName()) ? 1 : 0;
         }
-        Host.Turn turn = Host.Turn.over(score).reward(2 * score[0] - 1, 2 * score[1] - 1);
+        double gain = 2 * score[0] - 1 + shaped(truncated ? ForgeStanding.of(game) : 0);
+        Host.Turn turn = Host.Turn.over(score).reward(gain, -gain);
         if (truncated) turn.truncated(List.of(last(0), last(1)));
         turn.fact("turns", game.getPhaseHandler().getTurn());
         turn.fact("asked", asked).fact("forced", forced);

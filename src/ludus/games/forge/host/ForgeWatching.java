@@ -11,7 +11,7 @@ import forge.game.player.PlayerView;
 import forge.game.zone.ZoneType;
 import java.util.List;
 
-abstract class ForgeWatching extends ForgeAsking {
+abstract class ForgeWatching extends ForgeLeft {
     ForgeWatching(Game game, Player player, LobbyPlayer lobby, int seat, ForgeTable table) {
         super(game, player, lobby, seat, table);
     }
