@@ -124,6 +124,7 @@ class GameSpec:
     schema: int  # increases whenever the meaning of an observation or action changes; stored in checkpoints
     layout: Mapping[str, object] = field(default_factory=dict)  # the game's own constants, such as column names
     tables: Mapping[str, NDArray[np.float32]] = field(default_factory=dict)  # constant rows that id leaves index into
+    facts: Mapping[str, object] = field(default_factory=dict, compare=False)  # what the host says about itself
 
     @cached_property
     def teams(self) -> tuple[int, ...]:

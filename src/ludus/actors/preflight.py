@@ -44,7 +44,7 @@ def refuse_unfit(config: RunConfig, game: Game) -> None:
     """Raise ConfigError if settings cannot work together or name something that the game does not have."""
     scripted_names(config.opponents, tuple(game.scripted))  # refuses unknown names
     refuse_shares(config.opponents)
-    refuse_unknown(config.evaluation.opponents, tuple(game.scripted), "evaluation.opponents")
+    refuse_unknown(config.evaluation.opponents, tuple(game.players), "evaluation.opponents")
     algorithms.refuse_unfit(config.learner, config.rollout)
     algorithms.refuse_unfit_data(config.learner, config.data)
     recurrent_checks.refuse_unfit(config.policy.recurrent, config.learner, config.rollout)

@@ -147,8 +147,8 @@ def _outside(
         raise ConfigError(f"{agent.game_name} has {len(set(teams))} teams; only policies that play each other compare")
     for text in (first, second):
         name = text.removeprefix(SCRIPTED_PREFIX)
-        if _is_scripted(text) and name not in game.scripted:
-            raise ConfigError(f"{game.name} has no scripted policy {name!r}; there are {', '.join(game.scripted)}")
+        if _is_scripted(text) and name not in game.players:
+            raise ConfigError(f"{game.name} has no scripted policy {name!r}; there are {', '.join(game.players)}")
     arenas = stack.enter_context(on_this_machine(game, options, teams, hosts))
     return arenas, _loader(game, agents, texts)
 
@@ -159,7 +159,7 @@ def _loader(game: Game, agents: Mapping[str, AgentSource], texts: Mapping[str, s
             return league_servers.FrozenRemotePolicy(parse(texts[name]), spec, None, texts[name])
         if name in agents:
             return load_checkpoint(Path(agents[name].name), spec, game)
-        return game.scripted[texts[name].removeprefix(SCRIPTED_PREFIX)](spec, 1)
+        return game.players[texts[name].removeprefix(SCRIPTED_PREFIX)](spec, 1)
 
     return load
 

@@ -16,7 +16,7 @@ from ludus.config.validation import check
 from ludus.evaluation import arena
 from ludus.evaluation.arena import MatchupResult, Progress
 from ludus.evaluation.schedule import evenly
-from ludus.games import agents, named_policies, trust
+from ludus.games import agents, named_policies, thinking, trust
 from ludus.games.named_policies import AgentSource
 from ludus.games.registry import Game
 from ludus.metrics.core import Metrics
@@ -42,6 +42,7 @@ def evaluate(
     save_replays: str | Path | None = None,
     progress: Callable[[Progress], None] | None = None,
     metrics: Metrics | None = None,
+    think_ms: float = 0.0,
 ) -> list[MatchupResult]:
     """Play a trained agent against others. Agents take their most likely action.
 
@@ -59,6 +60,7 @@ def evaluate(
         save_replays: Folder for a few saved matches, which `ludus replay` shows.
         progress: Called after each match.
         metrics: Receives the time that each activity took.
+        think_ms: Milliseconds of search before each decision of the agent, for games that bring a search. 0 means none.
 
     Returns:
         One result per opponent, with wins, losses, ties and a 95% interval of the win rate.
@@ -75,7 +77,15 @@ def evaluate(
     resolved = resolve(run, opponents, hosts=hosts, servers=servers, options=options)
     if resolved.game.prepare is not None:
         resolved.game.prepare(resolved.options, lambda step, share: None)
-    return play(resolved, matches, seed=seed, save_replays=save_replays, progress=progress, metrics=metrics)
+    return play(
+        resolved,
+        matches,
+        seed=seed,
+        save_replays=save_replays,
+        progress=progress,
+        metrics=metrics,
+        think_ms=think_ms,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,12 +135,16 @@ def play(
     save_replays: str | Path | None = None,
     progress: Callable[[Progress], None] | None = None,
     metrics: Metrics | None = None,
+    think_ms: float = 0.0,
+    tell: Callable[[str], None] | None = None,
 ) -> list[MatchupResult]:
     """Play the matches of an evaluation and return one result per opponent.
 
-    The arguments are those of `evaluate`. Raises SetupError, FleetError or EvaluationError.
+    The arguments are those of `evaluate`; `tell` is called with a line on the search, if there was one. Raises
+    ConfigError, SetupError, FleetError or EvaluationError.
     """
-    game, agent, teams = resolved.game, resolved.agent, resolved.agent.teams
+    game, agent, teams = resolved.game, resolved.agent.with_search(think_ms), resolved.agent.teams
+    playing: list[Policy] = []
 
     def policies(spec: GameSpec) -> Mapping[str, Policy]:
         """Return the agent and its opponents by name, built for the spec that the hosts sent."""
@@ -138,13 +152,14 @@ def play(
         opponents = {
             name: named_policies.named_policy(name, spec, game, seed=seed, rows=rows) for name in resolved.opponents
         }
-        return {AGENT: agent.load(spec, game, rows=rows), **opponents}
+        playing.append(agent.load(spec, game, rows=rows))
+        return {AGENT: playing[0], **opponents}
 
     with (
         log_folder.temporary_log_folder("ludus-eval-") as folder,
         game.served(resolved.options, resolved.servers, folder) as served,
     ):
-        return arena.play(
+        results = arena.play(
             game,
             served.options,
             policies,
@@ -161,6 +176,11 @@ def play(
             save_replays=None if save_replays is None else Path(save_replays),
             metrics=metrics,
         )
+    for policy in playing:
+        if tell is not None and (line := thinking.summary(policy)):
+            tell(line)
+        thinking.close(policy)
+    return results
 
 
 def find(run: Run | str | Path) -> Path:
@@ -191,7 +211,7 @@ def _options(
 
 def named_opponents(names: Sequence[str], game: Game) -> tuple[str, ...]:
     """Return `names`, or all scripted policies of the game if it is empty. Raises ConfigError for an unknown name."""
-    named_policies.refuse_unknown(names, game.scripted, "--opponents")
+    named_policies.refuse_unknown(names, game.players, "--opponents")
     return tuple(names) or tuple(game.scripted)
 
 

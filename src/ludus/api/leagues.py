@@ -357,7 +357,7 @@ def loader(league: League, game: Game) -> Load:
     def load(name: str, spec: GameSpec) -> Policy:
         member = members[name]
         if member.kind == SCRIPTED:
-            return game.scripted[member.origin](spec, 1)
+            return game.players[member.origin](spec, 1)
         if member.kind == CHECKPOINT:
             return load_checkpoint(league.path(member), spec, game)
         if member.kind == SERVER:

@@ -52,7 +52,7 @@ def find(text: str, game: Game | None, option: str, *, temperature: float = 1.0)
         return _on_server(text)
     path = agents.path_of(text)
     if not path.exists():
-        choices = "" if game is None else f" (scripted:NAME of {game.name}: {', '.join(game.scripted)})"
+        choices = "" if game is None else f" (scripted:NAME of {game.name}: {', '.join(game.players)})"
         raise ConfigError(
             f"{option}: there is no run or checkpoint {text!r}; a scripted policy is scripted:NAME{choices}"
         )
@@ -97,7 +97,7 @@ def _scripted(text: str, game: Game | None, option: str) -> Player:
     name = text.removeprefix(SCRIPTED)
     if game is None:
         raise ConfigError(f"{option}: {text} needs a game: give --game")
-    if name not in game.scripted:
-        raise ConfigError(f"{option}: {game.name} has no scripted policy {name!r}; {did_you_mean(name, game.scripted)}")
-    factory = game.scripted[name]
+    if name not in game.players:
+        raise ConfigError(f"{option}: {game.name} has no scripted policy {name!r}; {did_you_mean(name, game.players)}")
+    factory = game.players[name]
     return Player(text, text, lambda spec, seed, rows: factory(spec, seed))

@@ -54,6 +54,9 @@ def evaluate(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the list of matches.")] = SEED,
+    think_ms: Annotated[
+        float, typer.Option(min=0, help="Milliseconds of search before each decision; 0: none. For Showdown's singles.")
+    ] = 0.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     sets: command_parts.Sets = None,
 ) -> None:
@@ -64,7 +67,8 @@ def evaluate(
     """
     if save_replays is not None:
         places.check_folder(save_replays, "--save-replays")
-    _evaluate(EvalArguments(path, opponents, matches, save_replays, hosts, servers, seed, as_json, tuple(sets or ())))
+    options = tuple(sets or ())
+    _evaluate(EvalArguments(path, opponents, matches, save_replays, hosts, servers, seed, think_ms, as_json, options))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,7 @@ class EvalArguments:
     hosts: int
     servers: int | None
     seed: int
+    think_ms: float
     as_json: bool
     sets: tuple[str, ...]
 
@@ -106,6 +111,8 @@ def _evaluate(arguments: EvalArguments) -> None:
             save_replays=arguments.save_replays,
             progress=lambda progress: show(progress.ended, progress.scheduled, progress.opponent),
             metrics=metrics,
+            think_ms=arguments.think_ms,
+            tell=lambda line: console.print(f"search: {line}", highlight=False),
         )
     spent = RunTimes(metrics.times(), resolved.hosts, resolved.cores)
     if arguments.as_json:

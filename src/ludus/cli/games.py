@@ -49,7 +49,7 @@ def _page(game: Game) -> RenderableType:
     formats = () if game.formats is None else game.formats()
     parts: list[tuple[str, RenderableType]] = [
         *([("presets", presets)] if presets.row_count else []),
-        *([("opponents", Text(", ".join(game.scripted)))] if game.scripted else []),
+        *([("opponents", Text(", ".join(game.players)))] if game.players else []),
         ("options, defaults and allowed values", options),
         *([("formats", Text(", ".join(formats)))] if formats else []),
     ]

@@ -27,4 +27,4 @@ def games() -> tuple[GameInfo, ...]:
 def _info(game: registry.Game) -> GameInfo:
     presets = tuple(path.stem for path in load.preset_files(game.presets))
     formats = () if game.formats is None else tuple(game.formats())
-    return GameInfo(game.name, game.summary, presets, tuple(game.scripted), formats)
+    return GameInfo(game.name, game.summary, presets, tuple(game.players), formats)

@@ -11,13 +11,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ludus.errors import ConfigError
-from ludus.games import agents, checkpoint_game, registry
+from ludus.games import agents, checkpoint_game, registry, thinking
 from ludus.games.registry import Game
 from ludus.policies.checkpoints import checkpoint
 from ludus.policies.checkpoints.checkpoint import State
@@ -61,11 +62,11 @@ def named_policy(
     """
     if is_address(name):
         return RemotePolicy(name, spec)
-    script = game.scripted.get(name.removeprefix(SCRIPTED))
-    if script is not None and (name.startswith(SCRIPTED) or name in game.scripted):
+    script = game.players.get(name.removeprefix(SCRIPTED))
+    if script is not None and (name.startswith(SCRIPTED) or name in game.players):
         return script(spec, seed)
     if not is_elsewhere(name):
-        refuse_unknown((name,), game.scripted, "policy")
+        refuse_unknown((name,), game.players, "policy")
     nets = registry.nets_of(game)
     path = agents.best_for(spec.name) if name == agents.BEST else agents.path_of(name)
     return checkpoint.load_agent(checkpoint.find(path), spec, greedy=greedy, seed=seed, rows=rows, game_nets=nets)
@@ -83,6 +84,7 @@ class AgentSource:
     state: State | None = None  # of a checkpoint on this machine
     config: Mapping[str, Any] | None = None  # Any: the configuration of its run, if it is there
     sha256: str = ""  # of the model, of a policy on a server; empty if an older server does not tell
+    think_ms: float = 0.0  # milliseconds of search before each decision
 
     @property
     def path(self) -> Path | None:
@@ -99,11 +101,20 @@ class AgentSource:
         return checkpoint_game.game_in(self.config, self.game_name)
 
     def load(self, spec: GameSpec, game: Game, *, rows: int = ROWS) -> Policy:
-        """Return the policy, which takes the most likely actions. Raises CheckpointError or ServingError."""
+        """Return the policy, which takes the most likely actions, after a search of `think_ms` if it is above 0. Raises
+        CheckpointError or ServingError, and ConfigError if it cannot search."""
         if self.state is None:
             return RemotePolicy(self.name, spec)
         nets = registry.nets_of(game)
-        return checkpoint.load_agent(Path(self.name), spec, rows=rows, game_nets=nets, state=self.state)
+        policy = checkpoint.load_agent(Path(self.name), spec, rows=rows, game_nets=nets, state=self.state)
+        return policy if not self.think_ms else thinking.thinking(policy, spec, game, self.options, self.think_ms)
+
+    def with_search(self, think_ms: float) -> AgentSource:
+        """Return the same agent, which searches for `think_ms` before each decision (0: not at all). Raises ConfigError
+        if it is on a server."""
+        if think_ms and self.state is None:
+            raise ConfigError(f"--think-ms: {self.name} is on a server; search needs the checkpoint itself")
+        return dataclasses.replace(self, think_ms=think_ms)
 
 
 def agent_source(name: str) -> AgentSource:

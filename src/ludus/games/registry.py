@@ -74,9 +74,9 @@ class RewardTerms:
 class Game:
     """A game as ludus knows it before one of its hosts runs. docs/games.md explains the fields with an example.
 
-    `nets`, `commands`, `checks`, `table_lines`, `exports` and `stable_log` name objects as "module:attribute". They are
-    imported when they are used, so that games can be listed without torch and typer. An empty text means that the game
-    has no such hook.
+    `nets`, `commands`, `checks`, `table_lines`, `exports`, `thinking` and `stable_log` name objects as
+    "module:attribute". They are imported when they are used, so that games can be listed without torch and typer. An
+    empty text means that the game has no such hook.
     """
 
     name: str
@@ -88,6 +88,8 @@ class Game:
     presets: Path  # folder of YAML presets
     agents: Path | None = None  # folder of trained agents that come with the game (games/agents.py)
     formats: Callable[[], Sequence[str]] | None = None  # names of the game's variants
+    # scripted policies that search, and are slow: played only where they are named
+    searching: Mapping[str, Callable[[GameSpec, int], Policy]] = field(default_factory=dict)
     local: frozenset[str] = frozenset()  # options that are not saved with a match: they differ between machines
     # A file from another machine may always set numbers, booleans and words from a fixed list (games/trust.py).
     portable: Mapping[str, Callable[[Any], bool]] = field(default_factory=dict)  # other options it may set, with a test
@@ -104,7 +106,14 @@ class Game:
     table_lines: str = ""  # (numbers by metric name) -> (label, value) lines for the live table
     exports: Mapping[str, str] = field(default_factory=dict)  # name -> function for `ludus data export --to NAME`
     reward_terms: RewardTerms | None = None  # None: the reward has no named terms
+    # (policy, spec, options, milliseconds) -> the policy with search before each decision (games/thinking.py)
+    thinking: str = ""
     stable_log: str = ""  # (log of a match) -> log without the parts that differ when the match is replayed
+
+    @property
+    def players(self) -> Mapping[str, Callable[[GameSpec, int], Policy]]:
+        """All scripted policies, those that search included."""
+        return {**self.scripted, **self.searching}
 
     def served(self, options: Any, servers: ServersConfig, folder: Path) -> AbstractContextManager[Served]:
         """Return a context manager that runs `servers.count` servers. With 0 it returns the options unchanged. Raises

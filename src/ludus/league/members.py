@@ -171,10 +171,8 @@ class League:
 
     def add_scripted(self, game: Game, name: str) -> Member:
         """Add a scripted policy of the game. Raises ConfigError for an unknown one."""
-        if name not in game.scripted:
-            raise ConfigError(
-                f"{game.name} has no scripted policy {name!r}; {did_you_mean(name, tuple(game.scripted))}"
-            )
+        if name not in game.players:
+            raise ConfigError(f"{game.name} has no scripted policy {name!r}; {did_you_mean(name, tuple(game.players))}")
         return self._add(Member(SCRIPTED_PREFIX + name, SCRIPTED, self.note.schema, origin=name, added=_now()), {}, {})
 
     def add_server(self, address: Address, policy: PolicyDescription, name: str) -> Member:

@@ -124,6 +124,17 @@ class TorchPath:
         values: NDArray[np.float32] = value.float().cpu().numpy()
         return values
 
+    def evaluate(
+        self, obs: NDArray[np.uint8], legal: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the log-probabilities of all actions [n, A] and the values [n] of observations that search made."""
+        with torch.inference_mode(), self.precision():
+            leaves, mask = self._staging.put(obs, legal)
+            dist, value = self.net(leaves, mask, None)
+            each = [dist.log_prob(torch.full((len(obs),), a, device=value.device)) for a in range(self.spec.actions)]
+            logp = torch.stack(each, 1)
+        return logp.double().cpu().numpy(), value.double().cpu().numpy()
+
 
 class ChooserPath:
     """Runs the net's numpy implementation on the CPU."""

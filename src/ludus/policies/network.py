@@ -72,5 +72,13 @@ class NetPolicy(LaunchingPolicy):
         `row` [n] selects the hidden states, which stay unchanged."""
         return self._torch.values(obs, row)
 
+    def evaluate(
+        self, obs: NDArray[np.uint8], legal: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the log-probabilities of all actions [n, A] and the values [n] of observations [n, nbytes] with masks
+        [n, A], without choosing actions. Only for nets without a hidden state."""
+        assert self.states is None
+        return self._torch.evaluate(obs, legal)
+
     def _choices(self, sampled: SampledBatch) -> Choices:
         return Choices(sampled.action, sampled.logp, sampled.value, self.version, sampled.hidden_state)

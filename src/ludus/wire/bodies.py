@@ -85,7 +85,7 @@ class Hello(msgspec.Struct, frozen=True):
             )
         obs = described.packed(self.obs)
         tables = {name: described.table(name, table.shape, table.data) for name, table in self.tables.items()}
-        spec = GameSpec(self.name, self.seats, self.actions, obs, self.schema, self.layout, tables)
+        spec = GameSpec(self.name, self.seats, self.actions, obs, self.schema, self.layout, tables, self.facts)
         assert spec.teams  # raises ProtocolError for teams that make no sense
         return spec
 

@@ -11,7 +11,7 @@ from ludus.games.portable import text_like
 from ludus.games.registry import Game, HostFootprint, Progress
 from ludus.games.showdown import install
 from ludus.games.showdown.page import page
-from ludus.games.showdown.scripted import POLICIES
+from ludus.games.showdown.scripted import POLICIES, SEARCHING
 from ludus.processes.command import HostCommand
 
 HERE = Path(__file__).parent
@@ -68,6 +68,7 @@ game = Game(
     options=ShowdownOptions,
     command=command,
     scripted=POLICIES,
+    searching=SEARCHING,
     net="pointer",
     nets={"pointer": "ludus.games.showdown.net.pointer:PointerNet"},
     presets=HERE / "presets",
@@ -85,6 +86,7 @@ game = Game(
     checks="ludus.games.showdown.checks:checks",
     table_lines="ludus.games.showdown.hooks:table_lines",
     exports={"metamon": "ludus.games.showdown.metamon:export"},
+    thinking="ludus.games.showdown.search.thinking:thinking_policy",
     stable_log="ludus.games.showdown.hooks:stable_log",
     memory=HostFootprint(145.0, 3.7, 4352),  # host_rss_mib of 16 and 64 battles in showdown.jsonl; the rows of doubles
 )

@@ -89,6 +89,7 @@ game = Game(
     options=ShowdownServerOptions,
     command=command,
     scripted=embedded.game.scripted,
+    searching=embedded.game.searching,
     net=embedded.game.net,
     nets=embedded.game.nets,
     presets=embedded.game.presets,

@@ -91,6 +91,9 @@ BrowserOption = Annotated[
         "--browser", help="Play against the agent yourself: starts a server and a page on this machine, and opens it."
     ),
 ]
+ThinkOption = Annotated[
+    float, typer.Option(min=0, help="Milliseconds of search before each decision; 0: none. Singles with random teams.")
+]
 FormatOption = Annotated[
     str, typer.Option("--format", help="Battle format. Default: the format of training.", show_default=False)
 ]
@@ -113,6 +116,7 @@ def play(
     save_replays: SaveReplaysOption = None,
     record: RecordOption = None,
     league: LeagueOption = None,
+    think_ms: ThinkOption = 0.0,
     read_the_rules: ReadTheRulesOption = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     sets: command_parts.Sets = None,
@@ -134,7 +138,7 @@ def play(
     from ludus.games.showdown.play_game import address
 
     mode = _mode(accept or browser, challenge, ladder)
-    agent = named_policies.agent_source(path) if league is None else _member(league, path)
+    agent = (named_policies.agent_source(path) if league is None else _member(league, path)).with_search(think_ms)
     arguments: dict[str, object] = {
         "server": address(server),
         "name": name,

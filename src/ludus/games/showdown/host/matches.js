@@ -57,7 +57,7 @@ class Match extends Seated {
 			battle.setPlayer(id, { name: `Player ${seat + 1}`, seed: teamSeed, team });
 		}
 		if (!this.setup.keepLog) for (const side of battle.sides) side.getChoice = silent; // it feeds the input log only
-		this.view = new View(observer, battle, SEATS);
+		this.view = new View(observer, battle);
 		this.setup.clock.lap(SIMULATE);
 		this.collect(arrivals);
 	}

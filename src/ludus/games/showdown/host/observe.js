@@ -107,13 +107,13 @@ class Observer {
 
 /** The observations of one match: the public state, which both seats share, and the private state of each seat. */
 class View {
-	/** Only `battle.log` is read. */
-	constructor(observer, battle) {
+	/** Only `battle.log` is read. With a `tracker`, the view goes on from its state. */
+	constructor(observer, battle, tracker = new Tracker(observer.data, observer.slots, observer.effects, observer.rules)) {
 		this.observer = observer;
 		this.battle = battle;
 		this.cursor = 0;
 		this.lead = 0; // strength of seat 0 minus that of seat 1, after the last read
-		this.tracker = new Tracker(observer.data, observer.slots, observer.effects, observer.rules);
+		this.tracker = tracker;
 		this.seats = [new Seat(observer, this.tracker, 0), new Seat(observer, this.tracker, 1)];
 	}
 

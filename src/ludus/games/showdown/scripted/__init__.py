@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from ludus.games.showdown.scripted.expert import Expert
 from ludus.games.showdown.scripted.heuristic import Heuristic
 from ludus.games.showdown.scripted.policies import MaxDamage, MaxPower, RandomPolicy
 from ludus.spec import GameSpec
@@ -15,3 +16,5 @@ POLICIES: Mapping[str, Callable[[GameSpec, int], Policy]] = {
     "max_damage": MaxDamage,
     "heuristic": Heuristic,
 }
+
+SEARCHING: Mapping[str, Callable[[GameSpec, int], Policy]] = {"expert": Expert}

@@ -71,7 +71,7 @@ class Beliefs {
 			belief.shownAbility === mon.baseAbility && belief.shownItem === mon.item) {
 			return belief.sets === null ? null : belief;
 		}
-		if (belief.species !== mon.species) belief.sets = this.#setsOf(mon.species);
+		if (belief.species !== mon.species) belief.sets = this.setsOf(mon.species);
 		belief.species = mon.species;
 		belief.known = mon.moveCount;
 		belief.shownAbility = mon.baseAbility;
@@ -82,8 +82,8 @@ class Beliefs {
 		return belief;
 	}
 
-	/** Sets of the species, or of the one that it is a forme of. */
-	#setsOf(species) {
+	/** Return the sets of the species, or of the one that it is a forme of; null if it has none. */
+	setsOf(species) {
 		const {species: rows} = this.tables;
 		const own = this.bySpecies.get(species);
 		if (own !== undefined || species < rows.first) return own ?? null;
