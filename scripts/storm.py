@@ -22,6 +22,7 @@ sys.path.insert(0, str(ROOT))
 from tests.storm import outcome, plan, scenarios  # noqa: E402  found by the line above
 from tests.storm.storm import storm  # noqa: E402
 
+from ludus.processes.cores import cores  # noqa: E402
 from ludus.run import provenance  # noqa: E402
 
 
@@ -29,6 +30,7 @@ def main() -> int:
     arguments = _arguments()
     selection = [scenarios.SCENARIOS[name] for name in arguments.scenario or scenarios.DEFAULT]
     shares = sum(scenario.share for scenario in selection)
+    start = provenance.here(cores())
     folder = Path(arguments.folder or tempfile.mkdtemp(prefix="ludus-storm-"))
     print(f"logs are kept in {folder}", flush=True)
     results = [
@@ -44,7 +46,6 @@ def main() -> int:
         )
         for scenario in selection
     ]
-    start = provenance.here()
     machine = {"cores": start.cores, "system": start.system}
     command = shlex.join(["python", "scripts/storm.py", *sys.argv[1:]])
     line = {"storm": command, "commit": start.commit, "machine": machine, **outcome.summary(results)}
