@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import ludus
+from ludus.api import evaluating
 from ludus.errors import ConfigError
 from ludus.metrics.observer import Numbers, Result
 
@@ -45,6 +46,16 @@ def test_a_run_is_evaluated_against_the_opponents_that_are_named(run: ludus.Run)
     assert (result.opponent, result.matches) == ("random", 4)
     with pytest.raises(ConfigError, match=r"no scripted policy 'nobody' .known are random, perfect"):
         ludus.evaluate(run.folder, ["nobody"])
+
+
+def test_an_agent_is_evaluated_with_samples_if_its_run_was_or_if_asked(tmp_path: Path, run: ludus.Run) -> None:
+    config = {**SMALL, "evaluation": {"matches": 4, "quick_matches": 4, "sample": True}}
+    sampled = ludus.train(config, updates=1, run_dir=tmp_path / "run", progress=False)
+    assert [evaluating.resolve(each).greedy for each in (run, sampled)] == [True, False]
+    assert evaluating.resolve(sampled, sample=False).greedy
+    likely, drawn = (ludus.evaluate(run, ["random"], matches=100, hosts=1, sample=each)[0] for each in (False, True))
+    assert likely.matches == drawn.matches == 100
+    assert likely != drawn
 
 
 def test_a_loaded_agent_chooses_legal_actions(run: ludus.Run) -> None:

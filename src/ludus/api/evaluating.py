@@ -39,12 +39,13 @@ def evaluate(
     hosts: int = 0,
     servers: int | None = None,
     options: Mapping[str, Any] | None = None,  # Any: options of the game, checked before anything starts
+    sample: bool | None = None,
     save_replays: str | Path | None = None,
     progress: Callable[[Progress], None] | None = None,
     metrics: Metrics | None = None,
     think_ms: float = 0.0,
 ) -> list[MatchupResult]:
-    """Play a trained agent against others. Agents take their most likely action.
+    """Play a trained agent against others.
 
     Args:
         run: A `Run`, the folder of a run (its latest checkpoint is used), the folder of a checkpoint, or
@@ -57,6 +58,9 @@ def evaluate(
         servers: Number of game servers to start, for games that use servers. The default is that of the run.
         options: Options of the game that override those of the checkpoint. A checkpoint from elsewhere cannot name a
             module, program or path (docs/security.md); name them here.
+        sample: True: draw the actions of the agent, and of agents it plays, from their policies. False: take their most
+            likely actions. None: as the agent's run does in its evaluations (`evaluation.sample`). A policy on a server
+            plays as its address says.
         save_replays: Folder for a few saved matches, which `ludus replay` shows.
         progress: Called after each match.
         metrics: Receives the time that each activity took.
@@ -74,7 +78,7 @@ def evaluate(
         FleetError: No host is left to play on.
         EvaluationError: Some matches did not finish, so there is no result.
     """
-    resolved = resolve(run, opponents, hosts=hosts, servers=servers, options=options)
+    resolved = resolve(run, opponents, hosts=hosts, servers=servers, options=options, sample=sample)
     if resolved.game.prepare is not None:
         resolved.game.prepare(resolved.options, lambda step, share: None)
     return play(
@@ -99,6 +103,7 @@ class ResolvedEvaluation:
     servers: ServersConfig
     cores: int
     hosts: int
+    greedy: bool = True
 
 
 def resolve(
@@ -108,6 +113,7 @@ def resolve(
     hosts: int = 0,
     servers: int | None = None,
     options: Mapping[str, Any] | None = None,  # Any: options of the game, not yet checked
+    sample: bool | None = None,
 ) -> ResolvedEvaluation:
     """Read a checkpoint and validate the arguments of `evaluate`, without starting a process.
 
@@ -124,6 +130,7 @@ def resolve(
         _servers(agent, servers),
         usable_cores,
         FleetConfig(hosts=hosts).hosts_on(usable_cores),
+        greedy=not (agent.samples if sample is None else sample),
     )
 
 
@@ -149,10 +156,12 @@ def play(
     def policies(spec: GameSpec) -> Mapping[str, Policy]:
         """Return the agent and its opponents by name, built for the spec that the hosts sent."""
         rows = resolved.hosts * FleetConfig().matches
+        greedy = resolved.greedy
         opponents = {
-            name: named_policies.named_policy(name, spec, game, seed=seed, rows=rows) for name in resolved.opponents
+            name: named_policies.named_policy(name, spec, game, seed=seed, greedy=greedy, rows=rows)
+            for name in resolved.opponents
         }
-        playing.append(agent.load(spec, game, rows=rows))
+        playing.append(agent.load(spec, game, rows=rows, greedy=greedy, seed=seed))
         return {AGENT: playing[0], **opponents}
 
     with (

@@ -153,8 +153,9 @@ class ServedMember(AgentSource):
 
     member: Member | None = None
 
-    def load(self, spec: GameSpec, game: Game, *, rows: int = ROWS) -> Policy:
-        """Return the policy. It raises LeagueError as soon as the server has other weights."""
+    def load(self, spec: GameSpec, game: Game, *, rows: int = ROWS, greedy: bool = True, seed: int = 0) -> Policy:
+        """Return the policy, whose address says whether it samples. It raises LeagueError as soon as the server has
+        other weights."""
         assert self.member is not None
         return league_servers.policy_of(self.member, spec)
 

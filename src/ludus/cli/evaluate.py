@@ -57,6 +57,15 @@ def evaluate(
     think_ms: Annotated[
         float, typer.Option(min=0, help="Milliseconds of search before each decision; 0: none. For Showdown's singles.")
     ] = 0.0,
+    sample: Annotated[
+        bool | None,
+        typer.Option(
+            "--sample/--most-likely",
+            help="Draw the agents' actions from their policies, or take the most likely ones. Default: as its run does "
+            "(evaluation.sample).",
+            show_default=False,
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     sets: command_parts.Sets = None,
 ) -> None:
@@ -68,7 +77,9 @@ def evaluate(
     if save_replays is not None:
         places.check_folder(save_replays, "--save-replays")
     options = tuple(sets or ())
-    _evaluate(EvalArguments(path, opponents, matches, save_replays, hosts, servers, seed, think_ms, as_json, options))
+    _evaluate(
+        EvalArguments(path, opponents, matches, save_replays, hosts, servers, seed, think_ms, sample, as_json, options)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +94,7 @@ class EvalArguments:
     servers: int | None
     seed: int
     think_ms: float
+    sample: bool | None
     as_json: bool
     sets: tuple[str, ...]
 
@@ -98,7 +110,12 @@ def _evaluate(arguments: EvalArguments) -> None:
     console = Console(stderr=arguments.as_json)
     names = tuple(name.strip() for name in arguments.opponents.split(",") if name.strip())
     resolved = evaluating.resolve(
-        arguments.path, names, hosts=arguments.hosts, servers=arguments.servers, options=given_options(arguments.sets)
+        arguments.path,
+        names,
+        hosts=arguments.hosts,
+        servers=arguments.servers,
+        options=given_options(arguments.sets),
+        sample=arguments.sample,
     )
     agent_name, game = resolved.agent.name, resolved.game
     command_parts.install(game, resolved.options, console)
@@ -116,18 +133,21 @@ def _evaluate(arguments: EvalArguments) -> None:
         )
     spent = RunTimes(metrics.times(), resolved.hosts, resolved.cores)
     if arguments.as_json:
-        typer.echo(_json(agent_name, game, results, arguments.seed, spent))
+        typer.echo(_json(agent_name, game, results, arguments.seed, spent, sample=not resolved.greedy))
     else:
         _say(console, agent_name, results, spent, arguments.save_replays)
 
 
-def _json(agent_name: str, game: Game, results: Sequence[MatchupResult], seed: int, spent: RunTimes) -> str:
+def _json(
+    agent_name: str, game: Game, results: Sequence[MatchupResult], seed: int, spent: RunTimes, *, sample: bool
+) -> str:
     from ludus.metrics import bottleneck
 
     page = {
         "checkpoint": agent_name,
         "game": game.name,
         "seed": seed,
+        "sample": sample,
         "results": [{**dataclasses.asdict(result), "win_rate": result.win_rate} for result in results],
         "activities": [{"activity": line.activity, **dataclasses.asdict(line)} for line in spent.times.lines()],
         "bottleneck": bottleneck.of_times(spent.times, hosts=spent.hosts, cores=spent.cores),

@@ -251,6 +251,9 @@ class EvaluationConfig(Struct, frozen=True, forbid_unknown_fields=True):
     every_updates: CountOrAuto = 0  # updates between two evaluations; 0: ten evaluations in the whole run
     quick_matches: Even = 100  # matches per opponent in evaluations during training
     seed: Seed = 20_000  # selects the seeds of the matches
+    # draw the agent's actions from its policy, instead of the most likely ones: for games in which waiting is the most
+    # likely action at most moments
+    sample: bool = False
 
 
 class CheckpointConfig(Struct, frozen=True, forbid_unknown_fields=True):

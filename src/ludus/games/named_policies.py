@@ -92,6 +92,12 @@ class AgentSource:
         return None if self.state is None else Path(self.name)
 
     @property
+    def samples(self) -> bool:
+        """Whether its run evaluates with samples of its actions (`evaluation.sample`)."""
+        section = None if self.config is None else self.config.get("evaluation")
+        return isinstance(section, dict) and section.get("sample") is True
+
+    @property
     def teams(self) -> tuple[int, ...]:
         """The team of each seat."""
         return teams_in(self.layout, self.seats)
@@ -100,13 +106,15 @@ class AgentSource:
         """Return the installed game that it plays. Raises ConfigError."""
         return checkpoint_game.game_in(self.config, self.game_name)
 
-    def load(self, spec: GameSpec, game: Game, *, rows: int = ROWS) -> Policy:
-        """Return the policy, which takes the most likely actions, after a search of `think_ms` if it is above 0. Raises
-        CheckpointError or ServingError, and ConfigError if it cannot search."""
+    def load(self, spec: GameSpec, game: Game, *, rows: int = ROWS, greedy: bool = True, seed: int = 0) -> Policy:
+        """Return the policy, which takes the most likely actions, or samples if not `greedy`; if `think_ms` is above 0,
+        after a search. Raises CheckpointError or ServingError, and ConfigError if it cannot search."""
         if self.state is None:
             return RemotePolicy(self.name, spec)
-        nets = registry.nets_of(game)
-        policy = checkpoint.load_agent(Path(self.name), spec, rows=rows, game_nets=nets, state=self.state)
+        path, nets = Path(self.name), registry.nets_of(game)
+        policy = checkpoint.load_agent(
+            path, spec, rows=rows, greedy=greedy, seed=seed, game_nets=nets, state=self.state
+        )
         return policy if not self.think_ms else thinking.thinking(policy, spec, game, self.options, self.think_ms)
 
     def with_search(self, think_ms: float) -> AgentSource:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import torch
+
 from ludus.evaluation import arena
 from ludus.evaluation.arena import MatchupResult
 from ludus.evaluation.report import EVALUATIONS
@@ -130,10 +132,19 @@ class Evaluator:
         net.load_state_dict(parts.algorithm.result.state_dict())
         stream = open_stream(parts.run.actor_device.device)
         rounds = config.policy.precision == "bf16"
-        agent = NetPolicy(net, parts.spec, version=parts.learner.version, greedy=True, stream=stream, bf16=rounds)
-        seed, game = config.evaluation.seed, parts.run.game
+        seed, game, greedy = config.evaluation.seed, parts.run.game, not config.evaluation.sample
+        generator = torch.Generator().manual_seed(seed)
+        agent = NetPolicy(
+            net,
+            parts.spec,
+            version=parts.learner.version,
+            generator=generator,
+            greedy=greedy,
+            stream=stream,
+            bf16=rounds,
+        )
         opponents = config.evaluation.opponents or tuple(game.scripted)
-        return {AGENT: agent, **{name: named_policy(name, spec, game, seed=seed) for name in opponents}}
+        return {AGENT: agent, **{name: named_policy(name, spec, game, seed=seed, greedy=greedy) for name in opponents}}
 
 
 def _earlier(parts: RunContext) -> list[Evaluation]:

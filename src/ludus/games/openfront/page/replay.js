@@ -127,6 +127,7 @@ function showActions() {
 			if (action === 'noop') continue;
 			const item = document.createElement('li');
 			item.textContent = `${clock(log.frames[frame].t)} seat ${seat}: ${action}`;
+			item.style.borderColor = SEATS[seat % SEATS.length];
 			if (frame === shown) item.className = 'now';
 			items.push(item);
 		}
