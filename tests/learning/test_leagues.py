@@ -279,7 +279,7 @@ def test_wrong_arguments_are_answered_in_one_line(league: Path, run: Path, monke
         (("league", "add", "league", "tcp://192.0.2.1:9/x"), "not on this machine"),
         (("league", "add", "league", "nowhere"), "does not exist"),
         (("league", "play", "league", "--system", "ladder"), "expected round-robin, gauntlet, swiss"),
-        (("league", "new", "other", "--game", "toy", "--set", "options.game=identity"), "1 teams"),
+        (("league", "new", "other", "--game", "toy", "--set", "options.game=identity"), "one team"),
         (("compare", str(run), "scripted:random", "--elo", "10", "0"), "the first bound must be below"),
     ):
         error = run_command(*words).exception

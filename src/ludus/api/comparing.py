@@ -89,6 +89,7 @@ def compare(
             there = League.open(Path(league))
             names = (str(first), str(second))
             there.players(names)
+            there.refuse_several_teams("compare")
             arenas = stack.enter_context(arenas_of(there, hosts, options or {}))
             folder, load = there.folder, loader(there, arenas.game)
         writer = stack.enter_context(ResultsWriter(folder))

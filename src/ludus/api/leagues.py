@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal
 
@@ -63,7 +64,7 @@ def new(folder: str | Path, game: str, sets: Sequence[str] = (), *, scripted: bo
             compared, because the rating of the last one is fixed.
 
     Raises:
-        LeagueError: The folder is a league already, or the game does not have two teams.
+        LeagueError: The folder is a league already, or the game has one team.
         ConfigError: The game or an option is wrong.
     """
     run = settings_source.resolved(settings_source.of_game(game), sets)
@@ -176,7 +177,8 @@ def play(
         members: Names of those that play. The default is all but outsiders.
         challengers: Members that play a gauntlet against all others (`system="gauntlet"`).
         system: Who plays whom: "round-robin", "gauntlet" or "swiss".
-        matches: Matches of each two members that meet, in one round of "swiss". Half of them with swapped sides.
+        matches: Matches of each two members that meet, in one round of "swiss". Half of them with swapped sides; with T
+            teams, each member plays every team in a T-th of them.
         until_settled: Play until the ranks are known, where they are not; `system` and `matches` do not count then.
         limit: Most matches with `until_settled`.
         hosts: Number of host processes. 0 means one per core.
@@ -188,7 +190,8 @@ def play(
     """
     league = League.open(Path(folder))
     names = _players(league, members, challengers)
-    pairs = max(1, matches // 2)
+    teams = len(set(league.note.teams))
+    pairs = max(1, matches // teams)
     with ExitStack() as stack:
         arenas = stack.enter_context(arenas_of(league, hosts, options or {}))
         writer = stack.enter_context(ResultsWriter(league.folder))
@@ -204,13 +207,13 @@ def play(
             elif system == "swiss":
                 _swiss(league, tournament, names, pairs)
             else:
-                tournament.play(_encounters(system, names, challengers, pairs))
+                tournament.play(_encounters(system, names, challengers, pairs, teams))
         except TournamentStoppedError:
             interrupted = True
     table = table_of(league)
     if save_best:
         best_matches.list_best(league.folder, table.ratings, prune=True)
-    settled = not pairings.unsettled(table.ratings, [name for name in names if name in table.payoff.names])
+    settled = not pairings.unsettled(table.ratings, [name for name in names if name in table.payoff.names], teams=teams)
     return LeaguePlay(tournament.played, table, interrupted, settled)
 
 
@@ -225,16 +228,19 @@ def _players(league: League, members: Sequence[str], challengers: Sequence[str])
     return names
 
 
-def _encounters(system: System, names: Sequence[str], challengers: Sequence[str], pairs: int) -> list[Encounter]:
+def _encounters(
+    system: System, names: Sequence[str], challengers: Sequence[str], pairs: int, teams: int
+) -> list[Encounter]:
     """Return the encounters of a tournament of one round. Raises ConfigError for a gauntlet without challengers."""
     if system == "round-robin":
-        return pairings.round_robin(names, pairs)
+        return pairings.round_robin(names, pairs, teams)
     if not challengers:
         raise ConfigError("--challengers: name who plays the gauntlet against all others")
-    return pairings.gauntlet(challengers, names, pairs)
+    return pairings.gauntlet(challengers, names, pairs, teams)
 
 
 def _settle(league: League, tournament: Tournament, names: Sequence[str], limit: int) -> None:
+    teams = len(set(league.note.teams))
     while tournament.played.matches < limit:
         table = table_of(league)
         payoff = table.payoff
@@ -245,9 +251,9 @@ def _settle(league: League, tournament: Tournament, names: Sequence[str], limit:
             for other in playing
             if one < other
         }
-        encounters = pairings.introductions(playing, meetings)
-        room = max(1, min(pairings.ROUND_PAIRS, (limit - tournament.played.matches) // 2))
-        encounters = encounters or pairings.unsettled(table.ratings, playing, room)
+        encounters = pairings.introductions(playing, meetings, teams)
+        room = max(1, min(pairings.ROUND_PAIRS, (limit - tournament.played.matches) // teams))
+        encounters = encounters or pairings.unsettled(table.ratings, playing, room, teams)
         if not encounters or not tournament.play(encounters):
             return
 
@@ -259,11 +265,10 @@ def _swiss(league: League, tournament: Tournament, names: Sequence[str], pairs: 
     for _ in range(pairings.swiss_rounds(len(names))):
         playing = [name for name in ranked if name not in tournament.played.failures]
         scores = dict.fromkeys(playing, 0.0)
-        for record in tournament.played.records:
-            for name, score in ((record.first, record.score), (record.second, 1 - record.score)):
-                scores[name] = scores.get(name, 0.0) + score
-        encounters = pairings.swiss(playing, scores, meetings, pairs)
-        meetings |= {frozenset((each.first, each.second)) for each in encounters}
+        for name, score in tournament.played.scores():
+            scores[name] = scores.get(name, 0.0) + score
+        encounters = pairings.swiss(playing, scores, meetings, pairs, len(set(league.note.teams)))
+        meetings |= {frozenset(couple) for each in encounters for couple in combinations(each.players, 2)}
         if not tournament.play(encounters):
             return
 

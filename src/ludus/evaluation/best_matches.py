@@ -1,25 +1,28 @@
-"""Chooses the matches of a league that are kept as replays: upsets, and matches between the highest rated."""
+"""Chooses the matches of a league that are kept as replays: upsets, matches between the highest rated, and those in
+which the players' own estimates swung most."""
 
 from __future__ import annotations
 
 import heapq
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import exp
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from ludus import files
 from ludus.errors import ReplayError
 from ludus.evaluation import recording
 from ludus.evaluation.recording import SavedMatch
-from ludus.league.ratings import Ratings
-from ludus.league.results import MatchRecord
+from ludus.league.ratings import SCALE, Ratings
+from ludus.league.results import MatchRecord, RankedMatch
 
 KEPT = 6  # matches of each kind
-UPSET_SHARE = 0.25  # a win is an upset if the winner was expected to score less than this
+UPSET_SHARE = 0.5  # a win is an upset if its probability was below this share of what it is among equals
 FOLDER = "replays"
-Kind = Literal["upset", "high rating"]
+Kind = Literal["upset", "high rating", "swing"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 log = logging.getLogger(__name__)
 
 
@@ -39,14 +42,18 @@ class BestMatches:
     def __init__(self, league: Path, ratings: Ratings) -> None:
         self.folder = league / FOLDER
         self._ratings = ratings
-        self._heaps: dict[Kind, list[float]] = {"upset": [], "high rating": []}
+        self._heaps: dict[Kind, list[float]] = {kind: [] for kind in KINDS}
         for best in list_best(league, ratings):
             heapq.heappush(self._heaps[best.kind], best.interest)
 
-    def worth(self, record: MatchRecord, turns: float) -> bool:
-        """Return whether a match is among the best so far."""
+    def worth(self, record: MatchRecord | RankedMatch, turns: float, swing: float) -> bool:
+        """Return whether a match is among the best so far. `swing` is that of `ValueSwings`."""
+        if isinstance(record, MatchRecord):
+            scores = {record.first: record.score, record.second: 1 - record.score}
+        else:
+            scores = _by_member(record.players, record.score)
         is_worth = False
-        for kind, interest in interests(self._ratings, record.first, record.second, record.score, turns):
+        for kind, interest in interests(self._ratings, scores, turns, swing):
             heap = self._heaps[kind]
             if len(heap) < KEPT:
                 heapq.heappush(heap, interest)
@@ -57,16 +64,29 @@ class BestMatches:
         return is_worth
 
 
-def interests(ratings: Ratings, first: str, second: str, score: float, turns: float) -> Iterator[tuple[Kind, float]]:
-    """Yield for which reasons a match is worth a look, and how much: more is better within a kind."""
-    if first not in ratings.names or second not in ratings.names or score == 0.5:
+def interests(
+    ratings: Ratings, scores: Mapping[str, float], turns: float, swing: float
+) -> Iterator[tuple[Kind, float]]:
+    """Yield for which reasons a match is worth a look, and how much: more is better within a kind. `scores` are those
+    of its members. A match without a single winner is not worth one."""
+    winner = max(scores, key=lambda name: scores[name])
+    if not set(scores) <= set(ratings.names) or list(scores.values()).count(scores[winner]) > 1:
         return
-    one, other = ratings.names.index(first), ratings.names.index(second)
-    winner, loser = (one, other) if score > 0.5 else (other, one)
-    expected = float(ratings.expected()[winner, loser])
-    if expected < UPSET_SHARE:
-        yield "upset", -expected
-    yield "high rating", float(ratings.elo[one] + ratings.elo[other]) / 2 + min(turns, 1000.0) / 100
+    elo = {name: float(ratings.elo[ratings.names.index(name)]) for name in scores}
+    chance = 1 / sum(exp(min((other - elo[winner]) / SCALE, 700.0)) for other in elo.values())
+    if chance * len(scores) < UPSET_SHARE:
+        yield "upset", -chance
+    yield "high rating", sum(elo.values()) / len(elo) + min(turns, 1000.0) / 100
+    if swing > 0:
+        yield "swing", swing
+
+
+def _by_member(players: Sequence[str], scores: Sequence[float]) -> dict[str, float]:
+    """Return the score of each member: of a member with several seats or teams, the highest one."""
+    best: dict[str, float] = {}
+    for name, score in zip(players, scores, strict=True):
+        best[name] = max(score, best.get(name, 0.0))
+    return best
 
 
 def list_best(league: Path, ratings: Ratings, *, prune: bool = False) -> list[BestMatch]:
@@ -79,14 +99,13 @@ def list_best(league: Path, ratings: Ratings, *, prune: bool = False) -> list[Be
         except ReplayError as error:
             log.warning("%s", error)
             continue
-        first = match.policies[0]
-        second = next((name for name in match.policies if name != first), first)
+        scores = _by_member(match.policies, match.score)
         candidates += [
             BestMatch(path, match, kind, interest)
-            for kind, interest in interests(ratings, first, second, match.score[0], match.turns)
+            for kind, interest in interests(ratings, scores, match.turns, match.value_swing)
         ]
     best: list[BestMatch] = []
-    for kind in ("upset", "high rating"):
+    for kind in KINDS:
         ranked = sorted((each for each in candidates if each.kind == kind), key=lambda each: -each.interest)
         best += [each for each in ranked if each.path not in {other.path for other in best}][:KEPT]
     if prune:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,7 @@ class GuardedPolicy(LaunchingPolicy):
 
     def __init__(self, name: str, policy: Policy) -> None:
         self.name = name
+        self.observe: Callable[[Arrivals, Choices], None] | None = None  # receives the policy's choices, if set
         self.forfeits: dict[int, str] = {}  # by the number of the match
         self.skipped: set[int] = set()
         self.crash = ""  # why the policy failed; empty while it plays
@@ -72,6 +74,8 @@ class GuardedPolicy(LaunchingPolicy):
             raise ValueError(f"actions of shape {action.shape} for {len(arrivals)} rows")
         within = (action >= 0) & (action < arrivals.legal.shape[1])
         legal = within & arrivals.legal[np.arange(len(action)), np.where(within, action, 0)]
+        if self.observe is not None:
+            self.observe(arrivals, choices)
         if legal.all():
             return choices
         for match in arrivals.match[~legal].tolist():

@@ -40,7 +40,7 @@ def html_page(
 ) -> str:
     """Return the page. Names come from other machines, so every text is escaped."""
     title = f"League {league.folder.absolute().name}"
-    matches = int(table.payoff.matches.sum())
+    matches = table.matches
     options = ", ".join(f"{name} {value}" for name, value in sorted(league.note.options.items()) if name == "format")
     parts = [
         f"<h1>{html.escape(title)}</h1>",

@@ -28,7 +28,7 @@ Seed = Annotated[int, Meta(ge=0, lt=2**53)]
 Action = Annotated[int, Meta(ge=0, lt=2**31)]
 
 
-class SavedMatch(Struct, frozen=True, forbid_unknown_fields=True):
+class SavedMatch(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A finished match."""
 
     version: Annotated[int, Meta(ge=VERSION, le=VERSION)]
@@ -45,6 +45,7 @@ class SavedMatch(Struct, frozen=True, forbid_unknown_fields=True):
     turns: float  # 0 if the game does not count turns
     truncated: bool
     log_sha256: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+    value_swing: Annotated[float, Meta(ge=0.0)] = 0.0  # in a league: that of `value_swings.ValueSwings`
 
 
 class Recorder:
@@ -63,12 +64,13 @@ class Recorder:
         stable_log: Callable[[str], str] = lambda log: log,  # removes the parts of a log that differ in every replay
         worth: Callable[[Ending], bool] = lambda ending: True,  # whether a match that has ended is saved
         prefix: str = "",  # of the file names
+        value_swing: Callable[[Ending], float] = lambda ending: 0.0,  # asked once for each match that is saved
     ) -> None:
         """`numbers` are those of the matches to record; None: all."""
         self.saved: list[Path] = []
         self._folder, self._seats = folder, seats
         self._game, self._schema, self._options, self._policies = game, schema, dict(options), policies
-        self._stable_log, self._worth, self._prefix = stable_log, worth, prefix
+        self._stable_log, self._worth, self._prefix, self._value_swing = stable_log, worth, prefix, value_swing
         self._numbers = None if numbers is None else np.array(sorted(numbers), np.int64)
         self._actions: dict[int, list[list[int]]] = {}
 
@@ -101,6 +103,7 @@ class Recorder:
             turns=float(ending.facts.get("turns", 0.0)),
             truncated=ending.truncated,
             log_sha256=digest(self._stable_log(ending.log)),
+            value_swing=self._value_swing(ending),
         )
         path = self._folder / f"{name[:120]}{SUFFIX}"
         write(path, match)

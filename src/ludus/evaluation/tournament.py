@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import secrets
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,11 +23,12 @@ from ludus.evaluation import playing
 from ludus.evaluation.best_matches import BestMatches
 from ludus.evaluation.guarded import GuardedPolicy
 from ludus.evaluation.recording import Recorder
+from ludus.evaluation.value_swings import ValueSwings
 from ludus.fleet.fleet import HostFleet
 from ludus.games import hooks
 from ludus.games.registry import Game
 from ludus.league.pairings import Encounter
-from ludus.league.results import MatchRecord, ResultsWriter
+from ludus.league.results import MatchRecord, RankedMatch, ResultsWriter
 from ludus.metrics.core import Metrics
 from ludus.spec import GameSpec
 from ludus.types import Arrivals, Choices, Ending, Policy
@@ -64,9 +65,26 @@ class TournamentTotals:
     dropped: int = 0  # matches without a result, because a member had crashed before they began
     forfeits: Counter[str] = field(default_factory=Counter)  # by member
     failures: dict[str, str] = field(default_factory=dict)  # why members do not play (any more)
-    records: list[MatchRecord] = field(default_factory=list)
+    records: list[MatchRecord] = field(default_factory=list)  # of matches of two teams
+    ranked: list[RankedMatch] = field(default_factory=list)  # of matches of more teams
     # rewards of the first and of the second side in the match of each record, as means over their seats
     rewards: list[tuple[float, float]] = field(default_factory=list)
+
+    def add(self, record: MatchRecord | RankedMatch, forfeited: set[str]) -> None:
+        """Count a result that is in the log."""
+        self.matches += 1
+        self.forfeits.update(forfeited)
+        if isinstance(record, MatchRecord):
+            self.records.append(record)
+        else:
+            self.ranked.append(record)
+
+    def scores(self) -> Iterator[tuple[str, float]]:
+        """Yield each member of each match with its score."""
+        for record in self.records:
+            yield from ((record.first, record.score), (record.second, 1 - record.score))
+        for match in self.ranked:
+            yield from zip(match.players, match.score, strict=True)
 
 
 class Tournament:
@@ -119,7 +137,7 @@ class Tournament:
             self._metrics.begin()
             policies = self._loaded(seating.players, fleet.spec)
             tally = PairTally(seating, policies, self._writer, self.played)
-            recorder = self._recorder(seating, tally, fleet.spec.schema)
+            recorder = self._recorder(seating, tally, policies, fleet.spec.schema)
             try:
                 playing.play_all(
                     fleet,
@@ -145,7 +163,7 @@ class Tournament:
             raise TournamentStoppedError
 
     def _failed(self, encounter: Encounter) -> bool:
-        return bool({encounter.first, encounter.second} & self.played.failures.keys())
+        return bool(set(encounter.players) & self.played.failures.keys())
 
     def _loaded(self, names: Sequence[str], spec: GameSpec) -> dict[str, GuardedPolicy]:
         """Return the policies of members. One that cannot be loaded plays no match: its matches are dropped."""
@@ -159,15 +177,22 @@ class Tournament:
                     log.warning("%s does not play: %s", name, error)
         return {name: self._policies[name] for name in names}
 
-    def _recorder(self, seating: PairSeating, tally: PairTally, schema: int) -> Recorder | None:
+    def _recorder(
+        self, seating: PairSeating, tally: PairTally, policies: Mapping[str, GuardedPolicy], schema: int
+    ) -> Recorder | None:
         if self._best is None:
             return None
         best, game = self._best, self._arenas.game
         options = msgspec.to_builtins(self._arenas.options)
+        swings = ValueSwings(len(seating), len(seating.teams))
+        for policy in policies.values():
+            policy.observe = swings.observe
+        swing = 0.0
 
         def worth(ending: Ending) -> bool:
-            record = tally.latest
-            return record is not None and best.worth(record, float(ending.facts.get("turns", 0.0)))
+            nonlocal swing
+            record, swing = tally.latest, swings.of(ending)
+            return record is not None and best.worth(record, float(ending.facts.get("turns", 0.0)), swing)
 
         return Recorder(
             best.folder,
@@ -180,6 +205,7 @@ class Tournament:
             stable_log=hooks.stable_log_of(game),
             worth=worth,
             prefix=f"{secrets.token_hex(4)}-",
+            value_swing=lambda ending: swing,
         )
 
 
@@ -192,53 +218,55 @@ class _MissingPolicy:
 
 @dataclass(frozen=True, slots=True)
 class PairSeating:
-    """Pairs of matches between members. Match 2k and 2k + 1 have the same seed and swapped sides."""
+    """Matches between members of T teams. Each T matches in a row have the same seed, and every member plays each team
+    in one of them: matches 2k and 2k + 1 of two teams are a pair with swapped sides."""
 
     players: tuple[str, ...]
-    couples: NDArray[np.int64]  # [pairs, 2] places of both members of a pair in `players`
-    seeds: NDArray[np.int64]  # [pairs]
-    teams: tuple[int, ...]  # the team of each seat
+    tables: NDArray[np.int64]  # [seeds, T] places in `players`, in the first match of each seed
+    seeds: NDArray[np.int64]
+    teams: tuple[int, ...]  # the team of each seat, from 0 to T - 1
 
     @classmethod
     def of(cls, encounters: Sequence[Encounter], teams: Sequence[int], generator: np.random.Generator) -> PairSeating:
-        """List the matches of encounters, the pairs of different encounters in turn."""
-        players = tuple(sorted({name for each in encounters for name in (each.first, each.second)}))
-        couples = [
-            (at, players.index(each.first), players.index(each.second))
-            for each in encounters
-            for at in range(each.pairs)
+        """List the matches of encounters, the seeds of different encounters in turn."""
+        players = tuple(sorted({name for each in encounters for name in each.players}))
+        tables = [
+            (at, [players.index(name) for name in each.players]) for each in encounters for at in range(each.pairs)
         ]
-        couples.sort(key=lambda couple: couple[0])
-        both = np.array([couple[1:] for couple in couples], np.int64)
-        return cls(players, both, generator.integers(0, 2**53, len(couples)), tuple(teams))
+        tables.sort(key=lambda table: table[0])
+        places = np.array([table for _, table in tables], np.int64)
+        return cls(players, places, generator.integers(0, 2**53, len(tables)), tuple(teams))
 
     def __len__(self) -> int:
-        return 2 * len(self.seeds)
+        return self.tables.size
+
+    @property
+    def sides(self) -> int:
+        """Return the number of teams."""
+        return int(self.tables.shape[1])
 
     def matches(self) -> list[tuple[int, int]]:
         """Return (number, seed) of every match."""
-        return [(number, int(self.seeds[number // 2])) for number in range(len(self))]
+        return [(number, int(self.seeds[number // self.sides])) for number in range(len(self))]
 
     def player(self, row: NDArray[np.int32], match: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the place in `players` of the policy of each row."""
-        teams = np.array(self.teams)
-        is_second = teams[row % len(teams)] != teams.min()
-        place = (is_second ^ (match % 2 == 1)).astype(np.int64)
-        return np.asarray(self.couples[match // 2, place])
+        team = np.array(self.teams)[row % len(self.teams)]
+        return np.asarray(self.tables[match // self.sides, (team + match) % self.sides])
 
-    def sides(self, number: int) -> tuple[str, str]:
-        """Return the members on the first and on the second side of a match."""
-        one, other = (self.players[place] for place in self.couples[number // 2])
-        return (other, one) if number % 2 else (one, other)
+    def members(self, number: int) -> tuple[str, ...]:
+        """Return the member that plays each team of a match."""
+        table, turn = self.tables[number // self.sides], number % self.sides
+        return tuple(self.players[table[(team + turn) % self.sides]] for team in range(self.sides))
 
     def names(self, number: int) -> list[str]:
         """Return the member in each seat of a match."""
-        first, second = self.sides(number)
-        return [first if team == min(self.teams) else second for team in self.teams]
+        members = self.members(number)
+        return [members[team] for team in self.teams]
 
     def title(self, number: int) -> str:
         """Return who plays a match, for a progress bar."""
-        return " - ".join(self.sides(number))
+        return " - ".join(self.members(number))
 
 
 class PairTally:
@@ -251,12 +279,11 @@ class PairTally:
         writer: ResultsWriter,
         played: TournamentTotals,
     ) -> None:
-        self.latest: MatchRecord | None = None  # of the match that ended last; None if it has no result
+        self.latest: MatchRecord | RankedMatch | None = None  # of the match that ended last; None if it has no result
         self._seating, self._policies, self._writer, self._played = seating, policies, writer, played
         self._ended = np.zeros(len(seating), np.bool_)
-        self._reward = np.zeros((len(seating), 2))  # of the first and of the second side so far
-        teams = np.array(seating.teams)
-        self._side = (teams != teams.min()).astype(np.int64)  # of each seat: 0 first, 1 second
+        self._team = np.array(seating.teams)  # of each seat
+        self._reward = np.zeros((len(seating), seating.sides))  # of each team so far
 
     @property
     def ended(self) -> int:
@@ -265,20 +292,20 @@ class PairTally:
 
     def choose(self, arrivals: Arrivals) -> None:
         """Add the rewards of these rows."""
-        seat = arrivals.row % len(self._side)
+        seat = arrivals.row % len(self._team)
         self._add_reward(arrivals.match, seat, arrivals.reward)
 
     def _add_reward(
         self, match: NDArray[np.int64], seat: NDArray[np.int32] | NDArray[np.int64], reward: NDArray[np.float32]
     ) -> None:
-        side = self._side[seat]
-        np.add.at(self._reward, (match, side), reward / np.bincount(self._side)[side])
+        team = self._team[seat]
+        np.add.at(self._reward, (match, team), reward / np.bincount(self._team)[team])
 
     def end(self, ending: Ending) -> None:
         """Record a finished match. Raises LeagueError if it cannot be written."""
         number, self.latest = ending.match, None
-        first, second = self._seating.sides(number)
-        guards = self._policies[first], self._policies[second]
+        members = self._seating.members(number)
+        guards = [self._policies[name] for name in members]
         skipped = any(number in guard.skipped for guard in guards)
         forfeits = [guard.forfeits.get(number, "") for guard in guards]
         for guard in guards:
@@ -293,17 +320,33 @@ class PairTally:
         if skipped or all(forfeits):
             self._played.dropped += 1
             return
-        seats = [seat for seat, team in enumerate(self._seating.teams) if team == min(self._seating.teams)]
-        score = min(max(float(ending.score[seats].mean()), 0.0), 1.0)
-        if any(forfeits):
-            score = 0.0 if forfeits[0] else 1.0
-            self._played.forfeits[first if forfeits[0] else second] += 1
-        reason = forfeits[0] or forfeits[1]
-        record = MatchRecord(first, second, ending.seed, score, reason, ending.truncated)
+        score = _after_forfeits(self._scores(ending), forfeits)
+        if len(members) == 2:
+            reason = forfeits[0] or forfeits[1]
+            record: MatchRecord | RankedMatch = MatchRecord(*members, ending.seed, score[0], reason, ending.truncated)
+        else:
+            record = RankedMatch(members, ending.seed, tuple(score), tuple(forfeits), ending.truncated)
         self._writer.add(record)
-        self._played.matches += 1
-        self._played.records.append(record)
-        everyone = np.arange(len(self._side))
+        self._played.add(record, {name for name, why in zip(members, forfeits, strict=True) if why})
+        everyone = np.arange(len(self._team))
         self._add_reward(np.full(len(everyone), number), everyone, ending.reward)
-        self._played.rewards.append((float(self._reward[number, 0]), float(self._reward[number, 1])))
-        self.latest = None if reason else record
+        if len(members) == 2:
+            self._played.rewards.append((float(self._reward[number, 0]), float(self._reward[number, 1])))
+        self.latest = None if any(forfeits) else record
+
+    def _scores(self, ending: Ending) -> list[float]:
+        """Return the score of each team, as the mean over its seats."""
+        seats = np.bincount(self._team)
+        mean = np.bincount(self._team, ending.score) / seats
+        score: list[float] = np.clip(mean, 0.0, 1.0).tolist()
+        return score
+
+
+def _after_forfeits(score: list[float], forfeits: Sequence[str]) -> list[float]:
+    """Return the scores of the teams after some forfeited: they come last, and the order of the others stays. Of two
+    teams, the other one has won."""
+    if not any(forfeits):
+        return score
+    others = 1.0 if len(score) == 2 else 0.5
+    scale = 0.0 if len(score) == 2 else 0.5
+    return [0.0 if why else others + scale * each for each, why in zip(score, forfeits, strict=True)]

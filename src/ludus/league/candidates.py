@@ -13,7 +13,6 @@ from ludus.errors import CheckpointError, LeagueError, LudusError
 from ludus.league import results
 from ludus.league.equilibrium import nash_average
 from ludus.league.members import CHECKPOINT, OUTSIDER, SCRIPTED, League, LeagueNote, Member, read_state
-from ludus.league.ratings import rate
 from ludus.policies.checkpoints.checkpoint import State
 from ludus.policies.nets.recurrence import state_size
 from ludus.spec import GameSpec
@@ -49,8 +48,9 @@ class CandidateReader:
         names = tuple(each.name for each in members)
         if not names:
             return Candidates()
-        payoff = results.read(self._league.folder).payoff(set(everyone))
-        ratings = rate(payoff, self._league.note.anchor or None)
+        results_so_far = results.read(self._league.folder).of(set(everyone))
+        payoff = results_so_far.payoff(set(everyone))
+        ratings = results_so_far.ratings(set(everyone), self._league.note.anchor or None)
         rated_names = {name for name, played in zip(payoff.names, payoff.meetings.sum(1), strict=True) if played}
         elo = {
             name: float(rating) for name, rating in zip(payoff.names, ratings.elo, strict=True) if name in rated_names

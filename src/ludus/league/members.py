@@ -88,8 +88,8 @@ class League:
     @classmethod
     def create(cls, folder: Path, game: Game, options: msgspec.Struct, spec: GameSpec) -> League:
         """Make the folder of a league. Raises LeagueError if there is one already, or if the game does not suit."""
-        if len(set(spec.teams)) != 2:
-            raise LeagueError(f"{spec.name} has {len(set(spec.teams))} teams; a league is for games with two")
+        if len(set(spec.teams)) < 2:
+            raise LeagueError(f"{spec.name} has one team; a league is for games in which policies play each other")
         if (folder / NOTE).exists():
             raise LeagueError(f"{folder} is a league already; add members with: ludus league add {folder} RUN")
         saved = {name: value for name, value in msgspec.to_builtins(options).items() if name not in game.local}
@@ -142,6 +142,12 @@ class League:
             if members[name].kind == OUTSIDER:
                 raise ConfigError(f"{name} cannot be asked to play; battles against it come from: ludus play --league")
         return {name: member for name, member in members.items() if member.kind != OUTSIDER}
+
+    def refuse_several_teams(self, command: str) -> None:
+        """Raise LeagueError, which names the command, unless the game has two teams."""
+        teams = len(set(self.note.teams))
+        if teams != 2:
+            raise LeagueError(f"{command}: {self.note.spec} has {teams} teams; this needs a game with two")
 
     def path(self, member: Member) -> Path:
         """Return the folder of a member."""

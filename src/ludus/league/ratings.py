@@ -39,6 +39,9 @@ class Ratings:
     tie_log_odds: float  # of a tie between equals, over the geometric mean of win and loss; -inf without ties
     dispersion: float  # variance of the score of a pair over that of two independent matches
     anchor: str | None  # the member with the rating ANCHOR_ELO; None: the mean of all has it
+    # with more than two teams: what playing each of them is worth, to their mean, and its standard error; else empty
+    team_advantages: tuple[float, ...] = ()
+    team_errors: tuple[float, ...] = ()
 
     def interval(self, index: int) -> tuple[float, float]:
         """Return the 95% interval of a rating, relative to the anchor."""
@@ -75,7 +78,7 @@ def rate(payoff: Payoff, anchor: str | None = None, *, sides_differ: bool = True
         tie = -np.inf
     dispersion = _dispersion(payoff, theta, float(advantage), float(tie))
     covariance = np.asarray(np.linalg.inv(information / dispersion + prior), np.float64)
-    elo, spread = _anchored(theta, covariance[:n, :n], place)
+    elo, spread = anchored(theta, covariance[:n, :n], place)
     return Ratings(
         payoff.names,
         elo,
@@ -209,7 +212,7 @@ def _variance(win: Reals, tie: Reals, loss: Reals) -> Reals:
     return win + tie / 4 - (win + tie / 2) ** 2
 
 
-def _anchored(theta: Reals, covariance: Reals, place: int | None) -> tuple[Reals, Reals]:
+def anchored(theta: Reals, covariance: Reals, place: int | None) -> tuple[Reals, Reals]:
     """Return ratings and their covariance in Elo, relative to the member at `place`, or to the mean of all."""
     n = len(theta)
     level = np.full(n, 1 / max(n, 1)) if place is None else np.eye(n)[place]

@@ -5,6 +5,10 @@ a killed one leaves at most one incomplete line. A line is a CRC-32 and a JSON a
 
     5f0c2a91 ["gen1-7@u120","scripted:heuristic",7123,1.0,"",false]
 
+In games with more than two teams, the array begins with one of all members (`RankedMatch`):
+
+    08d3e4b7 [["a","b","scripted:random"],7123,[0.0,1.0,0.5],["","",""],false]
+
 Lines that are cut short or damaged are left out and counted. Ratings, tables and pictures follow from the log.
 """
 
@@ -19,7 +23,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Annotated
+from typing import Annotated, TypeVar
 from zlib import crc32
 
 import msgspec
@@ -29,10 +33,13 @@ from msgspec import Meta, Struct
 from ludus.errors import LeagueError
 from ludus.files import Appender, reason
 from ludus.league.payoff import Payoff
+from ludus.league.plackett_luce import Rankings, rate_rankings
+from ludus.league.ratings import Ratings, rate
 
 FOLDER, SUFFIX = "results", ".log"
 NAME_LENGTH = 100  # characters of a member's name
-LINE_BYTES = 1024  # a longer line is damage
+MOST_TEAMS = 64
+LINE_BYTES = 16_384  # a longer line is damage
 FILE_BYTES = 1 << 28  # a writer then begins another file; a reader refuses larger ones
 LOG_BYTES = 1 << 33  # of all files of a league
 
@@ -50,6 +57,22 @@ class MatchRecord(Struct, frozen=True, array_like=True):
     truncated: bool = False
 
 
+class RankedMatch(Struct, frozen=True, array_like=True):
+    """A finished match of more than two teams."""
+
+    players: Annotated[tuple[Name, ...], Meta(min_length=3, max_length=MOST_TEAMS)]  # the member that played each team
+    seed: Annotated[int, Meta(ge=0, lt=2**53)]
+    score: tuple[Annotated[float, Meta(ge=0.0, le=1.0)], ...]  # of each team; the higher one came before the lower one
+    # for each team why it lost without losing, as in `MatchRecord`; its score is then the lowest
+    forfeit: tuple[Annotated[str, Meta(max_length=40)], ...]
+    truncated: bool = False
+
+
+Content = TypeVar("Content")
+_PAIRS = msgspec.json.Decoder(list[MatchRecord])
+_RANKED = msgspec.json.Decoder(list[RankedMatch])
+
+
 class ResultsWriter:
     """Appends to a new file of the log. The file is made with the first record.
 
@@ -64,7 +87,7 @@ class ResultsWriter:
         self._file = self._next()
         self.matches = 0  # written so far
 
-    def add(self, record: MatchRecord) -> None:
+    def add(self, record: MatchRecord | RankedMatch) -> None:
         """Write a record."""
         line = encoded(record)
         if self._bytes + len(line) > FILE_BYTES:
@@ -104,6 +127,7 @@ class Results:
     damaged: int = 0  # other lines that cannot be read
     unknown: int = 0  # matches with someone who is no member, or of a member with itself
     unreadable: Mapping[str, str] = field(default_factory=dict)  # files that cannot be read, with the reason
+    ranked: list[RankedMatch] = field(default_factory=list)  # matches of more than two teams
 
     @property
     def trouble(self) -> str:
@@ -120,12 +144,17 @@ class Results:
     @property
     def forfeits(self) -> Counter[str]:
         """Return how many matches each member forfeited."""
-        return Counter(
+        forfeits = Counter(
             record.second if record.score > 0.5 else record.first for record in self.records if record.forfeit
         )
+        for match in self.ranked:
+            forfeits.update({name for name, why in zip(match.players, match.forfeit, strict=True) if why})
+        return forfeits
 
     def payoff(self, names: Collection[str]) -> Payoff:
-        """Count the matches between these members."""
+        """Count the matches between these members; of more than two teams, who came before whom."""
+        if self.ranked:
+            return self.rankings(names).payoff()
         within = [record for record in self.records if record.first in names and record.second in names]
         return Payoff.of(
             names,
@@ -135,14 +164,35 @@ class Results:
             np.array([record.seed for record in within], np.int64),
         )
 
+    def rankings(self, names: Collection[str]) -> Rankings:
+        """Return the matches of more than two teams between these members. There must be one."""
+        within = [match for match in self.ranked if set(match.players) <= set(names)]
+        return Rankings.of(
+            tuple(names),
+            [match.players for match in within],
+            [match.score for match in within],
+            np.array([match.seed for match in within], np.int64),
+        )
+
+    def ratings(self, names: Collection[str], anchor: str | None = None) -> Ratings:
+        """Rate these members by all of their matches."""
+        return rate_rankings(self.rankings(names), anchor) if self.ranked else rate(self.payoff(names), anchor)
+
     def of(self, names: Collection[str]) -> Results:
-        """Return the results without matches of others than these members, which are counted."""
+        """Return the results without matches of others than these members, which are counted. A league has matches of
+        one number of teams: those of another one are left out, too."""
         records = [each for each in self.records if each.first in names and each.second in names]
         records = [each for each in records if each.first != each.second]
-        return Results(records, self.cut, self.damaged, len(self.records) - len(records), self.unreadable)
+        members = set(names)
+        ranked = [each for each in self.ranked if members.issuperset(each.players) and len(set(each.players)) > 1]
+        if ranked:
+            records, teams = [], len(ranked[0].players)
+            ranked = [each for each in ranked if len(each.players) == teams]
+        unknown = len(self.records) + len(self.ranked) - len(records) - len(ranked)
+        return Results(records, self.cut, self.damaged, unknown, self.unreadable, ranked)
 
 
-def encoded(record: MatchRecord) -> bytes:
+def encoded(record: MatchRecord | RankedMatch) -> bytes:
     """Return the line of a record."""
     body = msgspec.json.encode(record)
     return b"%08x %s\n" % (crc32(body), body)
@@ -152,6 +202,7 @@ def read(league: Path) -> Results:
     """Read the whole log, also while others write to it. Raises LeagueError if the folder cannot be read or holds more
     than `LOG_BYTES`."""
     records: list[MatchRecord] = []
+    ranked: list[RankedMatch] = []
     cut = damaged = total = 0
     unreadable: dict[str, str] = {}
     for path in _files(league):
@@ -168,8 +219,9 @@ def read(league: Path) -> Results:
             raise LeagueError(f"{league / FOLDER} holds more than {LOG_BYTES:,} bytes of results; begin another league")
         part = parse(data)
         records += part.records
+        ranked += part.ranked
         cut, damaged = cut + part.cut, damaged + part.damaged
-    return Results(records, cut, damaged, 0, unreadable)
+    return Results(records, cut, damaged, 0, unreadable, ranked)
 
 
 def parse(data: bytes) -> Results:
@@ -178,25 +230,32 @@ def parse(data: bytes) -> Results:
     bodies = [line[9:] for line in lines if _is_whole(line)]
     is_cut = bool(lines[-1]) and not _is_whole(lines[-1])
     damaged = sum(map(bool, lines)) - len(bodies) - is_cut
-    try:
-        return Results(_decode(bodies), int(is_cut), damaged)
-    except (msgspec.MsgspecError, ValueError, RecursionError):  # a line with a valid checksum, but not from a writer
-        records: list[MatchRecord] = []
-        for body in bodies:
-            try:
-                records += _decode([body])
-            except (msgspec.MsgspecError, ValueError, RecursionError):
-                damaged += 1
-        return Results(records, int(is_cut), damaged)
+    several = [body for body in bodies if body.startswith(b"[[")]
+    records, strange = _decoded([body for body in bodies if not body.startswith(b"[[")] if several else bodies, _PAIRS)
+    ranked, strange_ranked = _decoded(several, _RANKED)
+    whole = [match for match in ranked if len(match.players) == len(match.score) == len(match.forfeit)]
+    damaged += strange + strange_ranked + len(ranked) - len(whole)
+    return Results(records, int(is_cut), damaged, ranked=whole)
 
 
 def _is_whole(line: bytes) -> bool:
     return 9 < len(line) <= LINE_BYTES and line[:9] == b"%08x " % crc32(line[9:])
 
 
-def _decode(bodies: Sequence[bytes]) -> list[MatchRecord]:
-    """Decode all lines at once, which is several times faster than one by one."""
-    return msgspec.json.decode(b"[" + b",".join(bodies) + b"]", type=list[MatchRecord])
+def _decoded(bodies: Sequence[bytes], decoder: msgspec.json.Decoder[list[Content]]) -> tuple[list[Content], int]:
+    """Decode all lines at once, which is several times faster than one by one. If one cannot be decoded (with a valid
+    checksum, but not from a writer), decode them one by one. Returns the records and the number of other lines."""
+    try:
+        return decoder.decode(b"[" + b",".join(bodies) + b"]"), 0
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        records: list[Content] = []
+        strange = 0
+        for body in bodies:
+            try:
+                records += decoder.decode(b"[" + body + b"]")
+            except (msgspec.MsgspecError, ValueError, RecursionError):
+                strange += 1
+        return records, strange
 
 
 def _files(league: Path) -> list[Path]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ludus.league.equilibrium import Cycles, alpha_rank, cycles, nash_average
 from ludus.league.payoff import Payoff
-from ludus.league.ratings import ANCHOR_ELO, Ratings, rate, rate_by_side
+from ludus.league.ratings import ANCHOR_ELO, Ratings, rate_by_side
 from ludus.league.results import Results
 
 SIDES_DIFFER = 2.0  # standard errors of the first side's advantage from which ratings are shown by side
@@ -32,7 +32,7 @@ class Standing:
     low: float  # 95% interval of the rating
     high: float
     matches: int
-    share: float  # score per match; a tie is half
+    share: float  # score per match, a tie is half; with more than two teams, of the opponents it came before
     better_than_next: float  # probability of being stronger than the next member in the table; nan for the last
     nash: float  # weight in the Nash average
     alpha_rank: float  # weight in alpha-rank
@@ -67,11 +67,19 @@ class Standings:
                 f"The first side has an advantage of {ratings.advantage:+.0f} Elo (standard error "
                 f"{ratings.advantage_error:.0f})."
             )
+        for team, (advantage, error) in enumerate(zip(ratings.team_advantages, ratings.team_errors, strict=True), 1):
+            if abs(advantage) > SIDES_DIFFER * error:
+                notes.append(f"Team {team} has an advantage of {advantage:+.0f} Elo (standard error {error:.0f}).")
         if self.cycles.warning:
             notes.append(f"Warning: {self.cycles.warning}.")
         if self.results.trouble:
             notes.append(f"Warning: {self.results.trouble}.")
         return notes
+
+    @property
+    def matches(self) -> int:
+        """Return the number of matches that are rated."""
+        return len(self.results.records) + len(self.results.ranked)
 
     @property
     def sides_differ(self) -> bool:
@@ -107,19 +115,21 @@ def standings(names: Collection[str], results: Results, anchor: str | None = Non
     """Compute the table of these members. Matches with others are left out and counted."""
     results = results.of(set(names))
     payoff = results.payoff(set(names))
-    ratings = rate(payoff, anchor)
+    ratings = results.ratings(set(names), anchor)
     shares = payoff.win_shares(ratings.expected())
     n = len(payoff.names)
     nash, alpha = (
         (nash_average(shares), alpha_rank(shares)) if 0 < n <= MOST_NASH else (np.full(n, np.nan), np.full(n, np.nan))
     )
-    first, second = rate_by_side(payoff, ratings.anchor)
+    unknown = np.full(n, np.nan)
+    first, second = (unknown, unknown) if results.ranked else rate_by_side(payoff, ratings.anchor)
     meetings, scores, forfeits = payoff.meetings, payoff.scores, results.forfeits
+    matches = results.rankings(set(names)).matches if results.ranked else meetings.sum(1)
     order = sorted(range(n), key=lambda place: (-ratings.elo[place], payoff.names[place]))
     lines = []
     for rank, place in enumerate(order):
         low, high = ratings.interval(place)
-        matches = int(meetings[place].sum())
+        comparisons = int(meetings[place].sum())
         opponents = np.flatnonzero(meetings[place])
         worst = int(opponents[shares[place, opponents].argmin()]) if len(opponents) else None
         lines.append(
@@ -129,8 +139,8 @@ def standings(names: Collection[str], results: Results, anchor: str | None = Non
                 float(ratings.elo[place]),
                 low,
                 high,
-                matches,
-                float(scores[place].sum()) / matches if matches else np.nan,
+                int(matches[place]),
+                float(scores[place].sum()) / comparisons if comparisons else np.nan,
                 ratings.superiority(place, order[rank + 1]) if rank + 1 < n else np.nan,
                 float(nash[place]),
                 float(alpha[place]),

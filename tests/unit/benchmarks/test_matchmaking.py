@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import os
+
 from benchmarks.bench_equilibria import ALGORITHMS
+from benchmarks.bench_matchmaking import core_parts
 from benchmarks.drivers.equilibria import preset
 from benchmarks.drivers.matchmaking import learn
 
@@ -12,4 +15,18 @@ def test_exploiters_of_a_league_use_decisions_of_its_budget() -> None:
     (league,) = learn(config, "league", points=1)
     assert alone.decisions == league.decisions == 36 * 128
     assert (alone.update, league.update) == (36, 24)
-    assert 0 < league.nash_conv < 2
+    for point in (alone, league):
+        assert 0 < point.nash_conv < 2
+        assert 0 < point.uniform_mixture < 2
+        assert 0 < point.nash_mixture < 2
+        assert point.members >= 1
+
+
+def test_every_way_has_an_equal_part_of_the_cores() -> None:
+    cores = os.sched_getaffinity(0)
+    (everything,) = core_parts(1)
+    assert everything == cores
+    assert core_parts(len(cores) + 1) == [cores] * (len(cores) + 1), "too few to share"
+    parts = core_parts(len(cores))
+    assert set.union(*parts) == cores
+    assert {len(part) for part in parts} == {1}

@@ -197,7 +197,7 @@ def test_numbers_say_who_sits_where_also_in_teams() -> None:
     seating = PairSeating.of([Encounter("b", "a", 2)], (0, 1, 1, 0), np.random.default_rng(1))
     assert seating.players == ("a", "b")
     assert [seating.names(number) for number in (0, 1)] == [["b", "a", "a", "b"], ["a", "b", "b", "a"]]
-    assert seating.sides(0) == ("b", "a")
+    assert seating.members(0) == ("b", "a")
     for number in range(len(seating)):
         rows = np.arange(4, dtype=np.int32)
         players = seating.player(rows, np.full(4, number, np.int64))

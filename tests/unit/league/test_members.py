@@ -86,8 +86,8 @@ def _with_schema(schema: int) -> GameSpec:
     return GameSpec(SPEC.name, SPEC.seats, SPEC.actions, SPEC.obs, schema, SPEC.layout, SPEC.tables)
 
 
-def test_a_game_without_two_teams_has_no_league(tmp_path: Path) -> None:
-    with pytest.raises(LeagueError, match="1 teams"):
+def test_a_game_with_one_team_has_no_league(tmp_path: Path) -> None:
+    with pytest.raises(LeagueError, match="one team"):
         league(tmp_path, ToyOptions(game="identity"))
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import combinations
+
 import numpy as np
+import pytest
 from tests.unit.league.test_ratings import simulated
 
 from ludus.league import pairings
@@ -68,3 +72,46 @@ def test_equals_are_settled_once_their_difference_is_surely_small() -> None:
 def test_a_league_that_is_settled_plays_no_more() -> None:
     ratings = rate(simulated(np.array([0.0, 300.0, 700.0]), 300, np.random.default_rng(3)), "m000")
     assert unsettled(ratings, ratings.names) == []
+
+
+def meetings_of(encounters: list[Encounter]) -> Counter[frozenset[str]]:
+    counts: Counter[frozenset[str]] = Counter()
+    for each in encounters:
+        counts.update(dict.fromkeys(map(frozenset, combinations(each.players, 2)), each.pairs))
+    return counts
+
+
+@pytest.mark.parametrize(("members", "teams"), [(4, 3), (7, 3), (9, 4), (12, 8)])
+def test_with_several_teams_all_members_meet_at_few_tables(members: int, teams: int) -> None:
+    names = tuple(f"m{at}" for at in range(members))
+    encounters = round_robin(names, 5, teams)
+    assert {len(set(each.players)) for each in encounters} == {teams}
+    counts = meetings_of(encounters)
+    assert all(counts[frozenset(couple)] >= 5 for couple in combinations(names, 2))
+    assert sum(counts.values()) < 2.6 * 5 * members * (members - 1) / 2
+
+
+def test_at_a_table_with_too_few_members_some_play_several_teams() -> None:
+    encounters = round_robin(("a", "b"), 4, 3)
+    assert encounters == [Encounter("a", "b", 2, ("a",)), Encounter("b", "a", 2, ("b",))]
+    assert swiss(("a", "b"), {}, set(), 2, 3) == [Encounter("a", "b", 1, ("a",)), Encounter("b", "a", 1, ("b",))]
+
+
+def test_challengers_meet_all_others_and_a_swiss_round_seats_equal_scores_with_several_teams() -> None:
+    tables = gauntlet(("a",), ("a", "b", "c", "d", "e", "f"), 2, 3)
+    assert {each.first for each in tables} == {"a"}
+    assert {name for each in tables for name in each.players[1:]} == set("bcdef")
+    names = ("a", "b", "c", "d", "e", "f", "g")
+    assert swiss(names, {"e": 3.0, "f": 2.0}, set(), 1, 3) == [
+        Encounter("e", "f", 1, ("a",)),
+        Encounter("b", "c", 1, ("d",)),
+    ], "g pauses"
+
+
+def test_neighbours_whose_order_is_not_known_play_at_a_table_with_those_next_to_them() -> None:
+    names = ("a", "b", "c", "d", "e")
+    ratings = rate(Payoff.of(names, [], [], np.zeros(0), np.zeros(0, np.int64)))
+    tables = unsettled(ratings, names, teams=3)
+    assert {len(set(each.players)) for each in tables} == {3}
+    assert {name for each in tables for name in each.players} == set(names)
+    assert unsettled(ratings, ("a", "b"), teams=4) != []

@@ -3,7 +3,7 @@ recall asks for what was seen before.
 
 identity  one seat; the observation shows the right action; one point for each right choice.
 nim       two seats in turn take 1 to 3 from a pile; who takes the last one wins. Leave a multiple of 4.
-rps       two seats at once; a symbol c of three is called for both to see; c+1 beats the other two.
+rps       two seats or more at once; a symbol c of three is called for all to see; c+1 beats the other two.
 recall    one seat; a cue is shown at the first decision and asked for at the last; one point for the right answer. In
           between there is one legal action; at the end one wrong answer of more than two is not legal.
 cards     one seat; a hand of cards, a called suit, and options that refer to cards (cards.py); one point for each hit.
@@ -20,6 +20,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ludus.games.environments.scores import by_returns
 from ludus.games.toy import cards
 from ludus.games.toy.options import ToyOptions
 from ludus.sdk.match import Match, Turn
@@ -36,7 +37,7 @@ def spec_of(options: ToyOptions) -> GameSpec:
     seats, actions, leaf, size = {
         "identity": (1, options.actions, "right", options.actions),
         "nim": (2, NIM_TAKES, "pile", options.pile + 1),
-        "rps": (2, RPS_SYMBOLS, "called", RPS_SYMBOLS),
+        "rps": (options.seats, RPS_SYMBOLS, "called", RPS_SYMBOLS),
         "recall": (1, options.actions, "cue", options.actions + len(("wait", "answer"))),
     }[options.game]
     obs = ObsSpec.pack({leaf: ("float32", (size,))})
@@ -205,16 +206,16 @@ class _Nim(_Symbols):
 
 class _Rps(_Symbols):
     def __init__(self, options: ToyOptions) -> None:
-        self._rounds = options.rounds
+        self._rounds, self._seats = options.rounds, options.seats
 
     def start(self, random: random.Random) -> None:
         self._random = random
         self._called = random.randrange(RPS_SYMBOLS)
         self._rounds_left = self._rounds
-        self._lead = 0
+        self._returns = [0.0] * self._seats
 
     def seats(self) -> tuple[int, ...]:
-        return (0, 1)
+        return tuple(range(self._seats))
 
     def symbol(self) -> int:
         return self._called
@@ -224,17 +225,15 @@ class _Rps(_Symbols):
 
     def play(self, actions: Mapping[int, int]) -> list[float]:
         right = (self._called + 1) % RPS_SYMBOLS
-        gain = (actions[0] == right) - (actions[1] == right)
-        self._lead += gain
+        hits = [actions[seat] == right for seat in range(self._seats)]
+        gains = [hit - (sum(hits) - hit) / (self._seats - 1) for hit in hits]
+        self._returns = [total + gain for total, gain in zip(self._returns, gains, strict=True)]
         self._rounds_left -= 1
         self._called = self._random.randrange(RPS_SYMBOLS)
-        return [float(gain), -float(gain)]
+        return gains
 
     def score(self) -> tuple[float, ...] | None:
-        if self._rounds_left:
-            return None
-        won = 0.5 if self._lead == 0 else float(self._lead > 0)
-        return (won, 1.0 - won)
+        return None if self._rounds_left else by_returns([round(each, 6) for each in self._returns])
 
 
 class _Recall(_Symbols):

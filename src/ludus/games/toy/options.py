@@ -14,6 +14,7 @@ class ToyOptions(Struct, frozen=True, forbid_unknown_fields=True):
     game: Literal["identity", "nim", "rps", "recall", "cards"] = "nim"
     pile: Annotated[int, Meta(ge=4)] = 12  # nim: the largest pile that can be shown, and that a match may start with
     dealt: Annotated[int, Meta(ge=0)] = 0  # nim: the largest that matches do start with, from 4 to pile; 0: pile
+    seats: Annotated[int, Meta(ge=2, le=8)] = 2  # rps: players, of whom each plays against all others
     rounds: Count = 8  # not nim: decisions of a seat in a match
     actions: Annotated[int, Meta(ge=2)] = 4  # identity, recall and cards: the largest hand
     truncate_after: After = 0  # turns; a match that is longer is truncated
