@@ -177,8 +177,7 @@ def play(
         members: Names of those that play. The default is all but outsiders.
         challengers: Members that play a gauntlet against all others (`system="gauntlet"`).
         system: Who plays whom: "round-robin", "gauntlet" or "swiss".
-        matches: Matches of each two members that meet, in one round of "swiss". Half of them with swapped sides; with T
-            teams, each member plays every team in a T-th of them.
+        matches: Matches of each two members that meet, in one round of "swiss". Every member plays all sides equally.
         until_settled: Play until the ranks are known, where they are not; `system` and `matches` do not count then.
         limit: Most matches with `until_settled`.
         hosts: Number of host processes. 0 means one per core.

@@ -51,7 +51,7 @@ class BestMatches:
         if isinstance(record, MatchRecord):
             scores = {record.first: record.score, record.second: 1 - record.score}
         else:
-            scores = _by_member(record.players, record.score)
+            scores = scores_by_member(record.players, record.score)
         is_worth = False
         for kind, interest in interests(self._ratings, scores, turns, swing):
             heap = self._heaps[kind]
@@ -81,7 +81,7 @@ def interests(
         yield "swing", swing
 
 
-def _by_member(players: Sequence[str], scores: Sequence[float]) -> dict[str, float]:
+def scores_by_member(players: Sequence[str], scores: Sequence[float]) -> dict[str, float]:
     """Return the score of each member: of a member with several seats or teams, the highest one."""
     best: dict[str, float] = {}
     for name, score in zip(players, scores, strict=True):
@@ -99,7 +99,7 @@ def list_best(league: Path, ratings: Ratings, *, prune: bool = False) -> list[Be
         except ReplayError as error:
             log.warning("%s", error)
             continue
-        scores = _by_member(match.policies, match.score)
+        scores = scores_by_member(match.policies, match.score)
         candidates += [
             BestMatch(path, match, kind, interest)
             for kind, interest in interests(ratings, scores, match.turns, match.value_swing)

@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
-from ludus.evaluation.best_matches import FOLDER, BestMatch, page_path
+from ludus.evaluation.best_matches import FOLDER, BestMatch, page_path, scores_by_member
 from ludus.league.members import League, Member
 from ludus.league.standings import Standing, Standings
 
@@ -109,17 +109,20 @@ def _best(best: Sequence[BestMatch]) -> list[str]:
         return []
     rows = ['<tr><th class="left">why</th><th class="left">match</th><th>turns</th><th class="left">files</th></tr>']
     for each in best:
-        sides = list(dict.fromkeys(each.match.policies))
-        score = each.match.score[0]
-        winner = sides[0] if score > 0.5 else sides[-1]
-        why = f"upset: expected {_percent(-each.interest)}" if each.kind == "upset" else each.kind
+        scores = scores_by_member(each.match.policies, each.match.score)
+        winner = max(scores, key=lambda name: scores[name])
+        why = {
+            "upset": f"upset: the winner had {_percent(-each.interest)}",
+            "high rating": "high rating",
+            "swing": f"swing: the players' estimates changed by {each.interest:.2f}",
+        }[each.kind]
         files = f'<a href="{FOLDER}/{quote(each.path.name)}">saved match</a>'
         page = page_path(each.path)
         if page.exists():
             files += f' <a href="{FOLDER}/{quote(page.name)}">replay</a>'
         rows.append(
             f'<tr><td class="left">{html.escape(why)}</td><td class="left"><b>{html.escape(winner)}</b> beats '
-            f"{html.escape(next((name for name in sides if name != winner), ''))}</td>"
+            f"{html.escape(', '.join(name for name in scores if name != winner))}</td>"
             f'<td>{each.match.turns:.0f}</td><td class="left">{files}</td></tr>'
         )
     hint = '<p class="dim">Watch a saved match with <code>ludus replay FILE</code>.</p>'

@@ -74,9 +74,11 @@ def seated(needs: Mapping[tuple[str, str], int], names: Sequence[str], teams: in
             continue
         table = list(couple)
         while len(table) < teams:
-            wanted = {name: sum(max(missing.get(frozenset((name, other)), 0), 0) for other in table) for name in names}
+            meetings = {
+                name: sum(max(missing.get(frozenset((name, other)), 0), 0) for other in table) for name in names
+            }
             table.append(
-                max((name for name in names if name not in table), key=lambda name: (wanted[name], -seats[name]))
+                max((name for name in names if name not in table), key=lambda name: (meetings[name], -seats[name]))
             )
         for one, other in combinations(table, 2):
             missing[frozenset((one, other))] = missing.get(frozenset((one, other)), 0) - pairs

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 from tests.faulty.game import game as faulty
@@ -15,6 +16,7 @@ from ludus.errors import CheckpointError, LeagueError
 from ludus.evaluation.best_matches import BestMatches, list_best
 from ludus.evaluation.replay import replay
 from ludus.evaluation.tournament import Arenas, PairSeating, Tournament, TournamentStoppedError
+from ludus.evaluation.value_swings import ValueSwings
 from ludus.games import registry
 from ludus.games.registry import Game
 from ludus.games.toy.options import ToyOptions
@@ -23,7 +25,7 @@ from ludus.league.pairings import Encounter, round_robin
 from ludus.league.ratings import rate
 from ludus.league.results import MatchRecord, ResultsWriter
 from ludus.spec import GameSpec
-from ludus.types import Arrivals, Choices, Policy
+from ludus.types import Arrivals, Choices, Ending, Policy
 
 TOY = registry.load("toy")
 
@@ -59,6 +61,7 @@ def tournament(
     game: Game = TOY,
     stopped: Callable[[], bool] = lambda: False,
     best: BestMatches | None = None,
+    teams: tuple[int, ...] = (0, 1),
 ) -> Tournament:
     def load(name: str, spec: GameSpec) -> Policy:
         if name in policies:
@@ -69,7 +72,7 @@ def tournament(
 
     options = options or ToyOptions(game="nim")
     fleet = FleetConfig(matches=4, backoff_s=0.01, failures_in_a_row=2)
-    arenas = Arenas(game, options, (0, 1), folder / "logs", fleet, hosts=2, deadline_s=60.0)
+    arenas = Arenas(game, options, teams, folder / "logs", fleet, hosts=2, deadline_s=60.0)
     return Tournament(arenas, load, ResultsWriter(folder), seed=5, stopped=stopped, best=best)
 
 
@@ -191,6 +194,76 @@ def test_upsets_are_saved_and_can_be_replayed(tmp_path: Path) -> None:
     assert 0 < len([each for each in kept if each.kind == "upset"]) <= 6
     assert {path.name for path in best.folder.iterdir()} == {each.path.name for each in kept}
     assert replay(kept[0].path).match.policies in (("perfect", "random"), ("random", "perfect"))
+
+
+class HopefulPolicy(FirstPolicy):
+    """Expects to lose at first, and to win from its second decision on; or the other way round."""
+
+    def __init__(self, begin: float, end: float) -> None:
+        self.begin, self.end = begin, end
+
+    def act(self, arrivals: Arrivals) -> Choices:
+        value = np.where(arrivals.opens, self.begin, self.end).astype(np.float32)
+        return msgspec.structs.replace(super().act(arrivals), value=value)
+
+
+def test_matches_in_which_estimates_swung_are_saved_with_the_swing(tmp_path: Path) -> None:
+    ratings = rate(results.Results([]).payoff({"hopeful", "perfect", "random"}))
+    best = BestMatches(tmp_path, ratings)
+    games = tournament(tmp_path, {"hopeful": HopefulPolicy(-0.75, 0.5)}, best=best)
+    games.play(round_robin(("hopeful", "perfect", "random"), 10))
+    swings = [each for each in list_best(tmp_path, ratings) if each.kind == "swing"]
+    assert swings
+    for each in swings:
+        seat = each.match.policies.index("hopeful")
+        assert each.match.score[seat] == 1.0, "who loses as it expected in the end has no swing"
+        assert len(each.match.actions[seat]) > 1
+        assert each.match.value_swing == each.interest == 1.25
+    assert all("hopeful" in each.match.policies for each in swings)
+
+
+def test_the_swing_of_a_loser_is_how_far_its_hopes_fell() -> None:
+    swings = ValueSwings(2, 2)
+
+    def decide(match: int, seat: int, value: float, *, opens: bool = False) -> None:
+        arrivals = Arrivals(
+            np.array([2 * match + seat], np.int32),
+            np.array([match]),
+            np.zeros((1, 8), np.uint8),
+            np.ones((1, 2), np.bool_),
+            np.zeros(1, np.float32),
+            np.array([opens]),
+        )
+        swings.observe(arrivals, Choices(np.zeros(1, np.int32), np.zeros(1, np.float32), np.array([value], np.float32)))
+
+    def swing(match: int, *score: float) -> float:
+        return swings.of(
+            Ending(match, np.arange(2, dtype=np.int32), np.array(score, np.float32), np.zeros(2, np.float32), False, 1)
+        )
+
+    for value in (0.2, 0.9, -0.6):
+        decide(0, 1, value, opens=value == 0.2)
+    assert swing(0, 1.0, 0.0) == pytest.approx(1.5)
+    assert swing(0, 0.5, 0.5) == 0.0, "nobody won"
+    assert swing(1, 1.0, 0.0) == 0.0, "nobody had an estimate"
+    decide(0, 1, 0.1, opens=True)
+    assert swing(0, 1.0, 0.0) == 0.0, "the match was voided and began again"
+
+
+def test_of_several_teams_those_that_forfeit_come_last(tmp_path: Path) -> None:
+    options = ToyOptions(game="rps", seats=3, rounds=2)
+    games = tournament(tmp_path, {"illegal": IllegalPolicy()}, options=options, teams=(0, 1, 2))
+    games.play([Encounter("illegal", "perfect", 4, ("random",))])
+    log = results.read(tmp_path)
+    assert len(log.ranked) == games.played.matches == 12
+    assert games.played.forfeits == log.forfeits == {"illegal": 12}
+    for match in log.ranked:
+        place = match.players.index("illegal")
+        assert match.forfeit[place] == "illegal action"
+        assert match.score[place] == 0.0
+        assert min(score for at, score in enumerate(match.score) if at != place) >= 0.5
+    ratings = log.ratings({"illegal", "perfect", "random"}, "random")
+    assert ratings.elo.argmin() == ratings.names.index("illegal")
 
 
 def test_numbers_say_who_sits_where_also_in_teams() -> None:

@@ -14,7 +14,7 @@ from tests.disk import let_write, stop_writing
 
 from ludus.errors import LeagueError
 from ludus.league import results
-from ludus.league.results import MatchRecord, ResultsWriter, encoded, parse, read
+from ludus.league.results import MatchRecord, RankedMatch, ResultsWriter, encoded, parse, read
 
 
 def record(seed: int, first: str = "a", second: str = "b", score: float = 1.0) -> MatchRecord:
@@ -152,6 +152,40 @@ def test_matches_of_strangers_are_left_out_and_counted() -> None:
 def test_forfeits_are_counted_for_whoever_forfeits() -> None:
     log = results.Results([MatchRecord("a", "b", 1, 1.0, "crashed"), MatchRecord("a", "b", 2, 0.0, "illegal action")])
     assert log.forfeits == {"a": 1, "b": 1}
+
+
+RANKED = RankedMatch(("a", "b", "a"), 7, (0.0, 1.0, 0.5), ("", "", ""), True)
+
+
+def test_matches_of_several_teams_are_in_the_same_log(tmp_path: Path) -> None:
+    with ResultsWriter(tmp_path) as writer:
+        writer.add(RANKED)
+        writer.add(record(1))
+        writer.add(RANKED)
+    assert read(tmp_path) == results.Results([record(1)], ranked=[RANKED, RANKED])
+    path = only_file(tmp_path)
+    path.write_bytes(path.read_bytes()[:-5])
+    assert (read(tmp_path).ranked, read(tmp_path).cut) == ([RANKED], 1)
+
+
+def test_a_match_of_several_teams_that_no_writer_makes_is_damage() -> None:
+    strange = [
+        RankedMatch(("a", "b", "c"), 1, (0.0, 1.0), ("", "", "")),
+        RankedMatch(("a", "b", "c"), 1, (0.0, 1.0, 7.0), ("", "", "")),
+        RankedMatch(("a", "b"), 1, (0.0, 1.0), ("", "")),
+    ]
+    result = parse(b"".join((encoded(RANKED), *map(encoded, strange), encoded(record(5)))))
+    assert (result.ranked, [each.seed for each in result.records], result.damaged) == ([RANKED], [5], 3)
+
+
+def test_of_several_teams_matches_of_strangers_and_of_other_numbers_of_teams_are_counted() -> None:
+    four = RankedMatch(("a", "b", "c", "a"), 1, (0.0, 1.0, 0.5, 0.5), ("", "", "", ""))
+    alone = RankedMatch(("a", "a", "a"), 1, (0.0, 1.0, 0.5), ("", "", ""))
+    stranger = RankedMatch(("a", "b", "x"), 1, (0.0, 1.0, 0.5), ("", "", ""))
+    log = results.Results([record(1)], ranked=[RANKED, four, alone, stranger]).of({"a", "b", "c"})
+    assert (log.records, log.ranked, log.unknown) == ([], [RANKED], 4)
+    forfeited = RankedMatch(("a", "b", "a"), 7, (0.0, 1.0, 0.0), ("crashed", "", "crashed"))
+    assert results.Results([], ranked=[forfeited]).forfeits == {"a": 1}
 
 
 def test_a_million_lines_are_read_in_seconds(tmp_path: Path) -> None:
