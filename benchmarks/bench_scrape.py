@@ -29,6 +29,12 @@ ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "scrape.jsonl"
 HOSTS = OPPONENTS = 16
 LIMIT_MS = 5.0
+# as Prometheus 3 asks
+ACCEPT = (
+    "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,"
+    "application/openmetrics-text;version=0.0.1;q=0.5,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,"
+    "text/plain;version=0.0.4;q=0.3,*/*;q=0.2"
+)
 
 
 def main() -> None:
@@ -83,7 +89,7 @@ def scrape(exporter: PrometheusExporter) -> tuple[float, float, int]:
     began_s, cpu_s = time.perf_counter(), time.process_time()
     request = urllib.request.Request(
         f"http://127.0.0.1:{exporter.port}/metrics",
-        headers={"Accept-Encoding": "gzip"},  # as Prometheus asks
+        headers={"Accept-Encoding": "gzip", "Accept": ACCEPT},
     )
     with urllib.request.urlopen(request, timeout=10) as response:
         body = response.read()

@@ -126,7 +126,11 @@ def times() -> list[Panel]:
 
 def faults() -> list[Panel]:
     restarts = ((names.HOSTS_RESTARTS, "hosts"), (names.ACTOR_RESTARTS, "actor"), (names.SERVERS_RESTARTS, "servers"))
-    per_hour = tuple((f"3600 * {rate(METRICS[metric], '15m')}", label) for metric, label in restarts)
+    of_nodes = ((names.NODE_HOST_RESTARTS, "hosts of {{node}}"), (names.NODE_ACTOR_RESTARTS, "actors of {{node}}"))
+    per_hour = (
+        *((f"3600 * {rate(METRICS[metric], '15m')}", label) for metric, label in restarts),
+        *((f"3600 * {rate(FAMILIES[family], '15m')}", label) for family, label in of_nodes),
+    )
     voided = f"3600 * {rate(FAMILIES[names.VOIDED_BY], '15m')}"
     skipped = ((plain(names.SKIPPED), "updates"), (plain(names.NON_FINITE), "minibatches"))
     memory = ((plain(names.SERVERS_MIB), "all"), (plain(names.SERVERS_LARGEST_MIB), "largest"))

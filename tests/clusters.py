@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,10 +31,11 @@ def environment(**more: str) -> Iterator[None]:
 @contextmanager
 def started(*cpus: int, **head: object) -> Iterator[Any]:  # Any: Ray's test cluster
     """Start a cluster with a node for each number of CPUs. The first one is its head."""
-    with environment():
+    folder = tempfile.mkdtemp(prefix="ludus-ray-", dir="/tmp")  # short, because Ray's sockets are in it
+    with environment(RAY_TMPDIR=folder):
         from ray.cluster_utils import Cluster
 
-        folder = tempfile.mkdtemp(prefix="ludus-ray-", dir="/tmp")  # short, because Ray's sockets are in it
+        (Path(folder) / "ray").mkdir()  # for the address of the head, which other clusters of this machine do not see
         first = {
             "num_cpus": cpus[0],
             "include_dashboard": False,

@@ -123,6 +123,7 @@ def test_killed_actors_and_lost_nodes_are_replaced_and_what_they_cost_is_counted
     assert 0 < counted[names.VOIDED_BY(accounts.ACTOR)] <= MATCHES / 2
     assert 0 < counted[names.VOIDED_BY(accounts.NODE)] <= MATCHES
     assert 0 < accounts.under_way(counted) <= MATCHES
+    assert sum(count for name, count in counted.items() if names.NODE_ACTOR_RESTARTS.end(name)) >= 2
     again = train(with_updates(whole, result.version + 3), tmp_path, cluster, Silent(), resume=True)
     assert again.version == result.version + 3
     assert names.BEGUN_ANEW not in counters(again)  # the matches of both actors went on

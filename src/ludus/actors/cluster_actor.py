@@ -54,6 +54,8 @@ from ludus.types import SegmentBatch
 SILENCE_S = 30.0  # a node answers every second; an actor that sends nothing for this long is lost
 GRACE_S = 5.0  # after a pause of this process: time for the answers that came meanwhile to be read
 STOP_S = 10.0  # time for an actor and its hosts to exit by themselves
+# counters of actors that are also counted for their node
+OF_NODES = {names.DECISIONS: names.NODE_DECISIONS, names.HOSTS_RESTARTS: names.NODE_HOST_RESTARTS}
 log = logging.getLogger(__name__)
 
 
@@ -94,6 +96,7 @@ class RemoteActor:
         self._begun_with = under_way
         self._restarts = Restarts(run.config.fleet)
         self._losses = 0  # links that were lost
+        self._lost_on = ""  # the node of the latest loss
         self._has_played = False
         self._layout = part_layout(run, game.spec)
         self._part = self._layout.allocate()
@@ -248,6 +251,8 @@ class RemoteActor:
             return False
         if self._restarts.started():
             self._metrics.add(names.ACTOR_RESTARTS)
+            if self._lost_on:
+                self._metrics.add(names.NODE_ACTOR_RESTARTS(self._lost_on))
         first = not self._has_played
         begin = BeginOnNode(
             resolved.pack(self._run),
@@ -296,8 +301,10 @@ class RemoteActor:
         self._recorded = report.recorded
         self._ledger.count(report.delta)
         self._metrics.merge(report.delta, self.index)
-        if self.node is not None and (decisions := report.delta.counters.get(names.DECISIONS)):
-            self._metrics.add(names.NODE_DECISIONS(self.node.node.name), decisions)
+        if self.node is not None:
+            for name, of_node in OF_NODES.items():
+                if count := report.delta.counters.get(name):
+                    self._metrics.add(of_node(self.node.node.name), count)
         if self.phase is not ActorPhase.STARTING:  # the node starts its process again by itself
             self.phase = ActorPhase.PLAYING if report.playing else ActorPhase.RESTING
 
@@ -356,6 +363,7 @@ class RemoteActor:
         """End the actor and schedule its next start. Raises TrainingError after too many failures in a row."""
         name, link = self._name, self._link
         loss = self._count_lost(accounts.NODE if node_lost else accounts.ACTOR)
+        self._lost_on = "" if self.node is None else self.node.node.name
         self._link, self.phase, self.node = None, ActorPhase.RESTING, None
         self._losses += 1
         if link is not None:

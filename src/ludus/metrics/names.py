@@ -250,6 +250,12 @@ ACTOR_BUSY = Family(
 NODE_DECISIONS = Family(
     "node_decisions", "counter", "decisions", "decisions that were made on this node of the cluster", "10.0.0.2"
 )
+NODE_HOST_RESTARTS = Family(
+    "node_host_restarts", "counter", "restarts", "restarts of hosts on this node of the cluster", "10.0.0.2"
+)
+NODE_ACTOR_RESTARTS = Family(
+    "node_actor_restarts", "counter", "restarts", "restarts of actors that were lost on this node", "10.0.0.2"
+)
 HOST_BUSY = Family("host_busy", "gauge", "share", "share of its time that this host did not wait for actions", "0")
 MEMORY = Family("memory_mib", "gauge", "MiB", "resident memory of the run's processes, by kind of process", "hosts")
 FACT = Family("fact", "mean", "", "a number that the game reports for each match", "turns")
@@ -267,6 +273,8 @@ FAMILIES: tuple[Family, ...] = (
     VOIDED_BY,
     ACTOR_BUSY,
     NODE_DECISIONS,
+    NODE_HOST_RESTARTS,
+    NODE_ACTOR_RESTARTS,
     HOST_BUSY,
     MEMORY,
     FACT,

@@ -38,6 +38,8 @@ LABELS: dict[Family, tuple[str, ...]] = {
     names.VOIDED_BY: ("reason",),
     names.ACTOR_BUSY: ("actor",),
     names.NODE_DECISIONS: ("node",),
+    names.NODE_HOST_RESTARTS: ("node",),
+    names.NODE_ACTOR_RESTARTS: ("node",),
     names.HOST_BUSY: ("host",),
     names.MEMORY: ("process",),
     names.FACT: ("fact",),
