@@ -15,8 +15,6 @@ from types import FrameType
 
 import typer
 
-from ludus.run.folder import latest
-
 CHILD = "LUDUS_UNATTENDED"  # set in the child process
 CLUSTER_LOST = 75  # exit code of a run whose cluster is lost (EX_TEMPFAIL)
 LOSSES = (1, CLUSTER_LOST)  # Ray ends a process with 1 if it finds itself in a state that it does not know
@@ -38,6 +36,8 @@ def train(first: Sequence[str], again: Sequence[str], folder: Path) -> int:
     A loss is a crash, a signal that nobody has sent on purpose (the kernel's OOM killer), or the loss of the cluster.
     Errors end the run, unless they come after a loss: the cluster may need minutes until it is back.
     """
+    from ludus.run.folder import latest  # here, because it loads PyTorch, which not all commands need
+
     code, lost_s, attempts = _run(first), 0.0, 0
     before = latest(folder)
     while code in LOSSES or code in _deadly() or (attempts and 0 < code < INTERRUPTED):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -71,3 +72,12 @@ def test_a_log_that_cannot_be_written_does_not_hide_the_error(
     monkeypatch.setattr(cli, "app", fail)
     assert ended(monkeypatch, tmp_path / "file") == 2
     assert capsys.readouterr().err == "ludus: no node\n"
+
+
+def test_commands_that_need_no_torch_start_without_it() -> None:
+    code = (
+        "import sys; sys.modules['torch'] = None; sys.argv = ['ludus', 'games']; from ludus.cli import main; main.app()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "nim" in done.stdout
