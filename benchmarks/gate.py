@@ -5,8 +5,9 @@
 Every benchmark ends with one of three answers: slower by x%, not slower than 3%, or cannot tell: N more trials. A trial
 starts a process of each commit and one more of BASE, the control, and measures them in rotation with equal work.
 Verdicts compare CPU time, which other programs on the machine disturb less; wall-clock time is shown beside it. The
-interval of the ratio is a bootstrap over trials, widened by what the control shows. `counts` needs valgrind: it
-compares instructions, which do not vary. Only commits are compared, not uncommitted changes.
+interval of the ratio is a bootstrap over trials, widened by what the control shows. `counts` and `encoder-counts` need
+valgrind: they compare instructions, which hardly vary, also on a busy machine. Only commits are compared, not
+uncommitted changes.
 
 Exit code: 0 not slower; 1 slower in at least one benchmark; 3 cannot tell in at least one; 2 no comparison possible.
 The last line on stdout is one JSON object; --save appends it to benchmarks/results/gate.jsonl.
@@ -37,9 +38,9 @@ def main() -> int:
     arguments = _arguments()
     try:
         names, budget_s = list(chosen(arguments.bench)), measuring.seconds(arguments.budget)
-        if COUNTED in names and not arguments.bench and valgrind() is None:
-            contest.say("counts is left out: valgrind is not installed")
-            names.remove(COUNTED)
+        if not arguments.bench and valgrind() is None:
+            contest.say(f"{', '.join(COUNTED)} are left out: valgrind is not installed")
+            names = [name for name in names if name not in COUNTED]
         if trees.uncommitted():
             contest.say("uncommitted changes are not measured: commit them first")
         with trees.side_by_side(arguments.revisions) as (base, head):
@@ -99,7 +100,7 @@ def _result(base: Tree, head: Tree, results: dict[str, Measured]) -> dict[str, o
         "commit": head.commit,
         "base": base.commit,
         "machine": contest.machine(),
-        "unit": "CPU s a unit of work; counts: instructions",
+        "unit": "CPU s a unit of work; of counts and encoder-counts, instructions",
         "rows": {f"{name}, {who}": each.row(who) for name, each in results.items() for who in (BASE, HEAD, CONTROL)},
         "ratios": {name: round(each.verdict.head.ratio, 4) for name, each in results.items()},
         "ratio_spread": {

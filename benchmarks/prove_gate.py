@@ -1,9 +1,11 @@
 """Show that the gate catches a commit that slows the encoder by 5%, and passes ten that change nothing.
 
-    python benchmarks/prove_gate.py [--unchanged 10] [--budget 4m]
+    python benchmarks/prove_gate.py [--unchanged 10] [--abreast 2]
 
-The commits are made in a clone in a temporary folder. The slow one adds a loop to the encoder, whose length is chosen
-so that it takes 5% of the measured time of a decision. The answers are written to benchmarks/results/gate.md.
+The commits are made in a clone in a temporary folder, and compared with the current commit by `encoder-counts` of
+gate.py, which a busy machine does not disturb. The slow commit adds a loop to the encoder, whose length is chosen so
+that it adds 5% to the instructions of a decision; what it costs in time is measured as well. The others add a comment
+to the encoder. Needs valgrind. The answers are written to benchmarks/results/gate.md.
 """
 
 from __future__ import annotations
@@ -11,121 +13,113 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import re
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks import contest
-from benchmarks.gate import SLOWER
-from benchmarks.gating.benches import BENCHES
-from benchmarks.gating.trees import Tree
+from benchmarks.gating import measuring
+from benchmarks.gating.benches import BENCHES, ENCODER_COUNTS
+from benchmarks.gating.statistics import Answer, Verdict, counted_verdict
+from benchmarks.gating.trees import Tree, link
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "gate.md"
 ENCODER = Path("src/ludus/games/showdown/host/observe.js")
 SLOWDOWN = 0.05
 LINE = "\t\town.update(request);\n"
-LOOP = "let spin = 1; for (let i = 0; i < {steps}; i++) spin = (Math.imul(spin, 5) + i) | 0; globalThis.spin = spin;"
-LONGER = (300, 600)
-CALIBRATIONS = 4
+LOOP = (
+    "\t\tlet spin = 1; for (let i = 0; i < {steps}; i++) spin = (Math.imul(spin, 5) + i) | 0; globalThis.spin = spin;\n"
+)
+COMMENT = "\t\t// a comment that changes nothing, number {number}\n"
+MANY = 400  # steps of the loop with which the cost of one is measured
+TIMINGS = 4  # processes of each commit, in turn, of which the lowest time counts
+TIMED = ({"units": 200, "seed": 0}, *({"units": 15, "seed": 1} for _ in range(24)))  # battles; warm-up first
 ANSWER_S = 1800.0
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--unchanged", type=int, default=10, help="number of commits that change nothing (%(default)s)")
-    parser.add_argument("--budget", default="4m", help="of each comparison (%(default)s)")
+    parser.add_argument(
+        "--abreast", type=int, default=2, help="programs that are counted at the same time (%(default)s)"
+    )
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="ludus-gate-") as folder:
-        clone = Path(folder) / "clone"
-        _run("git", "clone", "--quiet", "--shared", str(ROOT), str(clone))
-        for number in range(arguments.unchanged):
-            _commit(clone, f"Change nothing, {number + 1}", "--allow-empty")
-        steps = _slow(clone)
-        _commit(clone, "Slow the encoder", "--all")
-        head = f"HEAD~{arguments.unchanged + 1}"
-        reports = [_gate(clone, f"{head}..HEAD", arguments.budget)]
-        for number in range(arguments.unchanged):
-            place = arguments.unchanged - number
-            reports.append(_gate(clone, f"HEAD~{place + 1}..HEAD~{place}", arguments.budget))
-            caught, alarms = reports[0][0] == SLOWER, sum(code == SLOWER for code, _ in reports[1:])
-            RESULTS.write_text("\n".join(_page(reports, steps, caught=caught, alarms=alarms)))
+    with tempfile.TemporaryDirectory(prefix="ludus-gate-") as folder, ThreadPoolExecutor(arguments.abreast) as pool:
+        base = _commit(Path(folder) / "base", "")
+        looped = _commit(Path(folder) / "looped", LOOP.format(steps=MANY))
+        count, again, many = pool.map(_count, (base, base, looped))
+        steps = round(SLOWDOWN * count * MANY / (many - count))
+        contest.say(f"a step of the loop costs {(many - count) / count / MANY:.3%} of a decision: {steps} steps")
+        slow = _commit(Path(folder) / "slow", LOOP.format(steps=steps))
+        texts = [COMMENT.format(number=number + 1) for number in range(arguments.unchanged)]
+        heads = [slow, *(_commit(Path(folder) / f"unchanged-{at}", text) for at, text in enumerate(texts))]
+        verdicts = [counted_verdict(count, each, again) for each in pool.map(_count, heads)]
+        slowdown = _slowdown(base, slow)
+    caught = verdicts[0].answer is Answer.SLOWER
+    alarms = sum(each.answer is not Answer.NOT_SLOWER for each in verdicts[1:])
+    RESULTS.write_text("\n".join(_page(verdicts, steps, slowdown, caught=caught, alarms=alarms)))
     contest.say(f"caught: {caught}; false alarms: {alarms} of {arguments.unchanged}; {RESULTS}")
     return int(not caught or alarms > 0)
 
 
-def _slow(clone: Path) -> int:
-    """Add the loop to the encoder. Returns its number of steps.
-
-    A processor hides a part of a short loop behind other work, so the steps are those that make the encoder 5% slower
-    by the line through its costs with two longer loops.
-    """
-    source = (clone / ENCODER).read_text()
+def _commit(folder: Path, text: str) -> Tree:
+    """Make a clone in which the encoder has this text behind LINE, and commit it."""
+    _run("git", "clone", "--quiet", "--shared", str(ROOT), str(folder))
+    source = (folder / ENCODER).read_text()
     if LINE not in source:
-        raise SystemExit(f"{ENCODER} has no line {LINE.strip()!r} to put a loop after")
-
-    def write(steps: int) -> None:
-        loop = f"\t\t{LOOP.format(steps=steps)}\n" if steps else ""
-        (clone / ENCODER).write_text(source.replace(LINE, LINE + loop, 1))
-
-    costs = dict.fromkeys((0, *LONGER), math.inf)
-    for _ in range(CALIBRATIONS):
-        for steps in costs:
-            write(steps)
-            costs[steps] = min(costs[steps], _decision_ns(clone))
-    few, many = LONGER
-    step_ns = (costs[many] - costs[few]) / (many - few)
-    steps = round(few + (costs[0] * (1 + SLOWDOWN) - costs[few]) / step_ns)
-    contest.say(f"a decision takes {costs[0]:.0f} ns, a step {step_ns:.2f} ns: {steps} steps")
-    write(max(steps, 1))
-    return max(steps, 1)
+        raise SystemExit(f"{ENCODER} has no line {LINE.strip()!r} to put code after")
+    (folder / ENCODER).write_text(source.replace(LINE, LINE + text, 1))
+    identity = ("-c", "user.name=gate", "-c", "user.email=gate@localhost")
+    words = ("commit", "--quiet", "--no-verify", "--all", "--allow-empty", "-m", "Change the encoder")
+    _run("git", "-C", str(folder), *identity, *words)
+    return Tree(_run("git", "-C", str(folder), "rev-parse", "--short", "HEAD").strip(), folder)
 
 
-def _decision_ns(clone: Path) -> float:
-    command = BENCHES["encoder"].command("encoder", Tree("HEAD", clone))
-    requests = [{"units": 300, "seed": 0}, *({"units": 40, "seed": 1} for _ in range(8))]
-    last = json.loads(_run(*command, words="".join(json.dumps(each) + "\n" for each in requests)).splitlines()[-1])
-    return float(1e9 * last["cpu_s"] / last["units"])
+def _count(tree: Tree) -> int:
+    with tempfile.TemporaryDirectory() as folder:  # Node sees all trees at a path of the same length
+        instructions = measuring.instructions(
+            ENCODER_COUNTS, BENCHES[ENCODER_COUNTS], link(Path(folder) / "tree", tree)
+        )
+    contest.say(f"{tree.folder.name}: {instructions:,} instructions")
+    return instructions
 
 
-def _gate(clone: Path, revisions: str, budget: str) -> tuple[int, list[str]]:
-    """Return the exit code of the gate and the lines of its table."""
-    command = [sys.executable, str(clone / "benchmarks" / "gate.py"), revisions, "--bench", "encoder"]
-    done = subprocess.run(
-        [*command, "--budget", budget], stdout=subprocess.PIPE, text=True, check=False, timeout=ANSWER_S
-    )
-    lines = done.stdout.strip().splitlines()[:-1]
-    contest.say("\n".join((f"{revisions}: exit code {done.returncode}", *lines)))
-    return done.returncode, lines
+def _slowdown(base: Tree, slow: Tree) -> float:
+    """Return how much more time a decision takes with the loop, from the lowest times of both."""
+    lowest = dict.fromkeys((base, slow), math.inf)
+    for _ in range(TIMINGS):
+        for tree in lowest:
+            command = BENCHES["encoder"].command("encoder", tree)
+            answers = _run(*command, words="".join(json.dumps(each) + "\n" for each in TIMED)).splitlines()
+            last = json.loads(answers[-1])
+            lowest[tree] = min(lowest[tree], last["cpu_s"] / last["units"])
+    contest.say(", ".join(f"{tree.folder.name}: {1e6 * cost:.2f} us a decision" for tree, cost in lowest.items()))
+    return lowest[slow] / lowest[base] - 1
 
 
-def _page(reports: list[tuple[int, list[str]]], steps: int, *, caught: bool, alarms: int) -> list[str]:
+def _page(verdicts: list[Verdict], steps: int, slowdown: float, *, caught: bool, alarms: int) -> list[str]:
     machine = contest.machine()
-    verb = "is caught" if caught else "is not caught"
     lines = [
         "# What the gate answers",
         "",
-        f"`python benchmarks/prove_gate.py` at {contest.commit(ROOT)}, {machine['cpu']}, {machine['cores']} cores.",
-        f"The slow commit adds a loop of {steps} steps to the encoder, {SLOWDOWN:.0%} of the time of a decision;",
-        f"the others change nothing. The slow commit {verb}; false alarms: {alarms} of {len(reports) - 1}.",
+        f"`python benchmarks/prove_gate.py` at {contest.commit(ROOT)}, {machine['cpu']}, {machine['cores']} cores,",
+        f"with `{ENCODER_COUNTS}` of gate.py: instructions, counted by valgrind. The slow commit adds a loop of",
+        f"{steps} steps to the encoder, {SLOWDOWN:.0%} of its instructions; by time it was {slowdown:.1%} slower in",
+        "the same run. Each of the others adds a comment to the encoder. The slow commit "
+        f"{'is' if caught else 'is not'} caught; false alarms: {alarms} of {len(verdicts) - 1}.",
         "",
-        "| commit | exit code | trials | CPU, head/base | control | wall-clock | answer |",
-        "| --- | ---: | ---: | --- | --- | ---: | --- |",
+        "| commit | instructions, head/base | control | answer |",
+        "| --- | ---: | ---: | --- |",
     ]
-    for number, (code, table) in enumerate(reports):
+    for number, each in enumerate(verdicts):
         name = "slower by 5%" if number == 0 else f"unchanged {number}"
-        cells = re.split(r"\s{2,}", table[-1].strip())[1:] if table else ["the gate did not answer"]
-        lines.append(f"| {name} | {code} | {' | '.join(cells)} |")
+        lines.append(f"| {name} | {each.head.ratio:.4f} | {each.control.ratio:.4f} | {each.sentence} |")
     return [*lines, ""]
-
-
-def _commit(clone: Path, subject: str, *words: str) -> None:
-    identity = ("-c", "user.name=gate", "-c", "user.email=gate@localhost")
-    _run("git", "-C", str(clone), *identity, "commit", "--quiet", "--no-verify", "-m", subject, *words)
 
 
 def _run(*command: str, words: str = "") -> str:

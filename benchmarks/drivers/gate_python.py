@@ -1,12 +1,13 @@
 """Fixed amounts of work in Python, for gate.py: `gate_python.py fleet|learner|serving|counts`.
 
-`ludus` comes from PYTHONPATH. Requests and answers are those of benchmarks/gating/benches.py. `counts UNITS` does its
-work once and exits: valgrind counts its instructions.
+`ludus` comes from PYTHONPATH. Requests and answers are those of benchmarks/gating/benches.py. `counts WARM UNITS` does
+its work once and exits: valgrind counts the instructions of UNITS, after WARM others.
 """
 
 from __future__ import annotations
 
 import gc
+import os
 import sys
 import tempfile
 import time
@@ -88,7 +89,7 @@ def _cpu_s(pid: int) -> float:
     return time.clock_gettime(~pid << 3 | 2)
 
 
-def counts(units: int) -> None:
+def counts(warm_units: int, units: int) -> None:
     """Pass frames through the codec, record their rows in segments, and compute returns."""
     from ludus.learner.returns import gae
     from ludus.rollout.segments import SegmentLayout, Segments
@@ -109,7 +110,9 @@ def counts(units: int) -> None:
     segments, batch = Segments(spec, ROWS, SEGMENT), SegmentLayout(spec, ROWS, SEGMENT).allocate()
     reader = FrameReader()
     gc.disable()  # it would run at times that differ between processes
-    for _ in range(units):
+    for unit in range(warm_units + units):
+        if unit == warm_units:
+            os.getpriority(os.PRIO_PROCESS, 0)  # the mark of benchmarks/gating/measuring.py
         reader.feed(frames.encode_arrivals(row, match, reward, opens, legal, obs, True))
         for _, body in reader:
             frame = frames.decode_arrivals(body, ACTIONS, spec.obs.nbytes)
@@ -123,11 +126,12 @@ def counts(units: int) -> None:
         frames.decode_actions(frames.encode_actions(row, action)[frames.HEADER_BYTES :])
         if segments.full:
             gae(batch.reward, batch.value, batch.next_value, batch.ends, batch.final_value, gamma=0.99, gae_lambda=0.95)
+    os.getpriority(os.PRIO_PROCESS, 0)
 
 
-def main(name: str, units: str = "0") -> None:
+def main(name: str, warm_units: str = "0", units: str = "0") -> None:
     if name == "counts":
-        counts(int(units))
+        counts(int(warm_units), int(units))
         return
     with {"fleet": fleet, "learner": learner, "serving": serving}[name]() as work:
 

@@ -2,16 +2,20 @@
 /**
  * Fixed amounts of work of a Showdown host, for gate.py: the same battles and choices for the same request.
  *
- * usage: node gate_showdown.js encoder|showdown SIMULATOR TREE FORMAT
+ * usage: node gate_showdown.js encoder|showdown|encoder-counts SIMULATOR TREE FORMAT [WARM UNITS]
  * The code comes from TREE, a checkout, and is loaded before "ready". Requests and answers are lines of JSON
  * (benchmarks/gating/benches.py). A unit is a battle for `encoder`, of which only the reading of the log, the encoding
- * and the masks are timed, and a decision for `showdown`.
+ * and the masks are timed, and a decision for `showdown`. `encoder-counts` plays BATTLES battles, does
+ * only the reading, encoding and masking of all of them WARM times, then UNITS times, and exits: valgrind counts the
+ * instructions of the latter.
  */
 
+const os = require('node:os');
 const path = require('node:path');
 const readline = require('node:readline');
 
 const MOST_TURNS = 300;
+const BATTLES = 2; // of `encoder-counts`
 
 /** CPU time of this thread in microseconds, without threads that compile. Some kernels count it in milliseconds. */
 function threadUs() {
@@ -66,6 +70,44 @@ class Encoder {
 	}
 }
 
+/** The work of Encoder without the simulator: what it was asked for in recorded battles. */
+class Replays extends Encoder {
+	constructor(...where) {
+		super(...where);
+		this.stops = []; // of all battles: {first, lines, requests}
+		for (let seed = 1; seed <= BATTLES; seed++) this.record(seed);
+	}
+
+	record(seed) {
+		const random = this.randomFrom(seed);
+		const battle = this.setting.start(seed);
+		let read = 0;
+		while (!battle.ended && battle.turn < MOST_TURNS) {
+			const asked = battle.sides.filter(side => side.activeRequest && !side.activeRequest.wait);
+			const requests = asked.map(side => [side.n, structuredClone(side.activeRequest)]);
+			this.stops.push({first: read === 0, lines: battle.log.slice(read), requests});
+			read = battle.log.length;
+			for (const side of asked) {
+				while (!battle.choose(side.id, this.setting.pick(side.activeRequest, random, random() < 0.5))) { /* asked again */ }
+			}
+		}
+	}
+
+	replay() {
+		const {setting, out} = this;
+		let view;
+		for (const {first, lines, requests} of this.stops) {
+			if (first) view = new this.View(setting.observer, {log: []});
+			view.battle.log.push(...lines);
+			view.read();
+			for (const [seat, request] of requests) {
+				view.encode(seat, request, out, 0);
+				setting.actionSet.mask(request, setting.mask);
+			}
+		}
+	}
+}
+
 const sum = values => values.reduce((a, b) => a + b, 0);
 
 class Matches {
@@ -90,7 +132,15 @@ class Matches {
 	}
 }
 
-function main([name, root, tree, format]) {
+function main([name, root, tree, format, warmUnits, units]) {
+	if (name === 'encoder-counts') {
+		const replays = new Replays(root, tree, format);
+		for (let i = 0; i < Number(warmUnits); i++) replays.replay();
+		os.getPriority(); // the mark of benchmarks/gating/measuring.py
+		for (let i = 0; i < Number(units); i++) replays.replay();
+		os.getPriority();
+		process.reallyExit(0);
+	}
 	const bench = new {encoder: Encoder, showdown: Matches}[name](root, tree, format);
 	console.log(JSON.stringify({ready: true}));
 	readline.createInterface({input: process.stdin}).on('line', line => {

@@ -22,7 +22,8 @@ DRIVERS = ROOT / "benchmarks" / "drivers"
 # The compiler of Node then decides alike in processes that do the same work. Its decisions also depend on the hashes of
 # paths, so all trees have the same path for Node (a link), and the seed of hashes is another one in each trial.
 PREDICTABLE = ("--predictable", "--single-threaded", "--preserve-symlinks", "--random-seed=1")
-COUNTED = "counts"  # by valgrind instead of by clocks
+PYTHON_COUNTS, ENCODER_COUNTS = "counts", "encoder-counts"
+COUNTED = (PYTHON_COUNTS, ENCODER_COUNTS)  # by valgrind instead of by clocks
 SHOWDOWN_FORMAT = "gen1randombattle"
 
 
@@ -56,7 +57,8 @@ BENCHES = {
     "fleet": Bench("receiving and sending a frame of 64 rows", 200, 100),
     "learner": Bench("a PPO update of the MLP, one thread", 1, 1),
     "serving": Bench("a policy server's answers to asks of 32 rows", 60, 80),
-    COUNTED: Bench("instructions of frames, segments and returns, counted by valgrind", 2000, 500),
+    PYTHON_COUNTS: Bench("instructions of frames, segments and returns, counted by valgrind", 1500, 500),
+    ENCODER_COUNTS: Bench("instructions of observations and masks of 2 battles (Node), by valgrind", 10, 20, node=True),
 }
 DEFAULT = tuple(BENCHES)
 

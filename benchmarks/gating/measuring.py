@@ -19,9 +19,10 @@ from benchmarks.gating.benches import COUNTED, Bench, valgrind
 from benchmarks.gating.statistics import BASE, CONTROL, FEWEST_TRIALS, HEAD, ORDER, Answer, Verdict
 from benchmarks.gating.trees import GateError, Tree, link
 
-VALGRIND_S = 300.0
+VALGRIND_S = 900.0
+MARK = "getpriority"  # a function of the C library that a program calls before and after the work to be counted
 CHECK_EVERY = 3  # trials: fewer looks at the data, fewer chances of a false alarm
-_REFERENCES = re.compile(r"I\s+refs:\s+([\d,]+)")
+_TOTAL = re.compile(r"^totals: (\d+)$", re.MULTILINE)
 
 Say = Callable[[str], None]
 
@@ -44,8 +45,8 @@ class Measured:
 
 def measure(name: str, bench: Bench, base: Tree, head: Tree, *, budget_s: float, say: Say) -> Measured:
     """Measure one benchmark. Raises GateError if it cannot run with one of the commits."""
-    if name == COUNTED:
-        return _count(bench, base, head, say)
+    if name in COUNTED:
+        return _count(name, bench, base, head, say)
     trees = {BASE: base, HEAD: head, CONTROL: base}
     measured, began_s, number = Measured(), time.monotonic(), 0
     while True:
@@ -93,40 +94,47 @@ def _so_far(measured: Measured) -> str:
     return f"head/base {head:.3f}, control {control:.3f}; {measured.verdict.sentence}"
 
 
-def _count(bench: Bench, base: Tree, head: Tree, say: Say) -> Measured:
-    """Count instructions. Those of start and imports are subtracted, by counting two amounts of work."""
-    if valgrind() is None:
-        raise GateError(f"{COUNTED}: valgrind is not installed; it is in the package `valgrind` of most systems")
+def _count(name: str, bench: Bench, base: Tree, head: Tree, say: Say) -> Measured:
     measured = Measured()
     counts = {}
-    for who, tree in ((BASE, base), (HEAD, head), (CONTROL, base)):
-        more, fewer = (_instructions(bench, tree, units) for units in (bench.units, bench.warm_units))
-        counts[who] = round((more - fewer) / (bench.units - bench.warm_units))
-        measured.costs[who].append(float(counts[who]))
-        say(f"{COUNTED}: {who} {counts[who]:,} instructions a frame of rows")
+    with tempfile.TemporaryDirectory() as folder:
+        for who, tree in ((BASE, base), (HEAD, head), (CONTROL, base)):
+            at_link = link(Path(folder) / "tree", tree) if bench.node else tree
+            counts[who] = instructions(name, bench, at_link)
+            measured.costs[who].append(float(counts[who]))
+            say(f"{name}: {who} {counts[who]:,} instructions a unit")
     measured.verdict = decisions.counted_verdict(counts[BASE], counts[HEAD], counts[CONTROL])
     for who in (HEAD, CONTROL):
         measured.ratios[who].append(counts[who] / counts[BASE])
     return measured
 
 
-def _instructions(bench: Bench, tree: Tree, units: int) -> int:
+def instructions(name: str, bench: Bench, tree: Tree) -> int:
+    """Count the instructions of a unit of work. Raises GateError.
+
+    The program calls `getpriority` before and after its work. Valgrind writes a file at each call, with the
+    instructions since the previous one.
+    """
+    if valgrind() is None:
+        raise GateError(f"{name}: valgrind is not installed; it is in the package `valgrind` of most systems")
     with tempfile.TemporaryDirectory() as folder:
-        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={Path(folder) / 'out'}"]
-        command += [*bench.command(COUNTED, tree), str(units)]
+        options = (f"--callgrind-out-file={Path(folder) / 'out'}", f"--dump-before={MARK}")
+        command = ["valgrind", "--tool=callgrind", *options, *bench.command(name, tree)]
+        command += [str(bench.warm_units), str(bench.units)]
         try:
-            done = subprocess.run(
+            subprocess.run(
                 command, env=dict(tree.environment), capture_output=True, text=True, check=True, timeout=VALGRIND_S
             )
         except subprocess.CalledProcessError as error:
             last = error.stderr.strip().splitlines()[-1:]
-            raise GateError(f"{COUNTED} cannot be measured at {tree.commit}: {' '.join(last)}") from error
+            raise GateError(f"{name} cannot be measured at {tree.commit}: {' '.join(last)}") from error
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise GateError(f"{COUNTED}: {error}") from error
-    found = _REFERENCES.search(done.stderr)
-    if found is None:
-        raise GateError(f"{COUNTED}: valgrind printed no number of instructions")
-    return int(found[1].replace(",", ""))
+            raise GateError(f"{name}: {error}") from error
+        second = Path(folder) / "out.2"
+        total = _TOTAL.search(second.read_text()) if second.exists() else None
+        if total is None:
+            raise GateError(f"{name}: valgrind wrote no number of instructions")
+        return round(int(total[1]) / bench.units)
 
 
 def seconds(text: str) -> float:
