@@ -14,7 +14,7 @@ from tests.storm import plan, scenarios
 from tests.storm.storm import storm
 
 SEED = 21
-SECONDS = 45.0
+SECONDS = 30.0
 SLOW = frozenset({"actor-stop"})  # an actor counts as hung after two minutes
 
 
@@ -24,7 +24,7 @@ def test_a_minute_of_faults_loses_no_match_and_leaves_nothing(tmp_path: Path) ->
     restarts = {name for name, kind in plan.KINDS.items() if kind.restarts}
     outcome = storm(scenarios.TOY, tmp_path / "storm", seed=SEED, seconds=SECONDS, without=sorted(restarts | SLOW))
     assert outcome.problems == []
-    assert outcome.faults >= 5
+    assert outcome.faults >= 3
     assert outcome.account.begun > 0
     assert outcome.account.missing == 0
     assert outcome.reports == 2

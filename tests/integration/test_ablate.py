@@ -1,11 +1,11 @@
-"""`ludus ablate` in a process of its own, on rocket: interrupted after the first training, then resumed."""
+"""`ludus ablate` on rocket: interrupted after the first training, then resumed."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
-from tests.commands import interrupted, ludus
+from tests.commands import interrupted, ludus_here
 
 SMALL = (
     *("--set", "curriculum=[]", "--set", "options.timeout_s=4", "--set", "fleet.hosts=1", "--set", "fleet.matches=4"),
@@ -21,7 +21,7 @@ def test_an_ablation_is_interrupted_and_resumed(tmp_path: Path) -> None:
     )
     assert code == 130
     assert "Interrupted; continue with: ludus ablate --resume out" in rest
-    done = ludus(tmp_path, "ablate", "--resume", "out")
+    done = ludus_here(tmp_path, "ablate", "--resume", "out")
     assert done.returncode == 0, done.stderr
     assert "2 of 2. without touch_strength, seed" in done.stdout
     state = json.loads((tmp_path / "out" / "ablation.json").read_text())
@@ -36,7 +36,7 @@ def test_an_ablation_is_interrupted_and_resumed(tmp_path: Path) -> None:
 
 
 def test_a_term_that_the_run_does_not_have_is_refused_before_anything_is_trained(tmp_path: Path) -> None:
-    refused = ludus(tmp_path, "ablate", "rocket", "--terms", "touch_strenght")
+    refused = ludus_here(tmp_path, "ablate", "rocket", "--terms", "touch_strenght")
     assert refused.returncode == 2
     assert "no term 'touch_strenght'" in refused.stderr
     assert "touch_strength" in refused.stderr

@@ -1,4 +1,4 @@
-"""The real command line in a process of its own, on the toy game."""
+"""The real command line on the toy game, where it matters in a process of its own."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from tests.commands import DEADLINE_S, LUDUS, interrupted, ludus
+from tests.commands import DEADLINE_S, LUDUS, interrupted, ludus, ludus_here
 
 from ludus.metrics import names
 from ludus.metrics.exporters import csv, evaluations
@@ -75,7 +75,9 @@ def test_a_trained_run_is_evaluated_and_a_saved_match_replayed(
     trained: tuple[Path, subprocess.CompletedProcess[str]],
 ) -> None:
     folder, _ = trained
-    said = ludus(folder, "eval", "run", "--matches", "4", "--opponents", "random", "--save-replays", "saved", "--json")
+    said = ludus_here(
+        folder, "eval", "run", "--matches", "4", "--opponents", "random", "--save-replays", "saved", "--json"
+    )
     assert said.returncode == 0, said.stderr
     page = json.loads(said.stdout)
     assert [result["opponent"] for result in page["results"]] == ["random"]
@@ -85,11 +87,11 @@ def test_a_trained_run_is_evaluated_and_a_saved_match_replayed(
     assert sum(each["share"] for each in page["activities"] if each["process"] == "actor") == pytest.approx(1.0)
     assert 0 < activities["actor/policies"]["p50_ms"] <= activities["actor/policies"]["p95_ms"]
     saved = sorted((folder / "saved").glob("*.json"))
-    again = ludus(folder, "replay", str(saved[0]))
+    again = ludus_here(folder, "replay", str(saved[0]))
     assert again.returncode == 0, again.stderr
     assert "It ends as recorded" in again.stdout
     assert len(list((folder / "saved").glob("*.html"))) == 1
-    rewards = ludus(folder, "replay", str(saved[0]), "--value", "run")
+    rewards = ludus_here(folder, "replay", str(saved[0]), "--value", "run")
     assert rewards.returncode == 0, rewards.stderr
     assert "This game reports no reward terms" in rewards.stdout
     (picture,) = (folder / "saved").glob("*.rewards.png")
@@ -99,7 +101,7 @@ def test_a_trained_run_is_evaluated_and_a_saved_match_replayed(
 def test_a_trained_run_plays_the_scaling_benchmark(trained: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
     folder, _ = trained
     plan = ("--hosts", "1", "--matches", "2", "--repeats", "1", "--budget", "1s", "--policy", "run", "--out", "scaling")
-    said = ludus(folder, "bench", "scale", *plan)
+    said = ludus_here(folder, "bench", "scale", *plan)
     assert said.returncode == 0, said.stderr
     page = json.loads((folder / "scaling" / "scaling.json").read_text())
     assert page["plan"]["game"] == "toy"
@@ -109,11 +111,11 @@ def test_a_trained_run_plays_the_scaling_benchmark(trained: tuple[Path, subproce
 
 def test_an_opponent_that_does_not_exist_is_refused(trained: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
     folder, _ = trained
-    said = ludus(folder, "eval", "run", "--opponents", "randm")
+    said = ludus_here(folder, "eval", "run", "--opponents", "randm")
     assert said.returncode == 2
     assert said.stderr == (
         "ludus: --opponents: this game has no scripted policy 'randm' (did you mean random?), and it is neither the "
-        "folder of a run or checkpoint nor tcp://HOST:PORT/NAME\n"
+        "folder of a run or checkpoint, an agent of `ludus agents`, nor tcp://HOST:PORT/NAME\n"
     )
 
 
@@ -121,7 +123,7 @@ def test_a_resumed_run_goes_on_where_it_was(
     trained: tuple[Path, subprocess.CompletedProcess[str]], tmp_path: Path
 ) -> None:
     shutil.copytree(trained[0] / "run", tmp_path / "run")
-    said = ludus(tmp_path, "train", "--resume", "--run-dir", "run", "--set", "budget.updates=3")
+    said = ludus_here(tmp_path, "train", "--resume", "--run-dir", "run", "--set", "budget.updates=3")
     assert said.returncode == 0, said.stderr
     rows = csv.read(tmp_path / "run" / "progress.csv")
     updates = [float(row[names.UPDATES] or 0) for row in rows]

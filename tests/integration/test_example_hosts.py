@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.commands import ludus
+from tests.commands import ludus_here
 from tests.running import Watch, small_run, train
 
 from ludus.config import load
@@ -320,12 +320,14 @@ def test_a_fault_in_an_example_is_named_with_what_to_do(fault: str, seen: str, t
 
 
 def test_the_command_line_shows_a_good_host_and_a_bad_one(tmp_path: Path) -> None:
-    good = ludus(ROOT, "hosts", "check", "--option", "rows=5", "--", str(node.find()), str(HOSTS / "connect_four.js"))
+    good = ludus_here(
+        ROOT, "hosts", "check", "--option", "rows=5", "--", str(node.find()), str(HOSTS / "connect_four.js")
+    )
     assert good.returncode == 0, good.stdout + good.stderr
     assert "connect-four-5x7: 2 seats, 7 actions" in good.stdout
     assert "All 20 rules are kept." in good.stdout
     assert "decisions/s" in good.stdout
-    bad = ludus(tmp_path, "hosts", "check", "--", "echo", "hello")
+    bad = ludus_here(tmp_path, "hosts", "check", "--", "echo", "hello")
     assert bad.returncode == 1
     assert "b'hello\\n' is text, and belongs on stderr" in bad.stdout
     assert "docs/host-protocol.md, Rule 8" in bad.stdout
@@ -333,5 +335,5 @@ def test_the_command_line_shows_a_good_host_and_a_bad_one(tmp_path: Path) -> Non
 
 
 def test_the_files_for_other_languages_are_where_the_command_says(tmp_path: Path) -> None:
-    said = ludus(tmp_path, "hosts", "files")
+    said = ludus_here(tmp_path, "hosts", "files")
     assert {Path(line) for line in said.stdout.split()} == {JAVASCRIPT, *JAVA}

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 import psutil
 import pytest
-from tests.commands import ludus
+from tests.commands import ludus_here
 from tests.forge_daemon import FAULTS, Daemon
 
 from ludus.config.settings import FleetConfig, ServersConfig
@@ -199,7 +199,7 @@ def test_a_net_learns_to_play_like_the_ai_from_recorded_games(daemon: Daemon, tm
     decks = ("--set", "options.decks=[red.dck,green.dck]", "--set", f"options.daemons={daemon.address}")
     data, run = str(tmp_path / "data"), str(tmp_path / "run")
     ai = ("--game", "forge-daemon", "--a", "scripted:forge_ai", "--set", "options.observe=true", "--workers", "1")
-    ludus(tmp_path, "generate", *ai, *decks, "--matches", "20", "--out", data)
+    ludus_here(tmp_path, "generate", *ai, *decks, "--matches", "20", "--out", data)
     assert not Dataset.open(tmp_path / "data").manifest.replayable
     settings = (
         *("device=cpu", "servers.count=0", "fleet.matches=4", "budget.updates=25", "data.folder=" + data),
@@ -208,7 +208,7 @@ def test_a_net_learns_to_play_like_the_ai_from_recorded_games(daemon: Daemon, tm
         *("evaluation.matches=20", "evaluation.every_updates=1000000"),
     )
     sets = [word for setting in settings for word in ("--set", setting)]
-    ludus(tmp_path, "train", "forge-daemon", *decks, *sets, "--run-dir", run)
+    ludus_here(tmp_path, "train", "forge-daemon", *decks, *sets, "--run-dir", run)
     last = json.loads((tmp_path / "run" / "evaluations.jsonl").read_text().splitlines()[-1])
     (score,) = last["scores"]
     assert score["wins"] >= 15, last

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.commands import DEADLINE_S, LUDUS, ludus
+from tests.commands import DEADLINE_S, LUDUS, ludus_here
 from tests.serving import SPEC, arrivals_of, save_checkpoint
 
 from ludus.api.datasets import render
@@ -58,18 +58,18 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_commands_play_with_policies_on_a_server_as_with_checkpoints(runs: Path) -> None:
     with serving(runs, "nim", "--port", "0") as (process, address):
         words = ("--matches", "20", "--hosts", "1", "--json")
-        served = ludus(runs, "eval", f"{address}/nim", "--opponents", f"perfect,nim,{address}/nim", *words)
-        local = ludus(runs, "eval", "nim", "--opponents", "perfect", *words)
+        served = ludus_here(runs, "eval", f"{address}/nim", "--opponents", f"perfect,nim,{address}/nim", *words)
+        local = ludus_here(runs, "eval", "nim", "--opponents", "perfect", *words)
         assert (served.returncode, local.returncode) == (0, 0), served.stderr + local.stderr
         ours, theirs = json.loads(served.stdout), json.loads(local.stdout)
         assert [each["opponent"] for each in ours["results"]] == ["perfect", "nim", f"{address}/nim"]
         assert ours["results"][0]["wins"] == theirs["results"][0]["wins"]
         assert [each["win_rate"] for each in ours["results"][1:]] == [0.5, 0.5]  # every seed from both seats
-        status = ludus(runs, "serve", "status", address, "--json")
+        status = ludus_here(runs, "serve", "status", address, "--json")
         report = json.loads(status.stdout)
         assert report["decisions"] > 0
         assert report["policies"][0]["name"] == "nim"
-        table = ludus(runs, "serve", "status", address)
+        table = ludus_here(runs, "serve", "status", address)
         assert re.search(r"nim +1 +yes", table.stdout)
         process.send_signal(signal.SIGTERM)
         assert process.wait(DEADLINE_S) == 0
@@ -78,14 +78,14 @@ def test_commands_play_with_policies_on_a_server_as_with_checkpoints(runs: Path)
 def test_policies_come_and_go_while_a_server_runs(runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     with serving(runs, "nim", "--port", "0") as (_, address):
-        assert ludus(runs, "serve", "add", address, "late=memory").stdout == f"{address}/late\n"
-        again = ludus(runs, "serve", "add", address, "late=nim")
+        assert ludus_here(runs, "serve", "add", address, "late=memory").stdout == f"{address}/late\n"
+        again = ludus_here(runs, "serve", "add", address, "late=nim")
         assert (again.returncode, again.stdout) == (2, "")
         assert "is served as 'late' already; choose another name, as in other=" in again.stderr
-        table = ludus(runs, "serve", "status", address)
+        table = ludus_here(runs, "serve", "status", address)
         assert re.search(r"late +1 +yes", table.stdout)
-        assert ludus(runs, "serve", "remove", address, "late").stdout == f"removed late; {address} serves nim\n"
-    gone = ludus(runs, "serve", "add", "tcp://127.0.0.1:9", "nim")
+        assert ludus_here(runs, "serve", "remove", address, "late").stdout == f"removed late; {address} serves nim\n"
+    gone = ludus_here(runs, "serve", "add", "tcp://127.0.0.1:9", "nim")
     assert gone.returncode == 2
     assert "no server of yours at port 9 of this machine takes commands" in " ".join(gone.stderr.split())
 
@@ -93,9 +93,9 @@ def test_policies_come_and_go_while_a_server_runs(runs: Path, tmp_path: Path, mo
 def test_matches_of_policies_on_a_server_are_recorded(runs: Path, tmp_path: Path) -> None:
     with serving(runs, "nim", "--port", "0") as (_, address):
         words = ("--a", f"{address}/nim", "--b", f"{address}/nim?sample", "--matches", "20", "--workers", "1")
-        generate = ludus(runs, "generate", *words, "--out", str(tmp_path / "data"))
+        generate = ludus_here(runs, "generate", *words, "--out", str(tmp_path / "data"))
         assert generate.returncode == 0, generate.stderr
-        table = ludus(runs, "serve", "status", address).stdout
+        table = ludus_here(runs, "serve", "status", address).stdout
         assert re.search(r"nim +1 +yes", table)
         assert re.search(r"nim\?sample +1 +yes", table)
     dataset = Dataset.open(tmp_path / "data")
@@ -116,11 +116,11 @@ def test_training_plays_against_a_policy_on_a_server(runs: Path, tmp_path: Path)
             f'opponents.scripted_names=["{opponent}"]', f'evaluation.opponents=["{opponent}"]', "evaluation.matches=4",
         )  # fmt: skip
         words = [word for each in sets for word in ("--set", each)]
-        run = ludus(tmp_path, "train", "nim", "--run-dir", "run", *words)
+        run = ludus_here(tmp_path, "train", "nim", "--run-dir", "run", *words)
         assert run.returncode == 0, run.stderr + run.stdout
         evaluations = (tmp_path / "run" / "evaluations.jsonl").read_text()
         assert opponent in evaluations
-        report = json.loads(ludus(runs, "serve", "status", address, "--json").stdout)
+        report = json.loads(ludus_here(runs, "serve", "status", address, "--json").stdout)
         assert report["decisions"] > 50
 
 
@@ -169,7 +169,7 @@ def test_client_outlives_a_server_that_is_killed_within_a_request(runs: Path) ->
 @pytest.mark.slow
 def test_bench_serve_reports_speed_latency_and_win_rates(runs: Path, tmp_path: Path) -> None:
     words = ("--matches", "8", "--workers", "2", "--concurrency", "2", "--out", str(tmp_path / "out"))
-    bench = ludus(runs, "bench", "serve", "nim", *words)
+    bench = ludus_here(runs, "bench", "serve", "nim", *words)
     assert bench.returncode == 0, bench.stderr
     assert [line.split()[1] for line in bench.stdout.splitlines()[:4]] == ["policy", "simulator", "port", "disk"]
     result = json.loads((tmp_path / "out" / "result.json").read_text())
