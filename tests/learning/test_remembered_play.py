@@ -71,5 +71,5 @@ def test_segments_of_matches_that_end_are_truncated_or_lost_say_what_was_said_in
         with torch.no_grad():
             said, value = minibatch.outputs(net)
             logp = said.log_prob(minibatch.action)
-        np.testing.assert_allclose(value.numpy(), batch.value.reshape(-1), rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(value.expected.numpy(), batch.value.reshape(-1), rtol=1e-4, atol=1e-5)
         np.testing.assert_allclose(logp.numpy(), batch.logp.reshape(-1), rtol=1e-4, atol=1e-5)

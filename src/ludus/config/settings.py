@@ -79,16 +79,25 @@ class RecurrentConfig(Struct, frozen=True, forbid_unknown_fields=True):
     burn_in: CountOrAuto = 0  # decisions at the start of a segment that only refresh the hidden state; 0: none
 
 
+class ValueConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """Settings of the value head: one number, or a categorical distribution over returns."""
+
+    bins: Few = 1  # 1: one number, trained with a squared error; more: bins at equal distances, with a cross-entropy
+    limit: Positive = 2.0  # the bins reach from -limit to limit; returns beyond count as the limit
+    smoothing: NonNegative = 0.75  # standard deviation of a target, in distances between bins (HL-Gauss); 0: two-hot
+
+
 class PolicyConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """Settings of the net, and of inference with it."""
 
     net: str = "auto"  # mlp, transformer, entities or a net of the game; auto: the default of the game
     # width of the embedding of an entity or move (nets with entities); a quarter of the width of hidden layers (mlp)
     width: Count = 64
-    layers: Count = 2  # hidden layers (mlp) or attention blocks (transformer, entities)
-    heads: Count = 4  # attention heads (transformer, entities); must divide the width
+    layers: Count = 2  # hidden layers (mlp) or attention blocks (transformer, entities, tokens)
+    heads: Count = 4  # attention heads (transformer, entities, tokens); must divide the width
     context: Count = 128  # width of the vector that represents the whole state
     recurrent: RecurrentConfig = RecurrentConfig()
+    value: ValueConfig = ValueConfig()
     threads: Few = 1  # PyTorch threads per process; more of them can stall when simulators keep the cores busy
     device: Literal["auto", "cpu", "cuda"] = "auto"  # device of inference; auto: chosen by policies/placement.py
     precision: Literal["fp32", "bf16"] = "fp32"  # precision of inference; bf16 also rounds recorded log-probabilities

@@ -83,13 +83,13 @@ class ActorCritic(Algorithm[SegmentTensors]):
         log_ratio = (logp - micro_batch.logp).detach()
         trained = targets.trained_on(micro_batch)
         target, advantage, rho = self._traces(
-            micro_batch, targets, torch.where(trained, log_ratio, -torch.inf), value.detach()
+            micro_batch, targets, torch.where(trained, log_ratio, -torch.inf), value.expected.detach()
         )
         mean, deviation = _moments(advantage, trained) if moments is None else moments
 
         gain = rho * (advantage - mean) / (deviation + 1e-8) * logp
         policy_loss = -micro_batch.mean(torch.where(trained, gain, 0.0))
-        value_loss = micro_batch.mean(torch.where(trained, (target - value).square(), 0.0))
+        value_loss = micro_batch.mean(torch.where(trained, value.loss(target), 0.0))
         entropy = micro_batch.mean(dist.entropy(micro_batch.action))
         loss = policy_loss + config.value_coef * value_loss - config.entropy_coef * entropy
         with torch.no_grad():
@@ -97,7 +97,7 @@ class ActorCritic(Algorithm[SegmentTensors]):
             clip_share = micro_batch.mean((log_ratio.exp() > config.vtrace.rho_bar).float())
             mean_rho = micro_batch.mean(log_ratio.exp().clamp(max=config.vtrace.rho_bar))
             numbers = (loss, policy_loss, value_loss, entropy, kl, clip_share, mean_rho)
-            return Measured(loss, torch.stack((*numbers, _explained(target, value, trained))))
+            return Measured(loss, torch.stack((*numbers, _explained(target, value.expected, trained))))
 
     def _moments(self, minibatch: Minibatch, targets: SegmentTensors) -> Tensor | None:
         """Return the mean and standard deviation [2] of the advantages of a minibatch, from an extra forward pass.
@@ -112,7 +112,7 @@ class ActorCritic(Algorithm[SegmentTensors]):
                 dist, value = micro_batch.outputs(self.net)
                 trained.append(targets.trained_on(micro_batch))
                 log_ratio = torch.where(trained[-1], dist.log_prob(micro_batch.action) - micro_batch.logp, -torch.inf)
-                advantages.append(self._traces(micro_batch, targets, log_ratio, value)[1])
+                advantages.append(self._traces(micro_batch, targets, log_ratio, value.expected)[1])
             return _moments(torch.cat(advantages), torch.cat(trained))
 
     def _traces(

@@ -42,9 +42,8 @@ class AdvantageWeightedRegression(Algorithm[AwrTargets]):
         config = self.config.awr
         returns = recorded_returns(batch, data, self.config.gamma)
         with torch.no_grad():
-            values = [
-                minibatch.outputs(self.net)[1] for minibatch in data.in_order(max(self.config.minibatch, data.length))
-            ]
+            minibatches = data.in_order(max(self.config.minibatch, data.length))
+            values = [minibatch.outputs(self.net)[1].expected for minibatch in minibatches]
             advantage = returns - torch.cat(values)
             advantage = advantage / (advantage.std() + 1e-8)
             weight = (advantage / config.beta).exp().clamp(max=config.max_weight)
@@ -54,7 +53,7 @@ class AdvantageWeightedRegression(Algorithm[AwrTargets]):
         dist, value = micro_batch.outputs(self.net)
         weight = targets.weight[micro_batch.at]
         policy_loss = -micro_batch.mean(weight * dist.log_prob(micro_batch.action))
-        value_loss = micro_batch.mean((value - targets.returns[micro_batch.at]).square())
+        value_loss = micro_batch.mean(value.loss(targets.returns[micro_batch.at]))
         entropy = micro_batch.mean(dist.entropy(micro_batch.action))
         loss = policy_loss + self.config.value_coef * value_loss - self.config.awr.entropy_coef * entropy
         with torch.no_grad():

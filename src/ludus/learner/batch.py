@@ -20,6 +20,7 @@ from ludus.policies.distributions import Distribution
 from ludus.policies.nets.net import Net
 from ludus.policies.nets.recurrence import Core
 from ludus.policies.nets.unrolling import Unrolling, burned_in
+from ludus.policies.nets.values import Values
 from ludus.policies.staging import Staging
 from ludus.spec import GameSpec
 from ludus.types import SegmentBatch
@@ -73,12 +74,12 @@ class Minibatch:
             for index, (at, legal, action, logp) in enumerate(zip(*columns, strict=True))
         ]
 
-    def outputs(self, net: Net) -> tuple[Distribution, Tensor]:
-        """Return the net's distribution over the actions of these decisions, and their values [n] in float32."""
+    def outputs(self, net: Net) -> tuple[Distribution, Values]:
+        """Return the net's distribution over the actions of these decisions, and their values in float32."""
         core, unrolling = net.core, self.unrolling
         recall = None if core is None or unrolling is None else partial(unrolling.recall, core)
         dist, value = net.outputs(self.inputs, self.legal, recall)
-        return dist, value.float()
+        return dist, Values(value, net.bins)
 
 
 class FlatBatch:

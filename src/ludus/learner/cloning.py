@@ -51,7 +51,7 @@ class BehaviourCloning(Algorithm[CloneTargets]):
     def loss(self, micro_batch: Minibatch, targets: CloneTargets) -> Measured:
         dist, value = micro_batch.outputs(self.net)
         policy_loss = -micro_batch.mean(dist.log_prob(micro_batch.action))
-        value_loss = micro_batch.mean((value - targets.returns[micro_batch.at]).square())
+        value_loss = micro_batch.mean(value.loss(targets.returns[micro_batch.at]))
         entropy = micro_batch.mean(dist.entropy(micro_batch.action))
         loss = policy_loss + self.config.value_coef * value_loss - self.config.bc.entropy_coef * entropy
         with torch.no_grad():

@@ -1,6 +1,6 @@
 """Proximal policy optimisation (Schulman et al. 2017).
 
-The objective is clipped, the value loss is a plain squared error, and advantages are normalised once per update over
+The objective is clipped, the value loss is not, and advantages are normalised once per update over
 the whole batch. Ratios are taken against the policy that made the decision, so that clipping also corrects a small lag.
 """
 
@@ -20,6 +20,7 @@ from ludus.learner.returns import gae
 from ludus.learner.skeleton import Algorithm
 from ludus.metrics import names
 from ludus.policies.distributions import Distribution
+from ludus.policies.nets.values import Values
 from ludus.types import SegmentBatch
 
 
@@ -60,7 +61,7 @@ class Ppo(Algorithm[PpoTargets]):
     def loss(self, micro_batch: Minibatch, targets: PpoTargets) -> Measured:
         return self.clipped_loss(micro_batch, targets, *micro_batch.outputs(self.net))
 
-    def clipped_loss(self, micro_batch: Minibatch, targets: PpoTargets, dist: Distribution, value: Tensor) -> Measured:
+    def clipped_loss(self, micro_batch: Minibatch, targets: PpoTargets, dist: Distribution, value: Values) -> Measured:
         """Return PPO's loss for these outputs of the net, and the numbers to report."""
         config = self.config
         advantage = targets.advantage[micro_batch.at]
@@ -70,7 +71,7 @@ class Ppo(Algorithm[PpoTargets]):
         clip = config.ppo.clip
         clipped = ratio.clamp(1 - clip, 1 + clip)
         policy_loss = -micro_batch.mean(torch.min(ratio * advantage, clipped * advantage))
-        value_loss = micro_batch.mean((value - targets.returns[micro_batch.at]).square())
+        value_loss = micro_batch.mean(value.loss(targets.returns[micro_batch.at]))
         entropy = micro_batch.mean(dist.entropy(micro_batch.action))
         loss = policy_loss + config.value_coef * value_loss - config.entropy_coef * entropy
         with torch.no_grad():

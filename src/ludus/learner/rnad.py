@@ -119,7 +119,7 @@ class Rnad(Algorithm[InterleavedTensors]):
         neurd = neurd_loss(log_probs, micro_batch.legal, advantage, beta=config.rnad.beta, clip=config.rnad.force_clip)
         weight = targets.weight[micro_batch.at]
         policy_loss = (neurd * weight).mean()
-        value_loss = ((value - value_target).square() * weight).mean()
+        value_loss = (value.loss(value_target) * weight).mean()
         loss = policy_loss + config.value_coef * value_loss
         with torch.no_grad():
             moved = dist.log_prob(micro_batch.action) - micro_batch.logp
@@ -180,7 +180,7 @@ class Rnad(Algorithm[InterleavedTensors]):
             targets.ends[at],
             targets.reward[at],
             targets.final_value[at],
-            micro_batch.outputs(self.target.net)[1].view(shape),
+            micro_batch.outputs(self.target.net)[1].expected.view(shape),
             (action_prob * (-micro_batch.logp).exp()).view(shape),
             (settings.eta * (pi * log_ratio).sum(1)).view(shape),
             seats=self._seats,

@@ -212,7 +212,7 @@ def check_net(state: State, policy: PolicyConfig, prefers: str, path: Path) -> N
 
 
 def _shape(config: PolicyConfig, prefers: str) -> dict[str, object]:
-    """Return the settings that determine the shapes of a net's parameters."""
+    """Return the settings that determine the shapes and the meaning of a net's parameters."""
     recurrent, net = config.recurrent, prefers if config.net == "auto" else config.net
     return {
         "net": net,
@@ -220,6 +220,8 @@ def _shape(config: PolicyConfig, prefers: str) -> dict[str, object]:
         "layers": config.layers,
         "context": config.context,
         "heads": config.heads if net in ATTENDING else 0,
+        "value.bins": config.value.bins,
+        "value.limit": config.value.limit if config.value.bins > 1 else 0,
         "recurrent.kind": recurrent.kind,
         "recurrent.width": recurrent.width if recurrent.kind != "none" else 0,
     }

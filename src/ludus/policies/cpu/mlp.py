@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ludus.policies.cpu.drawing import Floats, Whole, draw
+from ludus.policies.cpu.expectation import Expectation
 from ludus.policies.distributions import MASKED
 from ludus.policies.nets.recurrence import Recall, recalled
 from ludus.spec import GameSpec, ObsSpec
@@ -43,6 +44,7 @@ class MlpChooser:
             linear = [part for part in self._net.body if isinstance(part, nn.Linear)]
             self._layers = [_Product(layer.weight, layer.bias) for layer in linear]
             heads = (self._net.policy, self._net.value)
+            self._expected = Expectation(self._net.bins)
             self._heads = _Product(torch.cat([head.weight for head in heads]), torch.cat([head.bias for head in heads]))
 
     def takes(self, legal: NDArray[np.bool_]) -> bool:
@@ -61,7 +63,7 @@ class MlpChooser:
         outputs = self._heads(hidden)
         logits = np.where(legal, outputs[:, : self._actions], np.float32(MASKED))
         action, logp = draw(logits, None if uniform is None else uniform[0])
-        return action, logp, outputs[:, self._actions]
+        return action, logp, self._expected(outputs[:, self._actions :])
 
 
 class _Product:

@@ -11,7 +11,7 @@ from torch.nn.functional import gelu, scaled_dot_product_attention
 from ludus.config.settings import PolicyConfig
 from ludus.errors import ConfigError
 
-ATTENDING = ("transformer", "entities")  # the nets for any game that consist of attention blocks
+ATTENDING = ("transformer", "entities", "tokens")  # nets of attention blocks; games name their own one `tokens`
 GROWTH = 4  # width of a block's feed-forward layer, as a multiple of D
 
 
@@ -27,9 +27,9 @@ class AttentionBlock(nn.Module):
         self.answered = nn.Linear(width, width)
         self.wide, self.narrow = nn.Linear(width, GROWTH * width), nn.Linear(GROWTH * width, width)
 
-    def forward(self, tokens: Tensor, attention_bias: Tensor) -> Tensor:
+    def forward(self, tokens: Tensor, attention_bias: Tensor | None) -> Tensor:
         """Return tokens [B, T, D] for tokens [B, T, D]. `attention_bias` [B, 1, 1, T] is added to the attention scores;
-        it is -inf for masked tokens."""
+        it is -inf for masked tokens, and None if there are none."""
         B, T, D = tokens.shape
         projections: Tensor = self.asked(self.before_attention(tokens)).view(B, T, 3, self.heads, -1)
         query, key, value = projections.permute(2, 0, 3, 1, 4)

@@ -31,6 +31,7 @@ from ludus.policies.nets.reals import scaled
 from ludus.policies.nets.recurrence import Recall, build_core, recalled
 from ludus.policies.nets.relations import Relations
 from ludus.policies.nets.trimming import Trimming
+from ludus.policies.nets.values import build_bins
 from ludus.spec import GameSpec
 
 LARGEST_T = 4096  # attention needs memory for T * T numbers in each row
@@ -59,7 +60,8 @@ class EntityNet(Net):
         self.norm = nn.LayerNorm(D)
         self.context = linear(2 * D, C)
         self.options = Options(spec, lists, config)
-        self.value = linear(C, 1, gain=0.1)
+        self.value = linear(C, config.value.bins, gain=0.1)
+        self.bins = build_bins(config.value)
         self.core = build_core(config.recurrent, C)
         tokens = 1 + sum(lists.lengths.values()) + sum(grid.patches for grid in self._grids())
         if tokens > LARGEST_T:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from torch import Tensor, nn
 
 from ludus.policies.distributions import Categorical
+from ludus.policies.nets.values import ValueBins
 
 
 class Heads(NamedTuple):
@@ -16,8 +17,10 @@ class Heads(NamedTuple):
     hidden: Tensor
     policy: nn.Linear
     value: nn.Linear
+    bins: ValueBins | None = None  # of a categorical value head
 
     def outputs(self, legal: Tensor) -> tuple[Categorical, Tensor]:
-        """Compute both heads with PyTorch. Returns the distribution and the values [n], as `Net.outputs` does."""
+        """Compute both heads with PyTorch. Returns the distribution and the values [n], as `Net.forward` does."""
         value = self.value(self.hidden[:, : self.value.in_features])
-        return Categorical(self.policy(self.hidden), legal), value.squeeze(1)
+        expected = value.squeeze(1) if self.bins is None else self.bins.expected(value)
+        return Categorical(self.policy(self.hidden), legal), expected

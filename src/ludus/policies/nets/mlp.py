@@ -17,6 +17,7 @@ from ludus.policies.nets.layers import linear
 from ludus.policies.nets.net import Net
 from ludus.policies.nets.reals import reals
 from ludus.policies.nets.recurrence import Recall, build_core, recalled
+from ludus.policies.nets.values import build_bins
 from ludus.spec import GameSpec
 
 if TYPE_CHECKING:
@@ -36,7 +37,8 @@ class MlpNet(Net):
         sizes = [inputs] + [hidden] * config.layers
         self.body = nn.Sequential(*(part for pair in pairwise(sizes) for part in (linear(*pair), nn.ReLU())))
         self.policy = linear(hidden, spec.actions, gain=0.01)
-        self.value = linear(hidden, 1, gain=0.1)
+        self.value = linear(hidden, config.value.bins, gain=0.1)
+        self.bins = build_bins(config.value)
         self.core = build_core(config.recurrent, hidden)
 
     def prepare(self, obs: Mapping[str, Tensor], legal: Tensor) -> dict[str, Tensor]:

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from ludus.policies.distributions import Distribution
 from ludus.policies.nets.heads import Heads
 from ludus.policies.nets.recurrence import Core, Recall
+from ludus.policies.nets.values import ValueBins
 from ludus.spec import GameSpec
 
 if TYPE_CHECKING:
@@ -30,15 +31,21 @@ class Net(nn.Module, ABC):
     core: Core | None
     """The recurrent layer; None if the net has no hidden state. Set it in the constructor, with `build_core`."""
 
+    bins: ValueBins | None
+    """How to read the output of a categorical value head; None if the value is one number. Set it in the constructor,
+    with `build_bins`."""
+
     def __init__(self) -> None:
         super().__init__()
         self.core = None
+        self.bins = None
 
     @abstractmethod
     def outputs(
         self, inputs: Mapping[str, Tensor], legal: Tensor, recall: Recall | None = None
     ) -> tuple[Distribution, Tensor]:
-        """Return the distribution over the actions of n rows, and their values [n].
+        """Return the distribution over the actions of n rows, and the output of the value head: the values [n] or, if
+        the net has `bins`, logits [n, bins].
 
         inputs: what `prepare` returned. legal: bool [n, A]. recall: adds the hidden states to the rows' contexts; pass
         it to `recurrence.recalled`. None if the rows are the first decisions of their matches.
@@ -47,8 +54,14 @@ class Net(nn.Module, ABC):
     def forward(
         self, obs: Mapping[str, Tensor], legal: Tensor, recall: Recall | None = None
     ) -> tuple[Distribution, Tensor]:
-        """Return `outputs` of observations: one tensor [n, *shape] per leaf, in the dtypes of the game's spec."""
-        return self.outputs(self.prepare(obs, legal), legal, recall)
+        """Return the distribution and the values [n] of observations: one tensor [n, *shape] per leaf, in the dtypes of
+        the game's spec."""
+        dist, value = self.outputs(self.prepare(obs, legal), legal, recall)
+        return dist, self.expected(value)
+
+    def expected(self, value: Tensor) -> Tensor:
+        """Return the values [n], given the output of the value head."""
+        return value if self.bins is None else self.bins.expected(value)
 
     if TYPE_CHECKING:  # nn.Module does not type its calls
 
@@ -79,8 +92,11 @@ class Net(nn.Module, ABC):
 def forward_fused(
     net: Net, obs: Mapping[str, Tensor], legal: Tensor, recall: Recall | None = None
 ) -> Heads | tuple[Distribution, Tensor]:
-    """Return `net.forward_to_heads`, whose heads the caller computes, or `net.outputs` if the net does not implement
-    it."""
+    """Return `net.forward_to_heads`, whose heads the caller computes, or the distribution and the values [n] if the net
+    does not implement it."""
     inputs = net.prepare(obs, legal)
     heads = net.forward_to_heads(inputs, recall)
-    return net.outputs(inputs, legal, recall) if heads is None else heads
+    if heads is not None:
+        return heads._replace(bins=net.bins)
+    dist, value = net.outputs(inputs, legal, recall)
+    return dist, net.expected(value)

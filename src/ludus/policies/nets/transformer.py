@@ -29,6 +29,7 @@ from ludus.policies.nets.layers import linear
 from ludus.policies.nets.net import Net
 from ludus.policies.nets.reals import scaled
 from ludus.policies.nets.recurrence import Recall, build_core, recalled
+from ludus.policies.nets.values import build_bins
 from ludus.spec import GameSpec, Leaf
 
 ABOUT = 8  # features of each token that the policy head reads directly
@@ -54,7 +55,8 @@ class TransformerNet(Net):
         self.about = linear(D, ABOUT)
         self.context = linear(2 * D, C)
         self.policy = linear(C + tokens * ABOUT, spec.actions, gain=0.01)
-        self.value = linear(C, 1, gain=0.1)
+        self.value = linear(C, config.value.bins, gain=0.1)
+        self.bins = build_bins(config.value)
         self.core = build_core(config.recurrent, C)
 
     def prepare(self, obs: Mapping[str, Tensor], legal: Tensor) -> dict[str, Tensor]:

@@ -20,6 +20,7 @@ from ludus.games.showdown.net.encoding import parted
 from ludus.games.showdown.net.reading import Features, Reading
 from ludus.games.showdown.net.scratch import Scratch
 from ludus.policies.cpu.drawing import Floats, Whole, draw
+from ludus.policies.cpu.expectation import Expectation
 from ludus.policies.distributions import MASKED
 from ludus.policies.nets.recurrence import Recall, recalled
 from ludus.spec import GameSpec
@@ -113,8 +114,8 @@ class PointerChooser:
         context = recalled(self._net.core, space.context.tensor, recall)
         torch.addmm(weights.heads_bias, context, weights.heads, out=space.heads.tensor)
         np.maximum(space.worth, 0, out=space.worth)
-        value: Floats = torch.mv(space.worth_tensor, weights.value).numpy()
-        return value + weights.value_bias
+        value: Floats = torch.addmm(weights.value_bias, space.worth_tensor, weights.value).numpy()
+        return weights.expected(value)
 
     def _score_moves(self, space: _Space) -> None:
         """Compute the vectors of each slot's moves, without user, target and variant (`space.moves`), of their users
@@ -229,7 +230,8 @@ class _Weights:
         heads, self.heads_bias = _transposed(net.heads)
         self.heads = torch.cat((*[heads[:, :H]] * S, heads[:, H:]), dim=1)  # users of each slot, switches, value
         self.heads_bias = torch.cat((*[self.heads_bias[:H]] * S, self.heads_bias[H:]))
-        self.value, self.value_bias = net.value_out.weight[0].clone(), np.float32(net.value_out.bias.item())
+        self.value, self.value_bias = _transposed(net.value_out)
+        self.expected = Expectation(net.bins)
 
         self.state = (net.move_state.weight * reading.scale["state"]).t().contiguous()
         self.actor, self.target = _by_slot(net.move_actor, S), _by_slot(net.move_target, S)
@@ -252,7 +254,7 @@ class _Weights:
 
 def _transposed(layer: nn.Linear) -> tuple[Tensor, Tensor]:
     """Return the weights [inputs, outputs] and the bias of a layer, as copies."""
-    return layer.weight.t().contiguous(), layer.bias.clone()
+    return layer.weight.t().clone(memory_format=torch.contiguous_format), layer.bias.clone()
 
 
 def _by_slot(layer: nn.Linear, slots: int) -> Tensor:

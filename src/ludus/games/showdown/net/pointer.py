@@ -10,7 +10,7 @@ id: a batch of 500 rows contains 24,000 moves, the table only 165 to 950.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import cast
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
@@ -29,7 +29,11 @@ from ludus.policies.nets.layers import linear, stacked
 from ludus.policies.nets.net import Net
 from ludus.policies.nets.reals import reals
 from ludus.policies.nets.recurrence import Recall, build_core, recalled
+from ludus.policies.nets.values import build_bins
 from ludus.spec import GameSpec
+
+if TYPE_CHECKING:
+    from ludus.policies.cpu.chooser import Chooser
 
 UNTOLD = 2  # a table with only the rows "unknown" and "none", such as the items of gen 1, is not read
 PAIRING = 8  # rank of the bilinear score of a pair of actions in doubles
@@ -48,12 +52,30 @@ LEAVES = (
 MEASURES = ("pokemon", "move_state", "field", "matchup", "threat", "duel")
 
 
+class Encoded(NamedTuple):
+    """The vectors of B rows that actions are scored from."""
+
+    own: Tensor  # [B, 6, D] the own Pokemon
+    active: Tensor  # [B, S * D] the own active Pokemon
+    facing: Tensor  # [B, S * D] the foe's active Pokemon
+    context: Tensor  # [B, C] the whole state
+    moves: Tensor | None  # [B, S, 4, H] what the moves of the active Pokemon have attended to; None without attention
+
+
 class PointerNet(Net):
     """Scores every move and switch of Showdown's singles (S = 1) or doubles (S = 2, `joint`). Raises ConfigError if the
     game does not have the leaves of Showdown's observations."""
 
     # these layers are computed where autocast is off
-    exact = ("pokemon_in", "pokemon_out", "move_out", "switch_out", "pair_left", "pair_right", "move_hit")
+    exact: ClassVar[tuple[str, ...]] = (
+        "pokemon_in",
+        "pokemon_out",
+        "move_out",
+        "switch_out",
+        "pair_left",
+        "pair_right",
+        "move_hit",
+    )
 
     def __init__(self, spec: GameSpec, config: PolicyConfig) -> None:
         super().__init__()
@@ -80,11 +102,10 @@ class PointerNet(Net):
         self.columns = FeatureColumns(leaves)
         self.pokemon_in = linear(self.columns.own.shape[1] + self.columns.foe_active.shape[1], D, bias=False)
         self.pokemon_out = linear(D, D)
-
-        self.context_in = linear(2 * (S + 2) * D + shapes["field"][0], C)
-        self.context_out = linear(C, C)
+        self.build_context(config, shapes["field"][0])
         self.heads = stacked(C, (H, H, D))  # for moves, for switches, for the value
-        self.value_out = linear(D, 1, gain=0.1)
+        self.value_out = linear(D, config.value.bins, gain=0.1)
+        self.bins = build_bins(config.value)
 
         self.move_state = linear(self.columns.state.shape[2], H, bias=False)
         self.move_actor = linear(D, H, bias=False)
@@ -109,6 +130,12 @@ class PointerNet(Net):
             self.preview_out = linear(D, 2, gain=0.01)  # as one of the leads, as one of the rest
         self.core = build_core(config.recurrent, C)
 
+    def build_context(self, config: PolicyConfig, field: int) -> None:
+        """Create the layers between the vectors of the Pokemon and the context. `field` is the number of columns of the
+        leaf `field`."""
+        self.context_in = linear(2 * (self.slots + 2) * self.width + field, config.context)
+        self.context_out = linear(config.context, config.context)
+
     def prepare(self, obs: Mapping[str, Tensor], legal: Tensor) -> dict[str, Tensor]:
         """Return the inputs, each with B as first axis: `names` [B, 12, names], the features of `FeatureColumns`,
         `field` and, in doubles, the mask `may` [B, k] of first choices and `hit`, the effect of each move on each
@@ -130,22 +157,21 @@ class PointerNet(Net):
     ) -> tuple[Distribution, Tensor]:
         S, D, H = self.slots, self.width, self.hidden
         names, moves = self.names.tables()
-        B, ids = len(legal), inputs["names"]
-        own, sides = encode(names, inputs, self.columns, self.pokemon_in, self.pokemon_out)
-        own_side, foe_side = torch.split(sides, B)
-        hidden = relu(self.context_in(torch.cat((own_side, foe_side, inputs["field"]), dim=1)), inplace=True)
-        context = recalled(self.core, relu(self.context_out(hidden), inplace=True), recall)  # [B, C]
+        ids = inputs["names"]
+        own, active, facing, encoded_context, attended = self.encode(inputs, names)
+        context = recalled(self.core, encoded_context, recall)
         user, switch, worth = torch.split(self.heads(context), [H, H, D], dim=1)
         value = self.value_out(relu(worth)).squeeze(1)
 
         move_vectors = embedding(ids[:, :S, :MOVES], moves)
         state = inputs["state"].to(move_vectors.dtype)
         move = torch.addmm(move_vectors.flatten(0, 2), state.flatten(0, 2), self.move_state.weight.t())  # [B*S*4, H]
+        if attended is not None:
+            move = move + attended.flatten(0, 2)
         into = self.switch_in(own)
         if self.joint:
             into = torch.cat((into, self.stay.expand(len(into), -1, -1)), dim=1)
         switches = into.add_(switch[:, None])  # [B, 6 or 7, H]
-        active, facing = own_side[:, : S * D], foe_side[:, : S * D]
         if self.joint:
             user = self.move_actor(active.reshape(-1, S, D)) + user[:, None]
             move = move.view(-1, S, MOVES, H) + user[:, :, None]
@@ -164,6 +190,15 @@ class PointerNet(Net):
             return Categorical(first, legal), value
         return Pairs(first, ways.scores_given, legal, inputs["may"]), value
 
+    def encode(self, inputs: Mapping[str, Tensor], names: Tensor) -> Encoded:
+        """Return the vectors that actions are scored from. names: the embeddings of all names [names, D]."""
+        own, sides = encode(names, inputs, self.columns, self.pokemon_in, self.pokemon_out)
+        own_side, foe_side = torch.split(sides, len(own))
+        hidden = relu(self.context_in(torch.cat((own_side, foe_side, inputs["field"]), dim=1)), inplace=True)
+        active = self.slots * self.width
+        context = relu(self.context_out(hidden), inplace=True)
+        return Encoded(own, own_side[:, :active], foe_side[:, :active], context, None)
+
     @property
     def slot_actions(self) -> int:
         """The number k of choices of one slot: moves with variant and target, switches and, in doubles, passing."""
@@ -174,7 +209,7 @@ class PointerNet(Net):
         change of the weights."""
         self.names.freeze()
 
-    def chooser(self, spec: GameSpec) -> PointerChooser:
+    def chooser(self, spec: GameSpec) -> Chooser | None:
         """Return the implementation for small batches on the CPU."""
         return PointerChooser(self, spec)
 

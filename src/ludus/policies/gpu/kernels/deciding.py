@@ -46,10 +46,10 @@ def decide(net_outputs: Heads | tuple[Distribution, Tensor], inputs: DrawInputs,
     """
     if inputs.legal.shape[1] > MOST_ACTIONS:
         return False
-    if isinstance(net_outputs, Heads):
+    if isinstance(net_outputs, Heads) and net_outputs.bins is None:
         _by_heads(net_outputs, inputs, outputs)
         return True
-    dist, value = net_outputs
+    dist, value = net_outputs.outputs(inputs.legal) if isinstance(net_outputs, Heads) else net_outputs
     if not isinstance(dist, Categorical):
         return False
     _by_logits(dist.log_probs, value, inputs, outputs)
@@ -76,7 +76,7 @@ def _by_logits(logits: Tensor, value: Tensor, inputs: DrawInputs, outputs: DrawO
 
 def _by_heads(heads: Heads, draw_inputs: DrawInputs, draw_outputs: DrawOutputs) -> None:
     """Run the kernel that computes both heads and samples."""
-    hidden, policy, value = heads
+    hidden, policy, value = heads.hidden, heads.policy, heads.value
     hidden = hidden.to(policy.weight.dtype).contiguous()
     rows, inputs = hidden.shape
     actions = policy.out_features

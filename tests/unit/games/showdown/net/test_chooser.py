@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from tests.unit.games.showdown.net.test_pointer import showdown_spec
 
-from ludus.config.settings import PolicyConfig
+from ludus.config.settings import PolicyConfig, ValueConfig
 from ludus.games.showdown.net.chooser import PointerChooser
 from ludus.games.showdown.net.pointer import PointerNet
 from ludus.policies.cpu.drawing import draw
@@ -136,3 +136,15 @@ def _arrivals(spec: GameSpec, n: int, *, preview: bool = False) -> Arrivals:
     obs, legal = rows_of(spec, n, seed=3, preview=preview)
     zeros = np.zeros(n, np.int64)
     return Arrivals(zeros.astype(np.int32), zeros, obs, legal, zeros.astype(np.float32), zeros.astype(np.bool_))
+
+
+@pytest.mark.parametrize("slots", [1, 2])
+def test_values_of_a_categorical_head_are_expectations(slots: int) -> None:
+    spec = showdown_spec(slots, 2)
+    torch.manual_seed(0)
+    net = PointerNet(spec, PolicyConfig(width=16, context=16, value=ValueConfig(bins=51)))
+    obs, legal = rows_of(spec, 12, seed=4)
+    chosen = PointerChooser(net, spec).choose(obs, legal, None)
+    _, _, value = expected(net, spec, obs, legal, None)
+    assert value.shape == (12,)
+    np.testing.assert_allclose(chosen.value, value.numpy(), rtol=1e-4, atol=1e-5)
