@@ -8,7 +8,8 @@ everything that a policy does with the graph, including copying rows into that m
 is the same without a device, on one thread.
 On the CPU, everything that a policy does: `eager`, `autocast`, `compiled`, `bf16` (weights rounded beforehand) and, if
 onnxruntime is installed, `onnx` for the nets it supports; `onnx_adopt` is the cost of loading new weights.
-Nets: mlp (3 x 512, 0.8M), lstm (256, 0.8M), transformer (6 x 256, 5M, 32 tokens), pointer (as in the gen1 preset).
+Nets: mlp (3 x 512, 0.8M), lstm (256, 0.8M), transformer (6 x 256, 5M, 32 tokens), pointer (as in the gen1 preset) and
+pointer_doubles, tokens (2 x 64), tokens_128 (3 x 128), tokens_256 (6 x 256) and tokens_doubles (2 x 64).
 Samples of all variants are interleaved. A ratio divides the time of the second by that of the first:
 `graph_vs_eager_mlp_512` is the speed-up of a graph over eager at 512 rows. `note_vs_graph_bf16_mlp_512` compares with
 an earlier measurement on an H200. The last line on stdout is one JSON object; --save appends it to

@@ -126,6 +126,11 @@ CASES = {
     "lstm": Case(FLAT, PolicyConfig(net="mlp", width=64, layers=2, recurrent=RecurrentConfig(kind="lstm", width=256))),
     "transformer": Case(ENTITIES, PolicyConfig(net="transformer", width=256, context=256, layers=6, heads=8)),
     "pointer": Case(_showdown(), PolicyConfig(net="pointer")),
+    "pointer_doubles": Case(doubles(), PolicyConfig(net="pointer")),
+    "tokens": Case(_showdown(), PolicyConfig(net="tokens", width=64, layers=2)),
+    "tokens_128": Case(_showdown(), PolicyConfig(net="tokens", width=128, context=256, layers=3)),
+    "tokens_256": Case(_showdown(), PolicyConfig(net="tokens", width=256, context=512, layers=6, heads=8)),
+    "tokens_doubles": Case(doubles(), PolicyConfig(net="tokens", width=64, layers=2)),
 }
 
 

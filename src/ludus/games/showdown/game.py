@@ -70,7 +70,10 @@ game = Game(
     scripted=POLICIES,
     searching=SEARCHING,
     net="pointer",
-    nets={"pointer": "ludus.games.showdown.net.pointer:PointerNet"},
+    nets={
+        "pointer": "ludus.games.showdown.net.pointer:PointerNet",
+        "tokens": "ludus.games.showdown.net.tokens:TokenNet",
+    },
     presets=HERE / "presets",
     agents=HERE / "agents",
     formats=lambda: FORMATS,
