@@ -38,7 +38,7 @@ class Distribution(Protocol):
         ...
 
     def entropy(self, action: Tensor) -> Tensor:
-        """Return the entropy in nats [n]: exact, or an unbiased estimate that may use the actions taken."""
+        """Return the entropy in nats [n]: exact, or an estimate that may use the actions taken, with its gradient."""
         ...
 
     def kl(self, other: Self, action: Tensor) -> Tensor:
@@ -135,16 +135,34 @@ class Pairs:
         return self._first.log_prob(first) + torch.where(first < self._k, second_dist.log_prob(second), 0.0)
 
     def entropy(self, action: Tensor) -> Tensor:
-        """Return the entropy [n]: exact for the first choice, conditional on the first choice taken for the second."""
+        """Return the entropy [n]: exact for the first choice, conditional on the first choice taken for the second.
+        If the actions were drawn from this distribution, both the entropy and its gradient are unbiased."""
         first, second, second_dist = self._parted(action)
-        return self._first.entropy(first) + torch.where(first < self._k, second_dist.entropy(second), 0.0)
+        after = torch.where(first < self._k, second_dist.entropy(second), 0.0)
+        return self._first.entropy(first) + self._with_score_term(first, after)
 
     def kl(self, other: Self, action: Tensor) -> Tensor:
         """Return KL(self || other) [n]: exact for the first choice, conditional on the first choice taken for the
-        second."""
+        second. If the actions were drawn from this distribution, both the KL and its gradient are unbiased."""
         first, _, second_dist = self._parted(action)
         _, _, others = other._parted(action)
-        return self._first.kl(other._first, first) + torch.where(first < self._k, second_dist.kl(others, first), 0.0)
+        after = torch.where(first < self._k, second_dist.kl(others, first), 0.0)
+        return self._first.kl(other._first, first) + self._with_score_term(first, after)
+
+    def _with_score_term(self, first: Tensor, after: Tensor) -> Tensor:
+        """Return `after` [n], a quantity that depends on the first choice. The mean of its gradient over first choices
+        becomes the gradient of its mean.
+
+        The gradient of sum p(first) after(first) has two parts. That of `after` is its own; that of p needs the score
+        term after * grad log p(first). The mean of the other rows is subtracted from `after` in this term, which
+        reduces its variance and does not change its mean.
+        """
+        if not torch.is_grad_enabled():
+            return after
+        constant, n = after.detach(), len(after)
+        others = (constant.sum() - constant) / (n - 1) if n > 1 else torch.zeros_like(constant)
+        log_prob = self._first.log_prob(first)
+        return after + (log_prob - log_prob.detach()) * (constant - others)
 
     def _second_dist(self, first: Tensor) -> Categorical:
         """Return the distribution of the second choice, given the first [n]."""

@@ -157,3 +157,46 @@ def test_gradients_are_finite_where_one_action_is_legal() -> None:
     assert (action == 7).all()
     assert scores.grad is not None
     assert torch.isfinite(scores.grad).all()
+
+
+def trained_pairs(parameters: tuple[Tensor, ...], legal: Tensor) -> Pairs:
+    first, second, left, right = parameters
+    return bound(first, second, left, right, legal)
+
+
+def parameters_of(seed: int, more: int) -> tuple[Tensor, ...]:
+    drawn = generator(seed)
+    shapes = ((CHOICES + more,), (CHOICES,), (CHOICES, RANK), (CHOICES, RANK))
+    return tuple(torch.randn(ROWS, *shape, generator=drawn).requires_grad_() for shape in shapes)
+
+
+def gradients(total: Tensor, parameters: tuple[Tensor, ...]) -> list[Tensor]:
+    """Return the gradients for row 0, with zeros where there is none."""
+    found = torch.autograd.grad(total, parameters, allow_unused=True, retain_graph=True)
+    pairs_of = zip(parameters, found, strict=True)
+    return [torch.zeros_like(parameter)[0] if own is None else own[0] for parameter, own in pairs_of]
+
+
+@pytest.mark.parametrize("quantity", ["entropy", "kl"])
+@pytest.mark.parametrize("legal", [legal_actions(CHOICES**2), cases()[2][1].roll(1, 0)], ids=["pairs", "preview"])
+def test_gradients_of_pairs_average_to_those_by_enumeration(quantity: str, legal: Tensor) -> None:
+    """The mean over the actions of row 0, while those of the other rows stay as they are."""
+    more = legal.shape[1] - CHOICES**2
+    parameters, others = parameters_of(5, more), parameters_of(6, more)
+    dist, other = trained_pairs(parameters, legal), trained_pairs(others, legal)
+    ours, theirs = (every_log_prob(each, legal.shape[1])[0] for each in (dist, other))
+    summed = -ours if quantity == "entropy" else ours - theirs.detach()
+    exact = gradients(torch.where(legal[0], ours.exp() * summed, 0.0).sum(), parameters)
+
+    action = dist.sample(generator(7))
+    estimate = [torch.zeros_like(own[0]) for own in parameters]
+    for first_row in legal[0].nonzero().flatten().tolist():
+        action = action.clone()
+        action[0] = first_row
+        own = dist.entropy(action) if quantity == "entropy" else dist.kl(other, action)
+        weight = ours[first_row].exp().detach()
+        for mean, gradient in zip(estimate, gradients(own[0], parameters), strict=True):
+            mean += weight * gradient
+    for mean, truth in zip(estimate, exact, strict=True):
+        torch.testing.assert_close(mean, truth, rtol=1e-4, atol=1e-5)
+    assert exact[0].abs().max() > 1e-2
