@@ -19,6 +19,8 @@ LEAK_FORMATS = {  # battles
     "gen1randombattle": 5,
     "gen3randombattle": 5,
     "gen4randombattle": 5,
+    "gen7randombattle": 4,
+    "gen8randombattle": 4,
     "gen9randombattle": 5,
     "gen9randomdoublesbattle": 9,
     "gen9ou:gen9randombattle": 5,
@@ -61,6 +63,8 @@ def test_rows_stay_equal_when_everything_hidden_changes(
         ("hp", ("changed",)),
         ("team", ("changed", "twin")),
         ("moves", ("changed",)),
+        ("item", ("changed",)),
+        ("speed", ("changed",)),
         ("log", ("rebuilt", "retold")),
     ],
 )

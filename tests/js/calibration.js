@@ -15,6 +15,7 @@ class Calibration {
 	constructor(setting) {
 		this.setting = setting;
 		this.bins = {};
+		this.row = new Uint8Array(setting.observer.nbytes);
 	}
 
 	add(kind, chance, isTrue) {
@@ -28,6 +29,7 @@ class Calibration {
 	decision(battle, view, seat) {
 		const {data, beliefs} = this.setting.observer;
 		const side = battle.sides[1 - seat];
+		view.encode(seat, battle.sides[seat].activeRequest, this.row, 0); // takes in who moved first
 		if (side.pokemon.some(pokemon => pokemon.baseAbility === 'illusion')) return; // others fight in their name
 		for (const mon of view.tracker.sides[1 - seat].mons) {
 			const pokemon = side.pokemon.find(each => each.name === mon.name);

@@ -11,7 +11,7 @@
  *            moves, items, abilities, stats, tera types, exact HP), against that of one made before;
  *   twin     the row in a second real battle, same seed and choices, in which the foe has other Pokemon on the bench,
  *            for as long as the two public logs are equal.
- * All must be equal bytes. With LEAKY=hp|team|moves|log, an observer is made to leak, and must be found.
+ * All must be equal bytes. With LEAKY=hp|team|moves|item|speed|log, an observer is made to leak, and must be found.
  *
  * usage: node leak.js SIMULATOR FORMAT[:TEAMS_FROM] BATTLES [SEED]; prints one JSON object.
  */
@@ -100,6 +100,9 @@ class Proof {
 		if (this.leak === 'hp') row[8 + this.setting.observer.offsets.pokemon] ^= foe.active[0]?.hp & 0xff;
 		if (this.leak === 'team') row[8] ^= foe.pokemon[foe.pokemon.length - 1].species.num & 0xff;
 		if (this.leak === 'moves') row[9] ^= (foe.active[0]?.moves.join().length ?? 0) & 0xff;
+		if (this.leak === 'item') row[8 + this.setting.observer.offsets.item] ^= foe.active[0]?.item.length ?? 0;
+		const {offsets} = this.setting.observer;
+		if (this.leak === 'speed') row[8 + offsets.pairs] ^= (foe.active[0]?.storedStats.spe ?? 0) & 0xff;
 		if (this.leak === 'log') {
 			const secret = battle.log.findLast((line, i) => battle.log[i - 1] === `|split|${foe.id}`) ?? '';
 			row[10] ^= secret.length;
@@ -164,6 +167,8 @@ function forget(seat) {
 	seat.team.resting.fill(null);
 	for (const facing of seat.foes.facing) facing.mon = null, facing.stale = true, facing.estimated = 0b111111;
 	seat.matchups.fieldVersion = 0;
+	seat.matchups.pairs.forget();
+	if (seat.matchups.forms !== null) seat.matchups.forms.isEmpty = false;
 	for (const own of seat.team.known) own.position = -1;
 	seat.team.filled = 0b111111;
 }

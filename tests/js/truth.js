@@ -83,6 +83,7 @@ class Comparison {
 		if (pokemon.fainted) return this.equal('fainted', mon.fainted, true, battle);
 		this.equal('hp', shownHp(mon), health.split(' ')[0], battle);
 		this.equal('status', STATUSES[mon.status], pokemon.status, battle);
+		this.counters(battle, pokemon, mon);
 		BOOSTS.forEach((stat, i) => this.equal(`boost ${stat}`, mon.boosts[i], pokemon.boosts[stat], battle));
 		this.equal('dynamaxed', mon.dynamaxed, !!pokemon.volatiles.dynamax, battle);
 		this.equal('terastallized', mon.terastallized, !!pokemon.terastallized, battle);
@@ -106,6 +107,29 @@ class Comparison {
 		}
 		const known = new Set(pokemon.moveSlots.map(slot => data.moves.row(slot.id)));
 		for (let i = 0; i < mon.moveCount; i++) this.equal('moves', known.has(mon.moves[i]), true, battle, pokemon.name);
+	}
+
+	/** Turns asleep, ticks of toxic and PP, as far as everybody can count them. */
+	counters(battle, pokemon, mon) {
+		const {stage, startTime, time} = pokemon.statusState;
+		const {gen} = battle;
+		if (this.masked) return;
+		if (pokemon.status === 'slp' && (gen === 1 || gen > 4) && !this.had.get(pokemon).has('earlybird')) {
+			this.equal('turns asleep', mon.statusTurns, startTime - time, battle, pokemon.name);
+		}
+		if (pokemon.status === 'tox' && gen > 2 && !this.had.get(pokemon).has('magicguard') &&
+			!this.had.get(pokemon).has('poisonheal')) {
+			this.equal('ticks of toxic', mon.statusTurns, stage, battle, pokemon.name);
+		}
+		if (pokemon.transformed || mon.kept !== null || (gen === 1 && pokemon.volatiles.twoturnmove)) return;
+		if (mon.side.spent.zmove || mon.side.spent.dynamax) return; // these say nothing of the move whose PP they take
+		if (battle.sides.some(side => side.pokemon.some(each => /pressure/i.test(each.set.ability)))) return;
+		const {data} = this.setting.observer;
+		for (const slot of pokemon.moveSlots) {
+			const m = mon.moves.indexOf(data.moves.row(slot.id));
+			if (m < 0 || m >= mon.moveCount) continue;
+			this.equal('pp', mon.uses[m], slot.maxpp - slot.pp, battle, `${pokemon.name} ${slot.id}`);
+		}
 	}
 
 	volatiles(battle, pokemon, mon, effects) {

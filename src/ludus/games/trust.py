@@ -122,7 +122,10 @@ def _shorten(path: Path) -> None:
 
 
 def _is_plain(kind: inspect.Type) -> bool:
-    """Return whether values of this type cannot name a program or a path: numbers, booleans, words of a fixed list."""
+    """Return whether values of this type cannot name a program or a path: numbers, booleans, words of a fixed list, and
+    lists of these."""
+    if isinstance(kind, inspect.VarTupleType | inspect.ListType):
+        return _is_plain(kind.item_type)
     if isinstance(kind, inspect.UnionType):
         return all(_is_plain(each) for each in kind.types)
     return isinstance(kind, _PLAIN)

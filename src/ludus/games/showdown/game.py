@@ -37,10 +37,15 @@ FORMATS = (
 )
 
 
+# Groups that observations can do without. Without the first five, rows are those of schema 4.
+Group = Literal["last_turn", "speed", "evidence", "pairs", "forms", "ko", "beliefs"]
+
+
 class ShowdownOptions(Struct, frozen=True, forbid_unknown_fields=True):
     format: str = "gen1randombattle"
     feature_set: Literal["raw", "full"] = "full"  # full adds type effectiveness, STAB and estimated damage
     beliefs: bool = True  # with full: what the foe probably has besides what it has shown
+    leave_out: tuple[Group, ...] = ()  # groups of an observation's contents, to see what each is worth
     usage: str | None = None  # file of usage statistics, from which beliefs are made in formats without generated teams
     teams: str | None = None  # folder of team files, for formats that do not make their own teams
     max_turns: Annotated[int, Meta(ge=1)] = 300  # then the match is truncated

@@ -31,7 +31,7 @@ RULES = (
     "say in the account's name or profile that it is a bot, and stay at the machine."
 )
 # options of the run that `ludus play` uses, too
-CARRIED = ("format", "feature_set", "beliefs", "usage", "teams", "node")
+CARRIED = ("format", "feature_set", "beliefs", "leave_out", "usage", "teams", "node")
 Mode = Literal["accept", "challenge", "ladder"]
 
 CheckpointArgument = Annotated[

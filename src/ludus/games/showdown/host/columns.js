@@ -2,6 +2,7 @@
 /** Names of the columns of every leaf of numbers, in order, and how they are written: docs/games/showdown.md says what
  * they mean. */
 
+const {BOOTS, CHOICE, LEFTOVERS, LIFE_ORB} = require('./kinds');
 const {BOOSTS, STATUSES} = require('./tables');
 
 // What stands for 1 in a fixed16 leaf, and in a fixed8 leaf.
@@ -10,6 +11,14 @@ const ONE8 = 64;
 
 const MOVE_STATE = ['known', 'pp', 'disabled', 'last_used'];
 const MATCHUP = ['effectiveness', 'stab', 'damage', 'share', 'ko'];
+const PAIR = ['dealt', 'taken', 'faster'];
+const FORM = ['share', 'ko'];
+const SPEEDS = ['speed_least', 'speed_most'];
+// Columns of what a Pokemon of the foe is known not to have; the first one counts the same move in a row.
+const EVIDENCE = [
+	['repeated', 0], ['not_choice', CHOICE], ['not_leftovers', LEFTOVERS], ['not_boots', BOOTS],
+	['not_life_orb', LIFE_ORB],
+];
 const DUEL = ['own_on_foe', 'foe_on_own', 'faster', 'danger'];
 
 // Columns that every generation has; their places are constants the compiler can fold.
@@ -20,8 +29,11 @@ const COMMON = [
 ];
 const COLUMN = Object.freeze(Object.fromEntries(COMMON.map((name, i) => [name, i])));
 
-/** With `hasBeliefs`, also how probable the ability, item and tera type of a row are, if the generation has them. */
-function pokemonColumns(variants, gen, hasBeliefs) {
+/**
+ * `groups` are those that rows have. With `hasBeliefs`, also how probable the ability, item and tera type of a row are,
+ * if the generation has them.
+ */
+function pokemonColumns(variants, gen, hasBeliefs, groups) {
 	return [
 		...COMMON,
 		...(variants.includes('dynamax') ? ['dynamaxed'] : []),
@@ -29,6 +41,8 @@ function pokemonColumns(variants, gen, hasBeliefs) {
 		...(hasBeliefs && gen > 2 ? ['ability_chance'] : []),
 		...(hasBeliefs && gen > 1 ? ['item_chance'] : []),
 		...(hasBeliefs && variants.includes('tera') ? ['tera_chance'] : []),
+		...(groups.has('speed') ? SPEEDS : []),
+		...(groups.has('evidence') ? EVIDENCE.map(([name]) => name) : []),
 	];
 }
 
@@ -76,6 +90,6 @@ function lasted(turn, then) {
 }
 
 module.exports = {
-	COLUMN, DUEL, MATCHUP, MOVE_STATE, ONE, ONE8, clearNumbers, eighths, fieldColumns, fixed, fixed8, lasted,
-	pokemonColumns,
+	COLUMN, DUEL, EVIDENCE, FORM, MATCHUP, MOVE_STATE, ONE, ONE8, PAIR, SPEEDS, clearNumbers, eighths, fieldColumns,
+	fixed, fixed8, lasted, pokemonColumns,
 };

@@ -18,6 +18,8 @@ class Fighter {
 		this.status = 0;
 		this.boosts = NO_BOOSTS; // shared with the tracked Pokemon: read only
 		this.dynamaxed = false;
+		this.leastSpeed = 0; // what is known of its Speed with its item, without boosts
+		this.mostSpeed = Infinity;
 	}
 }
 

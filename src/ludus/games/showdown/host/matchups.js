@@ -3,6 +3,8 @@
 
 const {Surroundings} = require('./fighter');
 const {koChance} = require('./damage');
+const {Forms, formsOf} = require('./forms');
+const {Pairs} = require('./pairs');
 const {TYPE_COUNT} = require('./tables');
 const {DUEL, MATCHUP, ONE8, fixed8} = require('./columns');
 
@@ -33,13 +35,21 @@ class Matchups {
 		this.around = new Surroundings();
 		this.tailwind = [false, false]; // by side
 		this.reversed = false; // the slower one moves first
+		const {groups, variants} = observer;
+		this.pairs = groups.has('pairs') ? new Pairs(seat) : null;
+		this.forms = groups.has('forms') && formsOf(variants).length > 0 ? new Forms(seat) : null;
 	}
 
-	/** Brings the leaves `matchup`, `threat` and `duel` up to date. */
-	update() {
+	/** Brings `matchup`, `threat`, `duel`, `pairs` and the leaves of forms up to date. */
+	update(request) {
 		const {team} = this.seat;
 		this.#surroundings();
 		for (let s = 0; s < this.observer.slots; s++) this.#against(s);
+		if (this.pairs !== null) {
+			this.pairs.mark(team.stale, team.hurt);
+			this.pairs.update();
+		}
+		if (this.forms !== null) this.forms.update(request);
 		team.stale = team.hurt = 0;
 	}
 
@@ -95,18 +105,15 @@ class Matchups {
 	#pair(mine, foe, i, s) {
 		const {slots, damage, data} = this.observer;
 		const {at, doubles, small} = this.seat;
-		const theirSide = this.seat.foe.index;
-		const mySide = this.seat.mine.index;
 		this.#blows(mine, foe, i, s);
 		this.#threats(mine, foe, i, s, 0);
 		const duel = at.duel + (i * slots + s) * DUEL.length;
 		const best = bestMultiplier(data.effectiveness, foe, mine);
-		const lead = this.#speed(mine, mySide) - this.#speed(foe, theirSide);
 		const strike = damage.unknown(foe, mine, best);
 		doubles[this.#hitsAt(i, s) + STRIKE] = strike;
 		small[duel] = logOf(bestMultiplier(data.effectiveness, mine, foe));
 		small[duel + 1] = logOf(best);
-		small[duel + 2] = fixed8(clipped(this.reversed ? -lead / SPEED_LEAD : lead / SPEED_LEAD));
+		small[duel + 2] = this.lead(mine, foe);
 		small[duel + 3] = shareOf(strike / 2, mine.hp);
 	}
 
@@ -156,11 +163,19 @@ class Matchups {
 		}
 	}
 
+	/** Who moves first, as the column `faster` says it. */
+	lead(mine, foe) {
+		const lead = this.#speed(mine, this.seat.mine.index) - this.#speed(foe, this.seat.foe.index);
+		return fixed8(clipped(this.reversed ? -lead / SPEED_LEAD : lead / SPEED_LEAD));
+	}
+
 	#speed(fighter, side) {
 		const {boostFactor, gen, quickItem} = this.observer.damage;
-		let speed = fighter.spe * boostFactor[fighter.boosts[SPEED] + 6];
+		let speed = fighter.item > 1 && fighter.item === quickItem ? fighter.spe * 1.5 : fighter.spe;
+		if (speed < fighter.leastSpeed) speed = fighter.leastSpeed;
+		else if (speed > fighter.mostSpeed) speed = fighter.mostSpeed;
+		speed *= boostFactor[fighter.boosts[SPEED] + 6];
 		if (fighter.status === PARALYSIS) speed *= gen < 7 ? 0.25 : 0.5;
-		if (fighter.item > 1 && fighter.item === quickItem) speed *= 1.5;
 		return this.tailwind[side] ? speed * 2 : speed;
 	}
 
@@ -221,6 +236,7 @@ class Matchups {
 		}
 		this.reversed = tracker.rooms[effects.rooms.indexOf('trickroom')] > 0;
 		for (let s = 0; s < slots; s++) this.seat.foes.facing[s].stale = true;
+		if (this.pairs !== null) this.pairs.forget();
 	}
 
 	/** Gen 1's screens stand on the Pokemon, double a defense, and are all that surrounds it. */
@@ -242,6 +258,7 @@ class Matchups {
 			special[i] = screens & 4 << i ? 0.5 : 1;
 		}
 		this.seat.foes.facing[0].stale = true;
+		if (this.pairs !== null) this.pairs.forget();
 	}
 }
 

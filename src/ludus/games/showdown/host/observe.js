@@ -12,7 +12,10 @@ const {Seat} = require('./seat');
 const {Places, Shelf} = require('./seat/shelf');
 const {Damage} = require('./damage');
 const {tablesOf, columns, BOOSTS} = require('./tables');
-const {pokemonColumns, fieldColumns, MOVE_STATE, MATCHUP, DUEL} = require('./columns');
+const {EVIDENCE, FORM, PAIR, SPEEDS, pokemonColumns, fieldColumns, MOVE_STATE, MATCHUP, DUEL} = require('./columns');
+const {formsOf} = require('./forms');
+const {schemaOf, without} = require('./groups');
+const {LAST_TURN} = require('./tracking/events');
 const {Beliefs} = require('./beliefs/sets');
 
 const TEAM = 6;
@@ -25,24 +28,33 @@ const SPLIT_LENGTH = '|split|p1'.length;
 class Observer {
 	/**
 	 * `actionSet` has `slots` and `variants`; `feature_set` is "raw" or "full". `sets` are those of each species, as
-	 * Beliefs takes them; without them, rows hold no beliefs about the foe, and neither do those of "raw".
+	 * Beliefs takes them; without them, rows hold no beliefs about the foe, and neither do those of "raw". `leave_out`
+	 * are groups of contents that rows do without (groups.js); `areGenerated`: the sets are those of a generator.
 	 */
-	constructor(dex, actionSet, {feature_set: featureSet = 'full', gen = dex.gen, sets = null} = {}) {
+	constructor(dex, actionSet, {
+		feature_set: featureSet = 'full', gen = dex.gen, sets = null, leave_out: leftOut = [], areGenerated = true,
+	} = {}) {
 		this.gen = gen;
 		this.slots = actionSet.slots;
 		this.variants = actionSet.variants;
 		this.full = featureSet === 'full';
+		this.groups = without(leftOut);
+		this.leftOut = leftOut;
 		this.data = tablesOf(dex);
 		this.effects = new Effects(dex);
 		this.damage = new Damage(this.data, this.slots > 1);
-		this.beliefs = this.full && sets !== null ? new Beliefs(this.data, sets) : null;
-		this.pokemonColumns = pokemonColumns(this.variants, gen, this.beliefs !== null);
+		const hasBeliefs = this.full && sets !== null && this.groups.has('beliefs');
+		const usesEvidence = this.groups.has('evidence');
+		this.beliefs = hasBeliefs ? new Beliefs(this.data, sets, {usesEvidence, areGenerated}) : null;
+		this.pokemonColumns = pokemonColumns(this.variants, gen, this.beliefs !== null, this.groups);
 		this.fieldColumns = fieldColumns(this.effects, this.slots, this.variants);
 		this.dynamaxedAt = this.pokemonColumns.indexOf('dynamaxed'); // -1 if the format has no such column
 		this.terastallizedAt = this.pokemonColumns.indexOf('terastallized');
 		this.abilityChanceAt = this.pokemonColumns.indexOf('ability_chance');
 		this.itemChanceAt = this.pokemonColumns.indexOf('item_chance');
 		this.teraChanceAt = this.pokemonColumns.indexOf('tera_chance');
+		this.speedsAt = this.pokemonColumns.indexOf(SPEEDS[0]);
+		this.evidenceAt = this.pokemonColumns.indexOf(EVIDENCE[0][0]);
 		this.offsets = {};
 		this.nbytes = 0;
 		for (const [name, dtype, shape] of this.leaves()) {
@@ -55,6 +67,11 @@ class Observer {
 		this.at = new Places(this.offsets, this.nbytes, this.fieldColumns, 0); // in a row by itself
 		this.shelf = new Shelf(this);
 		this.rules = new Rules(this.data);
+		this.blanks = this.full && !this.groups.has('ko') ? this.#placesOf('ko') : null;
+	}
+
+	get schema() {
+		return schemaOf(this.groups);
 	}
 
 	/** Return [[name, dtype, shape], ...] in the order in which the leaves are packed. */
@@ -78,7 +95,27 @@ class Observer {
 				['threat', 'fixed8', [S, MOVES, TEAM, MATCHUP.length]],
 				['duel', 'fixed8', [TEAM, S, DUEL.length]]);
 		}
+		if (this.groups.has('last_turn')) {
+			leaves.push(['last_move', 'uint16', [2 * TEAM]], ['last_turn', 'fixed8', [2 * S, LAST_TURN.length]]);
+		}
+		if (this.full && this.groups.has('pairs')) leaves.push(['pairs', 'fixed8', [TEAM, TEAM, PAIR.length]]);
+		const forms = formsOf(this.variants).length;
+		if (this.full && this.groups.has('forms') && forms > 0) {
+			const shape = [forms, S, MOVES, S, FORM.length];
+			leaves.push(['form_matchup', 'fixed8', shape], ['form_threat', 'fixed8', shape]);
+		}
 		return leaves;
+	}
+
+	/** Return the bytes of a row that hold a column of `matchup` and `threat`. */
+	#placesOf(column) {
+		const places = [];
+		for (const [name, , shape] of this.leaves()) {
+			if (name !== 'matchup' && name !== 'threat') continue;
+			const size = shape.reduce((a, b) => a * b, 1);
+			for (let i = MATCHUP.indexOf(column); i < size; i += MATCHUP.length) places.push(this.offsets[name] + i);
+		}
+		return places;
 	}
 
 	/** Return the tables that id leaves index into: name -> {shape, data: Float32Array}. */
@@ -95,6 +132,10 @@ class Observer {
 			volatiles: this.effects.volatiles,
 			field: this.fieldColumns,
 			...(this.full ? {matchup: MATCHUP, threat: MATCHUP, duel: DUEL} : {}),
+			...(this.groups.has('last_turn') ? {last_turn: LAST_TURN} : {}),
+			...(this.full && this.groups.has('pairs') ? {pairs: PAIR} : {}),
+			...(this.full && this.groups.has('forms') ? {forms: formsOf(this.variants), form: FORM} : {}),
+			...(this.leftOut.length && this.schema > 4 ? {left_out: [...this.leftOut].sort()} : {}),
 			types: this.data.types,
 			columns,
 			species_names: this.data.species.names(),
@@ -140,6 +181,8 @@ class View {
 		const own = this.seats[seat];
 		own.update(request);
 		out.set(own.row, offset);
+		const {blanks} = this.observer;
+		if (blanks !== null) for (const place of blanks) out[offset + place] = 0;
 		return own.team.alive;
 	}
 

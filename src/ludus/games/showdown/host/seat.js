@@ -6,6 +6,7 @@ const {MOVE_STATE, clearNumbers} = require('./columns');
 const {Field} = require('./seat/field');
 const {Foes} = require('./seat/foes');
 const {MOVES} = require('./seat/own');
+const {Speeds} = require('./seat/speeds');
 const {Team} = require('./seat/team');
 const {TYPE_COUNT} = require('./tables');
 
@@ -30,15 +31,17 @@ class Seat {
 		this.team = new Team(this);
 		this.foes = new Foes(this);
 		this.field = new Field(this);
+		this.speeds = observer.groups.has('speed') ? new Speeds(this) : null;
 		this.matchups = observer.full ? new Matchups(this) : null;
 	}
 
 	/** Brings the row up to date with the public state and this request. */
 	update(request) {
 		this.team.update(request);
+		if (this.speeds !== null) this.speeds.update();
 		this.foes.update();
 		this.field.update(request);
-		if (this.matchups !== null) this.matchups.update();
+		if (this.matchups !== null) this.matchups.update(request);
 	}
 
 	/** Writes the types of row `i`, and into `fighter` what they come to. */

@@ -8,17 +8,20 @@ const { HostError, VERSION } = require('../../../sdk/javascript/frames.js');
 const { packTable } = require('../../../sdk/javascript/layout.js');
 const { checkedOptions, suggestion } = require('../../../sdk/javascript/options.js');
 const { SEATS } = require('./seated.js');
+const { GROUPS } = require('./groups.js');
 const { generatedSets } = require('./beliefs/generated.js');
 const { usageSets } = require('./beliefs/usage.js');
 const { tablesOf } = require('./tables.js');
 const { loadTeams } = require('./teams.js');
 
-const SCHEMA = 4; // grows whenever the meaning of an observation or action changes
-
 const OPTIONS = {
 	format: { fallback: 'gen1randombattle', valid: value => typeof value === 'string', expected: 'the name of a format' },
 	feature_set: { fallback: 'full', valid: value => value === 'raw' || value === 'full', expected: 'raw or full' },
 	beliefs: { fallback: true, valid: value => typeof value === 'boolean', expected: 'true or false' },
+	leave_out: {
+		fallback: [], valid: value => Array.isArray(value) && value.every(name => GROUPS.includes(name)),
+		expected: `a list of ${GROUPS.join(', ')}`,
+	},
 	usage: { fallback: null, valid: value => value === null || typeof value === 'string', expected: 'a file or null' },
 	teams: { fallback: null, valid: value => value === null || typeof value === 'string', expected: 'a folder or null' },
 	max_turns: { fallback: 300, valid: value => Number.isInteger(value) && value >= 1, expected: 'an integer from 1' },
@@ -46,7 +49,9 @@ function setUp(simRoot, given, keepLog, elsewhere = null) {
 	const teams = teamsFor(format, options, sim);
 	const actionSet = new ActionSet(format, dex.gen, format.gameType, ruleTable);
 	const sets = setsFor(format, options, sim, dex, simRoot);
-	const observer = new Observer(dex, actionSet, { feature_set: options.feature_set, gen: dex.gen, sets });
+	const { feature_set, leave_out, usage } = options;
+	const areGenerated = usage === null && Boolean(format.team);
+	const observer = new Observer(dex, actionSet, { feature_set, gen: dex.gen, sets, leave_out, areGenerated });
 	return { Battle: sim.Battle, View, format, dex, actionSet, observer, teams, options, keepLog, engine, clock: SILENT };
 }
 
@@ -61,7 +66,7 @@ function hello({ actionSet, dex, engine, format, observer, teams }) {
 		name: `showdown-gen${dex.gen}-${format.gameType}`,
 		seats: SEATS,
 		actions: actionSet.size,
-		schema: SCHEMA,
+		schema: observer.schema,
 		obs: observer.leaves(),
 		layout: { ...(observer.layout ? observer.layout() : {}), ...actionSet.describe() },
 		tables,
@@ -103,7 +108,7 @@ function teamsFor(format, options, sim) {
 
 /** The sets from which beliefs about the foe are computed; none if nothing says how teams of the format look. */
 function setsFor(format, options, sim, dex, simRoot) {
-	if (!options.beliefs || options.feature_set !== 'full') return null;
+	if (!options.beliefs || options.feature_set !== 'full' || options.leave_out.includes('beliefs')) return null;
 	const tables = tablesOf(dex);
 	if (options.usage !== null) return usageSets(path.resolve(options.usage), tables);
 	return generatedSets(sim, format, tables, simRoot) ?? new Map();

@@ -83,11 +83,15 @@ class Tables {
 	#fillMoves() {
 		const {size} = this.moves;
 		this.movePp = new Uint8Array(size); // with all pp ups, as nearly every set has
+		this.movePriority = new Int8Array(size);
 		this.moveType = new Uint8Array(size);
 		this.moveCategory = new Uint8Array(size);
+		this.moveContact = new Uint8Array(size);
 		this.moves.each((move, row) => {
 			this.movePp[row] = move.noPPBoosts ? move.pp : Math.min(Math.floor(move.pp * 8 / 5), this.gen < 3 ? 61 : 64);
+			this.movePriority[row] = move.priority;
 			this.moveType[row] = this.typeIds.get(move.type) ?? 0;
+			this.moveContact[row] = move.flags.contact ? 1 : 0;
 			this.moveCategory[row] = CATEGORIES.indexOf(move.category);
 		});
 	}

@@ -8,6 +8,8 @@
  */
 
 const {Effects} = require('./effects');
+const {Events} = require('./tracking/events');
+const {Order} = require('./tracking/order');
 const {Side} = require('./tracking/state');
 
 const BAR = 124; // '|'
@@ -22,12 +24,16 @@ const BINDING = ['bind', 'wrap', 'clamp', 'firespin'];
 
 /** What all battles of a format share: the rows of moves and abilities that the tracker treats apart. */
 class Rules {
-	constructor({moves, abilities}) {
+	constructor({dex, moves, abilities}) {
 		this.locking = new Set(LOCKING.map(id => moves.row(id)));
 		this.binding = new Set(BINDING.map(id => moves.row(id)));
 		this.pressure = abilities.row('pressure');
+		this.gas = abilities.byId.get('neutralizinggas') ?? -1;
 		this.asOne = new Set(['asoneglastrier', 'asonespectrier'].map(id => abilities.byId.get(id)));
+		this.unnerve = abilities.byId.get('unnerve') ?? -1;
+		this.unscathed = new Set(['magicguard', 'longreach'].map(id => abilities.byId.get(id))); // by a Rocky Helmet
 		this.struggle = moves.row('struggle');
+		this.floors = dex.currentMod.startsWith('champions'); // how HP becomes a percentage
 	}
 }
 
@@ -52,6 +58,10 @@ class Tracker {
 		this.mover = null;
 		this.spender = null; // who used up an item since the last move, and which
 		this.spent = 0;
+		this.gas = false; // Neutralizing Gas has been seen
+		this.awaiting = []; // whose items would show themselves before the next action
+		this.events = new Events(slots);
+		this.orders = new Order(tables);
 		this.guarded = false; // somebody may have what passes with the turn, or has stalled
 		this.parts = []; // of the line in hand
 		this.first = 0; // where its fields begin among them, after its name
@@ -60,6 +70,10 @@ class Tracker {
 		this.pressure = rules.pressure;
 		this.asOne = rules.asOne;
 		this.struggle = rules.struggle;
+		this.floors = rules.floors;
+		this.gasRow = rules.gas;
+		this.unnerve = rules.unnerve;
+		this.unscathed = rules.unscathed;
 	}
 
 	/** Takes one line. Lines it has no use for are ignored. */
@@ -174,7 +188,7 @@ function hashOf(name) {
 	return hash;
 }
 
-const PARTS = ['roster', 'moves', 'volatiles', 'belongings', 'body', 'field'];
+const PARTS = ['roster', 'moves', 'volatiles', 'belongings', 'body', 'field', 'events'];
 const HANDLERS = new Map(PARTS.flatMap(part => Object.entries(require(`./tracking/${part}`).handlers)));
 // A text's name is looked up by hash, so that no string is made for the many lines nobody needs.
 const BY_HASH = new Map([...HANDLERS].map(([name, handle]) => [hashOf(name), handle]));

@@ -18,6 +18,7 @@ from ludus.spec import Leaf
 
 SIDE = 6  # Pokemon per side
 MOVES = 4  # moves per Pokemon
+OPTIONAL = ("last_turn", "pairs", "form_matchup", "form_threat")
 FEATURES = ("own", "foe", "own_active", "foe_active", "state")
 
 
@@ -26,14 +27,15 @@ class FeatureColumns(nn.Module):
 
     - `foe`: for each Pokemon of the foe, the columns that both sides have (leaves `pokemon` and `move_state`).
     - `own`: for each own Pokemon, `own_only` columns on the damage that it and the active foes may do to each other
-      (`matchup`, `threat`, `duel`), then the columns that both sides have.
-    - `own_active`: boosts and volatiles.
-    - `foe_active`: boosts and volatiles, then `threat` and `duel` against the own active Pokemon.
-    - `state`: columns of each move that may be chosen.
+      (`matchup`, `threat`, `duel`, `pairs`), then the columns that both sides have.
+    - `own_active`: boosts, volatiles and what happened in the last turn.
+    - `foe_active`: the same, then `threat` and `duel` against the own active Pokemon.
+    - `state`: columns of each move that may be chosen, and of what changing its user's form would do.
 
     A Pokemon's moves enter its features as a maximum or mean over the moves, so that their order does not matter.
 
-    `matchup`, `threat` and `duel` exist only in full observations. The buffers hold the column indices of each feature.
+    `matchup`, `threat` and `duel` exist only in full observations, the leaves of `OPTIONAL` not in all of these. The
+    buffers hold the column indices of each feature.
     """
 
     by_move: Tensor
@@ -49,6 +51,7 @@ class FeatureColumns(nn.Module):
         self.slots = S = shapes["boosts"][0] // 2
         full = "matchup" in shapes
         self.leaves = ["pokemon", "move_state", *(("matchup", "threat", "duel") if full else ())]
+        self.leaves += [name for name in OPTIONAL if name in shapes]
         self.alike = [[*names] for _, names in groupby(self.leaves, lambda name: leaves[name].dtype)]
         total, at = 0, {}
         for name in (*self.leaves, "boosts", "volatiles"):
@@ -69,16 +72,18 @@ class FeatureColumns(nn.Module):
                 total += size
 
         common = torch.cat((at["pokemon"], mean[0]), dim=1)  # [12, ...]
-        live = torch.cat((at["boosts"], at["volatiles"]), dim=1)  # [2S, ...]
+        live = torch.cat([at[name] for name in ("boosts", "volatiles", "last_turn") if name in at], dim=1)  # [2S, ...]
         own, foe, foe_live, state = [common[:SIDE]], [common[SIDE:]], [live[S:]], [at["move_state"][:S]]
         self.own_only = 0
         if full:
-            summary = torch.cat([part.flatten(1) for part in (best[1], mean[1], best[2], mean[2], at["duel"])], dim=1)
+            own_parts = (best[1], mean[1], best[2], mean[2], at["duel"], *([at["pairs"]] if "pairs" in at else []))
+            summary = torch.cat([part.flatten(1) for part in own_parts], dim=1)
             self.own_only = summary.shape[1]
             own.insert(0, summary)
             foe_live += [part[:S].transpose(0, 1).flatten(1) for part in (best[2], mean[2], at["duel"])]
             if S == 1:
                 state += [at["matchup"][:S, :, 0], at["duel"][:S].expand(-1, MOVES, -1)]
+        state += _form_columns(at)
         self._keep("own", torch.cat(own, dim=1))
         self._keep("foe", torch.cat(foe, dim=1))
         self._keep("own_active", live[:S])
@@ -97,6 +102,16 @@ class FeatureColumns(nn.Module):
     def _keep(self, name: str, places: Tensor) -> None:
         """Store column indices as a buffer that is not part of checkpoints."""
         self.register_buffer(name, places.contiguous(), persistent=False)
+
+
+def _form_columns(at: Mapping[str, Tensor]) -> list[Tensor]:
+    """Return the columns [S, 4, ...] of what each own move, and all of the foe's moves, do if the user changes its
+    form. The leaves are [forms, S, 4, foe slots, columns]."""
+    if "form_matchup" not in at:
+        return []
+    on_foe = at["form_matchup"].permute(1, 2, 0, 3, 4).flatten(2)
+    on_user = at["form_threat"].transpose(0, 1).flatten(1)[:, None].expand(-1, MOVES, -1)
+    return [on_foe, on_user]
 
 
 def _gather(values: Tensor, places: Tensor) -> Tensor:

@@ -20,7 +20,7 @@ from torch.nn.functional import embedding, relu
 from ludus.config.settings import PolicyConfig
 from ludus.errors import ConfigError
 from ludus.games.showdown.net.chooser import PointerChooser
-from ludus.games.showdown.net.columns import MOVES, SIDE, FeatureColumns
+from ludus.games.showdown.net.columns import MOVES, OPTIONAL, SIDE, FeatureColumns
 from ludus.games.showdown.net.dense_ways import DenseWays
 from ludus.games.showdown.net.encoding import encode, precision_on
 from ludus.games.showdown.net.ways import Ways
@@ -49,7 +49,7 @@ LEAVES = (
     "volatiles",
     "field",
 )
-MEASURES = ("pokemon", "move_state", "field", "matchup", "threat", "duel")
+MEASURES = ("pokemon", "move_state", "field", "matchup", "threat", "duel", *OPTIONAL)
 
 
 class Encoded(NamedTuple):
@@ -232,8 +232,9 @@ def scores_all(device: torch.device) -> bool:
 
 
 class Names(nn.Module):
-    """One table of embeddings [names, D] for all moves, species, items, abilities, types and sides. A Pokemon's names
-    are encoded as the sum of their embeddings. Moves and species also use their rows in the game's tables."""
+    """One table of embeddings [names, D] for all moves, species, items, abilities, types, moves used last turn, and
+    sides. A Pokemon's names are encoded as the sum of their embeddings. Moves and species also use their rows in the
+    game's tables."""
 
     move_features: Tensor
     species_features: Tensor
@@ -252,10 +253,14 @@ class Names(nn.Module):
         item = self.described
         ability = item + len(tables["item"])
         types = ability + len(tables["ability"])
-        own_side = types + len(tables["effectiveness"])
+        last = ["last_move"] if any(leaf.name == "last_move" for leaf in spec.obs.leaves) else []
+        last_move = types + len(tables["effectiveness"])
+        own_side = last_move + (self.moves if last else 0)
         id_kinds = [kind for kind in ("item", "ability") if len(tables[kind]) > UNTOLD]
-        self.kinds = ("moves", "species", *id_kinds, "types")  # the leaves that hold a Pokemon's names, moves first
+        # the leaves that hold a Pokemon's names, moves first
+        self.kinds = ("moves", "species", *id_kinds, "types", *last)
         begins = {"moves": 0, "species": self.moves, "item": item, "ability": ability, "types": types}
+        begins["last_move"] = last_move
         several = {"moves": MOVES, "types": 3}
         first = [begins[kind] for kind in self.kinds for _ in range(several.get(kind, 1))]  # each name's row of id 0
         sides = [[*first, own_side]] * SIDE + [[*first, own_side + 1]] * SIDE

@@ -6,9 +6,11 @@
  * agree best with what was shown are kept, and their weights are the probabilities.
  */
 
+const {Kinds, OF_ABILITIES, OF_ITEMS} = require('../kinds');
 const {NONE} = require('../tables');
 
 const MOVES = 4;
+const AGAINST = 3; // what is against a set counts less than a move that it has, more than all else
 
 /** What is probable of one Pokemon. Ids are those of tables.js; 0 stands for none. Chances are in [0, 1]. */
 class Belief {
@@ -20,6 +22,8 @@ class Belief {
 		this.shownAbility = 0;
 		this.shownItem = 0;
 		this.shownTera = 0;
+		this.ruledOut = 0;
+		this.implied = 0;
 		// the most probable moves not shown, most probable first
 		this.moves = new Uint16Array(MOVES);
 		this.chances = new Float64Array(MOVES);
@@ -35,7 +39,7 @@ const ABILITY = 0, ITEM = 1, TERA = 2; // places in `of`
 /** The weighted sets of one species: columns of a table with a row for each set. */
 class SpeciesSets {
 	/** `sets`: [weight, [ids of moves], ability, item, tera type] for each set. */
-	constructor(sets) {
+	constructor(sets, kinds) {
 		const size = sets.length;
 		this.size = size;
 		this.weights = Float64Array.from(sets, set => set[0]);
@@ -48,27 +52,42 @@ class SpeciesSets {
 		this.allAbilities = distinct(this.ability);
 		this.allItems = distinct(this.item);
 		this.allTeras = distinct(this.tera);
+		this.kinds = new Uint32Array(size); // that what it did can rule out
+		this.explains = new Uint32Array(size); // kinds that it has, or needs not to have
+		for (let i = 0; i < size; i++) {
+			const [item, ability] = [this.item[i], this.ability[i]];
+			const excuse = kinds.excuse[ability];
+			this.kinds[i] = kinds.item[item] & ~excuse | kinds.ability[ability];
+			this.explains[i] = kinds.item[item] | excuse;
+		}
 	}
 }
 
 /** The sets of all species of a format. */
 class Beliefs {
-	/** `sets`: species id -> list of sets as in SpeciesSets. `tables` are those of the format's dex. */
-	constructor(tables, sets) {
+	/**
+	 * `sets`: species id -> list of sets as in SpeciesSets. `tables` are those of the format's dex. Without
+	 * `usesEvidence`, what was not shown does not count. `areGenerated`: a format's generator made them.
+	 */
+	constructor(tables, sets, {usesEvidence = true, areGenerated = false} = {}) {
+		const kinds = new Kinds(tables);
+		this.usesEvidence = usesEvidence;
+		this.areGenerated = areGenerated;
 		this.tables = tables;
-		this.bySpecies = new Map(Array.from(sets, ([species, own]) => [species, new SpeciesSets(own)]));
+		this.bySpecies = new Map(Array.from(sets, ([species, own]) => [species, new SpeciesSets(own, kinds)]));
 		this.moveWeights = new Float64Array(tables.moves.size);
 		this.abilityWeights = new Float64Array(tables.abilities.size + 1); // gens without abilities have the row "none" only
 		this.itemWeights = new Float64Array(tables.items.size + 1);
 		this.teraWeights = new Float64Array(tables.types.length + 1);
-		this.agreement = new Uint8Array(Math.max(1, ...Array.from(this.bySpecies.values(), own => own.size)));
+		this.agreement = new Int8Array(Math.max(1, ...Array.from(this.bySpecies.values(), own => own.size)));
 	}
 
 	/** Return the belief about a tracked Pokemon, valid until it shows more, or null if its species has no sets. */
 	about(mon) {
 		const belief = mon.belief ??= new Belief();
 		if (belief.species === mon.species && belief.known === mon.moveCount && belief.shownTera === mon.tera &&
-			belief.shownAbility === mon.baseAbility && belief.shownItem === mon.item) {
+			belief.shownAbility === mon.baseAbility && belief.shownItem === mon.item && (!this.usesEvidence ||
+			(belief.ruledOut === mon.ruledOut && belief.implied === mon.implied))) {
 			return belief.sets === null ? null : belief;
 		}
 		if (belief.species !== mon.species) belief.sets = this.setsOf(mon.species);
@@ -77,6 +96,8 @@ class Beliefs {
 		belief.shownAbility = mon.baseAbility;
 		belief.shownItem = mon.item;
 		belief.shownTera = mon.tera;
+		belief.ruledOut = mon.ruledOut;
+		belief.implied = mon.implied;
 		if (belief.sets === null) return null;
 		this.#weigh(belief, mon);
 		return belief;
@@ -127,9 +148,13 @@ class Beliefs {
 	#agree(sets, mon) {
 		const {agreement} = this;
 		const {moves, moveCount, baseAbility, item, tera} = mon;
-		let most = 0;
+		const {usesEvidence} = this;
+		const open = (item === 0 ? OF_ITEMS : 0) | (baseAbility === 0 ? OF_ABILITIES : 0);
+		const ruledOut = usesEvidence ? mon.ruledOut & open : 0;
+		const implied = usesEvidence ? mon.implied & open : 0;
+		let most = -Infinity;
 		for (let i = 0; i < sets.size; i++) {
-			let count = 0;
+			let count = sets.kinds[i] & ruledOut || implied & ~sets.explains[i] ? -AGAINST : 0;
 			for (let m = 0; m < moveCount; m++) {
 				const move = moves[m];
 				const at = i * MOVES;

@@ -2,8 +2,11 @@
 /** The active slots' boosts and volatiles, the field, and what the request asks. */
 
 const {BOOSTS} = require('../tables');
-const {ONE, clearNumbers, fixed, lasted} = require('../columns');
+const {ONE, ONE8, clearNumbers, fixed, lasted} = require('../columns');
+const {EFFECTIVE, FIRST_SHARE, LAST_SHARE, LAST_TURN, ORDER} = require('../tracking/events');
 const {TEAM} = require('./team');
+
+const MOST8 = 127;
 
 class Field {
 	constructor(seat) {
@@ -14,6 +17,7 @@ class Field {
 	update(request) {
 		this.#slots();
 		this.#field(request);
+		if (this.observer.groups.has('last_turn')) this.#lastTurn();
 	}
 
 	#slots() {
@@ -77,6 +81,22 @@ class Field {
 		out[at.foeAlive] = fixed((foe.size - foe.fainted) / TEAM);
 	}
 
+	/** What happened in the most recent turn, the own slots first. */
+	#lastTurn() {
+		const {seat} = this;
+		const {at, small, words} = seat;
+		const {slots} = this.observer;
+		const {numbers, moves} = seat.tracker.events;
+		words.fill(0, at.last_move, at.last_move + 2 * TEAM);
+		for (let s = 0; s < 2 * slots; s++) {
+			const isOwn = s < slots;
+			const place = (isOwn ? seat.mine : seat.foe).index * slots + s % slots;
+			words[at.last_move + (isOwn ? s : TEAM + s - slots)] = moves[place];
+			const out = at.last_turn + s * LAST_TURN.length;
+			for (let k = 0; k < LAST_TURN.length; k++) small[out + k] = column(k, numbers[place * LAST_TURN.length + k]);
+		}
+	}
+
 	#side(side, at) {
 		if (side.version === 1) return; // nothing was ever laid there
 		const {sideColumn, sideLayers, sideTimed} = this.observer.effects;
@@ -88,6 +108,13 @@ class Field {
 			if (sideTimed[i]) this.seat.numbers[column + 1] = lasted(this.seat.tracker.turn, side.since[i]);
 		}
 	}
+}
+
+/** What column `k` of the last turn says: HP in percent, or a small number, in fixed8. */
+function column(k, value) {
+	if (k >= FIRST_SHARE && k <= LAST_SHARE) return Math.min(MOST8, Math.round(value * ONE8 / 100));
+	if (k === ORDER) return value * ONE8 / 4;
+	return k === EFFECTIVE ? value * ONE8 / 2 : value * ONE8;
 }
 
 function bitsIn(set) {

@@ -3,7 +3,7 @@
 
 const {Fighter} = require('../fighter');
 const {standsIn} = require('../tracking/state');
-const {COLUMN, MOVE_STATE, ONE, ONE8, eighths, fixed, fixed8, lasted} = require('../columns');
+const {COLUMN, EVIDENCE, MOVE_STATE, ONE, ONE8, eighths, fixed, fixed8, lasted} = require('../columns');
 const {MOVES} = require('./own');
 const {estimateHp, estimateStats} = require('./stats');
 const {ABILITY, ITEM, TERA} = require('../beliefs/sets');
@@ -37,6 +37,7 @@ class Foes {
 		this.versions = new Array(TEAM).fill(0);
 		this.unseen = TEAM;
 		this.benchThen = 0; // the foe's count of changes on the bench when all rows were looked at
+		this.benched = Array.from({length: TEAM}, () => new Fighter()); // those on the bench, by row
 		this.facing = Array.from({length: seat.observer.slots}, () => new Facing());
 	}
 
@@ -88,7 +89,7 @@ class Foes {
 		words[at.ability + p] = mon.ability;
 		words[at.item + p] = mon.item;
 		const facing = i < observer.slots && active ? this.facing[i] : null;
-		const fighter = facing !== null ? facing.fighter : scratch;
+		const fighter = facing !== null ? facing.fighter : this.benched[i];
 		this.seat.types(p, fighter, mon.type1, mon.type2, mon.addedType, mon.tera, mon.terastallized);
 		fighter.ability = mon.ability;
 		fighter.item = mon.item;
@@ -112,9 +113,9 @@ class Foes {
 			if (observer.dynamaxedAt >= 0) out[row + observer.dynamaxedAt] = mon.dynamaxed ? ONE : 0;
 		}
 		if (observer.terastallizedAt >= 0) out[row + observer.terastallizedAt] = mon.terastallized ? ONE : 0;
+		this.#writeEvidence(row, mon, fighter);
 		this.#writeMoves(p, mon, active);
 		if (belief !== null) this.#writeProbableMoves(p, mon.moveCount, belief);
-		if (facing === null) return;
 		fighter.hp = alive ? mon.hp : 0;
 		if (mon.transformed) estimateHp(observer.data, fighter, mon.species, mon.level);
 		fighter.species = mon.shown;
@@ -122,7 +123,24 @@ class Foes {
 		fighter.status = mon.status;
 		fighter.dynamaxed = mon.dynamaxed;
 		fighter.boosts = mon.boosts;
-		this.#markChanges(facing, mon, p);
+		if (facing !== null) this.#markChanges(facing, mon, p);
+	}
+
+	/** Writes what is known of its Speed, and what it does not have. */
+	#writeEvidence(row, mon, fighter) {
+		const {speedsAt, evidenceAt} = this.observer;
+		const {numbers: out} = this.seat;
+		if (speedsAt >= 0) {
+			fighter.leastSpeed = mon.leastSpeed;
+			fighter.mostSpeed = mon.mostSpeed;
+			out[row + speedsAt] = fixed(mon.leastSpeed / 500);
+			out[row + speedsAt + 1] = fixed(Math.min(2, mon.mostSpeed / 500));
+		}
+		if (evidenceAt < 0) return;
+		out[row + evidenceAt] = eighths(mon.repeated);
+		for (let k = 1; k < EVIDENCE.length; k++) {
+			out[row + evidenceAt + k] = mon.item === 0 && mon.ruledOut & EVIDENCE[k][1] ? ONE : 0;
+		}
 	}
 
 	/** Writes the moves of a Pokemon that were seen into row `p`. */
@@ -225,7 +243,5 @@ class Foes {
 		}
 	}
 }
-
-const scratch = new Fighter();
 
 module.exports = {Foes};

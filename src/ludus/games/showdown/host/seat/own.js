@@ -19,7 +19,8 @@ const SLASH = 47;
 const SPACE = 32;
 
 class Own {
-	constructor(ident) {
+	/** `index`: its number among all that the seat has met in its own team. */
+	constructor(ident, index) {
 		// looked at in every decision: together at the front, in few cache lines
 		this.entry = null; // of the last request
 		this.position = -1;
@@ -27,6 +28,7 @@ class Own {
 		this.shown = null; // how everybody sees it
 		this.shownVersion = 0;
 		this.namesThen = 0; // how often anybody on its side was given a name, when it was looked for
+		this.index = index;
 		this.ident = ident;
 		this.name = ident.slice(4);
 		this.details = '';

@@ -61,6 +61,11 @@ class Places {
 		this.matchup = bytes('matchup');
 		this.threat = bytes('threat');
 		this.duel = bytes('duel');
+		this.pairs = bytes('pairs');
+		this.form_matchup = bytes('form_matchup');
+		this.form_threat = bytes('form_threat');
+		this.last_turn = bytes('last_turn');
+		this.last_move = words('last_move');
 		this.hits = (start + nbytes) / 8; // of the match-ups, behind the row
 		this.columns = new FieldPlaces(fieldColumns, this.field);
 	}

@@ -100,7 +100,7 @@ class Team {
 		const taken = own !== null && this.order.indexOf(own) >= 0 && this.order.indexOf(own) < i;
 		if (own === null || (this.known.length < TEAM && own.stats !== key && taken)) {
 			if (own !== null) this.twins = true;
-			own = new Own(entry.ident);
+			own = new Own(entry.ident, this.known.length);
 			this.known.push(own);
 		}
 		own.stats = key;
@@ -216,6 +216,10 @@ class Team {
 		if (observer.abilityChanceAt >= 0) out[row + observer.abilityChanceAt] = ONE;
 		if (observer.itemChanceAt >= 0) out[row + observer.itemChanceAt] = ONE;
 		if (observer.teraChanceAt >= 0) out[row + observer.teraChanceAt] = ONE;
+		if (observer.speedsAt >= 0) {
+			const isQuick = own.item > NONE && own.item === observer.damage.quickItem;
+			out[row + observer.speedsAt] = out[row + observer.speedsAt + 1] = fixed((isQuick ? 1.5 : 1) * stats.spe / 500);
+		}
 	}
 
 	/** Sets what the estimate of damage needs to know; one that has transformed has the stats of its new species. */

@@ -23,8 +23,8 @@ const handlers = {
 	},
 	'-item': item,
 	'-enditem': endItem,
-	'-immune': aboutMon,
-	'-fail': aboutMon,
+	'-immune': tracker => foiled(tracker, true),
+	'-fail': tracker => foiled(tracker, false),
 	'-block': tracker => {
 		const mon = tracker.mon(0);
 		const effect = tracker.field(1);
@@ -42,6 +42,7 @@ function reveal(tracker, mon, name) {
 	const row = tracker.tables.abilities.row(name);
 	if (row === 0 || mon.ability === row || tracker.asOne.has(mon.ability)) return; // As One shows its two halves
 	if (mon.ability === mon.baseAbility) mon.baseAbility = row;
+	if (row === tracker.gasRow) tracker.gas = true;
 	mon.ability = row;
 	changed(mon);
 }
@@ -117,9 +118,11 @@ function endItem(tracker) {
 	changed(mon);
 }
 
-function aboutMon(tracker) {
+function foiled(tracker, isImmune) {
 	const mon = tracker.mon(0);
-	if (mon !== null) revealFrom(tracker, mon);
+	if (mon === null) return;
+	tracker.events.foil(mon, isImmune);
+	revealFrom(tracker, mon);
 }
 
 module.exports = {handlers, reveal, revealFrom};

@@ -4,6 +4,7 @@
 const {BOOSTS} = require('../tables');
 const {STATUS_INDEX, changed, setStatus, volatile} = require('./state');
 const {revealFrom} = require('./belongings');
+const {seeDamage} = require('./evidence');
 const {loseGrip} = require('./moves');
 const {readCondition} = require('./roster');
 
@@ -33,11 +34,15 @@ const handlers = {
 function hp(tracker, damage) {
 	const mon = tracker.mon(0);
 	if (mon === null) return;
+	const before = mon.percent;
 	readCondition(tracker, mon, 1);
-	if (tracker.fields > 2) {
+	const isDirect = tracker.fields < 3;
+	tracker.events.change(mon, mon.percent - before, isDirect);
+	if (damage) seeDamage(tracker, mon, isDirect ? '' : tracker.from());
+	if (!isDirect) {
 		revealFrom(tracker, mon, damage);
 		if (damage && tracker.has('[from] confusion')) loseGrip(tracker, mon);
-		if (damage && mon.status === TOXIC && tracker.has('[from] psn')) mon.statusTurns++;
+		if (mon.status === TOXIC && tracker.has(damage ? '[from] psn' : '[from] ability: Poison Heal')) mon.statusTurns++;
 		if (!damage && mon.fainted && mon.hp > 0) {
 			mon.fainted = false;
 			mon.side.fainted--;

@@ -2,14 +2,22 @@
 /** Turns, weather, terrain, rooms and the sides' conditions. */
 
 const {reveal} = require('./belongings');
+const {atTurn, atUpkeep} = require('./evidence');
 const {endOfTurn} = require('./volatiles');
 
 const handlers = {
 	'turn': tracker => {
 		endOfTurn(tracker);
+		atTurn(tracker);
 		tracker.turn = tracker.count(0);
+		tracker.events.end();
+		tracker.orders.end();
 	},
-	'upkeep': endOfTurn,
+	'upkeep': tracker => {
+		endOfTurn(tracker);
+		atUpkeep(tracker);
+		tracker.events.actor = -1;
+	},
 	'start': tracker => {
 		tracker.started = true;
 		for (const side of tracker.sides) side.bench++;

@@ -3,6 +3,7 @@
 
 const {STATUS_INDEX, changed, keepMoves, releaseGen1, volatile} = require('./state');
 const {reveal} = require('./belongings');
+const {seeMove, settle} = require('./evidence');
 
 const SLEEP = STATUS_INDEX.get('slp');
 
@@ -23,8 +24,14 @@ function move(tracker) {
 	mon.version++;
 	volatile(mon, tracker.ids.twoturnmove, 0);
 	clearUntilMove(tracker, mon);
-	if (row === 0 || row === tracker.struggle) return;
 	const continued = source === 'lockedmove' || (source !== '' && tables.moves.row(source) === row && tracker.gen < 3);
+	settle(tracker);
+	if (source === '' || continued) {
+		tracker.orders.move(tracker, mon, row);
+		tracker.events.move(mon, row);
+	}
+	if (row === 0 || row === tracker.struggle) return;
+	if (source === '') seeMove(tracker, mon, row);
 	if (from.startsWith('ability: ')) reveal(tracker, mon, from.slice(9));
 	if (source === '' || continued || tables.moves.row(source) === row) {
 		let uses = continued ? 0 : 1;
@@ -52,6 +59,8 @@ function cannot(tracker) {
 	if (reason.startsWith('ability: ')) reveal(tracker, mon, reason.slice(9));
 	if (tracker.fields > 3 && tracker.of() !== null) return; // Damp and its like: `mon` stopped somebody else
 	mon.version++;
+	settle(tracker);
+	tracker.events.stop(mon);
 	if (id === 'slp' && mon.status === SLEEP) mon.statusTurns++;
 	volatile(mon, tracker.ids.mustrecharge, 0);
 	if (tracker.gen > 1 || id === 'par') loseGrip(tracker, mon);

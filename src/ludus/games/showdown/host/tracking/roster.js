@@ -5,10 +5,13 @@ const {
 	STATUS_INDEX, Mon, changed, keepMoves, leaveField, resetLooks, setStatus, standsIn, terastallize,
 } = require('./state');
 const {revealFrom} = require('./belongings');
+const {enter} = require('./evidence');
 const {useMove} = require('./moves');
 
+const SLEEP = STATUS_INDEX.get('slp');
 const TOXIC = STATUS_INDEX.get('tox');
-const OF_THE_MASK = ['seen', 'hp', 'status', 'statusTurns', 'fainted', 'item', 'baseAbility', 'moveCount', 'name',
+const OF_THE_MASK = ['seen', 'hp', 'percent', 'ruledOut', 'implied', 'leastSpeed', 'mostSpeed', 'status',
+	'statusTurns', 'fainted', 'item', 'baseAbility', 'moveCount', 'name',
 	'called', 'tera', 'terastallized']; // what an unmasked Illusion gives back to the one it looked like
 
 const handlers = {
@@ -82,10 +85,12 @@ function sendOut(tracker, passing) {
 	side.active[slot] = mon;
 	side.bench++;
 	mon.enteredTurn = tracker.turn;
-	mon.lastMove = 0;
-	if (mon.status === TOXIC) mon.statusTurns = 0;
+	mon.lastMove = mon.stayMove = mon.repeated = 0;
+	if (mon.status === TOXIC || (mon.status === SLEEP && tracker.gen === 5)) mon.statusTurns = 0; // they begin again
 	resetLooks(tracker, mon);
 	readCondition(tracker, mon, 2);
+	tracker.events.sendOut(side, slot);
+	enter(tracker, mon);
 }
 
 function rename(mon, ident) {
@@ -159,6 +164,7 @@ function readCondition(tracker, mon, i) {
 		for (at++; at < end && (code = text.charCodeAt(at)) >= 48 && code <= 57; at++) max = max * 10 + code - 48;
 	}
 	const share = max > 0 ? hp / max : 0;
+	mon.percent = percentOf(hp, max, tracker.floors);
 	if (share !== mon.hp) {
 		mon.hp = share;
 		mon.side.hurt = true;
@@ -167,6 +173,14 @@ function readCondition(tracker, mon, i) {
 	const status = at + 4 <= end && max > 0 ? STATUS_INDEX.get(text.slice(at + 1, at + 4)) ?? 0 : 0;
 	if (status !== mon.status) setStatus(mon, status);
 	mon.version++;
+}
+
+/** What everybody sees of HP that the line may tell exactly, to the Pokemon's own player. */
+function percentOf(hp, max, floors) {
+	if (hp === 0 || max === 100) return hp;
+	const percent = 100 * hp / max;
+	if (floors) return Math.floor(percent) || 1;
+	return hp < max ? Math.min(99, Math.ceil(percent)) : 100;
 }
 
 function handOver(tracker, from, to, substituteOnly) {
@@ -191,7 +205,9 @@ function handOver(tracker, from, to, substituteOnly) {
 function snapshot(mon) {
 	const {uses} = mon;
 	return {
-		seen: mon.seen, hp: mon.hp, status: mon.status, statusTurns: mon.statusTurns, fainted: mon.fainted,
+		seen: mon.seen, hp: mon.hp, percent: mon.percent, ruledOut: mon.ruledOut, implied: mon.implied,
+		leastSpeed: mon.leastSpeed, mostSpeed: mon.mostSpeed,
+		status: mon.status, statusTurns: mon.statusTurns, fainted: mon.fainted,
 		item: mon.item, baseAbility: mon.baseAbility, moveCount: mon.moveCount, name: mon.name, called: mon.called,
 		uses: [uses[0], uses[1], uses[2], uses[3]], // slicing a typed array takes longer than all the rest
 		tera: mon.tera, terastallized: mon.terastallized,
@@ -212,7 +228,8 @@ function unmask(tracker) {
 	resetLooks(tracker, real);
 	real.seen = true;
 	if (mask.item !== before.item) real.item = mask.item;
-	for (const key of ['hp', 'status', 'statusTurns', 'fainted', 'lastMove', 'disabledMove', 'dynamaxed', 'tera',
+	for (const key of ['hp', 'percent',
+		'status', 'statusTurns', 'fainted', 'lastMove', 'disabledMove', 'dynamaxed', 'tera',
 		'terastallized', 'enteredTurn', 'stallTurn', 'trapper']) real[key] = mask[key];
 	real.boosts.set(mask.boosts);
 	real.volatiles.set(mask.volatiles);
@@ -243,7 +260,7 @@ function faint(tracker) {
 	mon.side.fainted++;
 	mon.side.hurt = true;
 	mon.fainted = true;
-	mon.hp = 0;
+	mon.hp = mon.percent = 0;
 	mon.status = 0;
 	mon.terastallized = false;
 	leaveField(tracker, mon);

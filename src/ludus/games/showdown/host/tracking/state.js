@@ -14,6 +14,7 @@ class Mon {
 		this.seen = false; // sent out at least once
 		this.fainted = false;
 		this.hp = 1;
+		this.percent = 100; // HP as everybody sees it
 		this.name = ''; // '' until it has been sent out (known from team preview alone)
 		this.called = ''; // as the line called it that sent it out last: `p1a: Pikachu`
 		this.side = side;
@@ -32,6 +33,14 @@ class Mon {
 		this.moveCount = 0;
 		this.kept = null; // moves to come back to after Transform or Mimic
 		this.lastMove = 0;
+		this.stayMove = 0; // the move it used last since it came in
+		this.repeated = 0; // how often in a row
+		this.ruledOut = 0; // kinds of items and abilities that it does not have (tracking/evidence.js)
+		this.implied = 0; // kinds that it has
+		this.awaits = 0; // kinds that would show themselves before the next action
+		this.entered = false; // has been there when abilities were announced, and the air was clear
+		this.leastSpeed = 0; // with its item, without boosts; what the foe found out by its own Speed
+		this.mostSpeed = Infinity;
 		this.disabledMove = 0;
 		this.type1 = 0;
 		this.type2 = 0;
@@ -121,7 +130,7 @@ function leaveField(tracker, mon) {
 	for (let i = 0; i < boosts.length; i++) boosts[i] = 0;
 	for (let i = 0; i < volatiles.length; i++) volatiles[i] = 0;
 	mon.dynamaxed = false;
-	mon.lastMove = 0;
+	mon.lastMove = mon.stayMove = mon.repeated = 0;
 	mon.disabledMove = 0;
 	mon.stallTurn = -1;
 	mon.trapper = null;

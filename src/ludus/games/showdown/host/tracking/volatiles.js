@@ -17,6 +17,8 @@ const TRAPPING = new Set([
 	'gmaxcentiferno', 'gmaxsandblast',
 ]);
 
+const MUDDLING = new Set(['quickclaw', 'quickdraw', 'custapberry']); // who moves first by them is not the faster one
+
 const handlers = {
 	'-start': start,
 	'-end': end,
@@ -200,6 +202,7 @@ function activate(tracker) {
 	const effect = tracker.field(1);
 	const id = effects.id(effect);
 	mon.version++;
+	if (MUDDLING.has(id)) tracker.orders.muddle();
 	if (effect.startsWith('ability: ')) return activateAbility(tracker, mon, id, effect.slice(9));
 	if (effect.startsWith('item: ')) {
 		mon.combat++;
@@ -207,6 +210,8 @@ function activate(tracker) {
 		return;
 	}
 	switch (id) {
+	case 'protect':
+		return tracker.events.foil(mon, false);
 	case 'trapped':
 		volatile(mon, tracker.ids.trapped, 1);
 		mon.trapper = tracker.mover === mon ? null : tracker.mover;
