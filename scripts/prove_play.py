@@ -1,6 +1,7 @@
 """Play a checkpoint against poke-env's players on a real local server, as `ludus play --accept` does.
 
     python scripts/prove_play.py CHECKPOINT [--format F] [--battles 400] [--opponents simple_heuristics,random] [--save]
+    python scripts/prove_play.py gen1-best --battles 1000 --opponents simple_heuristics --save
 
 --save appends one line per opponent to benchmarks/results/play.jsonl and rewrites play.md from the latest lines.
 """
@@ -26,6 +27,7 @@ from poke_env import AccountConfiguration, ServerConfiguration
 from poke_env.concurrency import POKE_LOOP
 from poke_env.player import MaxBasePowerPlayer, RandomPlayer, SimpleHeuristicsPlayer
 
+from ludus.games import agents
 from ludus.games.registry import load, nets_of
 from ludus.games.showdown.play.outsiders import Event, PlayResult, play
 from ludus.games.showdown.play_game import PlayOptions
@@ -44,6 +46,7 @@ PLAYERS = {
     "max_base_power": MaxBasePowerPlayer,
     "simple_heuristics": SimpleHeuristicsPlayer,
 }
+KEPT_OPTIONS = ("format", "feature_set", "beliefs", "usage", "teams")
 BATTLE_S = 10.0  # that one may take on average, all waiting included
 FINISH_S = 60.0
 numbers = count(1)
@@ -54,9 +57,9 @@ Line = dict[str, Any]  # Any: one line of JSON
 def main() -> None:
     arguments = _arguments()
     torch.set_num_threads(1)
-    path = checkpoint.find(arguments.checkpoint)
+    path = checkpoint.find(agents.path_of(arguments.checkpoint))
     state = checkpoint.read_state(path)
-    kept_options = {key: state.options[key] for key in ("format", "feature_set", "teams") if key in state.options}
+    kept_options = {key: state.options[key] for key in KEPT_OPTIONS if key in state.options}
     options = PlayOptions(**kept_options | ({"format": arguments.format} if arguments.format else {}))
     lines = []
     with ServerFleet(1) as fleet:
@@ -80,7 +83,7 @@ def main() -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("checkpoint", type=Path, help="folder of a run or of a checkpoint")
+    parser.add_argument("checkpoint", help="folder of a run or of a checkpoint, or an agent of `ludus agents`")
     parser.add_argument("--format", default="", help="battle format; default: that of the checkpoint")
     parser.add_argument("--battles", type=int, default=400, help="battles against each opponent (400)")
     parser.add_argument("--concurrency", type=int, default=8, help="concurrent battles (8)")

@@ -14,8 +14,8 @@ from ludus.games.showdown.search.tally import Tally
 from ludus.spec import GameSpec
 from ludus.types import Arrivals, Choices
 
-WORLDS = 4
-LIMIT_MS = 2000.0  # for one decision; four worlds take about a tenth of it on an idle core
+WORLDS = 6
+LIMIT_MS = 2000.0  # for one decision; six worlds take about a tenth of it on an idle core
 
 
 class Expert:

@@ -3,16 +3,18 @@
 
 const {TYPE_COUNT} = require('../tables');
 
-const ALIVE = 0.4; // of a healthy Pokemon's 1, what it is worth at the last HP
-const STATUS_COST = {brn: 0.12, par: 0.14, slp: 0.2, frz: 0.3, psn: 0.06, tox: 0.14};
-const BOOST_WORTH = {atk: 0.07, def: 0.05, spa: 0.07, spd: 0.05, spe: 0.05, accuracy: 0.03, evasion: 0.05};
-const HAZARD_COST = {stealthrock: 0.06, spikes: 0.04, toxicspikes: 0.03, stickyweb: 0.03}; // for each Pokemon behind
-const SCREEN_WORTH = {reflect: 0.12, lightscreen: 0.12, auroraveil: 0.2, tailwind: 0.1, safeguard: 0.03};
-const VOLATILE_WORTH = {substitute: 0.15, leechseed: -0.14, confusion: -0.08, encore: -0.1, taunt: -0.03, curse: -0.15,
-	perishsong: -0.15, yawn: -0.12, mustrecharge: -0.2, aquaring: 0.05, ingrain: 0.04, partiallytrapped: -0.06,
-	reflect: 0.1, lightscreen: 0.1, saltcure: -0.1, focusenergy: 0.03};
-const DUEL = 0.45; // the worth of the better hand between the two that face each other
-const TEAM = 6;
+// In Pokemon with full HP. Weights of HP, statuses, hazards and the duel are those of a logistic regression on who won
+// 4,000 battles of generations 1, 4 and 9; where those had too few examples, guesses.
+const ALIVE = 0.2; // of a healthy Pokemon's 1, what it is worth at the last HP
+const STATUS_COST = {brn: 0.12, par: 0.4, slp: 0.5, frz: 0.6, psn: 0.12, tox: 0.35};
+const BOOST_WORTH = {atk: 0.12, def: 0.08, spa: 0.13, spd: 0.12, spe: 0.07, accuracy: 0.05, evasion: 0.1};
+const HAZARD_COST = {stealthrock: 0.1, spikes: 0.15, toxicspikes: 0.12, stickyweb: 0.06}; // for each Pokemon behind
+const SCREEN_WORTH = {reflect: 0.2, lightscreen: 0.2, auroraveil: 0.4, tailwind: 0.15, safeguard: 0.03};
+const VOLATILE_WORTH = {substitute: 0.4, leechseed: -0.2, confusion: -0.15, encore: -0.1, taunt: -0.03, curse: -0.25,
+	perishsong: -0.2, yawn: -0.25, mustrecharge: -0.25, aquaring: 0.05, ingrain: 0.05, partiallytrapped: -0.1,
+	reflect: 0.15, lightscreen: 0.15, saltcure: -0.2, focusenergy: 0.03};
+const DUEL = 0.4; // the worth of the better hand between the two that face each other
+const LEAD = 0.67; // tanh(LEAD * lead) is the chance to win less that to lose
 const ROLL = 0.925; // the mean of the game's random factor
 const IMMUNITIES = {levitate: 'Ground', flashfire: 'Fire', waterabsorb: 'Water', dryskin: 'Water', stormdrain: 'Water',
 	voltabsorb: 'Electric', lightningrod: 'Electric', motordrive: 'Electric', sapsipper: 'Grass', eartheater: 'Ground',
@@ -29,7 +31,7 @@ class Standing {
 		const [own, foe] = battle.sides;
 		if (battle.ended) return !battle.winner ? 0 : battle.winner === own.name ? 1 : -1;
 		const lead = this.#side(own) - this.#side(foe) + this.#duel(own.active[0], foe.active[0]);
-		return Math.max(-0.99, Math.min(0.99, lead / TEAM));
+		return Math.tanh(LEAD * lead);
 	}
 
 	#side(side) {
