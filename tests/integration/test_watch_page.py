@@ -96,6 +96,24 @@ def test_reward_terms_share_a_chart_and_other_facts_have_their_own(page: Browser
     assert "reward_goal" not in facts
 
 
+def test_restarts_are_shown_for_each_node_of_a_cluster(page: Browser, tmp_path: Path) -> None:
+    def at(second: float) -> dict[str, float | str]:
+        nodes: dict[str, float | str] = {names.NODES_ALIVE: 1, names.NODES_TOTAL: 2, names.NODES_LOST: 1}
+        counts = {names.NODE_HOST_RESTARTS("10.0.0.2"): second // 4, names.NODE_ACTOR_RESTARTS("10.0.0.3"): 1.0}
+        return row(second, **nodes, **counts, **{names.NODE_DECISIONS("10.0.0.2"): 100 * second})
+
+    make_run(tmp_path / "runs" / "cluster", rows=[at(float(second)) for second in range(20)])
+    export.write(Answers(Runs(tmp_path / "runs")), tmp_path / "page.html")
+    show(page, f"{(tmp_path / 'page.html').as_uri()}#run=cluster")
+    assert "Nodes1 of 21 lost" in text(page, ".tiles")
+    cells = "[...document.querySelectorAll('[aria-label=\"Nodes of the cluster\"] tr')].map(each => each.textContent)"
+    assert page.js(cells)[1:] == ["10.0.0.21,90040", "10.0.0.3001"]
+    fleet = text(page, "[aria-labelledby=title-fleet]")
+    for title in ("Running nodes", "Restarts of hosts, by node", "Restarts of actors, by node"):
+        assert title in fleet
+    assert page.messages == []
+
+
 def test_numbers_are_drawn_where_they_belong(page: Browser, address: str) -> None:
     """The line of decisions per second, 1000 to 1599, rises over the whole chart."""
     show(page, f"{address}#run=one")

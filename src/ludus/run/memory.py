@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 import psutil
 
+from ludus.processes import kinds
+
 EVERY_S = 15.0  # looking at all processes of a machine takes some milliseconds
-ACTOR = "ludus.actors.child"
 
 
 class RunMemory:
@@ -29,9 +30,10 @@ class RunMemory:
         try:
             learner = psutil.Process()
             children = learner.children()
-            actors = [child for child in children if ACTOR in _words(child)]
+            actors = [child for child in children if kinds.kind(_words(child)) == kinds.ACTOR]
             parents = actors or [learner]
-            hosts = [host for parent in parents for host in parent.children(recursive=True)]
+            below = [child for parent in parents for child in parent.children(recursive=True)]
+            hosts = [child for child in below if kinds.kind(_words(child)) == kinds.HOST]
         except psutil.Error:  # a process has ended meanwhile: the next look sees what is left
             return {}
         sizes = {"learner": _resident([learner]), "actors": _resident(actors), "hosts": _resident(hosts)}

@@ -12,6 +12,7 @@ from typing import Literal
 import msgspec
 import psutil
 
+from ludus.processes.kinds import kind
 from ludus.watch import runs_folder
 
 State = Literal["running", "finished", "stopped", "died"]
@@ -35,7 +36,7 @@ class ProcessUse:
     """One process of a run."""
 
     pid: int
-    role: str  # learner, actor, host or helper
+    role: str  # learner, or a kind of ludus.processes.kinds
     command: str
     memory_mib: float  # resident; pages shared with other processes count for each
     cpu: float  # cores used since the last look; 0 at the first
@@ -87,7 +88,7 @@ class Processes:
             words = process.cmdline()
             return ProcessUse(
                 process.pid,
-                "learner" if process.pid == root else _role(words),
+                "learner" if process.pid == root else kind(words),
                 _brief(words) or process.name(),
                 process.memory_info().rss / 2**20,
                 process.cpu_percent() / 100,
@@ -105,12 +106,6 @@ def _process(holder: LockHolder) -> psutil.Process | None:
         return None
     same = not holder.command or any(word and word in holder.command for word in words[1:])
     return process if same and status != psutil.STATUS_ZOMBIE else None
-
-
-def _role(words: list[str]) -> str:
-    if "ludus.actors.child" in words:
-        return "actor"
-    return "helper" if any("resource_tracker" in word or "forkserver" in word for word in words) else "host"
 
 
 def _brief(words: list[str]) -> str:

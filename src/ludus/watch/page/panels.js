@@ -19,6 +19,9 @@ export function tiles(run) {
 		['Training time', duration(get('progress/training_s')), `${duration(get('progress/eta_s'))} left`],
 		['Hosts', partOf(get('hosts/alive'), get('hosts/total')), `${count(get('hosts/restarts') || 0)} restarts`],
 	];
+	if (get('node/total')) {
+		list.push(['Nodes', partOf(get('node/alive'), get('node/total')), `${count(get('node/lost') || 0)} lost`]);
+	}
 	const worst = hardest(evaluation);
 	if (worst) list.unshift(['Win rate', percent(worst.win_rate, 1), `against ${worst.opponent}, the hardest`]);
 	else list.unshift(['Reward per match', decimal(get('match/reward')), 'in training']);
@@ -75,6 +78,19 @@ export function processes(uses) {
 		['all', '', mib(total('memory_mib')), total('cpu').toFixed(2), ''],
 	], [1, 2, 3]);
 }
+
+/** The nodes of a cluster with what each has played and restarted; null for a run on one machine. */
+export function nodes(numbers) {
+	const names = new Set(Object.keys(numbers).filter(name => OF_NODE.test(name)).map(name => name.replace(OF_NODE, '')));
+	if (!names.size) return null;
+	const get = (family, node) => count(numbers[`${family}/${node}`] || 0);
+	return table('Nodes of the cluster', ['node', 'decisions', 'restarts of hosts', 'restarts of actors'],
+		[...names].sort().map(node => [
+			node, get('node_decisions', node), get('node_host_restarts', node), get('node_actor_restarts', node),
+		]), [1, 2, 3]);
+}
+
+const OF_NODE = /^node_(decisions|host_restarts|actor_restarts)\//;
 
 /** Current opponents in training, with their win rates. */
 export function opponents(numbers) {

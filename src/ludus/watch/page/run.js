@@ -113,7 +113,11 @@ export class RunView {
 			make('div', {class: 'cards'}, ...panels.timesNow(lines, this.metrics.activities)));
 		}
 		const card = (name, content) => fill(place(name), make('div', {class: 'card'}, content));
-		if (changed('processes', run.processes)) card('fleet-text', panels.processes(run.processes));
+		const nodes = panels.nodes(run.numbers);
+		if (changed('processes', [run.processes, nodes?.textContent])) {
+			fill(place('fleet-text'), make('div', {class: 'card'}, panels.processes(run.processes)),
+				nodes && make('div', {class: 'card'}, nodes));
+		}
 		if (changed('matches', run.matches)) card('matches-text', panels.matches(run.name, run.matches));
 		if (changed('log', [run.log, this.onlyEvents])) this.showLog(run);
 		if (changed('starts', [run.starts, this.runs.map(each => each.name)])) this.showSettings(run);
