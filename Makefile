@@ -13,6 +13,7 @@ TORCH := $(shell grep '^torch==' constraints.txt)
 TORCH_HASHES ?= yes
 LUDUS := $(PIP) --no-deps --no-build-isolation --no-index -e .
 STAMPS := $(VENV)/.stamps
+CHARTS := $(VENV)/share/ludus/charts
 # most tests wait for the programs they start, so one more than there are cores; whole files at a time and in their
 # order: the shortest come last
 ABREAST := -n $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)') --maxprocesses 4 --dist loadfile \
@@ -86,7 +87,7 @@ $(STAMPS)/torch: constraints.txt locks/build.txt locks/run.txt locks/charts.txt 
 	@echo "installing $(TORCH) and what ludus runs on"
 	@$(HASHED) -r locks/build.txt
 	@$(HASHED) -r locks/run.txt
-	@$(HASHED) --no-deps -r locks/charts.txt  # only its JavaScript is used, so it needs no packages
+	@rm -rf $(CHARTS) && $(HASHED) --no-deps --target $(CHARTS) -r locks/charts.txt  # its JavaScript is used, not its Python
 ifneq ($(TORCH_HASHES),no)
 	@$(BIN)/python -m pip download -qq --disable-pip-version-check --no-deps -d $(VENV)/torch $(TORCH)
 	@$(HASHED) --no-deps --no-index -f $(VENV)/torch -r locks/torch.txt || { echo "if the hashes do not match, pip is \

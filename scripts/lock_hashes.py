@@ -10,7 +10,7 @@ through pip's own configuration; no address is written. The locks, in locks/:
     torch.txt   torch alone
     dev.txt     the additional packages for development
     docs.txt    the additional packages for the documentation site
-    charts.txt  uPlot for `ludus watch`; installed without dependencies, since only its JavaScript is used
+    charts.txt  uPlot for `ludus watch`; unpacked outside of site-packages, since only its JavaScript is used
     rocket.txt  the packages for Rocket League; installed without dependencies
     more.txt    everything else in constraints.txt: benchmarks, fuzzing
 """

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import html
+import sys
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -17,6 +18,8 @@ import msgspec
 PAGE = Path(__file__).parent / "page"
 KINDS = {".js": "text/javascript", ".css": "text/css", ".html": "text/html"}
 CHARTS_PACKAGE = "uplot-python"
+# where `make` puts the package: its Python code, which needs ipython, is not used, so it is no part of the environment
+CHARTS_FOLDER = Path(sys.prefix) / "share" / "ludus" / "charts"
 CHARTS = {"uplot.js": "uplot/static/uPlot.iife.js", "uplot.css": "uplot/static/uPlot.min.css"}
 MISSING_CHARTS = b"/* charts need the package uplot-python: pip install 'ludus-rl[watch]' */\n"
 
@@ -106,8 +109,9 @@ def _as_address(module: bytes) -> str:
 
 def _charts(name: str) -> bytes:
     """Return a file of uPlot, without importing the package that ships it."""
-    try:
-        path = metadata.distribution(CHARTS_PACKAGE).locate_file(CHARTS[name])
-        return Path(str(path)).read_bytes()
-    except (metadata.PackageNotFoundError, OSError):
-        return MISSING_CHARTS
+    for package in metadata.distributions(name=CHARTS_PACKAGE, path=[*sys.path, str(CHARTS_FOLDER)]):
+        try:
+            return Path(str(package.locate_file(CHARTS[name]))).read_bytes()
+        except OSError:
+            continue
+    return MISSING_CHARTS

@@ -55,6 +55,20 @@ def test_without_uplot_the_page_is_written_and_says_what_to_install(
     assert "learner.lr" in (tmp_path / "page.html").read_text()
 
 
+def test_uplot_is_found_in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`make` puts it there, because the package's Python code needs packages that the page does not."""
+    package = tmp_path / "other_charts-1.0.dist-info"
+    package.mkdir()
+    (package / "METADATA").write_text("Metadata-Version: 2.1\nName: other-charts\nVersion: 1.0\n")
+    monkeypatch.setattr(assets, "CHARTS_PACKAGE", "other-charts")
+    monkeypatch.setattr(assets, "CHARTS_FOLDER", tmp_path)
+    assert not assets.has_charts()  # the package lacks its files
+    for name in assets.CHARTS.values():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("/* charts */")
+    assert assets.has_charts()
+
+
 def test_a_run_shows_its_page_while_it_trains_and_prints_the_address(tmp_path: Path) -> None:
     short = ("--set", "budget.updates=3", "--set", "budget.minutes=0", "--set", "evaluation.matches=2")
     done = ludus(tmp_path, "train", "nim", "--run-dir", "run", "--watch", *short)
