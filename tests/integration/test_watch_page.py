@@ -99,8 +99,10 @@ def test_reward_terms_share_a_chart_and_other_facts_have_their_own(page: Browser
 def test_restarts_are_shown_for_each_node_of_a_cluster(page: Browser, tmp_path: Path) -> None:
     def at(second: float) -> dict[str, float | str]:
         nodes: dict[str, float | str] = {names.NODES_ALIVE: 1, names.NODES_TOTAL: 2, names.NODES_LOST: 1}
-        counts = {names.NODE_HOST_RESTARTS("10.0.0.2"): second // 4, names.NODE_ACTOR_RESTARTS("10.0.0.3"): 1.0}
-        return row(second, **nodes, **counts, **{names.NODE_DECISIONS("10.0.0.2"): 100 * second})
+        counts = {names.NODE_HOST_RESTARTS("10.0.0.2"): second // 4, names.NODE_DECISIONS("10.0.0.2"): 100 * second}
+        if second > 9:
+            counts |= {names.NODE_ACTOR_RESTARTS("10.0.0.3"): 1.0, names.ACTOR_RESTARTS: 1.0}
+        return row(second, **nodes, **counts, **{names.HOSTS_RESTARTS: second // 4})
 
     make_run(tmp_path / "runs" / "cluster", rows=[at(float(second)) for second in range(20)])
     export.write(Answers(Runs(tmp_path / "runs")), tmp_path / "page.html")
@@ -111,6 +113,9 @@ def test_restarts_are_shown_for_each_node_of_a_cluster(page: Browser, tmp_path: 
     fleet = text(page, "[aria-labelledby=title-fleet]")
     for title in ("Running nodes", "Restarts of hosts, by node", "Restarts of actors, by node"):
         assert title in fleet
+    legend = "[...document.querySelectorAll('figure')].find(each => each.textContent.startsWith({!r})).children[1]"
+    assert page.js(legend.format("Restarts") + ".textContent") == "hosts 4actor 1"
+    assert page.js(legend.format("Restarts of actors") + ".textContent") == "10.0.0.3 1"
     assert page.messages == []
 
 

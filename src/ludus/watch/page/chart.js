@@ -11,7 +11,7 @@ const hasCharts = typeof uPlot === 'function';
 
 /** A chart of lines. `update` draws data; call `redraw` after a change of the theme. */
 export class Chart {
-	/** `spec`: {title, unit, zero, stacked, points, height}. */
+	/** `spec`: {title, unit, zero, stacked, points, height, family, apart}. */
 	constructor(spec) {
 		this.spec = spec;
 		this.plot = null;
@@ -90,6 +90,7 @@ export class Chart {
 
 	showLegend() {
 		this.values = this.lines.map(() => make('b', {}));
+		const isNamed = this.lines.length > 1 || this.spec.family && !this.spec.apart; // otherwise the title says what it is
 		fill(this.legend, ...this.lines.map((line, index) => {
 			const button = make('button', {
 				type: 'button', 'aria-pressed': String(!this.hidden.has(index)), 'aria-label': `Show ${line.label}`,
@@ -100,8 +101,7 @@ export class Chart {
 					button.setAttribute('aria-pressed', String(shown));
 					this.setShown(index, shown);
 				},
-			}, make('span', {class: 'swatch', 'aria-hidden': 'true'}), this.lines.length > 1 ? `${line.label} ` : null,
-			this.values[index]);
+			}, make('span', {class: 'swatch', 'aria-hidden': 'true'}), isNamed ? `${line.label} ` : null, this.values[index]);
 			button.style.setProperty('--line', colourOf(line, index));
 			return make('li', {}, button);
 		}));

@@ -183,14 +183,21 @@ export class RunView {
 		const kept = ascending(x);
 		const at = list => kept.map(index => list[index]);
 		for (const {id, key, spec, names: own} of wanted) {
-			const lines = own.filter(name => series[name]?.mean.some(value => value !== null)).map(name => ({
-				label: label(name),
-				mean: at(series[name].mean),
+			const shown = own.filter(name => series[name]?.mean.some(value => value !== null));
+			const labels = labelsOf(shown);
+			const lines = shown.map((name, index) => ({
+				label: labels[index],
+				mean: this.isCounter(name) ? fromZero(at(series[name].mean)) : at(series[name].mean),
 				...(series[name].low && !spec.stacked ? {low: at(series[name].low), high: at(series[name].high)} : {}),
 			}));
 			if (lines.length) this.draw(id, key, spec, at(x), lines);
 		}
 		this.coverage = exact ? null : `This is a long run: ${count(rows)} rows have been read, samples stand for the rest.`;
+	}
+
+	isCounter(name) {
+		const kind = (this.metrics.metrics[name] || this.metrics.families[name.slice(0, name.indexOf('/'))] || [])[0];
+		return kind === 'counter';
 	}
 
 	draw(id, key, spec, x, lines, first = false) {
@@ -238,9 +245,18 @@ export function ascending(x) {
 	return places;
 }
 
-function label(name) {
-	if (name.startsWith('share/')) return words(name.slice(name.lastIndexOf('/') + 1));
-	return words(endOf(name).replace(/^reward_/, ''));
+/** A counter has no value before it first counts. */
+export function fromZero(values) {
+	const first = values.findIndex(value => value !== null);
+	return values.map((value, index) => (index < first ? 0 : value));
+}
+
+/** Names of lines: the ends of their columns, or their beginnings if several have the same end. */
+export function labelsOf(names) {
+	const ends = names.map(name => (name.startsWith('share/') ? name.slice(name.lastIndexOf('/') + 1) : endOf(name)));
+	const isTwice = end => ends.filter(each => each === end).length > 1;
+	return names.map((name, index) => words(isTwice(ends[index]) ? name.slice(0, name.indexOf('/'))
+		: ends[index].replace(/^reward_/, '')));
 }
 
 /** Shares as the run last reported them; without them, those of the whole run. */
