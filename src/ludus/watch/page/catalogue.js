@@ -51,7 +51,7 @@ export function chartsOf(section, columns) {
 		const names = columnsOf(chart, columns);
 		if (!names.length) continue;
 		if (chart.apart) charts.push(...names.map(name => ({...chart, names: [name], title: endOf(name)})));
-		else charts.push({...chart, names});
+		else charts.push({...chart, names, named: Boolean(chart.family)});
 	}
 	return charts;
 }

@@ -11,7 +11,7 @@ const hasCharts = typeof uPlot === 'function';
 
 /** A chart of lines. `update` draws data; call `redraw` after a change of the theme. */
 export class Chart {
-	/** `spec`: {title, unit, zero, stacked, points, height, family, apart}. */
+	/** `spec`: {title, unit, zero, stacked, points, height, named}. */
 	constructor(spec) {
 		this.spec = spec;
 		this.plot = null;
@@ -90,7 +90,7 @@ export class Chart {
 
 	showLegend() {
 		this.values = this.lines.map(() => make('b', {}));
-		const isNamed = this.lines.length > 1 || this.spec.family && !this.spec.apart; // otherwise the title says what it is
+		const isNamed = this.lines.length > 1 || this.spec.named; // otherwise the title says what the line is
 		fill(this.legend, ...this.lines.map((line, index) => {
 			const button = make('button', {
 				type: 'button', 'aria-pressed': String(!this.hidden.has(index)), 'aria-label': `Show ${line.label}`,

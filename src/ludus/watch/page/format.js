@@ -53,7 +53,7 @@ export function ago(moment, now = Date.now() / 1000) {
 /** A value with its unit from the metrics' description. */
 export function valueOf(value, unit) {
 	if (unit === 'share') return percent(value, 1);
-	if (unit === 's') return duration(value);
+	if (unit === 's') return Math.abs(value) < 60 ? span(1000 * value) : duration(value);
 	if (unit === 'ms') return span(value);
 	return unit && unit !== 'reward' && unit !== 'nats' ? count(value) : decimal(value);
 }

@@ -159,7 +159,7 @@ export class CompareView {
 		const {x, lines} = joined(parts);
 		let chart = this.charts.get(spec.title);
 		if (!chart) {
-			chart = new Chart(spec);
+			chart = new Chart({...spec, named: true});
 			this.charts.set(spec.title, chart);
 			if (spec.points) chart.element.classList.add('wide');
 			place.append(chart.element);
