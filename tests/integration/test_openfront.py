@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -68,6 +69,30 @@ def test_the_doctor_names_the_version_and_an_unknown_map_is_refused(tmp_path: Pa
     chosen = options(maps=["onoin"])
     with pytest.raises(ludus.errors.LudusError, match="there is no map onoin"), fleet_of(chosen, tmp_path):
         pass
+
+
+def test_the_doctor_names_in_one_line_what_another_version_lacks(tmp_path: Path) -> None:
+    real = checkout()
+    for part in real.iterdir():
+        if part.name not in ("src", ".git"):
+            (tmp_path / part.name).symlink_to(part)
+    shutil.copytree(real / "src", tmp_path / "src")
+    changes = (
+        ("src/core/game/GameImpl.ts", "drainNukeImpacts(", "takeNukeImpacts(", "GameImpl.drainNukeImpacts() of "),
+        ("src/core/Schemas.ts", 'z.literal("boat")', 'z.literal("ship")', "the intent boat"),
+    )
+    for name, old, new, lacking in changes:
+        file = tmp_path / name
+        text = file.read_text(encoding="utf-8")
+        assert old in text
+        file.write_text(text.replace(old, new), encoding="utf-8")
+        finding = checks.probe(tmp_path, node.find())
+        file.write_text(text, encoding="utf-8")
+        assert finding.state == "missing"
+        assert f"does not fit: it lacks {lacking}" in finding.detail
+        assert "\n" not in finding.detail
+    shutil.rmtree(tmp_path / "src" / "core" / "game")
+    assert "has no file src/core/game/Game.ts" in checks.probe(tmp_path, node.find()).detail
 
 
 def called(*words: str) -> None:

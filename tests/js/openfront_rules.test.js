@@ -14,7 +14,7 @@ const { ACTIONS, DIPLOMACY, KINDS, RIVALS, nameOf } = require(path.join(HOST, 'a
 const { CheckoutError, NEEDED, differences, loadCore } = require(path.join(HOST, 'checkout.js'));
 const { landings } = require(path.join(HOST, 'coasts.js'));
 const { isLegal } = require(path.join(HOST, 'legality.js'));
-const { MapError, isOwnable, openMaps } = require(path.join(HOST, 'maps.js'));
+const { LAND, MapError, isOwnable, openMaps } = require(path.join(HOST, 'maps.js'));
 const { leavesOf } = require(path.join(HOST, 'observe.js'));
 const { OPTIONS } = require(path.join(HOST, 'options.js'));
 const { TERMS, bySeat, earned, total, weightsOf } = require(path.join(HOST, 'rewards.js'));
@@ -170,6 +170,17 @@ test('sites keep their distance from all structures, and ports lie at a shore', 
 	assert.deepEqual(sites(territory, COAST, player, crowded), { inner: -1, border: -1, port: -1 });
 	assert.equal(isSpaced(15, [{ tile: 0 }], WIDTH), true);
 	assert.equal(isSpaced(14, [{ tile: 0 }], WIDTH), false);
+});
+
+test('on large land every tile is examined if none of the sample is a site', () => {
+	const side = 200; // every third tile is in the sample, from the second on
+	const territory = new Territory(new Cells(side, side, 8), new Uint8Array(side * side).fill(LAND | 3), 2);
+	const tiles = [...territory.state.keys()].filter(tile => tile % side % 3 !== 1);
+	territory.update(Uint32Array.from(tiles.flatMap(tile => [tile, WEST | (LAND | 3) << 16])));
+	const player = { smallID: () => WEST, numTilesOwned: () => tiles.length, tiles: () => tiles };
+	const { inner, border } = sites(territory, { ...COAST, tiles: [] }, player, []);
+	assert.equal(territory.ownerOf(inner), WEST);
+	assert.equal(territory.ownerOf(border), WEST);
 });
 
 test('rewards are the weighted sum of their terms; sparse ones only the result', () => {

@@ -6,7 +6,7 @@ const { landings } = require('./coasts.js');
 const { isSite, sites } = require('./sites.js');
 
 const MOST_BOATS = 3;
-const SEARCH_EVERY = 4; // decisions between two searches for shores and sites; until then, what is still legal is kept
+const SEARCH_EVERY = 4; // decisions between two searches for shores and sites; sites are sought at once if one is lost
 const NOWHERE = Object.freeze({ inner: -1, border: -1, port: -1 });
 const SITE_OF = { DefensePost: 'border', Port: 'port' }; // all others: inner
 
@@ -72,10 +72,9 @@ class Seat {
 			this.sites = NOWHERE;
 			return;
 		}
-		const isLegal = tile => tile >= 0 && isSite(territory, this.id, tile, structures);
-		const isKept = this.looks % SEARCH_EVERY > 0 && this.sites !== NOWHERE;
+		const isLost = tile => tile >= 0 && !isSite(territory, this.id, tile, structures);
+		const isKept = this.looks % SEARCH_EVERY > 0 && this.sites !== NOWHERE && !Object.values(this.sites).some(isLost);
 		if (!isKept) this.sites = sites(territory, coast, this.player, structures);
-		else for (const name of Object.keys(NOWHERE)) if (!isLegal(this.sites[name])) this.sites[name] = -1;
 	}
 
 	#cost(unit) {

@@ -4,28 +4,35 @@
 const { SHORE } = require('./maps.js');
 
 const SPACING_SQUARED = 15 * 15; // structures are at least this far from each other, whoever owns them
-const LATTICE = 64; // the sites that are examined, on a side
+const LATTICE = 64; // the sites that are examined first, on a side; if none is legal, every tile is
 const SMALL = 1500; // tiles: below, every tile is examined
 
 /** Return {inner, border, port}: the best tile for a structure inside, near the border, and at a shore; -1 if none. */
 function sites(territory, coast, player, structures) {
 	const me = player.smallID();
 	const isLegal = tile => isSite(territory, me, tile, structures);
+	let land = onLand(territory, me, candidates(territory, player, me), isLegal);
+	if (land.inner < 0 && player.numTilesOwned() > SMALL) land = onLand(territory, me, player.tiles(), isLegal);
+	let port = -1;
+	for (let i = 0; i < coast.tiles.length && port < 0; i++) {
+		const tile = coast.tiles[i];
+		if (coast.waters[i] >= 0 && isLegal(tile) && (territory.terrain[tile] & SHORE)) port = tile;
+	}
+	return { ...land, port };
+}
+
+/** Return {inner, border}: the legal tile with the most own land around it, and the one nearest to other players. */
+function onLand(territory, me, tiles, isLegal) {
 	let [inner, border] = [-1, -1];
 	let [innerScore, borderScore] = [-Infinity, -Infinity];
-	for (const tile of candidates(territory, player, me)) {
+	for (const tile of tiles) {
 		if (!isLegal(tile)) continue;
 		const { own, foreign } = surroundings(territory, tile, me);
 		if (own - 2 * foreign > innerScore) [inner, innerScore] = [tile, own - 2 * foreign];
 		const exposed = Math.min(foreign, 3) * 2 + own / 8;
 		if (foreign > 0 && exposed > borderScore) [border, borderScore] = [tile, exposed];
 	}
-	let port = -1;
-	for (let i = 0; i < coast.tiles.length && port < 0; i++) {
-		const tile = coast.tiles[i];
-		if (coast.waters[i] >= 0 && isLegal(tile) && (territory.terrain[tile] & SHORE)) port = tile;
-	}
-	return { inner, border: border < 0 ? inner : border, port };
+	return { inner, border: border < 0 ? inner : border };
 }
 
 /** Return whether a player can build at a tile: it owns the tile, and no structure is too near. */
