@@ -298,7 +298,7 @@ def test_matches_that_wait_send_the_first_first_and_repeat_themselves(
         ("half", "stream ended within a frame", "whole frames"),
         ("half and wait", "it sent nothing more, within a frame, for 1 s", "whole frames"),
         ("huge", "ARRIVALS frame announces 4294967280 bytes", "64 MiB"),
-        ("crash", "it ended with status 3; its last words: out of mana", "stderr"),
+        ("crash", "it ended with status 3; the last lines of its stderr: out of mana", "stderr"),
         ("hang", "it sent nothing for 1 s", "flush stdout"),
         ("nan reward", "a reward of nan", "NaN"),
         ("nan obs", "not finite in leaf 'own'", "NaN"),

@@ -149,7 +149,7 @@ def test_played_updates_are_spread_evenly() -> None:
     [
         ("ppo", {}, "data.folder: .* ppo learns from matches of its own; use bc, awr, or set data.live, the share"),
         ("ppo", {"folder": "", "live": 0.5}, "data.live: 0.5 learns from a dataset; name one"),
-        ("bc", {"live": 0.5}, "data.live: 0.5, but bc would clone itself"),
+        ("bc", {"live": 0.5}, "bc would imitate its own choices"),
         ("rnad", {"live": 0.5}, "data.live: 0.5, but rnad cannot learn from datasets"),
     ],
 )

@@ -25,7 +25,7 @@ class BeginOnNode(Message, frozen=True):
 
 
 class NodeReady(Message, frozen=True):
-    """Node to learner, the first message: where the actor is."""
+    """Node to learner, the first message: the node and the process of the actor."""
 
     node: Node
     versions: Versions
@@ -42,7 +42,8 @@ class HostsReady(Message, frozen=True):
 
 
 class NodeReport(Message, frozen=True):
-    """Node to learner, about once per second, and before each part: the metrics since the last one."""
+    """Node to learner, about once per second and before each batch part: the change of the metrics since the previous
+    report."""
 
     delta: Delta
     recorded: int  # recorded decisions that are not in a full part
@@ -56,7 +57,7 @@ class PartFilled(Message, frozen=True):
 
 
 class PartReleased(Message, frozen=True):
-    """Learner to node: the oldest part is used, and its buffer may be filled again."""
+    """Learner to node: the learner has used the oldest batch part, so its buffer may be filled again."""
 
 
 class SaveOnNode(Message, frozen=True):
@@ -66,7 +67,7 @@ class SaveOnNode(Message, frozen=True):
 
 
 class SavedOnNode(Message, frozen=True):
-    """Node to learner: the file of the matches comes with this message, unless there is an error or none."""
+    """Node to learner: the file of the running matches comes with this message if `saved` is True."""
 
     number: int
     saved: bool

@@ -209,7 +209,10 @@ def compare(
     ],
     second: Annotated[str, typer.Argument(metavar="B", help="What to compare it with.")],
     elo: Annotated[
-        tuple[float, float], typer.Option(help="Not better: at most the first. Better: at least the second.")
+        tuple[float, float],
+        typer.Option(
+            help="A is not better if it leads by at most the first number of Elo, and better from the second on."
+        ),
     ] = (0.0, 10.0),
     limit: Annotated[int, typer.Option(min=2, help="Most matches to play.")] = 20_000,
     league_folder: Annotated[

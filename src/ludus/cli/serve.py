@@ -47,11 +47,15 @@ TokenFile = Annotated[
 ]
 
 
-ServerAddress = Annotated[str, typer.Argument(metavar="ADDRESS", help="Of the server, such as tcp://127.0.0.1:5555.")]
+ServerAddress = Annotated[
+    str, typer.Argument(metavar="ADDRESS", help="Address of the server, such as tcp://127.0.0.1:5555.")
+]
 Policies = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[NAME=]RUN|CHECKPOINT...", help="Policies to serve; a run means its latest.", show_default=False
+        metavar="[NAME=]RUN|CHECKPOINT...",
+        help="Policies to serve. Of a run, its latest checkpoint is served.",
+        show_default=False,
     ),
 ]
 Watch = Annotated[
@@ -75,7 +79,9 @@ def start(
         bool, typer.Option("--without-token", help="Answer other machines although there is no token.")
     ] = False,
     watch: Watch = None,
-    best: Annotated[bool, typer.Option("--best", help="Of runs, serve the best checkpoint, not the latest.")] = False,
+    best: Annotated[
+        bool, typer.Option("--best", help="Serve the best checkpoint of each run instead of the latest.")
+    ] = False,
     max_batch: Annotated[int, typer.Option(min=1, help="Most rows of one forward pass.")] = 1024,
     max_wait_ms: Annotated[
         float, typer.Option(min=0, help="Time to wait for more rows; 0 takes what has arrived.")

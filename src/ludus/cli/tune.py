@@ -50,8 +50,8 @@ TryOption = Annotated[
     typer.Option(
         "--try",
         metavar="A.B=V,W",
-        help="Values of a setting to try, instead of the usual ones or in addition to the usual settings. "
-        "May be repeated. A setting given with --set is not varied.",
+        help="Try these values of a setting. They replace the usual values, or the setting is added to those that are "
+        "varied. May be repeated. A setting given with --set is not varied.",
         show_default=False,
     ),
 ]

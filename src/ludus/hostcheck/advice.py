@@ -20,7 +20,7 @@ ADVICE: Mapping[HostFault, Advice] = {
         "A conversation", "Is the program on the PATH and executable? Give the command as in a shell."
     ),
     HostFault.REFUSED: Advice("ERROR", "Give it valid options: --option name=value, once for each."),
-    HostFault.HOST_ENDED: Advice("ERROR", "The last words are from its stderr; run the host alone to see all of it."),
+    HostFault.HOST_ENDED: Advice("ERROR", "Run the host alone to see all of its stderr."),
     HostFault.SILENT: Advice(
         "Rule 2", "Read stdin and flush stdout after every answer; does it wait for more bytes than a frame has?"
     ),

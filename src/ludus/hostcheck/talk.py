@@ -276,7 +276,7 @@ class Talk:
         status = self.leave()
         fate = f"ended with status {status}" if status >= 0 else f"was ended by {signal.Signals(-status).name}"
         fault = HostFault.CANNOT_START if status == CANNOT_START else HostFault.HOST_ENDED
-        return ProtocolError(f"it {fate}; its last words: {self._last_words()}", fault)
+        return ProtocolError(f"it {fate}; the last lines of its stderr: {self._last_words()}", fault)
 
     def _last_words(self) -> str:
         self._stderr.read()

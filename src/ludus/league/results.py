@@ -179,8 +179,8 @@ class Results:
         return rate_rankings(self.rankings(names), anchor) if self.ranked else rate(self.payoff(names), anchor)
 
     def of(self, names: Collection[str]) -> Results:
-        """Return the results without matches of others than these members, which are counted. A league has matches of
-        one number of teams: those of another one are left out, too."""
+        """Return only the matches between these members. The result counts the matches that are left out. A league has
+        matches of one number of teams; matches of another number are left out, too."""
         records = [each for each in self.records if each.first in names and each.second in names]
         records = [each for each in records if each.first != each.second]
         members = set(names)

@@ -76,7 +76,10 @@ def refuse_unfit_data(config: LearnerConfig, data: DataConfig) -> None:
             "share of the updates that learn from such matches (0.8, say)"
         )
     if data.live and not algorithm.played:
-        raise ConfigError(f"data.live: {data.live:g}, but {name} would clone itself; use 0, or awr")
+        raise ConfigError(
+            f"data.live: {data.live:g} adds matches that the agent plays itself, in which {name} would imitate its own "
+            "choices; set data.live=0, or learner.algorithm=awr"
+        )
     if data.live and algorithm.interleaved:
         raise ConfigError(f"data.live: {data.live:g}, but {name} cannot learn from datasets; use ppo, ppo_kl or vtrace")
     if data.live and config.replay.decisions:

@@ -150,12 +150,12 @@ class Pairs:
         return self._first.kl(other._first, first) + self._with_score_term(first, after)
 
     def _with_score_term(self, first: Tensor, after: Tensor) -> Tensor:
-        """Return `after` [n], a quantity that depends on the first choice. The mean of its gradient over first choices
-        becomes the gradient of its mean.
+        """Return `after` [n] with an unbiased gradient. It is a quantity that depends on the sampled first choice.
 
-        The gradient of sum p(first) after(first) has two parts. That of `after` is its own; that of p needs the score
-        term after * grad log p(first). The mean of the other rows is subtracted from `after` in this term, which
-        reduces its variance and does not change its mean.
+        The gradient of the expectation of `after` over first choices has two parts: the gradient of `after` itself, and
+        the score-function (REINFORCE) term after * grad log p(first). Here the value stays `after`, and its gradient
+        contains both. The mean of the other rows serves as a baseline in the score-function term: it reduces the
+        variance and adds no bias.
         """
         if not torch.is_grad_enabled():
             return after

@@ -23,8 +23,8 @@ ALIGNMENT = 16  # floats; every parameter starts on a cache line
 class FlatWeights:
     """Makes all parameters of a net views of one vector, so that a copy, a norm or an optimiser step is one operation.
 
-    With `gradients`, the gradients are views of a second vector, `gradient`; without, the parameters need none. Raises
-    TypeError if a parameter is not float32.
+    With `gradients=True`, the gradients of all parameters are views of a second vector, `gradient`. With False,
+    `requires_grad` of the parameters is off. Raises TypeError if a parameter is not float32.
     """
 
     def __init__(self, net: nn.Module, *, gradients: bool = False) -> None:
@@ -51,7 +51,7 @@ class FlatWeights:
         return {name: vector[at : at + shape.numel()].view(shape) for name, (at, shape) in self._places.items()}
 
     def join(self, tensors: Mapping[str, Tensor]) -> Tensor:
-        """Return the vector that `split` would split into these tensors."""
+        """Return one vector that contains these tensors; the inverse of `split`."""
         vector = torch.zeros_like(self.vector)
         for name, view in self.split(vector).items():
             view.copy_(tensors[name])

@@ -20,7 +20,8 @@ def patiently(
 ) -> bool:
     """Call `write` until it returns True, for at most `LAST_S`. Returns False if it never did.
 
-    If `stopped` becomes True during the call, the retries end. If it was True before, they do not.
+    If `stopped` becomes True during the call, the retries end. A run that was stopped before the call retries like any
+    other.
     """
     until_s, pause_s, was_stopped = clock_s() + LAST_S, FIRST_PAUSE_S, stopped()
     while not write():

@@ -36,8 +36,8 @@ class _Pending:
 
 
 class LocalListener:
-    """The local commands of one server, on the socket of its port in `folder`. Without a folder, there are none. If the
-    socket cannot be made, a warning says why and the server goes on without."""
+    """Receives local commands for one server on a Unix socket in `folder`. With `folder=None` it receives none. If the
+    socket cannot be made, a warning says why, and the server runs without local commands."""
 
     def __init__(self, library: PolicyLibrary, folder: Path | None, port: int) -> None:
         self._library, self._folder, self._port = library, folder, port

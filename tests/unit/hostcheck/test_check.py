@@ -68,7 +68,7 @@ def test_host_that_floods_its_stderr_is_checked_like_any_other() -> None:
     flood = "import os, sys; [os.write(2, b'x' * 1000 + b'\\n') for _ in range(3000)]; sys.exit('out of mana')"
     checks = RuleChecks(HostCommand((sys.executable, "-c", flood)), {}, 4, 40, 1, 20.0)
     found = _attempt("", checks.greets)
-    assert found.detail == "it ended with status 1; its last words: out of mana"
+    assert found.detail == "it ended with status 1; the last lines of its stderr: out of mana"
 
 
 def test_a_host_may_lose_matches() -> None:
@@ -189,7 +189,11 @@ def test_each_rule_is_seen_to_be_broken(broken: str, rule: str, seen: str) -> No
     [
         ((sys.executable, "-c", "print('hello')"), r"is text, and belongs on stderr", "Rule 8"),
         (("no-such-program-anywhere",), "cannot start no-such-program-anywhere: No such file", "A conversation"),
-        (("sh", "-c", "echo no licence >&2; exit 4"), "it ended with status 4; its last words: no licence", "ERROR"),
+        (
+            ("sh", "-c", "echo no licence >&2; exit 4"),
+            "it ended with status 4; the last lines of its stderr: no licence",
+            "ERROR",
+        ),
         (("sleep", "60"), "it sent nothing for 0.5 s", "Rule 2"),
     ],
 )

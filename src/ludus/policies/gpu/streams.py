@@ -19,12 +19,12 @@ class Stream(Protocol):
     fuses: bool  # whether captures may use the fused kernels of `gpu/kernels`
 
     def capture(self, run: Run, *, warm_ups: int = WARM_UPS) -> Run:
-        """Return a function that repeats `run` on the same tensors as one launch. Runs it `warm_ups` times before.
-        Raises RuntimeError if `run` cannot be captured."""
+        """Run `run` `warm_ups` times, capture it, and return a function that repeats it on the same tensors as one
+        launch. Raises RuntimeError if `run` cannot be captured."""
         ...
 
     def follow(self) -> None:
-        """Make all later work on this stream wait for what the caller's own CUDA stream has queued so far."""
+        """Let later work on this stream start after all work that the caller's own CUDA stream has queued so far."""
         ...
 
     def start(self, run: Run) -> None:

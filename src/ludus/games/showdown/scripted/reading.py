@@ -1,4 +1,4 @@
-"""What scripted policies read of an observation: leaves by column name, and the tables that ids point into.
+"""Reads observations for scripted policies: leaves by the names of their columns, and the tables that ids index.
 
 Axes: n rows, P = 12 Pokemon (6 own in the order of the request, then 6 of the foe, actives first), S slots a side.
 """
