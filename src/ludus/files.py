@@ -132,7 +132,7 @@ def aside(path: Path) -> Path:
 
 
 def reason(error: BaseException) -> str:
-    """Why a file could not be written, in words for a user."""
+    """Return the reason why a file could not be written, in words for a user."""
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
         return "no space left on the disk"
     if isinstance(error, OSError) and error.strerror:

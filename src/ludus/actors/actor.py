@@ -108,7 +108,7 @@ class Actor:
 
     @property
     def facts(self) -> dict[str, str]:
-        """What the hosts say about their engine, such as its version."""
+        """Facts about the engine that the hosts report, such as its version."""
         engine = self._fleet.engine if isinstance(self._fleet, HostFleet) else {}
         return {name: str(value) for name, value in engine.items()}
 

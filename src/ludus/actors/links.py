@@ -1,4 +1,5 @@
-"""How the learner reaches the actors on the nodes of a cluster. actors/ray_cluster.py does it with Ray."""
+"""Interfaces between the learner and the actors on the nodes of a cluster. actors/ray_cluster.py implements them with
+Ray."""
 
 from __future__ import annotations
 
@@ -78,7 +79,7 @@ class Cluster(Protocol):
 
     @property
     def answers(self) -> bool:
-        """Whether the head of the cluster answers. If not, placing an actor could wait for long."""
+        """True if the head of the cluster answers. If it does not, placing an actor could block for long."""
         ...
 
     @property

@@ -64,7 +64,7 @@ class Nodes:
 
     @property
     def answers(self) -> bool:
-        """Whether the head has answered lately."""
+        """True if the head has answered within `ANSWER_S`."""
         return time.monotonic() - self._heard_s < ANSWER_S
 
     @property

@@ -90,7 +90,7 @@ class ActorSource:
 
     @property
     def spec(self) -> GameSpec:
-        """The game that the hosts play."""
+        """The spec of the game that the hosts play."""
         spec = self._actors[0].spec
         assert spec is not None
         return spec

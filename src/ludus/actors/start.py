@@ -41,7 +41,7 @@ RunSource = ActorSource | DatasetSource | MixedSource
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What one actor continues from: nothing in a new run."""
+    """The saved state from which one actor continues; empty in a new run."""
 
     state: ActorState | None = None
     matches: InFlight | None = None  # None: it begins new matches

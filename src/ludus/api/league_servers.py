@@ -30,7 +30,7 @@ class FrozenRemotePolicy(RemotePolicy):
     """A policy on a server. Raises LeagueError as soon as the server has other weights than those of `version`."""
 
     def __init__(self, address: Address, spec: GameSpec, version: int | None, name: str) -> None:
-        """`version` None: that which the server has now. `name` is that of errors."""
+        """`version=None` is the version that the server has now. `name` is used in errors."""
         super().__init__(address, spec)
         self._address, self._name = address, name
         self._version = self.client.policy.version if version is None else version

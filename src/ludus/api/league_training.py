@@ -47,7 +47,7 @@ log = logging.getLogger(__name__)
 
 
 class AgentState(Struct):
-    """What is kept of one agent."""
+    """The state of one agent, as the file of the league keeps it."""
 
     generation: Annotated[int, Meta(ge=1)] = 1
     trained_s: Annotated[float, Meta(ge=0.0)] = 0.0  # of earlier generations
@@ -66,7 +66,7 @@ class TrainingState(Struct):
 
 
 class Backoff(Struct, frozen=True):
-    """When a run that failed is started again."""
+    """Delays after which a run that failed is started again."""
 
     failures_in_a_row: int
     backoff_s: float = 1.0

@@ -146,7 +146,7 @@ def add(
 
 @dataclass(frozen=True, slots=True)
 class LeaguePlay:
-    """What `play` has played, and the table after it."""
+    """The matches that `play` has played, and the table afterwards."""
 
     played: TournamentTotals
     table: Standings

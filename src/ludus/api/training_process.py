@@ -41,7 +41,7 @@ class TrainingProcess:
 
     @property
     def leaving(self) -> bool:
-        """Whether it was asked to stop."""
+        """True if the process was asked to stop."""
         return self._asked_s is not None
 
     def poll(self) -> int | None:

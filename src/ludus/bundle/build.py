@@ -35,7 +35,8 @@ class Bundle:
 def build(path: Path, target: Target, extras: Collection[str], progress: Progress) -> Bundle:
     """Write the bundle for a target to `path`, which is replaced only when it is whole. Raises SetupError, ConfigError.
 
-    `extras` are those of the distribution. Those that are names of games also bring what these games have installed.
+    `extras` are optional dependencies of ludus. An extra with the name of a game adds the files that this game has
+    installed, too.
     """
     games = [registry.load(name) for name in registry.names() if name in extras]
     preset = "gen1" if "showdown" in extras else "nim"

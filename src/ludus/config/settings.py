@@ -176,7 +176,8 @@ class ReplayConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ComputeConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """How the learner computes. Only options that help in benchmarks/bench_learner.py are on by default."""
+    """Precision, compilation and other compute settings of the learner. Only options that help in
+    benchmarks/bench_learner.py are on by default."""
 
     # precision of forward and backward passes; weights and optimiser stay fp32; auto: bf16 if the CPU supports it
     precision: Literal["auto", "fp32", "bf16", "fp16"] = "fp32"
@@ -266,7 +267,7 @@ class EvaluationConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CheckpointConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """When checkpoints are written, and how many are kept."""
+    """Intervals between checkpoints, and the number that is kept."""
 
     every_s: Positive = 60.0  # seconds between two checkpoints
     keep: Count = 3  # latest checkpoints to keep, in addition to `best`
@@ -330,14 +331,14 @@ class StageConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PrometheusConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """Where the metrics of a run can be scraped by Prometheus."""
+    """Address at which Prometheus can scrape the metrics of a run."""
 
     port: Annotated[int, Meta(ge=0, le=65_535)] = 9464  # 0: any free port; the log names it
     address: str = "127.0.0.1"  # 0.0.0.0: other machines may read the numbers, too
 
 
 class MetricsConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """Where the metrics of a run go, beside the files in its folder."""
+    """Exporters of metrics, in addition to the files in the run's folder."""
 
     prometheus: PrometheusConfig | None = None  # none: nowhere; {} has all defaults
 

@@ -15,7 +15,7 @@ from ludus.types import Arrivals, Ending
 
 @dataclass(frozen=True, slots=True)
 class SeenDecisions:
-    """What one seat saw in one match, without its actions, which the ledger has."""
+    """The observations of one seat in one match. The actions are in the ledger."""
 
     obs: list[NDArray[np.uint8]]
     legal: list[NDArray[np.uint8]]  # eight actions a byte

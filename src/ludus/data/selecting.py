@@ -39,7 +39,8 @@ class Selection:
         return cls(places, config.won, config.min_rating, config.newest, config.holdout, held_out)
 
     def seats(self, matches: Matches, later: int = 0) -> NDArray[np.bool_]:
-        """Return which seats of these matches are selected [M, S]. `later` matches follow in the dataset."""
+        """Return which seats of these matches are selected [M, S]. `later` is the number of newer matches in the
+        dataset."""
         mask = np.ones(matches.policy.shape, np.bool_)
         if self.policies:
             mask &= np.isin(matches.policy, self.policies)

@@ -94,7 +94,7 @@ class GpuUse(Struct, frozen=True):
 
 
 class TrialNumbers(Struct, frozen=True, kw_only=True):
-    """What every trial measures, without start and warm-up. CPU and memory include all child processes."""
+    """The measurements of a trial, without start and warm-up. CPU and memory include all child processes."""
 
     repeat: int
     decisions: int = 0
@@ -181,7 +181,7 @@ class Summary(Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """How the rate (decisions/s) grows along one axis while the others stay the same."""
+    """The growth of the rate (decisions/s) along one axis while the others stay the same."""
 
     axis: str
     size: FleetSize

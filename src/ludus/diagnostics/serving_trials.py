@@ -42,7 +42,7 @@ SEED = 20_000
 
 
 class ServingPlan(msgspec.Struct, frozen=True):
-    """What the benchmark plays."""
+    """The policies, matches and sizes of the benchmark."""
 
     policy: str  # the folder of a checkpoint
     opponent: str

@@ -33,7 +33,7 @@ TELL_S = 0.5
 
 
 class Share(msgspec.Struct, frozen=True):
-    """What one worker plays."""
+    """The task of one worker."""
 
     agent: str  # a checkpoint or an address
     opponent: str
@@ -45,7 +45,7 @@ class Share(msgspec.Struct, frozen=True):
 
 
 class ShareResult(msgspec.Struct, frozen=True):
-    """What one worker played. Times are those of the monotonic clock, which all processes of a machine share."""
+    """The results of one worker. Times are those of the monotonic clock, which all processes of a machine share."""
 
     matches: int
     wins: int

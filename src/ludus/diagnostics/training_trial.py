@@ -35,7 +35,7 @@ Phase = Literal["starting", "warming up", "measuring", "ending"]
 
 
 class TrialOrder(Struct, frozen=True, kw_only=True):
-    """What a trial must measure."""
+    """The measurements that a trial must provide."""
 
     due: Due
     settings: RunConfig  # with the values of the configuration that is due

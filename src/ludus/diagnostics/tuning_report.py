@@ -1,4 +1,5 @@
-"""What `ludus tune` says: its plan, a line for each trial, the table of all configurations, and the best setting."""
+"""The output of `ludus tune`: its plan, a line for each trial, the table of all configurations, and the best
+setting."""
 
 from __future__ import annotations
 

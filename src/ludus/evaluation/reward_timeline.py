@@ -1,4 +1,4 @@
-"""What each seat of one match earned in each turn, by reward term, and what a policy expected."""
+"""The rewards of each seat in each turn of one match, by reward term, and the value estimates of a policy."""
 
 from __future__ import annotations
 

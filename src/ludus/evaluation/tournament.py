@@ -43,7 +43,7 @@ class TournamentStoppedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Arenas:
-    """What a tournament plays on."""
+    """The hosts and settings of a tournament."""
 
     game: Game
     options: msgspec.Struct
@@ -57,7 +57,7 @@ class Arenas:
 
 @dataclass(slots=True)
 class TournamentTotals:
-    """What a tournament has played so far."""
+    """The progress of a tournament."""
 
     matches: int = 0  # results in the log
     rounds: int = 0

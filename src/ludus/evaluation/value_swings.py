@@ -1,4 +1,5 @@
-"""How much the players' estimates swung in a match: a winner that expected to lose, a loser that expected to win."""
+"""Measures how much the players' value estimates changed in a match: a winner that expected to lose, a loser that
+expected to win."""
 
 from __future__ import annotations
 

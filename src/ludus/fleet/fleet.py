@@ -210,7 +210,7 @@ class HostFleet:
 
     @property
     def engine(self) -> Mapping[str, object]:
-        """What the hosts said about themselves in HELLO, such as the version of their simulator."""
+        """Facts that the hosts sent in HELLO, such as the version of their simulator."""
         return next((host.facts for host in self._hosts.all if host.session is not None), {})
 
     def take_times(self) -> Times:

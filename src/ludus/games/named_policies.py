@@ -93,7 +93,7 @@ class AgentSource:
 
     @property
     def samples(self) -> bool:
-        """Whether its run evaluates with samples of its actions (`evaluation.sample`)."""
+        """True if its run evaluates with sampled instead of most likely actions (`evaluation.sample`)."""
         section = None if self.config is None else self.config.get("evaluation")
         return isinstance(section, dict) and section.get("sample") is True
 

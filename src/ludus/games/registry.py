@@ -63,7 +63,7 @@ class HostFootprint:
 
 @dataclass(frozen=True, slots=True)
 class RewardTerms:
-    """How `ludus ablate` reads and changes the named terms of a game's reward."""
+    """Lets `ludus ablate` read and change the named terms of a game's reward."""
 
     weights: Callable[[Any], Mapping[str, float]]  # (options) -> weight of each term that counts with these options
     # (options, weights) -> options to change, by name, so that exactly these terms count; ConfigError if it cannot be

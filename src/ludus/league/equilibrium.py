@@ -1,4 +1,4 @@
-"""What ratings do not show: mixtures of members that no member beats, and how far the payoff runs in circles. Pure.
+"""Analyses that ratings cannot provide: mixtures of members that no member beats, and how cyclic the payoff is. Pure.
 
 Ratings assume that whoever beats A, who beats B, also beats B. In rock, paper and scissors every rating is the same and
 says nothing. Nash averaging (Balduzzi et al. 2018) and alpha-rank (Omidshafiei et al. 2019) do not assume it.

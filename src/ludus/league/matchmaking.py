@@ -55,7 +55,7 @@ class CurrentOpponent(Struct):
 
 
 class OpponentNews(Struct, frozen=True):
-    """What the learner's process tells an actor about opponents."""
+    """News about opponents, from the learner's process to an actor."""
 
     members: tuple[str, ...] = ()  # members of the league that may play, the oldest first
     weights: dict[str, float] = {}  # of the mixture that `choose: nash` draws from, by opponent

@@ -81,7 +81,7 @@ class Rankings:
 
 @dataclass(frozen=True, slots=True)
 class _Stages:
-    """S choices of who comes next among the teams that remain in a match."""
+    """The S stages of all matches. At each stage, the next team is drawn among those that remain in its match."""
 
     member: Places  # [S, T]
     remains: Mask  # [S, T] teams among which the choice is

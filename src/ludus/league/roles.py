@@ -82,7 +82,7 @@ class LeagueTrainingConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class AgentProgress:
-    """How far a run is in its present generation."""
+    """The progress of a run within its present generation."""
 
     training_s: float  # of its latest checkpoint
     joined_s: float  # training time at which it last joined the league

@@ -20,7 +20,7 @@ WAITING = {
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """How busy one kind of process is, and its largest activity."""
+    """The busy share of one kind of process, and its largest activity."""
 
     process: str
     busy: float

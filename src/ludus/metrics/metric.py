@@ -1,4 +1,4 @@
-"""What is known of a metric: its name, kind, unit and meaning. metrics/names.py lists all of them."""
+"""The description of a metric: its name, kind, unit and meaning. metrics/names.py lists all of them."""
 
 from __future__ import annotations
 

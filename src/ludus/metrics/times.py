@@ -1,4 +1,5 @@
-"""How each kind of process spends its time. With `other`, the activities of a process sum to its wall-clock time.
+"""Tables of how each kind of process spends its time. With `other`, the activities of a process sum to its wall-clock
+time.
 
 There are three clocks: one for all hosts together, one for the actor's thread and one for the learner's. A share refers
 to its own clock, so shares of different processes do not add up.

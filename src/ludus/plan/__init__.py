@@ -1,1 +1,1 @@
-"""From measured speed to machines, hours and cost (`ludus plan`)."""
+"""Computes machines, hours and cost from a measured speed (`ludus plan`)."""

@@ -1,4 +1,4 @@
-"""From a group of machines to hours, cost and interruptions. Pure.
+"""Computes hours, cost and interruptions of a group of machines. Pure.
 
 Speed grows linearly with hosts. A spot machine is interrupted at a constant rate; each time it loses the work since
 the last checkpoint (half an interval on average) and the time until its replacement plays. Machines are paid for from
@@ -65,7 +65,8 @@ def merged(groups: Sequence[Group]) -> tuple[Group, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What some machines need for the work. `low` of hours and cost belongs to the highest measured speed."""
+    """The hours and cost of a group of machines for the work. `low` of hours and cost belongs to the highest measured
+    speed."""
 
     groups: tuple[Group, ...]
     per_s: Spread

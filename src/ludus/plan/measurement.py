@@ -1,4 +1,4 @@
-"""What was measured: the speed of one machine, with its spread, and how busy the learner was."""
+"""A measurement: the speed of one machine, with its spread, and how busy the learner was."""
 
 from __future__ import annotations
 

@@ -18,8 +18,8 @@ LEARNER = "learner"
 
 
 class BankState(Struct, frozen=True):
-    """Which policies play the running matches, as stored in a checkpoint. Policies keep their numbers, because a bank
-    runs the policies of a batch in the order of their numbers."""
+    """The policies that play the running matches, as stored in a checkpoint. Policies keep their numbers, because a
+    bank runs the policies of a batch in the order of their numbers."""
 
     policies: list[str | None]  # name of the policy with each number; None: the number is free
     number_of: list[int]  # [rows] number of the policy that plays each row

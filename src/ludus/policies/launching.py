@@ -16,7 +16,7 @@ class LaunchingPolicy(ABC):
     @property
     @abstractmethod
     def launches(self) -> bool:
-        """Whether `launch` returns before the actions are chosen. If False, `launch` has no advantage over `act`."""
+        """True if `launch` returns before the actions are chosen. If False, `launch` has no advantage over `act`."""
 
     @abstractmethod
     def launch(self, arrivals: Arrivals) -> Wait:

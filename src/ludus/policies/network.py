@@ -49,7 +49,7 @@ class NetPolicy(LaunchingPolicy):
 
     @property
     def launches(self) -> bool:
-        """Whether `launch` returns before the actions are computed."""
+        """True if `launch` returns before the actions are computed."""
         return self.path.launches
 
     def adopt(self, weights: NDArray[np.float32] | None, version: int) -> None:

@@ -1,4 +1,4 @@
-"""What a process of a run is, by its command line."""
+"""Tells the kinds of processes of a run apart, by their command lines."""
 
 from __future__ import annotations
 

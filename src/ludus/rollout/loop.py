@@ -40,7 +40,7 @@ class Rollout:
 
     @property
     def recent_reward(self) -> tuple[int, float]:
-        """The number of matches of learning seats, and their recent mean reward. Can be set, to continue a run."""
+        """The number of matches of learning seats, and their recent mean reward. Set it to continue a run."""
         return self._tally.recent
 
     @recent_reward.setter

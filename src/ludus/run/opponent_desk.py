@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 
 class OpponentsState(Struct, frozen=True):
-    """What a run knows of its opponents, as stored in a checkpoint."""
+    """The state of a run's opponents, as stored in a checkpoint."""
 
     members: tuple[str, ...] = ()  # of the league, the oldest first
     nash: dict[str, float] = {}  # mixture of the members, for `choose: nash`

@@ -1,4 +1,4 @@
-"""What made a run, and how this machine differs from the one that made it.
+"""Describes what made a run, and how this machine differs from the one that made it.
 
 A run's folder may come from a stranger. Everything that is read from it is data to be shown: the commit is checked
 to be a number, texts lose control characters, and settings that name places on a machine are listed.

@@ -55,7 +55,8 @@ class PlayedGame(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Reconnects:
-    """How a client reconnects: it tries again after delays that double up to `backoff_max_s`, until the deadline."""
+    """Settings of reconnecting: the client tries again after delays that double up to `backoff_max_s`, until the
+    deadline."""
 
     backoff_s: float = 0.05
     backoff_max_s: float = 2.0

@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 
 class GameLookup(Protocol):
-    """What the library needs to know about games. The module `ludus.games.checkpoint_game` implements it."""
+    """The functions of games that the library calls. The module `ludus.games.checkpoint_game` implements it."""
 
     def nets_for(self, checkpoint_path: Path, spec_name: str, /) -> Mapping[str, NetFactory]:
         """Return the nets that the game of a checkpoint brings, by name."""

@@ -120,7 +120,7 @@ class Welcome(msgspec.Struct, frozen=True):
 
 
 class Refusal(msgspec.Struct, frozen=True):
-    """Why the server refused. Without a batch, the server closes the connection after it."""
+    """The reason why the server refused a request. Without a batch, the server closes the connection after it."""
 
     code: str
     message: str

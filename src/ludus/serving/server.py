@@ -40,7 +40,7 @@ STOP_S = 5.0  # to send the last answers
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
-    """Where and how a server answers."""
+    """Address, limits and batching of a server."""
 
     host: str = "127.0.0.1"
     port: int = 0  # 0: any free one

@@ -87,7 +87,7 @@ class ProgressTable:
 
     @property
     def revision(self) -> str:
-        """A text that changes whenever the numbers change."""
+        """Return a text that changes whenever the numbers change."""
         return f"{self._starts}-{self._size}-{self._offset}"
 
     def series(self, column_names: Iterable[str]) -> Series:

@@ -161,7 +161,7 @@ class ErrorBody(msgspec.Struct, frozen=True):
 
 
 class TimesBody(msgspec.Struct, frozen=True):
-    """How a host has spent its time since its last TIMES frame, or since it began its matches."""
+    """The times of a host's activities since its last TIMES frame, or since it began its matches."""
 
     wall_ns: float
     # Keys are names in HOST_ACTIVITIES. Protocol version 2 calls this field `stages`.

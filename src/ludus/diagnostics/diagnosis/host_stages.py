@@ -80,7 +80,7 @@ def hosts_alone(run: ResolvedRun, log_dir: Path, seconds: float) -> tuple[Measur
 
 @dataclass(slots=True)
 class Recordings:
-    """What playing leaves for the other stages: the rows of forward passes, and full training batches."""
+    """Recordings for the other stages: the rows of forward passes, and full training batches."""
 
     spec: GameSpec
     arrivals: list[Arrivals] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What a diagnosis has measured and concluded, and its file diagnosis.json."""
+"""The measurements and conclusions of a diagnosis, and its file diagnosis.json."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Measure(Struct, frozen=True):
 
 
 class Ceiling(Struct, frozen=True):
-    """How much faster training would be if one part of it cost nothing (Amdahl's law)."""
+    """The speed-up of training if one part of it cost nothing (Amdahl's law)."""
 
     part: str
     factor: NonNegative

@@ -1,4 +1,4 @@
-"""Which settings to change, and by how much that should help, from the measured costs. Pure."""
+"""Derives suggestions from the measured costs: settings to change, and the predicted speed-up. Pure."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class TrialPlan:
-    """What the trials of one diagnosis have in common."""
+    """The parameters that all trials of one diagnosis share."""
 
     config: RunConfig
     folder: Path

@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ProfileResult:
-    """What a profile of a run has found. `troubles` are lines about processes that could not be profiled."""
+    """The result of a profile of a run. `troubles` are lines about processes that could not be profiled."""
 
     folder: Path
     frames: list[HotFrame]

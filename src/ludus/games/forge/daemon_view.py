@@ -1,4 +1,4 @@
-"""What one player sees of a game at a decision, as an observation of entities and options. Pure.
+"""Makes observations of a player's view of a game at a decision: entities and options. Pure.
 
 Entities are cards: the own hand, both battlefields, the stack, the newest cards of the graveyards and of exile, and
 cards that only this decision shows. Nothing is read of the other player but what is public.

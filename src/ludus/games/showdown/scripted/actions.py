@@ -1,4 +1,4 @@
-"""From scores of what each slot could do to one legal action of the flat set.
+"""Chooses one legal action of the flat set from scores of the actions of each slot.
 
 Axes: n rows, S active slots a side, V variants, T targets, M = 4 moves. A slot's actions are V*T*M uses of a move,
 6 switches and, in doubles, pass.
@@ -48,7 +48,7 @@ class ActionMap:
         )  # [previews, picked]
 
     def of_slots(self, legal: Bools) -> Bools:
-        """What each slot may do in at least one legal action [n, S, slot actions]."""
+        """Return the slot actions that are part of at least one legal action [n, S, slot actions]."""
         if self.slots == 1:
             return legal[:, None, : self.slot_actions]
         pairs = self._pairs(legal)

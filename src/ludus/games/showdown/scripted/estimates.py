@@ -1,4 +1,4 @@
-"""What a move does and how two Pokemon stand against each other, in numbers. Pure.
+"""Estimates the effect of moves, and how well two Pokemon match up. Pure.
 
 Axes: n rows, S own slots, F foe slots (as many), M moves.
 """
@@ -25,7 +25,8 @@ def staged(boosts: NDArray[np.int8]) -> Floats:
 
 
 def matchup(scene: BattleScene, types: Types, foes: slice) -> Floats:
-    """How each own Pokemon stands against those foes [n, 6, foes], above 0 is well: types, who is faster, health."""
+    """Return how well each own Pokemon matches up against those foes [n, 6, foes], by types, speed and health. Above 0
+    is good."""
     own, foe = scene.pair[:, :TEAM, None], scene.pair[:, None, foes]
     speed, health = scene.base[:, :, SPE], scene.hp
     stand: Floats = (

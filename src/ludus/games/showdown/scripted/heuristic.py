@@ -75,7 +75,8 @@ class Heuristic(ScoringPolicy):
         return np.where(some(plain, 2)[..., None], plain, some(ways, 2))
 
     def _leaves(self, scene: BattleScene, stand: Floats, reachable: Bools) -> Bools:
-        """Whether a slot should switch out against a foe [n, S, F]: for a reason, and to somebody who stands well."""
+        """Return True where a slot should switch out against a foe [n, S, F]: it has a reason, and a Pokemon that
+        matches up well."""
         low, stats = scene.boosts[:, : self.slots] <= DROPPED, scene.stats[:, : self.slots]
         physical, special = stats[:, :, ATK] >= stats[:, :, SPA], stats[:, :, ATK] <= stats[:, :, SPA]
         weakened = low[:, :, DEF] | low[:, :, SPD] | (low[:, :, ATK] & physical) | (low[:, :, SPA] & special)
@@ -104,7 +105,7 @@ class Heuristic(ScoringPolicy):
         return tiers.argmax(3), np.where(worth < SET_UP - MOVES, worth, np.float32(0))
 
     def _variant(self, scene: BattleScene, stand: Floats, move: Ints) -> Ints:
-        """Which variant of its move each slot would use against each foe [n, S, F]; 0 is plain."""
+        """Return the variant of its move that each slot would use against each foe [n, S, F]; 0 is plain."""
         variant = np.zeros_like(move)
         own, foe = scene.pair[:, : self.slots, None], scene.pair[:, None, self.foes]
         if place := self._places.get("tera", 0):

@@ -189,7 +189,7 @@ class SearchPool:
                 running.remove(each)
 
     def _advance_or_stop(self, each: _Running, answer: object, actions: list[int]) -> bool:
-        """As `_advance`; a search whose time is up must not ask again."""
+        """Advance a search as `_advance` does, or end it if its time is up: it must not ask again."""
         if answer is not None:
             return self._advance(each, answer, actions)
         try:

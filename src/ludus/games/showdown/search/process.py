@@ -28,7 +28,7 @@ READ_BYTES = 1 << 20
 
 
 class SearchAnswer(msgspec.Struct, frozen=True):
-    """What a search process says. Which fields it fills depends on the question."""
+    """An answer of a search process. The question decides which fields it has."""
 
     id: int = 0
     leaves: list[tuple[str, str, list[int]]] = []

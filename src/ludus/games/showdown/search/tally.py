@@ -1,4 +1,4 @@
-"""What a search has learned so far: payoffs of joint actions by world. Pure."""
+"""The results of a search so far: payoffs of joint actions by world. Pure."""
 
 from __future__ import annotations
 

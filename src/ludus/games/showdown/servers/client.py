@@ -38,7 +38,8 @@ def page(server: str) -> bytes:
 
 
 def _policy(server: str) -> str:
-    """It may talk to that server and load nothing from anywhere; no other page may show it in a frame."""
+    """Return the content security policy of the page. It may connect to that server only and load nothing, and no other
+    page may show it in a frame."""
     parts = urlsplit(server)
     inline = "script-src 'unsafe-inline'; style-src 'unsafe-inline'"
     alone = "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"

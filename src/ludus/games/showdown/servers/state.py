@@ -1,4 +1,4 @@
-"""What the keeper of a user's servers leaves on the disk for other commands to find.
+"""Files in which the keeper of a user's servers describes them to other commands.
 
 <LUDUS_HOME>/servers/keeper.lock   held by the keeper as long as it lives
 <LUDUS_HOME>/servers/state.json    who it is and how its servers are, written again every two seconds

@@ -36,7 +36,7 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class ServerAnswered:
-    """It is there. `battles`: None when it cannot know, and then it is never recycled."""
+    """The server has answered. `battles` is None if it does not know their number; it is then never recycled."""
 
     server: int
     memory_mib: float
@@ -45,7 +45,7 @@ class ServerAnswered:
 
 @dataclass(frozen=True, slots=True)
 class Stayed:
-    """It was told to leave, and a battle had begun."""
+    """The server was told to exit, but continues, because a battle had begun."""
 
     server: int
 
@@ -58,7 +58,7 @@ class Exited:
 
 @dataclass(frozen=True, slots=True)
 class ServerFailed:
-    """It cannot be started, or something else answers in its place."""
+    """The server cannot be started, or another program answers at its port."""
 
     server: int
     detail: str

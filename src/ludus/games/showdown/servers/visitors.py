@@ -28,7 +28,7 @@ def why_refused(hosts: Sequence[str], origins: Sequence[str]) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether `host`, with or without a port, is localhost or a loopback address."""
+    """Return True if `host`, with or without a port, is localhost or a loopback address."""
     match = NAME.fullmatch(host)
     if match is None:
         return False
