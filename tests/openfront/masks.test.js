@@ -1,118 +1,20 @@
 'use strict';
-// The host's parts on the real core of the checkout at OPENFRONT_HOME, on a small map of our own.
+// Masks and actions on the real core: what is legal, what it changes, and what never becomes an intent.
 
 const assert = require('node:assert/strict');
 const path = require('node:path');
 const { test } = require('node:test');
 
-const { islandMap } = require('./island_map.js');
-
-const HOST = path.join(__dirname, '../../src/ludus/games/openfront/host');
+const {
+	DEFAULTS, EASY, HOST, SplitMix, chosen, core, enrich, map, newMatch, newMatchStarted, onion, play, startFriendly,
+} = require('./playing.js');
 const { ACTIONS, KINDS, STRUCTURES, nameOf } = require(path.join(HOST, 'actions.js'));
-const { loadCore } = require(path.join(HOST, 'checkout.js'));
 const { planned } = require(path.join(HOST, 'intents.js'));
 const { isLegal, upgradable } = require(path.join(HOST, 'legality.js'));
-const { openMaps } = require(path.join(HOST, 'maps.js'));
-const { OpenFrontMatch, wholeMap } = require(path.join(HOST, 'match.js'));
 const { leavesOf } = require(path.join(HOST, 'observe.js'));
-const { OPTIONS } = require(path.join(HOST, 'options.js'));
 const { isSite } = require(path.join(HOST, 'sites.js'));
-const { Territory } = require(path.join(HOST, 'territory.js'));
-const { View } = require(path.join(HOST, 'view.js'));
-const { SplitMix } = require('../../src/ludus/sdk/javascript');
 const { ProtocolError } = require('../../src/ludus/sdk/javascript/frames.js');
 const { TurnHost } = require('../../src/ludus/sdk/javascript/serve.js');
-
-const core = loadCore(process.env.OPENFRONT_HOME);
-const DEFAULTS = Object.fromEntries(Object.entries(OPTIONS).map(([name, { fallback }]) => [name, fallback]));
-const onion = openMaps(process.env.OPENFRONT_HOME, ['onion'], true);
-const map = islandMap([[20, 25], [92, 40]]);
-const EASY = { difficulty: 'easy', nations: 1, bots: 5 };
-
-function newMatch(options = {}, maps = [map]) {
-	return new OpenFrontMatch(core, maps, { ...DEFAULTS, bots: 3, nations: 2, grid: 16, ...options }, false);
-}
-
-/** Start a match in which alliances are so short that they can be extended at once. */
-function startFriendly(match, seed) {
-	const turn = match.start(seed);
-	match.world.game.config().allianceDuration = () => 250;
-	return turn;
-}
-
-/** Choose like a careful player, who rests in most decisions: among all legal actions of a kind drawn first. */
-function chosen(turn, random, rest = 3) {
-	return Object.fromEntries(turn.seats.map((seat, i) => {
-		const legal = ACTIONS.flatMap((action, at) => (turn.legal[i][at] && action.share <= 0.2 ? [[action.kind, at]] : []));
-		const kinds = [...new Set(legal.map(([kind]) => kind))];
-		if (kinds.includes('noop') && random.nextBelow(rest + 1) < rest) return [seat, 0];
-		const kind = kinds[random.nextBelow(kinds.length)];
-		const actions = legal.filter(([each]) => each === kind);
-		return [seat, actions[random.nextBelow(actions.length)][1]];
-	}));
-}
-
-/** Play up to `decisions` of a match; `each(match, turn)` is called before every decision. */
-function play(match, seed, decisions, each = () => {}, rest = 3) {
-	const random = new SplitMix(seed + 1);
-	let turn = match.start(seed);
-	for (let i = 0; i < decisions && !turn.score; i++) {
-		each(match, turn, i);
-		turn = match.advance(chosen(turn, random, rest));
-	}
-	return turn;
-}
-
-/** Give a seat so much gold that everything can be built. */
-function enrich(match) {
-	for (const seat of match.seats) if (seat.player.gold() < 5_000_000n) seat.player.addGold(5_000_000n);
-	return match;
-}
-
-test('the same seed and choices give the same match, whatever else runs in the process', () => {
-	const other = newMatch({ seats: 2, bots: 5 });
-	const random = new SplitMix(3);
-	let turn = other.start(99);
-	let compared = 0;
-	for (const seed of [11, 12, 13, 14]) {
-		const hashes = [[], []];
-		play(newMatch(EASY), seed, 250, match => hashes[0].push(match.world.hash()), 7);
-		play(newMatch(EASY), seed, 250, match => {
-			if (!turn.score) turn = other.advance(chosen(turn, random));
-			hashes[1].push(match.world.hash());
-		}, 7);
-		assert.deepEqual(hashes[0], hashes[1]);
-		assert.equal(new Set(hashes[0]).size, hashes[0].length, 'the hash sees every change');
-		compared += hashes[0].length;
-	}
-	assert.ok(compared > 200, `${compared} states`);
-});
-
-test('territory, borders and grid are what a full count of the map gives', () => {
-	let compared = 0;
-	const compare = (match, _, i) => {
-		if (i % 7 > 0) return;
-		const { world: { territory, game }, views, seats } = match;
-		const whole = new Territory(territory.cells, map.bytes, territory.players);
-		whole.update(wholeMap(match.world.map));
-		for (const name of ['state', 'owned', 'borders', 'fallout', 'land', 'total']) {
-			assert.deepEqual(territory[name], whole[name], name);
-		}
-		for (const seat of seats.filter(each => each.isAlive)) {
-			const view = new View(whole, views[seat.number].classOf);
-			const before = Int8Array.from(views[seat.number].bytes);
-			view.refresh(match.world.structures.map(each => ({ ...each, isOwn: each.owner === seat.id })));
-			assert.deepEqual(before, view.bytes);
-			for (const other of game.players()) {
-				if (other === seat.player) continue;
-				assert.equal(territory.border(seat.id, other.smallID()) > 0, seat.player.sharesBorderWith(other));
-			}
-			compared++;
-		}
-	};
-	for (const seed of [5, 6, 7, 8]) play(newMatch({ ...EASY, seats: 2 }), seed, 250, compare, 7);
-	assert.ok(compared > 50, `${compared} views`);
-});
 
 test('a structure can be built or a boat sent exactly where the mask says so', () => {
 	let [built, refused, sailed] = [0, 0, 0];
@@ -339,12 +241,6 @@ test('an intent that the schema refuses never reaches the game', () => {
 	assert.equal(world.refused, 3);
 });
 
-function newMatchStarted(options) {
-	const match = newMatch(options);
-	match.start(1);
-	return match;
-}
-
 test('a careful player has no ignored attacks, boats or structures', () => {
 	let decisions = 0;
 	for (let seed = 20; seed < 26; seed++) {
@@ -354,40 +250,4 @@ test('a careful player has no ignored attacks, boats or structures', () => {
 		decisions += facts.turns;
 	}
 	assert.ok(decisions > 300);
-});
-
-test('a match is truncated at its limit, with the last observations', () => {
-	const turn = play(newMatch({ max_minutes: 0.3 }), 4, 1000, () => {}, 1000);
-	assert.equal(turn.truncated, true);
-	assert.equal(turn.obs.length, 1);
-	assert.deepEqual(turn.score, [0.5]);
-});
-
-test('teams share what they see as friendly, and win together', () => {
-	const match = newMatchStarted({ seats: 4, team_size: 2, nations: 0, bots: 2 });
-	const teams = match.world.players.map(player => player.team());
-	assert.equal(teams[0], teams[1]);
-	assert.equal(teams[2], teams[3]);
-	assert.notEqual(teams[0], teams[2]);
-	assert.ok(match.seats[0].player.isFriendly(match.seats[1].player));
-	const turn = play(newMatch({ seats: 4, team_size: 2, nations: 0, bots: 2, max_minutes: 40 }), 4, 8000);
-	assert.ok(turn.score, 'the match ended');
-	assert.equal(turn.score[0], turn.score[1]);
-	assert.equal(turn.score[2], turn.score[3]);
-});
-
-test('a seat against nations only has humans and nations as teams', () => {
-	const match = newMatchStarted({ seats: 2, team_size: 2, nations: 2 });
-	assert.deepEqual(match.world.players.map(player => player.team()), ['Humans', 'Humans']);
-});
-
-test('memory stays flat over many matches', () => {
-	const match = newMatch();
-	for (let seed = 0; seed < 8; seed++) play(match, seed, 12);
-	global.gc?.();
-	const before = process.memoryUsage().heapUsed;
-	for (let seed = 8; seed < 60; seed++) play(match, seed, 12);
-	global.gc?.();
-	const grown = (process.memoryUsage().heapUsed - before) / 2 ** 20;
-	assert.ok(grown < 25, `${grown.toFixed(1)} MiB more after 52 matches`);
 });
