@@ -20,9 +20,7 @@ SERVER_LOG = "server.log"  # stderr of the servers, in the folder of the report
 
 
 def bench_serve(
-    policy: Annotated[
-        str, typer.Argument(metavar="RUN|CHECKPOINT", help="The agent. Of a run, its latest checkpoint plays.")
-    ],
+    policy: Annotated[str, typer.Argument(metavar="RUN|CHECKPOINT", help="A run plays its latest checkpoint.")],
     opponent: Annotated[
         str,
         typer.Option(help="A scripted policy. Default: the last in `ludus games`.", show_default=False),
