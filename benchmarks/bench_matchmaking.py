@@ -60,13 +60,14 @@ Curves = dict[str, list[list[Point]]]  # "game, way" -> a curve for each seed
 def main() -> None:
     arguments = _arguments()
     result: dict[str, Any] = {"bench": "matchmaking", "commit": contest.commit(ROOT), "machine": contest.machine()}
-    curves: Curves = {}
-    for game in arguments.games:
-        if game in POKER:
-            curves |= poker(game, arguments.seeds, 36 if arguments.quick else arguments.updates, arguments.jobs)
-        else:
-            result["gen1"] = gen1(0.5 if arguments.quick else arguments.minutes, arguments.exploit_minutes)
-            contest.say(as_table(result["gen1"]["table"]))
+    games = [game for game in POKER if game in arguments.games]
+    curves = poker(games, arguments.seeds, 36 if arguments.quick else arguments.updates, arguments.jobs)
+    if "gen1" in arguments.games:
+        with tempfile.TemporaryDirectory(prefix="ludus-matchmaking-") as name:
+            folder = arguments.folder or Path(name)
+            minutes = 0.5 if arguments.quick else arguments.minutes
+            result["gen1"] = gen1(folder, minutes, arguments.exploit_minutes, arguments.matches)
+        contest.say(as_table(result["gen1"]["table"]))
     result |= {"unit": "NashConv", **report(curves), "curves": msgspec.to_builtins(curves)}
     if arguments.save:
         with RESULTS.open("a") as file:
@@ -76,13 +77,13 @@ def main() -> None:
     print(json.dumps(result))
 
 
-def poker(game: str, seeds: Sequence[int], updates: int, jobs: int) -> Curves:
-    """Train each way with each seed, `jobs` of them at a time."""
-    curves: Curves = {}
-    tasks = [(game, seed, way, updates) for seed in seeds for way in WAYS]
+def poker(games: Sequence[str], seeds: Sequence[int], updates: int, jobs: int) -> Curves:
+    """Train each way with each seed, `jobs` of them at a time, the longest ones first."""
+    curves: Curves = {f"{game}, {way}": [] for game in games for way in WAYS}
+    tasks = [(game, seed, way, updates) for game in reversed(games) for seed in seeds for way in WAYS]
     with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool:
-        for (_, seed, way, _), curve in zip(tasks, pool.map(_learned, tasks), strict=True):
-            curves.setdefault(f"{game}, {way}", []).append(curve)
+        for (game, seed, way, _), curve in zip(tasks, pool.map(_learned, tasks), strict=True):
+            curves[f"{game}, {way}"].append(curve)
             contest.say(f"{game}, {way}, seed {seed}: {curve[-1].nash_conv:.3f} in {curve[-1].cpu_s:.0f} s")
     return curves
 
@@ -115,24 +116,23 @@ def report(curves: Curves) -> dict[str, Any]:
     return {"rows": rows, "ratios": ratios}
 
 
-def gen1(minutes: float, exploit_minutes: float) -> dict[str, Any]:
+def gen1(folder: Path, minutes: float, exploit_minutes: float, matches: int) -> dict[str, Any]:
     """Train each way for the same time, then rate the results and let an exploiter train against each. What belongs to
     one way runs beside that of the others, on an equal part of the cores."""
     parts = core_parts(len(WAYS))
-    with tempfile.TemporaryDirectory(prefix="ludus-matchmaking-") as name:
-        folder = Path(name)
-        league = folder / "table"
-        _ludus("league", "new", str(league), "--game", "showdown", "--format", "gen1randombattle")
-        for way, run in zip(WAYS, _beside(parts, lambda way: _train(folder, way, minutes)), strict=True):
-            _ludus("league", "add", str(league), str(run), "--name", way)
-            contest.say(f"gen1, {way}: trained for {minutes:g} minutes")
-        _ludus("league", "play", str(league), "--matches", "200")
-        standings = json.loads(_ludus("league", "standings", str(league), "--json"))["standings"]
-        columns = ("elo", "low", "high", "matches", "worst_opponent", "worst_share")
-        table = {line["name"]: {key: line[key] for key in columns} for line in standings}
-        last_points = _beside(parts, lambda way: _exploit(folder, league, way, exploit_minutes))
-        for way, point in zip(WAYS, last_points, strict=True):
-            table[way]["exploiter"] = point
+    league = folder / "table"
+    _ludus("league", "new", str(league), "--game", "showdown", "--format", "gen1randombattle")
+    for way, run in zip(WAYS, _beside(parts, lambda way: _train(folder, way, minutes)), strict=True):
+        _ludus("league", "add", str(league), str(run), "--name", way)
+        contest.say(f"gen1, {way}: trained for {minutes:g} minutes")
+    _ludus("league", "play", str(league), "--matches", str(matches))
+    standings = json.loads(_ludus("league", "standings", str(league), "--json"))["standings"]
+    columns = ("elo", "low", "high", "matches", "worst_opponent", "worst_share")
+    table = {line["name"]: {key: line[key] for key in columns} for line in standings}
+    contest.say(as_table(table))
+    last_points = _beside(parts, lambda way: _exploit(folder, league, way, exploit_minutes))
+    for way, point in zip(WAYS, last_points, strict=True):
+        table[way]["exploiter"] = point
     return {
         "minutes": minutes,
         "exploit_minutes": exploit_minutes,
@@ -249,6 +249,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=1, help="runs in poker at the same time")
     parser.add_argument("--minutes", type=float, default=20.0, help="wall-clock of each way in gen1")
     parser.add_argument("--exploit-minutes", type=float, default=10.0, help="training of each exploiter in gen1")
+    parser.add_argument("--matches", type=int, default=200, help="between each two members in gen1")
+    parser.add_argument("--folder", type=Path, help="new folder that keeps the runs and leagues of gen1")
     return parser.arguments()
 
 

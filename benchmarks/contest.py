@@ -287,8 +287,9 @@ def report(
 
 
 def commit(root: Path) -> str:
-    """Return the commit that is measured, with a + if the working tree differs from it."""
-    return provenance.commit(root) or "unknown"
+    """Return the commit that is measured, with a + if the working tree differs from it. A copy without a clone of git
+    is told by LUDUS_COMMIT."""
+    return provenance.commit(root) or os.environ.get("LUDUS_COMMIT", "unknown")
 
 
 def machine() -> dict[str, str | int]:
