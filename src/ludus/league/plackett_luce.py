@@ -16,14 +16,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ludus.league import newton
 from ludus.league.payoff import Payoff
 from ludus.league.ratings import (
     ADVANTAGE_SPREAD,
     PRIOR_PAIRS,
     RATING_SPREAD,
     SCALE,
-    STEPS,
-    TOLERANCE,
     Ratings,
     anchored,
 )
@@ -148,22 +147,11 @@ def _fit(stages: _Stages, n: int) -> tuple[Reals, Reals, Reals]:
     prior = np.diag(
         np.concatenate((np.full(n, (SCALE / RATING_SPREAD) ** 2), np.full(T, (SCALE / ADVANTAGE_SPREAD) ** 2)))
     )
-    parameters = np.zeros(n + T)
-    value = _log_posterior(stages, parameters, prior, n)
-    information = np.zeros((n + T, n + T))
-    for _ in range(STEPS):
-        gradient, information = _derivatives(stages, parameters, n)
-        step = np.linalg.solve(information + prior, gradient - prior @ parameters)
-        scale = 1.0
-        while scale > 1e-6:
-            candidate = parameters + scale * step
-            candidate_value = _log_posterior(stages, candidate, prior, n)
-            if candidate_value >= value - 1e-12 * abs(value):
-                break
-            scale /= 2
-        parameters, value = candidate, candidate_value
-        if np.abs(scale * step).max() < TOLERANCE:
-            break
+    parameters, information = newton.mode(
+        lambda parameters: _log_likelihood(stages, parameters, n),
+        lambda parameters: _derivatives(stages, parameters, n),
+        prior,
+    )
     return parameters, information, prior
 
 
@@ -174,10 +162,9 @@ def _log_chances(stages: _Stages, parameters: Reals, n: int) -> Reals:
     return np.asarray(strength - highest - np.log(np.exp(strength - highest).sum(1, keepdims=True)))
 
 
-def _log_posterior(stages: _Stages, parameters: Reals, prior: Reals, n: int) -> float:
+def _log_likelihood(stages: _Stages, parameters: Reals, n: int) -> float:
     chances = np.where(stages.share > 0, _log_chances(stages, parameters, n), 0.0)
-    likelihood = float((stages.share * chances).sum())
-    return likelihood - float(parameters @ prior @ parameters) / 2
+    return float((stages.share * chances).sum())
 
 
 def _derivatives(stages: _Stages, parameters: Reals, n: int) -> tuple[Reals, Reals]:

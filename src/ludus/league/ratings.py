@@ -13,6 +13,7 @@ from math import erf, log, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from ludus.league import newton
 from ludus.league.payoff import PAIR_SCORES, Payoff
 from ludus.metrics.intervals import Z_95
 
@@ -21,8 +22,6 @@ ANCHOR_ELO = 1000.0  # rating of the anchor, by definition
 RATING_SPREAD = 600.0  # Elo; standard deviation of the prior of a rating
 ADVANTAGE_SPREAD = 200.0  # Elo; standard deviation of the prior of the first side's advantage
 PRIOR_PAIRS = 100  # weight of the prior that the two matches of a pair are independent
-STEPS = 100  # of Newton's method; it needs about ten
-TOLERANCE = 1e-10  # of the last step, in units of log-odds
 
 Reals = NDArray[np.float64]
 
@@ -117,23 +116,12 @@ def _fit(payoff: Payoff, *, sides_differ: bool) -> tuple[Reals, Reals, Reals]:
     prior = np.diag(
         np.concatenate((np.full(n, (SCALE / RATING_SPREAD) ** 2), [(SCALE / ADVANTAGE_SPREAD) ** 2], [0.25]))
     )
-    parameters = np.zeros(n + 2)
-    value = _log_posterior(payoff, parameters, active, prior)
-    information = np.zeros((n + 2, n + 2))
-    for _ in range(STEPS):
-        gradient, information = _derivatives(payoff, parameters, active)
-        hessian = information + prior
-        step = np.linalg.solve(hessian, np.where(active, gradient - prior @ parameters, 0.0))
-        scale = 1.0
-        while scale > 1e-6:
-            candidate = parameters + scale * step
-            candidate_value = _log_posterior(payoff, candidate, active, prior)
-            if candidate_value >= value - 1e-12 * abs(value):
-                break
-            scale /= 2
-        parameters, value = candidate, candidate_value
-        if np.abs(scale * step).max() < TOLERANCE:
-            break
+    parameters, information = newton.mode(
+        lambda parameters: _log_likelihood(payoff, parameters, active),
+        lambda parameters: _derivatives(payoff, parameters, active),
+        prior,
+        active,
+    )
     return parameters, information, prior
 
 
@@ -157,14 +145,13 @@ def _model(payoff: Payoff, parameters: Reals, active: NDArray[np.bool_]) -> tupl
     return np.subtract.outer(theta, theta) + parameters[n], float(parameters[n + 1]) if active[n + 1] else -np.inf
 
 
-def _log_posterior(payoff: Payoff, parameters: Reals, active: NDArray[np.bool_], prior: Reals) -> float:
+def _log_likelihood(payoff: Payoff, parameters: Reals, active: NDArray[np.bool_]) -> float:
     win, tie, loss = _outcomes(*_model(payoff, parameters, active))
     tiny = np.finfo(np.float64).tiny
-    likelihood = sum(
+    return sum(
         float((counts * np.log(np.maximum(share, tiny))).sum())
         for counts, share in ((payoff.wins, win), (payoff.ties, tie), (payoff.losses, loss))
     )
-    return likelihood - float(parameters @ prior @ parameters) / 2
 
 
 def _derivatives(payoff: Payoff, parameters: Reals, active: NDArray[np.bool_]) -> tuple[Reals, Reals]:
