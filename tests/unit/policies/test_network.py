@@ -100,7 +100,7 @@ def test_unknown_net_is_refused() -> None:
 def test_net_that_a_game_brings_is_built_by_its_name() -> None:
     own = build(SPEC, PolicyConfig(), "own", game_nets={"own": MlpNet})
     assert isinstance(own, MlpNet)
-    with pytest.raises(ConfigError, match=r"unknown net 'onw'; did you mean 'own'\?"):
+    with pytest.raises(ConfigError, match=r"unknown net 'onw'; did you mean own\?"):
         build(SPEC, PolicyConfig(net="onw"), "own", game_nets={"own": MlpNet})
 
 

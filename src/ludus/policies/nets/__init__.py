@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Collection, Mapping
 from importlib import import_module
 
@@ -12,6 +11,7 @@ from ludus.config.settings import PolicyConfig
 from ludus.errors import ConfigError
 from ludus.policies.nets.net import Net
 from ludus.spec import GameSpec
+from ludus.suggestions import did_you_mean
 
 NetFactory = Callable[[GameSpec, PolicyConfig], Net]
 """A subclass of `Net`, or a function that returns a net."""
@@ -52,9 +52,7 @@ def refuse_unknown(name: str, game_nets: Collection[str]) -> None:
     """Raise ConfigError unless a net of this name exists. "auto" is known."""
     names = ["auto", *sorted({*NETS, *game_nets})]
     if name not in names:
-        near = difflib.get_close_matches(name, names, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(names)}"
-        raise ConfigError(f"policy.net: unknown net {name!r}; {hint}")
+        raise ConfigError(f"policy.net: unknown net {name!r}; {did_you_mean(name, names)}")
 
 
 def _find(name: str) -> NetFactory:
