@@ -49,6 +49,7 @@ def main() -> int:
         "--abreast", type=int, default=2, help="programs that are counted at the same time (%(default)s)"
     )
     arguments = parser.parse_args()
+    commit = contest.commit(ROOT)  # before somebody commits more
     with tempfile.TemporaryDirectory(prefix="ludus-gate-") as folder, ThreadPoolExecutor(arguments.abreast) as pool:
         base = _commit(Path(folder) / "base", "")
         looped = _commit(Path(folder) / "looped", LOOP.format(steps=MANY))
@@ -62,7 +63,7 @@ def main() -> int:
         slowdown = _slowdown(base, slow)
     caught = verdicts[0].answer is Answer.SLOWER
     alarms = sum(each.answer is not Answer.NOT_SLOWER for each in verdicts[1:])
-    RESULTS.write_text("\n".join(_page(verdicts, steps, slowdown, caught=caught, alarms=alarms)))
+    RESULTS.write_text("\n".join(_page(commit, verdicts, steps, slowdown, alarms)))
     contest.say(f"caught: {caught}; false alarms: {alarms} of {arguments.unchanged}; {RESULTS}")
     return int(not caught or alarms > 0)
 
@@ -102,12 +103,12 @@ def _slowdown(base: Tree, slow: Tree) -> float:
     return lowest[slow] / lowest[base] - 1
 
 
-def _page(verdicts: list[Verdict], steps: int, slowdown: float, *, caught: bool, alarms: int) -> list[str]:
-    machine = contest.machine()
+def _page(commit: str, verdicts: list[Verdict], steps: int, slowdown: float, alarms: int) -> list[str]:
+    machine, caught = contest.machine(), verdicts[0].answer is Answer.SLOWER
     lines = [
         "# What the gate answers",
         "",
-        f"`python benchmarks/prove_gate.py` at {contest.commit(ROOT)}, {machine['cpu']}, {machine['cores']} cores,",
+        f"`python benchmarks/prove_gate.py` at {commit}, {machine['cpu']}, {machine['cores']} cores,",
         f"with `{ENCODER_COUNTS}` of gate.py: instructions, counted by valgrind. The slow commit adds a loop of",
         f"{steps} steps to the encoder, {SLOWDOWN:.0%} of its instructions; by time it was {slowdown:.1%} slower in",
         "the same run. Each of the others adds a comment to the encoder. The slow commit "
