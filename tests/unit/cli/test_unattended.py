@@ -34,7 +34,7 @@ def _it_does_not_wait(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         return max(folder.iterdir(), default=None)
 
     monkeypatch.setattr(unattended, "DELAYS_S", (0.0,))
-    monkeypatch.setattr(unattended, "latest", latest)
+    monkeypatch.setattr("ludus.run.folder.latest", latest)
 
 
 def trained(monkeypatch: pytest.MonkeyPatch, folder: Path, *codes: tuple[int, bool]) -> tuple[int, list[Sequence[str]]]:
