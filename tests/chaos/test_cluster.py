@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 import signal
 import subprocess
@@ -28,6 +29,7 @@ from ludus.metrics.observer import Numbers
 from ludus.run import RunResult, reporting
 from ludus.run.folder import latest as latest_checkpoint
 
+OTHER_ADDRESS = "127.0.0.2"  # of a node that joins
 MATCHES = 2 * 8  # that run at once: actors with a host each, matches
 
 
@@ -128,6 +130,31 @@ def test_killed_actors_and_lost_nodes_are_replaced_and_what_they_cost_is_counted
     assert again.version == result.version + 3
     assert names.BEGUN_ANEW not in counters(again)  # the matches of both actors went on
     assert latest(again).exists()
+
+
+def test_run_adds_an_actor_for_a_node_that_joins(
+    cluster: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    nodes: list[Any] = []  # Any: Ray's node
+
+    def join() -> None:
+        nodes.append(clusters.add(cluster, 1, node_ip_address=OTHER_ADDRESS))
+
+    def three_play(numbers: Numbers) -> bool:
+        decisions = float(numbers.get(names.NODE_DECISIONS(OTHER_ADDRESS), 0))
+        return numbers.get(names.ACTORS_PLAYING) == numbers.get(names.HOSTS_ALIVE) == 3 and decisions > 0
+
+    try:
+        with caplog.at_level(logging.INFO):
+            result = train(config(), tmp_path, cluster, Saboteur((join, three_play)))
+    finally:
+        for node in nodes:
+            cluster.remove_node(node)
+    assert result.interrupted
+    assert_nothing_is_left()
+    assert counters(result)[names.ACTORS_ADDED] == 1
+    assert "actor 2 with 1 hosts is added" in caplog.text
+    assert 0 < accounts.under_way(counters(result)) <= 3 / 2 * MATCHES
 
 
 @pytest.mark.slow

@@ -11,6 +11,8 @@ from ludus.config.settings import RunConfig
 from ludus.errors import ConfigError
 
 COVERED = 0.9  # larger actors are preferred if they use this share of the CPUs that smaller ones could use
+ROOM_FOR = 2  # times the actors at the start: parts of a batch, so that actors of nodes that join have parts to fill
+SMALLEST_PART = 256  # decisions: smaller parts cost more to send than they are worth
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 WHERE = "docs/cluster.md"
 
@@ -95,7 +97,37 @@ def divide(config: RunConfig, cpus: Sequence[int]) -> Division:
     if count > segments:
         count, why = segments, f"one for each of the {segments} segments of a batch"
     hosts = max(hosts, count) if hosts else count * each
-    return Division(hosts, count, _parts(segments, count), why)
+    goal = min(ROOM_FOR * count, max(2, config.learner.decisions // SMALLEST_PART)) if grows(config) else 0
+    return Division(hosts, count, _parts(segments, min(segments, max(count, goal))), why)
+
+
+def grows(config: RunConfig) -> bool:
+    """Return whether the run adds actors for nodes that join: if neither their number nor that of hosts is set."""
+    return not config.actors.count and not config.fleet.hosts
+
+
+def most_actors(parts: int) -> int:
+    """Return how many actors may fill batches of this many parts. Lag grows with the actors beyond one for each
+    part."""
+    return ROOM_FOR * parts if parts > 1 else 1
+
+
+def additions(free: Sequence[int], waiting: Sequence[int], *, each: int, room: int) -> list[int]:
+    """Return the numbers of hosts of new actors for the free CPUs of nodes that have joined.
+
+    free: CPUs of each of these nodes that no actor uses. waiting: hosts of each actor that waits for a node, which come
+    first. each: hosts of an actor at most. room: how many actors may be added.
+    """
+    free = list(free)
+    for hosts in waiting:
+        fitting = [cpus for cpus in free if cpus >= hosts]
+        if fitting:
+            free[free.index(max(fitting))] -= hosts
+    added: list[int] = []
+    for cpus in (cpus for cpus in free if cpus > 0):
+        count = -(-cpus // each)
+        added += [share.hosts for share in division.shares(cpus, count)]
+    return added[: max(0, room)]
 
 
 def gpus_each(nodes: Sequence[Node], actors: int) -> float:

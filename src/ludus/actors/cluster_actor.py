@@ -80,10 +80,13 @@ class RemoteActor:
         state: ActorState | None,
         matches: Bytes | None = None,
         under_way: int = 0,
+        seeded: int | None = None,
     ) -> None:
         """`run` is that of one actor (`ResolvedRun.for_actor`), and `game` what a host of this machine describes.
-        `matches` is a file with saved matches, of which `under_way` were running."""
-        self.index = run.share.actor
+        `matches` is a file with saved matches, of which `under_way` were running. Seeds are derived from `seeded`, by
+        default from the version that the run continues from."""
+        self.index, self.hosts = run.share.actor, run.share.hosts
+        self._seeded = run.version if seeded is None else seeded
         self.phase = ActorPhase.RESTING
         self.state = state
         self.node: NodeReady | None = None
@@ -256,7 +259,7 @@ class RemoteActor:
         first = not self._has_played
         begin = BeginOnNode(
             resolved.pack(self._run),
-            self._run.version if first else seed_streams.restarted(self._version, self._losses),
+            self._seeded if first else seed_streams.restarted(self._version, self._losses),
             self._past,
             self._parts[-1].state if self._parts else self.state,
             self._begun_with if first else 0,

@@ -33,6 +33,13 @@ class ActorCount:
         """The number of batch parts that make a batch."""
         return self.parts or self.actors
 
+    def buffers(self, queue: int) -> int:
+        """Return the number of batch buffers of each actor, if `queue` batches may wait for the learner.
+
+        The part that the learner trains on stays in its buffer if it is the whole batch; otherwise it is copied.
+        """
+        return -(-queue * self.batch_parts // self.actors) if self.batch_parts > 1 else queue + 1
+
 
 def choose(config: RunConfig, *, hosts: int, cores: int) -> ActorCount:
     """Return the number of actors of a run: `actors.count`, or for 0 one that suits the hosts and cores.

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ludus.actors.cluster import Versions
+from ludus.actors.cluster import Node, Versions
 from ludus.actors.node_messages import BeginOnNode, LearnerMessage, NodeMessage, NodeReady
 from ludus.metrics.core import Metrics
 
@@ -75,6 +75,11 @@ class Cluster(Protocol):
 
     def has(self, ready: NodeReady) -> bool:
         """Return whether this node is alive, as far as the head of the cluster knows."""
+        ...
+
+    @property
+    def joined(self) -> Sequence[Node]:
+        """The nodes that have joined during the run and may play."""
         ...
 
     @property

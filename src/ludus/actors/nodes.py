@@ -54,6 +54,7 @@ class Nodes:
         self._heard_s = self._played_s = time.monotonic()
         self._stopped = threading.Event()
         self._update()
+        self._first = set(self._alive)  # ids of the nodes that the run was divided among
         self._thread = threading.Thread(target=self._watch, name="nodes", daemon=True)
         self._thread.start()
 
@@ -61,6 +62,11 @@ class Nodes:
     def alive(self) -> list[Node]:
         """The nodes that are alive and may play."""
         return [node for node in self._alive.values() if node.id not in self._refused]
+
+    @property
+    def joined(self) -> list[Node]:
+        """The nodes that have joined since `compare_all`, are alive, and whose versions are those of this machine."""
+        return [node for node in self.alive if node.id not in self._first and self._compared(node)]
 
     @property
     def answers(self) -> bool:
@@ -84,6 +90,7 @@ class Nodes:
             time.sleep(0.02)
             self._compare()
         self._compare()
+        self._first = set(self._alive)
         if not self.alive:
             raise SetupError(f"no node of the Ray cluster {self._address} may play: {self._reasons()}")
 
@@ -143,10 +150,14 @@ class Nodes:
             answer = self._software.get(node.id)
             if answer is None:
                 self._software[node.id] = self._ask(node)
-            elif answer.done() and answer.exception() is None:
+            elif self._compared(node):
                 different = cluster.difference(msgspec.convert(answer.result(), Versions), self.versions)
                 if different:
                     self.refuse(node, different)
+
+    def _compared(self, node: Node) -> bool:
+        answer = self._software.get(node.id)
+        return answer is not None and answer.done() and answer.exception() is None
 
     def _reasons(self) -> str:
         return "; ".join(f"node {node.name}: {self._refused[node.id]}" for node in self._alive.values())

@@ -126,6 +126,10 @@ class RayCluster:
         return self.nodes.has(ready.node)
 
     @property
+    def joined(self) -> list[Node]:
+        return [node for node in self.nodes.joined if node.gpus >= self.gpus_each]
+
+    @property
     def answers(self) -> bool:
         return self.nodes.answers
 

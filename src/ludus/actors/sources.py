@@ -52,11 +52,12 @@ class ActorSource:
         parts: int = 0,
         waiting: Sequence[SegmentBatch] = (),
         half_life: float = 1.0,
+        more: Callable[[int], Sequence[ActorPort]] = lambda version: (),
     ) -> None:
         """`parts` make a batch; by default, as many as there are actors.
 
         `waiting` are saved parts that were not trained on; they are the first of the next batch. `half_life` is that of
-        results against opponents, in updates.
+        results against opponents, in updates. `more` is called with each new policy version and returns actors to add.
         """
         self._actors = tuple(actors)
         self._metrics = metrics
@@ -67,6 +68,8 @@ class ActorSource:
         self._next = 0  # index of the actor that is asked first
         self._given_up: set[int] = set()
         self._half_life = half_life
+        self._more = more
+        self._past: Sequence[int] | None = None  # past selves that may play, once they have changed
         self._news: OpponentNews | None = None
 
     @contextmanager
@@ -144,10 +147,13 @@ class ActorSource:
     def publish(self, weights: NDArray[np.float32], version: int) -> None:
         for actor in self._alive():
             actor.publish(weights, version)
+        if self._joiner is not None:
+            self._add(self._more(version), weights, version)
         if self._news is not None and len(self._actors) > 1:
             self.tell(self._news)
 
     def set_past(self, versions: Sequence[int]) -> None:
+        self._past = list(versions)
         for actor in self._alive():
             actor.set_past(versions)
 
@@ -178,6 +184,17 @@ class ActorSource:
             return saved_actors.save_one(self._actors[0], path, wait_s)
         waiting = [*self._joiner.waiting(), *self._pending]
         return saved_actors.save_all(self._alive(), len(self._actors), path, wait_s, waiting)
+
+    def _add(self, actors: Sequence[ActorPort], weights: NDArray[np.float32], version: int) -> None:
+        for actor in actors:
+            actor.open()
+            actor.start(weights, version)
+            if self._past is not None:
+                actor.set_past(self._past)
+            self._actors = (*self._actors, actor)
+            self._metrics.add(names.ACTORS_ADDED)
+        if actors:
+            self._count_playing()
 
     def _take(self) -> SegmentBatch | None:
         """Return a batch if it is complete: the part of the only actor, or the joined parts of several."""

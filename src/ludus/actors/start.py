@@ -10,9 +10,10 @@ from pathlib import Path
 
 import msgspec
 
-from ludus.actors import in_flight, saved_actors
+from ludus.actors import cluster, in_flight, saved_actors
 from ludus.actors.actor import open_actor
 from ludus.actors.cluster_actor import RemoteActor
+from ludus.actors.growth import ClusterGrowth
 from ludus.actors.in_flight import ActorState, InFlight
 from ludus.actors.inline import InlineActor
 from ludus.actors.mixed_source import MixedSource
@@ -73,8 +74,9 @@ def open_source(
     past = pool.versions()
     with ExitStack() as stack:
         actors: Sequence[ActorPort]
+        growth: ClusterGrowth | None = None
         if nodes is not None:
-            actors = _on_nodes(run, run_dir, metrics, nodes, origins, past)
+            actors, growth = _on_nodes(run, run_dir, metrics, nodes, origins, past)
         elif run.config.mode == "overlapped":
             actors = [
                 SupervisedActor(
@@ -108,6 +110,7 @@ def open_source(
             parts=run.actors.batch_parts,
             waiting=waiting,
             half_life=run.config.opponents.half_life,
+            more=_none if growth is None else growth.due,
         )
         source = stack.enter_context(actors_source.opened())
         yield MixedSource(source, _dataset_source(run, source.spec), data.live) if data.folder else source
@@ -115,11 +118,14 @@ def open_source(
 
 def _on_nodes(
     run: ResolvedRun, run_dir: Path, metrics: Metrics, nodes: RayCluster, origins: Sequence[Origin], past: Sequence[int]
-) -> list[RemoteActor]:
-    """Return the actors of a run on a cluster. A host of this machine describes the game that they must play."""
+) -> tuple[list[RemoteActor], ClusterGrowth | None]:
+    """Return the actors of a run on a cluster, and how it grows, unless the configuration sets its size.
+
+    A host of this machine describes the game that all of them must play.
+    """
     game = probing.describe(run.game, run.options, run_dir / "logs" / "asked")
     nodes.past_file = Pool(run_dir / "pool", run.config.opponents.pool).path
-    return [
+    actors = [
         RemoteActor(
             run.for_actor(index),
             nodes,
@@ -132,6 +138,11 @@ def _on_nodes(
         )
         for index, origin in enumerate(origins)
     ]
+    return actors, ClusterGrowth(run, nodes, game, metrics, past, actors) if cluster.grows(run.config) else None
+
+
+def _none(version: int) -> Sequence[ActorPort]:
+    return ()
 
 
 def _dataset_source(run: ResolvedRun, spec: GameSpec) -> DatasetSource:

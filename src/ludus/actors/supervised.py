@@ -102,8 +102,7 @@ class SupervisedActor:
         self.facts: dict[str, str] = {}  # what the hosts say about their engine
         self._parts: deque[Filled] = deque()  # filled parts that were not taken yet, oldest first
         self._run, self._config = run, run.config
-        # the part that the learner trains on stays in its buffer if it is the whole batch; otherwise it is copied
-        self._buffers = run.config.rollout.queue + (0 if several else 1)
+        self._buffers = run.actors.buffers(run.config.rollout.queue)
         self._metrics = metrics
         self._ledger = MatchAccount(under_way)
         if under_way:

@@ -92,6 +92,7 @@ HOSTS_GIVEN_UP = "hosts/given_up"
 CORES = "hosts/cores"
 ACTORS_PLAYING = "actor/playing"
 ACTORS_TOTAL = "actor/total"
+ACTORS_ADDED = "actor/added"
 ACTORS_GIVEN_UP = "actor/given_up"
 ACTOR_RESTARTS = "actor/restarts"
 ACTOR_LOST = "actor/lost"
@@ -207,6 +208,7 @@ METRICS: tuple[Metric, ...] = (
     Metric(HOSTS_GIVEN_UP, "gauge", "hosts", "hosts that failed too often (fleet.failures_in_a_row) and stay down"),
     Metric(ACTORS_PLAYING, "gauge", "actors", "actors that play"),
     Metric(ACTORS_TOTAL, "gauge", "actors", "actors of the run"),
+    Metric(ACTORS_ADDED, "counter", "actors", "actors that were added because nodes have joined the cluster"),
     Metric(ACTORS_GIVEN_UP, "counter", "actors", "actors that failed for good while others went on"),
     Metric(ACTOR_RESTARTS, "counter", "restarts", "restarts of actors that died or were silent"),
     Metric(

@@ -55,6 +55,30 @@ def test_a_number_of_actors_need_not_divide_the_batch_on_a_cluster() -> None:
     assert cluster.divide(config(segments=4), [1] * 9).actors == 4
 
 
+def test_batches_have_parts_for_actors_of_nodes_that_join_unless_the_numbers_are_set() -> None:
+    assert cluster.divide(config(), [6, 6]).parts == 4
+    assert cluster.divide(config(), [6]).parts == 2
+    assert cluster.divide(config(count=2), [6, 6]).parts == 2
+    assert cluster.divide(config(hosts=12), [6, 6]).parts == 2
+
+
+@pytest.mark.parametrize(
+    ("free", "waiting", "room", "added"),
+    [
+        ([6], [], 9, [6]),
+        ([8, 3], [], 9, [4, 4, 3]),  # at most 6 hosts each
+        ([8, 3], [], 2, [4, 4]),
+        ([8, 3], [], 0, []),
+        ([6, 6], [6], 9, [6]),  # an actor without a node comes first
+        ([2], [2], 9, []),
+        ([2], [6], 9, [2]),  # for it there is no room
+        ([0, -1], [], 9, []),
+    ],
+)
+def test_actors_are_added_for_free_cpus(free: list[int], waiting: list[int], room: int, added: list[int]) -> None:
+    assert cluster.additions(free, waiting, each=6, room=room) == added
+
+
 def test_configured_actors_and_hosts_are_kept_even_if_there_is_no_room_for_all_now() -> None:
     assert cluster.divide(config(count=4, hosts=8), [2]).hosts == 8
     assert cluster.divide(config(count=4), [2, 2]).hosts == 4

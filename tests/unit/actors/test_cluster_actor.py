@@ -54,6 +54,7 @@ class Nodes:
 
     answers = True
     versions = VERSIONS
+    joined: Sequence[Node] = ()
 
     def __init__(self, *scripts: Sequence[NodeMessage]) -> None:
         self._scripts = deque(scripts)

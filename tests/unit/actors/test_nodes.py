@@ -112,6 +112,15 @@ def test_nodes_that_join_and_leave_are_counted_and_logged(
     assert "node 10.0.0.1 has left the cluster or was lost" in caplog.text
 
 
+def test_nodes_that_join_are_told_apart_from_the_first_and_refused_ones(nodes: Nodes, head: Head) -> None:
+    nodes.compare_all()
+    head.software["4"] = {**HERE, "ludus": "0.9"}
+    three, four = Node("3", "10.0.0.3", 2), Node("4", "10.0.0.4", 2)
+    head.nodes = [ONE, three, four]
+    until(lambda: checked(nodes) or nodes.refused == ["4"])
+    assert nodes.joined == [three]
+
+
 def test_head_that_does_not_answer_ends_the_run_only_if_no_actor_plays(
     nodes: Nodes, head: Head, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -43,6 +43,7 @@ class FakeActor:
         self.error: LudusError | None = None
         self.given_up = self.closed = False
         self.version = -1
+        self.past: list[int] = []
         self.answers = True
         self._path: Path | None = None
         self.news: OpponentNews | None = None
@@ -71,7 +72,8 @@ class FakeActor:
     def publish(self, weights: NDArray[np.float32], version: int) -> None:
         self.version = version
 
-    def set_past(self, versions: Sequence[int]) -> None: ...
+    def set_past(self, versions: Sequence[int]) -> None:
+        self.past = list(versions)
 
     def tell(self, news: OpponentNews) -> None:
         self.news = news
@@ -174,6 +176,25 @@ def test_a_save_has_the_matches_of_those_that_answer_and_the_parts_of_an_unfinis
     resumed, _ = source(FakeActor(0, parts=1), FakeActor(1), waiting=[part])
     assert resumed.ready()
     assert who(resumed.next(lambda: False)) == [1, 0]
+
+
+def test_actors_that_are_added_get_the_weights_and_fill_parts(tmp_path: Path) -> None:
+    first, added = FakeActor(0), FakeActor(1, parts=2)
+    due: list[list[ActorPort]] = [[], [added]]
+    metrics = Metrics()
+    opened = ActorSource([first], metrics, parts=2, more=lambda version: due.pop(0))
+    opened.start(WEIGHTS, 0)
+    opened.publish(WEIGHTS, 1)
+    opened.set_past([1])
+    opened.publish(WEIGHTS, 2)
+    assert (added.version, added.past) == (2, [1])
+    assert metrics.counter(names.ACTORS_ADDED) == 1
+    assert metrics.snapshot()[names.ACTORS_TOTAL] == 2
+    assert who(opened.next(lambda: False)) == [1, 1]
+    assert opened.save(tmp_path / "matches")
+    with opened.opened():
+        pass
+    assert added.closed
 
 
 def test_nothing_is_saved_where_no_actor_answers(tmp_path: Path) -> None:
