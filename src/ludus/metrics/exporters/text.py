@@ -123,6 +123,7 @@ def line(numbers: Numbers) -> str:
     if math.isfinite(waiting := get(names.SHARE(names.HOST_WAIT))):
         parts[-1] += f" busy {percent(1 - waiting)}"
     if names.NODES_TOTAL in numbers:
+        parts.append(f"actors {count(get(names.ACTORS_PLAYING))}/{count(get(names.ACTORS_TOTAL))}")
         parts.append(f"nodes {count(get(names.NODES_ALIVE))}/{count(get(names.NODES_TOTAL))}")
     if names.SERVERS_TOTAL in numbers:
         parts.append(f"servers {count(get(names.SERVERS_ALIVE))}/{count(get(names.SERVERS_TOTAL))}")

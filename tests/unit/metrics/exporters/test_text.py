@@ -59,5 +59,7 @@ def test_a_log_line_says_how_far_an_evaluation_is_while_it_lasts() -> None:
 def test_a_log_line_shows_nodes_beside_hosts_in_a_run_on_a_cluster() -> None:
     alone = text.line({names.PROGRESS: 0.5, names.PHASE: "training"})
     assert "nodes" not in alone
-    line = text.line({names.PROGRESS: 0.5, names.PHASE: "training", names.NODES_ALIVE: 2, names.NODES_TOTAL: 3})
-    assert "| nodes 2/3" in line
+    nodes: dict[str, float | str] = {names.NODES_ALIVE: 2, names.NODES_TOTAL: 3}
+    actors: dict[str, float | str] = {names.ACTORS_PLAYING: 4, names.ACTORS_TOTAL: 5}
+    line = text.line({names.PROGRESS: 0.5, names.PHASE: "training", **nodes, **actors})
+    assert "| actors 4/5 | nodes 2/3" in line
