@@ -29,10 +29,19 @@ def environment(**more: str) -> Iterator[None]:
 
 
 @contextmanager
+def temporary_folder() -> Iterator[str]:
+    """Inside the block, there is a folder for Ray, whose path is short, because its sockets are in it."""
+    folder = tempfile.mkdtemp(prefix="ludus-ray-", dir="/tmp")
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
 def started(*cpus: int, **head: object) -> Iterator[Any]:  # Any: Ray's test cluster
     """Start a cluster with a node for each number of CPUs. The first one is its head."""
-    folder = tempfile.mkdtemp(prefix="ludus-ray-", dir="/tmp")  # short, because Ray's sockets are in it
-    with environment(RAY_TMPDIR=folder):
+    with temporary_folder() as folder, environment(RAY_TMPDIR=folder):
         from ray.cluster_utils import Cluster
 
         (Path(folder) / "ray").mkdir()  # for the address of the head, which other clusters of this machine do not see
@@ -49,7 +58,6 @@ def started(*cpus: int, **head: object) -> Iterator[Any]:  # Any: Ray's test clu
             yield cluster
         finally:
             cluster.shutdown()
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 def add(cluster: Any, cpus: int, **node: object) -> Any:  # Any: Ray's test cluster, and its node

@@ -5,32 +5,34 @@ from __future__ import annotations
 import logging
 import shutil
 import signal
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from dataclasses import replace
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 from tests import clusters
-from tests.running import ENDLESS, PATIENCE_S, Silent, Watch, counters, latest, small_run, with_updates
+from tests.cluster_runs import (
+    MATCHES,
+    Command,
+    Saboteur,
+    assert_nothing_is_left,
+    both_play,
+    config,
+    learners,
+    on_nodes,
+    train,
+)
+from tests.running import PATIENCE_S, Silent, Watch, counters, latest, with_updates
 
 import ludus
-from ludus import run
 from ludus.actors import cluster_actor
-from ludus.actors.resolved import resolve
-from ludus.config.settings import ActorsConfig, CheckpointConfig, FleetConfig, OpponentsConfig, RunConfig
+from ludus.config.settings import ActorsConfig, CheckpointConfig
 from ludus.metrics import accounts, names
 from ludus.metrics.observer import Numbers
-from ludus.run import RunResult, reporting
-from ludus.run.folder import latest as latest_checkpoint
+from ludus.run import reporting
 
 OTHER_ADDRESS = "127.0.0.2"  # of a node that joins
-MATCHES = 2 * 8  # that run at once: actors with a host each, matches
 
 
 @pytest.fixture(autouse=True)
@@ -43,57 +45,6 @@ def cluster() -> Iterator[Any]:  # Any: Ray's test cluster
     """Two nodes with one CPU each."""
     with clusters.started(1, 1) as cluster:
         yield cluster
-
-
-Step = tuple[Callable[[], object], Callable[[Numbers], bool]]
-"""What to do, and what the numbers show when it is over."""
-
-
-class Saboteur(Watch):
-    """Does one thing after the other while the run trains, and interrupts the run after the last one."""
-
-    def __init__(self, *steps: Step) -> None:
-        super().__init__()
-        self._steps = [*steps, (lambda: signal.raise_signal(signal.SIGINT), lambda numbers: False)]
-        self._over: Callable[[Numbers], bool] = both_play
-        self._deadline_s = time.monotonic() + PATIENCE_S
-
-    def on_progress(self, numbers: Numbers) -> None:
-        super().on_progress(numbers)
-        assert time.monotonic() < self._deadline_s, self.numbers
-        if self._steps and self._over(self.numbers):
-            act, self._over = self._steps.pop(0)
-            self._deadline_s = time.monotonic() + PATIENCE_S
-            act()
-
-
-def both_play(numbers: Numbers) -> bool:
-    return numbers.get(names.ACTORS_PLAYING) == 2 and float(numbers.get(names.UNDER_WAY, 0)) > MATCHES / 2
-
-
-def on_nodes() -> list[psutil.Process]:
-    """Return Ray's processes that run actors, and below them the actors' processes and their hosts."""
-    family = psutil.Process().children(recursive=True)
-    return [process for process in family if "ray::OnNode" in " ".join(process.cmdline())]
-
-
-def config(updates: int = ENDLESS, **changes: object) -> RunConfig:
-    fleet = FleetConfig(matches=8, backoff_s=0.01, failures_in_a_row=3)
-    opponents = OpponentsConfig(past=0.3, scripted=0.0, snapshot_every=3)
-    given = {"options": {"game": "nim"}, "fleet": fleet, "opponents": opponents, **changes}
-    return small_run(updates, mode="overlapped", **given)
-
-
-def train(config: RunConfig, run_dir: Path, cluster: Any, observer: Any, *, resume: bool = False) -> RunResult:
-    """Train on a cluster. Any: Ray's test cluster, and an observer."""
-    with clusters.environment():
-        there = replace(resolve(config), cluster=cluster.address)
-        return run.train(there, run_dir, resume=resume, observer=observer)
-
-
-def assert_nothing_is_left() -> None:
-    _, alive = psutil.wait_procs(on_nodes(), timeout=PATIENCE_S)
-    assert alive == []
 
 
 def test_killed_actors_and_lost_nodes_are_replaced_and_what_they_cost_is_counted(
@@ -179,35 +130,39 @@ def test_node_with_another_version_may_not_play_and_the_run_goes_on_without_it(
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_command_continues_a_run_whose_learner_is_killed(tmp_path: Path) -> None:
-    run_dir = tmp_path / "run"
-    sets = ("budget.minutes=0", "budget.updates=1000000", "checkpoint.every_s=1", "evaluation.every_updates=100000000")
-    words = [word for each in sets for word in ("--set", each)]
-    command = [sys.executable, "-m", "ludus", "train", "nim", "--run-dir", str(run_dir), *words, "--cluster"]
-
-    def starts() -> int:
-        path = run_dir / "starts.jsonl"
-        return len(path.read_text().splitlines()) if path.exists() else 0
-
-    def until(holds: Callable[[], bool]) -> None:
-        deadline_s = time.monotonic() + 2 * PATIENCE_S
-        while not holds():
-            assert time.monotonic() < deadline_s, output.read_text()
-            time.sleep(0.2)
-
-    def grows() -> Callable[[], bool]:
-        before = latest_checkpoint(run_dir)
-        return lambda: latest_checkpoint(run_dir) not in (None, before)
-
-    output = tmp_path / "output"
-    with ExitStack() as stack, output.open("w") as log:
-        head = stack.enter_context(clusters.started(1))
-        with clusters.environment():
-            parent = subprocess.Popen([*command, head.address], stdout=log, stderr=log)
-        stack.callback(parent.kill)
-        until(grows())
+    command = Command(tmp_path)
+    with clusters.started(1) as head, command.running(head.address) as parent:
+        command.until_saved_again()
         psutil.Process(parent.pid).children()[0].kill()
-        until(lambda: starts() == 2)
-        until(grows())
+        command.until(lambda: command.starts == 2)
+        command.until_saved_again()
         parent.send_signal(signal.SIGTERM)
         assert parent.wait(PATIENCE_S) == 130
-    assert "going on from u0" in output.read_text()
+    assert "going on from u0" in command.output
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_learner_is_placed_on_a_node_with_a_gpu_and_goes_on_elsewhere_when_it_or_its_node_is_lost(
+    tmp_path: Path,
+) -> None:
+    command = Command(tmp_path)
+    with clusters.started(1) as cluster:
+        first = clusters.add(cluster, 0, num_gpus=1, node_ip_address=OTHER_ADDRESS)
+        with command.running(cluster.address) as parent:
+            command.until_saved_again()
+            assert f"the learner runs on node {OTHER_ADDRESS}" in command.output
+            (learner,) = learners()
+            learner.kill()
+            command.until(lambda: command.starts == 2)
+            command.until_saved_again()
+            clusters.add(cluster, 0, num_gpus=1, node_ip_address="127.0.0.3")
+            cluster.remove_node(first, allow_graceful=False)
+            command.until(lambda: command.starts == 3)
+            command.until_saved_again()
+            assert "the learner runs on node 127.0.0.3" in command.output
+            parent.send_signal(signal.SIGTERM)
+            assert parent.wait(PATIENCE_S) == 130
+        assert psutil.wait_procs(learners(), timeout=PATIENCE_S)[1] == []
+        assert_nothing_is_left()
+    assert f"the learner on node {OTHER_ADDRESS} was ended by signal 9" in command.output

@@ -13,6 +13,7 @@ from ludus.errors import ConfigError
 COVERED = 0.9  # larger actors are preferred if they use this share of the CPUs that smaller ones could use
 ROOM_FOR = 2  # times the actors at the start: parts of a batch, so that actors of nodes that join have parts to fill
 SMALLEST_PART = 256  # decisions: smaller parts cost more to send than they are worth
+LEARNER_GPU = 0.1  # share of a GPU that Ray books for a learner which it places; the rest is for actors
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 WHERE = "docs/cluster.md"
 
@@ -131,9 +132,9 @@ def additions(free: Sequence[int], waiting: Sequence[int], *, each: int, room: i
 
 
 def gpus_each(nodes: Sequence[Node], actors: int) -> float:
-    """Return the share of a GPU that each actor gets if policies compute on GPUs."""
-    gpus = sum(node.gpus for node in nodes)
-    return min(1.0, int(100 * gpus / max(1, actors)) / 100)
+    """Return the share of a GPU that each actor gets if policies compute on GPUs. Every GPU has room for a learner."""
+    gpus, most = sum(node.gpus for node in nodes), 1.0 - LEARNER_GPU
+    return min(most, int(100 * most * gpus / max(1, actors)) / 100)
 
 
 def is_loopback(address: str) -> bool:

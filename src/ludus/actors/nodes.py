@@ -17,6 +17,7 @@ import msgspec
 
 from ludus.actors import cluster
 from ludus.actors.cluster import Node, Versions
+from ludus.actors.node_messages import NodeReady
 from ludus.errors import ClusterLost, SetupError
 from ludus.metrics import names
 from ludus.metrics.core import Metrics
@@ -177,3 +178,27 @@ class Nodes:
         metrics.set(names.NODES_ALIVE, len(self.alive))
         metrics.set(names.NODES_TOTAL, self._most)
         metrics.set(names.NODES_REFUSED, len(alive) - len(self.alive))
+
+
+class ClusterNodes:
+    """The part of `links.Cluster` that is about nodes."""
+
+    def __init__(self, nodes: Nodes) -> None:
+        self.nodes = nodes
+
+    @property
+    def versions(self) -> Versions:
+        return self.nodes.versions
+
+    @property
+    def answers(self) -> bool:
+        return self.nodes.answers
+
+    def refuse(self, ready: NodeReady, why: str) -> None:
+        self.nodes.refuse(ready.node, why)
+
+    def has(self, ready: NodeReady) -> bool:
+        return self.nodes.has(ready.node)
+
+    def check(self, metrics: Metrics, actor: int, *, playing: bool) -> None:
+        self.nodes.check(metrics, actor, playing=playing)

@@ -27,12 +27,13 @@ from numpy.typing import NDArray
 
 from ludus.actors import cluster, cluster_token, node_messages, software
 from ludus.actors.cluster import Node, Versions
+from ludus.actors.learner_process import LearnerProcess
 from ludus.actors.links import Bytes, LostError
 from ludus.actors.node_messages import BeginOnNode, LearnerMessage, NodeMessage, NodeReady
-from ludus.actors.nodes import Nodes
+from ludus.actors.nodes import ClusterNodes, Nodes
 from ludus.errors import ClusterLost, SetupError
 from ludus.games.extras import install_command
-from ludus.metrics.core import Metrics
+from ludus.processes.deadlines import bounded
 
 if TYPE_CHECKING:
     from ludus.actors.on_node import NodeActor
@@ -43,7 +44,7 @@ RECONNECT_S = 3600  # Ray ends a process whose head has not answered for this lo
 DEATH = re.compile(r"(The actor (is dead|died) because|Worker exit type:).{0,150}")  # the reason in Ray's text
 LOOK_S = 10.0  # longest wait for the nodes
 ALIVE = 0  # the state of a node in Ray's protocol
-CALLS = 4  # concurrent calls of an actor: events, requests, weights, stop
+CALLS = 4  # at once, of one actor
 log = logging.getLogger(__name__)
 
 
@@ -69,72 +70,53 @@ def connected(address: str) -> Iterator[RayCluster]:
             for number, handler in handlers.items():
                 signal.signal(number, handler)  # Ray replaces that of SIGTERM
         cluster_token.refuse_open(head)
-        playing = RayCluster(ray, address)
+        playing = RayCluster(ray, address, head)
         try:
             playing.nodes.compare_all()
             yield playing
         finally:
             playing.nodes.close()
     finally:
-        _bounded(ray.shutdown)
+        bounded(ray.shutdown, LEAVE_S)  # the head may not answer
 
 
-class RayCluster:
+class RayCluster(ClusterNodes):
     """Implements `links.Cluster` with Ray."""
 
-    def __init__(self, ray: Any, address: str) -> None:  # Any: Ray's module
+    learner_gpu = cluster.LEARNER_GPU
+
+    def __init__(self, ray: Any, address: str, head: str) -> None:  # Any: Ray's module
         self.gpus_each = 0.0  # share of a GPU for each actor
         self.past_file: Callable[[int], Path] = lambda version: Path(f"v{version}")  # where past selves are
-        self._ray, self._address = ray, address
+        self._ray, self._address, self.head = ray, address, head
         self._describe = software.describer()
-        self.nodes = Nodes(address, self._describe(), self._look, self._ask_software)
-        self._weights: tuple[Any, int] | None = None  # Any: Ray's reference to an object
+        super().__init__(Nodes(address, self._describe(), self._look, self._ask_software))
+        self.weights: tuple[Any, int] | None = None  # the newest, and their version. Any: Ray's reference to an object
         self._past: dict[int, Any] = {}  # Any: the same; files of past selves
 
-    @property
-    def versions(self) -> Versions:
-        return self.nodes.versions
-
     def place(self, actor: int, cpus: int, begin: BeginOnNode, matches: Bytes | None, past: Sequence[int]) -> RayLink:
-        refused = self.nodes.refused
-        selector = {"label_selector": {"ray.io/node-id": f"!in({','.join(refused)})"}} if refused else {}
-        placed = self._ray.remote(OnNode).options(
-            num_cpus=cpus, num_gpus=self.gpus_each, max_restarts=0, max_concurrency=CALLS, **selector
-        )
+        placed = self._remote(OnNode, cpus, self.gpus_each)
         with self._reaching():
             handle = placed.remote(node_messages.encode(begin), actor, matches, list(past), *self.files(past))
         return RayLink(self._ray, self, handle)
 
+    def place_learner(self) -> RayLearner:
+        """Place a learner on a node with a GPU, now or as soon as one has room."""
+        with self._reaching():
+            return RayLearner(self._ray, self._remote(LearnerOnNode, 0, self.learner_gpu).remote())
+
     def publish(self, weights: NDArray[np.float32], version: int) -> None:
-        if self._weights is not None and self._weights[1] == version:
+        if self.weights is not None and self.weights[1] == version:
             return
         try:
             with self._reaching():
-                self._weights = (self._ray.put(weights), version)
+                self.weights = (self._ray.put(weights), version)
         except (self._ray.exceptions.ObjectStoreFullError, self._ray.exceptions.OutOfDiskError):
             log.warning("the object store of this machine is full; actors keep older weights than version %d", version)
 
     @property
-    def weights(self) -> tuple[Any, int] | None:  # Any: Ray's reference to an object
-        """The newest weights and their version."""
-        return self._weights
-
-    def refuse(self, ready: NodeReady, why: str) -> None:
-        self.nodes.refuse(ready.node, why)
-
-    def has(self, ready: NodeReady) -> bool:
-        return self.nodes.has(ready.node)
-
-    @property
     def joined(self) -> list[Node]:
         return [node for node in self.nodes.joined if node.gpus >= self.gpus_each]
-
-    @property
-    def answers(self) -> bool:
-        return self.nodes.answers
-
-    def check(self, metrics: Metrics, actor: int, *, playing: bool) -> None:
-        self.nodes.check(metrics, actor, playing=playing)
 
     def files(self, versions: Sequence[int]) -> list[Any]:  # Any: Ray's references to objects
         """Return one object for the file of each of these past selves."""
@@ -147,6 +129,14 @@ class RayCluster:
     def retain(self, versions: Sequence[int]) -> None:
         """Drop the objects of all past selves but these."""
         self._past = {version: file for version, file in self._past.items() if version in versions}
+
+    def _remote(self, kind: type, cpus: int, gpus: float) -> Any:  # Any: Ray's remote class
+        """Return a class whose objects Ray places on a node that may play."""
+        refused = self.nodes.refused
+        selector = {"label_selector": {"ray.io/node-id": f"!in({','.join(refused)})"}} if refused else {}
+        return self._ray.remote(kind).options(
+            num_cpus=cpus, num_gpus=gpus, max_restarts=0, max_concurrency=CALLS, **selector
+        )
 
     @contextmanager
     def _reaching(self) -> Iterator[None]:
@@ -289,6 +279,33 @@ class RayLink:
                 os.eventfd_write(self._wake, 1)
 
 
+class RayLearner:
+    """Implements `placed_learner.PlacedLearner`."""
+
+    def __init__(self, ray: Any, handle: Any) -> None:  # Any: Ray's module, a handle of an actor
+        self._ray, self._handle = ray, handle
+
+    def ask(self, method: str, *values: object) -> Future[Any]:  # Any: what the method returns
+        answer: Future[Any] = getattr(self._handle, method).remote(*values).future()
+        return answer
+
+    def is_final(self, error: BaseException) -> bool:
+        return not isinstance(error, self._ray.exceptions.ActorUnavailableError)
+
+    def end(self) -> None:
+        with suppress(Exception):  # its node may be lost
+            self._ray.kill(self._handle)
+
+
+class LearnerOnNode(LearnerProcess):
+    """A learner's process as an actor of Ray."""
+
+    def where(self) -> str:
+        import ray
+
+        return _this_node(ray).name
+
+
 class OnNode:
     """Runs as an actor of Ray on a node. Ray calls its methods, several at a time."""
 
@@ -297,9 +314,7 @@ class OnNode:
 
         from ludus.actors.on_node import NodeActor
 
-        id = ray.get_runtime_context().get_node_id()
-        node = next(each for each in _nodes(ray) if each.id == id)
-        ready = NodeReady(node, msgspec.convert(software.describer()(), Versions), os.getpid())
+        ready = NodeReady(_this_node(ray), msgspec.convert(software.describer()(), Versions), os.getpid())
         process: Any = ray._private.worker._global_node  # Any: of Ray's own
         folder = Path(process.get_logs_dir_path()) / f"ludus-actor-{actor}-{os.getpid()}"
         files = list(zip(versions, past, strict=True))
@@ -348,6 +363,11 @@ def _nodes(ray: Any) -> list[Node]:  # Any: Ray's module
     ]
 
 
+def _this_node(ray: Any) -> Node:  # Any: Ray's module
+    id = ray.get_runtime_context().get_node_id()
+    return next(each for each in _nodes(ray) if each.id == id)
+
+
 def _result(array: Future[Any]) -> Bytes | None:  # Any: an array, of which Ray knows no type
     """Return an array, or None if the node that had it is lost."""
     if array.exception() is not None:
@@ -377,10 +397,3 @@ def _init(ray: Any, address: str) -> str:  # Any: Ray's module
         log.warning("Ray's dashboard listens on %s; keep it on the loopback address (%s)", dashboard, cluster.WHERE)
     head: str = context.address_info["gcs_address"]
     return head
-
-
-def _bounded(action: Callable[[], object]) -> None:
-    """Run an action in a thread and wait for it, but not for ever: the head may not answer."""
-    thread = threading.Thread(target=action, daemon=True)
-    thread.start()
-    thread.join(LEAVE_S)

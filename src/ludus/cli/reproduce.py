@@ -115,7 +115,8 @@ def _refuse_strangers(resolved: ResolvedRun, overrides: tuple[str, ...], run: Pa
 
 def _again(console: Console, run: Path, overrides: tuple[str, ...], run_dir: Path | None) -> None:
     from ludus.cli.tables import compared
-    from ludus.cli.train import TrainArguments, start
+    from ludus.cli.train import start
+    from ludus.cli.train_arguments import TrainArguments
     from ludus.run import reproduction
 
     folder = run_dir or new_run_dir(RUNS, run.resolve().name, date.today())

@@ -6,7 +6,7 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ludus.actors.cluster import refuse_address
-from ludus.cli import train_profile, train_watch, unattended
+from ludus.cli import learner_place, train_arguments, train_profile, train_watch, unattended
 from ludus.cli.renamed import renamed_option
-from ludus.cli.train_profile import ProfileArguments
+from ludus.cli.train_arguments import TrainArguments
 from ludus.config import familiar, places
 from ludus.config.folders import CONFIG, RUNS, new_run_dir
 from ludus.errors import CheckpointError, ConfigError, EvaluationError
@@ -112,7 +112,16 @@ ClusterOption = Annotated[
     str | None,
     typer.Option(
         metavar="auto|HOST:PORT",
-        help="Play on the nodes of this Ray cluster, and learn here. auto: the cluster that this machine belongs to.",
+        help="Play on the nodes of this Ray cluster. auto: the cluster that this machine belongs to.",
+        show_default=False,
+    ),
+]
+LearnerOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="auto|here|node",
+        help="With --cluster: where to learn. node: on a node with a GPU, which must have the folder of the run. auto "
+        "(the default): on such a node if this machine has no GPU.",
         show_default=False,
     ),
 ]
@@ -132,6 +141,7 @@ def train(
     profile: ProfileOption = None,
     profile_seconds: ProfileSecondsOption = None,
     cluster: ClusterOption = None,
+    learner: LearnerOption = None,
 ) -> None:
     """Train an agent by self-play, then evaluate it.
 
@@ -153,7 +163,19 @@ def train(
     resume = resume or resume_from is not None
     sets = [*(sets or ()), *n_envs]
     profiling = train_profile.arguments(profile, profile_seconds)
-    arguments = TrainArguments(config, game, tuple(sets), run_dir, size, resume, resume_from, profiling, watch, cluster)
+    arguments = TrainArguments(
+        config,
+        game,
+        tuple(sets),
+        run_dir,
+        size,
+        resume,
+        resume_from,
+        profiling,
+        watch,
+        cluster,
+        learner_place.checked(learner, cluster),
+    )
     if cluster is not None and not unattended.is_child():
         raise typer.Exit(_train_unattended(arguments, cluster))
     try:
@@ -161,22 +183,6 @@ def train(
     except KeyboardInterrupt:
         typer.echo("ludus: interrupted outside of training; every checkpoint that was written is still there", err=True)
         raise typer.Exit(INTERRUPTED) from None
-
-
-@dataclass(frozen=True, slots=True)
-class TrainArguments:
-    """Arguments of `ludus train`."""
-
-    config: str | None
-    game: str | None
-    sets: tuple[str, ...]
-    run_dir: Path | None
-    size: str | None
-    resume: bool
-    resume_from: str | None = None
-    profiling: ProfileArguments | None = None
-    watch: bool = False
-    cluster: str | None = None
 
 
 def start(arguments: TrainArguments) -> None:
@@ -196,7 +202,11 @@ def start(arguments: TrainArguments) -> None:
     )
     purpose = None if arguments.size is None else sizes.purpose_of(arguments.size, resume=arguments.resume)
     source = _source(arguments, folder)
+    if arguments.learner == learner_place.NODE:
+        _learn_elsewhere(arguments)
     run = settings_source.resolved(source, arguments.sets)
+    if learner_place.may_be_elsewhere(arguments.learner, run):
+        _learn_elsewhere(arguments)
     if arguments.resume:
         settings_source.refuse_untrusted(run, arguments.sets, str(source.path))
     elif folder is not None:
@@ -229,18 +239,28 @@ def _train_unattended(arguments: TrainArguments, cluster: str) -> int:
         folder = _to_resume(arguments.run_dir or _run_of(arguments.resume_from), arguments.config)
     elif folder is None:
         folder = new_run_dir(RUNS, _source(arguments, None).name, date.today())
-    again = ["train", "--run-dir", str(folder), "--cluster", cluster]
-    words = ["--resume-from", arguments.resume_from] if arguments.resume_from else []
-    words += ["--resume"] if arguments.resume else [*_what(arguments)]
-    words += ["--watch"] if arguments.watch else []
-    if arguments.profiling is not None:
-        kinds, seconds = arguments.profiling.kinds, arguments.profiling.seconds
-        words += ["--profile", ",".join(kinds), "--profile-seconds", str(seconds)]
+    first = train_arguments.on_cluster(arguments, folder, cluster, arguments.learner)
+    again = train_arguments.again(folder, cluster, arguments.learner)
     try:
-        return unattended.train([*again, *words], [*again, "--resume"], folder)
+        return unattended.train([*first, *(["--watch"] if arguments.watch else [])], [*again, "--resume"], folder)
     finally:
         with suppress(OSError):
             folder.rmdir()  # if it is empty, because the run was refused
+
+
+def _learn_elsewhere(arguments: TrainArguments) -> None:
+    """Train on a node with a GPU, and raise typer.Exit at the end. Returns if this machine must learn."""
+    folder, cluster = arguments.run_dir, arguments.cluster
+    assert folder is not None  # `_train_unattended` sets them
+    assert cluster is not None
+    code = learner_place.train_elsewhere(
+        lambda head: train_arguments.on_cluster(arguments, folder.resolve(), head, learner_place.HERE),
+        folder,
+        cluster,
+        arguments.learner,
+    )
+    if code is not None:
+        raise typer.Exit(code)
 
 
 def _source(arguments: TrainArguments, folder: Path | None) -> Source:
@@ -317,14 +337,7 @@ def _again(arguments: TrainArguments, folder: Path) -> str:
     """Return the command that repeats the run."""
     if arguments.resume:
         return shlex.join(["ludus", "train", str(folder / CONFIG)])
-    return shlex.join(["ludus", "train", *_what(arguments)])
-
-
-def _what(arguments: TrainArguments) -> list[str]:
-    """Return the words of the command line that say what is trained, and where."""
-    words = ["--game", arguments.game] if arguments.game is not None else [arguments.config or defaults.PRESET]
-    words += [] if arguments.size is None else ["--size", arguments.size]
-    return [*words, *(word for each in arguments.sets for word in ("--set", each))]
+    return shlex.join(["ludus", "train", *train_arguments.what(arguments)])
 
 
 def _say_what_came_of_it(console: Console, result: RunResult, page: Path | None, trouble: str) -> None:

@@ -145,7 +145,7 @@ def test_a_run_on_a_cluster_reaches_its_actors_as_it_was_divided() -> None:
 def test_policies_use_gpus_only_if_all_nodes_have_one_or_the_user_says_so() -> None:
     nodes = [Node("a", "10.0.0.2", 4, 1.0), Node("b", "10.0.0.3", 4)]
     assert on_cluster(resolve(config()), nodes).actor_device.device.type == "cpu"
-    assert cluster.gpus_each(nodes, 3) == 0.33
-    assert cluster.gpus_each(nodes, 1) == 1.0
+    assert cluster.gpus_each(nodes, 3) == 0.3
+    assert cluster.gpus_each(nodes, 1) == 0.9
     cpu = msgspec.structs.replace(config(), policy=PolicyConfig(device="cpu"))
     assert on_cluster(resolve(cpu), nodes[:1]).actor_device.device.type == "cpu"
