@@ -205,7 +205,7 @@ def copies_alone(run: ResolvedRun, recordings: Recordings, floats: int) -> Measu
                 np.copyto(targets[name], each)
 
         numbers["transport/batch_ms"] = _copied(copy)
-        numbers["transport/batch_mib"] = Measure("MiB", "neither", (nbytes / 2**20,))
+        numbers["transport/size_of_batch_mib"] = Measure("MiB", "neither", (nbytes / 2**20,))
     with _echo() as there_and_back:
         data = bytes(message)
         there_and_back(data)

@@ -50,10 +50,10 @@ def _speeds(axes: Axes, diagnosis: Diagnosis) -> None:
         [measure.high - measure.median for _, measure in entries],
     ]
     axes.barh(places, medians, xerr=spread, color=COLOURS[0], ecolor="#333333", height=0.6)
-    for at, median in zip(places, medians, strict=True):
-        axes.annotate(
-            f"{median:,.0f}", (0, at), (4, 0), textcoords="offset points", va="center", color="white", fontsize=8
-        )
+    highest = [measure.high for _, measure in entries]
+    for at, median, high in zip(places, medians, highest, strict=True):
+        axes.annotate(f"{median:,.0f}", (high, at), (4, 0), textcoords="offset points", va="center", fontsize=8)
+    axes.set_xlim(0, 1.15 * max(highest))
     axes.set_yticks(places, [words for words, _ in entries], fontsize=8)
     axes.invert_yaxis()
     axes.set_xlabel("decisions/s", fontsize=8)
