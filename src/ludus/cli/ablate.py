@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ludus.cli import tables
-from ludus.cli.train import INTERRUPTED, ConfigArgument, GameOption, SetOption
+from ludus.cli.train import INTERRUPTED, GameOption, SetOption
 from ludus.cli.trial_bar import trial_bar
 from ludus.config import places
 from ludus.errors import ConfigError, TrainingError
@@ -29,6 +29,14 @@ FOLDER = Path("ablations")
 MINUTES, SEEDS, MOST_SEEDS = 5.0, 3, 100
 EVALUATION_MINUTES = 1.0  # expected, of the start and the evaluations of one training
 
+ConfigArgument = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[CONFIG]",
+        help="A preset (see `ludus games`) or a YAML file whose game has named reward terms.",
+        show_default=False,
+    ),
+]
 TermsOption = Annotated[
     str | None,
     typer.Option(metavar="A,B", help="Terms to leave out, one at a time. Default: each term.", show_default=False),
