@@ -32,7 +32,7 @@ EVALUATION_MINUTES = 1.0  # expected, of the start and the evaluations of one tr
 ConfigArgument = Annotated[
     str | None,
     typer.Argument(
-        metavar="[CONFIG]",
+        metavar="CONFIG",
         help="A preset (see `ludus games`) or a YAML file whose game has named reward terms.",
         show_default=False,
     ),

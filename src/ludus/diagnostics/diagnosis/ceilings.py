@@ -154,10 +154,7 @@ def verdict(diagnosis: Diagnosis, model: Model | None) -> list[str]:
             f"Training reaches {whole:,.0f} decisions/s, {reached:.0%} of the {model.decisions_per_s:,.0f} that the "
             "stages alone allow."
         )
-        if reached < WAITS and diagnosis.is_shared:
-            other = diagnosis.median(record.OTHER_CORES)
-            lines.append(f"Other programs used {other:.1f} cores meanwhile; repeat the diagnosis on an idle machine.")
-        elif reached < WAITS:
+        if reached < WAITS and not diagnosis.is_shared:
             lines.append("The rest is waiting: hosts, actor and learner wait for each other, or for a core.")
     best, *others = model.ceilings()
     smaller = ", ".join(f"{each.part} {each.factor:.2f}" for each in others)

@@ -43,11 +43,13 @@ def compare(before: Diagnosis, now: Diagnosis) -> list[MeasureChange]:
     """Compare every measure that both diagnoses have and that has a better direction.
 
     The machine's own speed, measured beside every stage, may differ between the two. Its ratio is a possible cause of
-    every change, so the intervals are widened by it.
+    every change, so the intervals are widened by it. If other programs used the machine during one of the two, their
+    load may be the cause as well, so every answer is "cannot tell".
     """
     drift = machine_drift(before, now)
+    is_shared = before.is_shared or now.is_shared
     return [
-        _compared(name, before.measures[name], measure, drift)
+        _compared(name, before.measures[name], measure, drift, is_shared=is_shared)
         for name, measure in now.measures.items()
         if name in before.measures and name != MACHINE and measure.better != "neither"
     ]
@@ -79,7 +81,7 @@ def changed_settings(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[
     return lines[:SHOWN] + ([f"and {len(lines) - SHOWN} more"] if len(lines) > SHOWN else [])
 
 
-def _compared(name: str, before: Measure, now: Measure, drift: float) -> MeasureChange:
+def _compared(name: str, before: Measure, now: Measure, drift: float, *, is_shared: bool) -> MeasureChange:
     usable = all(len(each.samples) >= FEWEST and each.low > 0 for each in (before, now))
     if not usable:
         value = now.median / before.median if before.median > 0 else 1.0
@@ -88,7 +90,8 @@ def _compared(name: str, before: Measure, now: Measure, drift: float) -> Measure
     is_time = now.better == "lower"
     shift = drift if is_time else 1 / drift  # what the ratio would be at equal speed of the machine
     widened = Ratio(measured.value, measured.low * min(1, shift), measured.high * max(1, shift))
-    return MeasureChange(name, now.unit, before.median, now.median, widened, _answer(widened, is_time=is_time))
+    answer: Answer = "cannot tell" if is_shared else _answer(widened, is_time=is_time)
+    return MeasureChange(name, now.unit, before.median, now.median, widened, answer)
 
 
 def _answer(ratio: Ratio, *, is_time: bool) -> Answer:

@@ -69,6 +69,8 @@ def lines(diagnosis: Diagnosis, before: Diagnosis | None = None) -> list[str]:
     words.append(summary(comparison.compare(before, diagnosis)))
     drift = comparison.machine_drift(before, diagnosis)
     words.append(f"The machine itself ran at {drift:.2f} times its speed of then; the intervals allow for that.")
+    if before.is_shared or diagnosis.is_shared:
+        words.append("Other programs used the machine during one of the two, so no number is called better or worse.")
     if before.machine != diagnosis.machine:
         words.append(f"The other diagnosis is of another machine: {describe(before.machine)}.")
     if before.ludus != diagnosis.ludus:
@@ -82,7 +84,10 @@ def _others(diagnosis: Diagnosis) -> list[str]:
     if not diagnosis.is_shared:
         return []
     cores = diagnosis.median(record.OTHER_CORES)
-    return [f"Other programs used {cores:.1f} cores: conclusions are drawn from CPU times, and speeds are too low."]
+    return [
+        f"Other programs used {cores:.1f} cores meanwhile: conclusions are drawn from CPU times, and speeds are too "
+        "low. Repeat the diagnosis on an idle machine."
+    ]
 
 
 def summary(comparisons: Sequence[MeasureChange]) -> str:
