@@ -203,6 +203,8 @@ class LearnerConfig(Struct, frozen=True, forbid_unknown_fields=True):
     value_coef: NonNegative = 0.5  # weight of the value loss
     entropy_coef: NonNegative = 0.01  # weight of the entropy bonus
     max_grad_norm: Positive = 0.5  # gradients with a larger norm are scaled down to it
+    # decay of Adam's mean of gradients; auto: 0 for rnad, as in its paper, otherwise 0.9
+    adam_beta1: Annotated[float, Meta(ge=0.0, lt=1.0)] | Literal["auto"] = "auto"
     adam_eps: Positive = 1e-5  # epsilon of Adam
     skipped_in_a_row: Count = 5  # consecutive updates with a NaN or infinite loss after which the run stops
     accumulate: Count = 1  # micro-batches per minibatch: gradient accumulation, which saves memory

@@ -21,7 +21,7 @@ from ludus.learner.compute import plan
 from ludus.policies.nets.net import Net
 from ludus.policies.weights import FlatWeights
 
-BETAS = (0.9, 0.999)  # of Adam
+BETA2 = 0.999  # of Adam
 MOMENTS = ("exp_avg", "exp_avg_sq")
 SCALE, GROWN = "loss_scale", "loss_scale_grown"
 
@@ -67,6 +67,13 @@ class Scaling(NamedTuple):
     adam: torch.optim.Adam
 
 
+def beta1(config: LearnerConfig) -> float:
+    """Return the decay of Adam's mean of gradients, resolving `auto`."""
+    if config.adam_beta1 == "auto":
+        return 0.0 if config.algorithm == "rnad" else 0.9
+    return config.adam_beta1
+
+
 class Optimiser:
     """Trains a net with Adam. Moves the net to `device`; its parameters become views of the flat `weights`."""
 
@@ -76,6 +83,7 @@ class Optimiser:
         self.weights = FlatWeights(net, gradients=True)
         self.plan = plan(config, device, remembers=net.core is not None)
         self._config = config
+        self._beta1 = beta1(config)
         self._compiler = Compiler() if self.plan.compiled else None
         self._overflows: list[Tensor] = []  # for each step since `remember`, whether loss scaling skipped it
         self._parameter = nn.Parameter(self.weights.vector)
@@ -89,7 +97,11 @@ class Optimiser:
 
     def _scaled(self) -> Scaling:
         adam = torch.optim.Adam(
-            [self._parameter], lr=self._lr, betas=BETAS, eps=self._config.adam_eps, fused=self.plan.fused
+            [self._parameter],
+            lr=self._lr,
+            betas=(self._beta1, BETA2),
+            eps=self._config.adam_eps,
+            fused=self.plan.fused,
         )
         adam.state[self._parameter] = self._moments
         return Scaling(torch.amp.GradScaler(self.device.type), adam)
@@ -146,8 +158,8 @@ class Optimiser:
                 foreach=False,
                 fused=self.plan.fused,
                 amsgrad=False,
-                beta1=BETAS[0],
-                beta2=BETAS[1],
+                beta1=self._beta1,
+                beta2=BETA2,
                 lr=self._lr,
                 weight_decay=0.0,
                 eps=self._config.adam_eps,

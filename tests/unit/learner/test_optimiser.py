@@ -90,11 +90,19 @@ def test_parts_of_a_minibatch_take_the_step_that_the_whole_takes(n: int) -> None
     assert torch.allclose(vector(whole), vector(accumulated), rtol=0, atol=1e-6)
 
 
-def test_step_is_that_of_adam_on_a_clipped_gradient() -> None:
-    fit = Fit(LearnerConfig(max_grad_norm=0.1))
+@pytest.mark.parametrize(
+    ("config", "beta1"),
+    [
+        (LearnerConfig(max_grad_norm=0.1), 0.9),
+        (LearnerConfig(max_grad_norm=0.1, adam_beta1=0.5), 0.5),
+        (LearnerConfig(max_grad_norm=0.1, algorithm="rnad"), 0.0),
+    ],
+)
+def test_step_is_that_of_adam_on_a_clipped_gradient(config: LearnerConfig, beta1: float) -> None:
+    fit = Fit(config)
     torch.manual_seed(1)
     twin = nn.Sequential(nn.Linear(WIDTH, 8), nn.Tanh(), nn.Linear(8, 1))
-    adam = torch.optim.Adam(twin.parameters(), lr=LR, eps=LearnerConfig().adam_eps)
+    adam = torch.optim.Adam(twin.parameters(), lr=LR, betas=(beta1, 0.999), eps=config.adam_eps)
     for seed in range(4):
         numbers = fit.step(rows(seed))
         adam.zero_grad()
