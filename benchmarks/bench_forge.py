@@ -3,9 +3,11 @@
     FORGE_HOME=... python benchmarks/bench_forge.py [--quick] [--save]
 
 One Java process each, all alive during the benchmark, measured in rotation with the two simple decks:
+- sim: Forge's AI against itself inside the Java process, as in Forge's own `sim` mode
 - inside: random play inside the Java process, without frames, pipe or fleet: the ceiling
 - random: the fleet with one host, and random play in Python
 - net: the fleet with one host, and an untrained net `entities` of the preset's size
+- daemon: random play through a daemon on the same Forge (drivers/ForgeDaemon.java), by the game `forge-daemon`
 Rates are per CPU second of all processes of a contestant, because other programs may use the machine. The ratios are
 those of decisions; matches are counted, too. The last line on stdout is one JSON object; --save appends it to
 benchmarks/results/forge.jsonl.
@@ -26,6 +28,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import psutil
+from msgspec import Struct
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -35,15 +38,17 @@ from ludus.config.settings import FleetConfig, PolicyConfig
 from ludus.fleet.fleet import HostFleet
 from ludus.games import registry
 from ludus.games.forge import compiled, decks, installation, jvm
+from ludus.games.forge.daemon_options import DaemonOptions
 from ludus.games.forge.options import ForgeOptions
+from ludus.games.registry import Game
 from ludus.policies import nets
 from ludus.policies.network import NetPolicy
 from ludus.types import Policy
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "forge.jsonl"
-DRIVER = ROOT / "benchmarks" / "drivers" / "ForgeInside.java"
-NAMES = ("inside", "random", "net")
+DRIVERS = ROOT / "benchmarks" / "drivers"
+NAMES = ("sim", "inside", "random", "net", "daemon")
 MATCHES = 8
 REPEATS = 5
 GAME = registry.load("forge")
@@ -64,9 +69,9 @@ def main() -> None:
     seconds, warm_up_s = (3.0, 6.0) if arguments.quick else (15.0, 60.0)
     samples: dict[str, list[Measured]] = {name: [] for name in NAMES}
     with ExitStack() as running, tempfile.TemporaryDirectory() as logs:
-        players: dict[str, _Inside | _ThroughFleet] = {"inside": running.enter_context(_inside(Path(logs)))}
-        for name in NAMES[1:]:
-            players[name] = running.enter_context(_through_fleet(name, Path(logs) / name))
+        players: dict[str, _Inside | _ThroughFleet] = {}
+        for name in NAMES:
+            players[name] = running.enter_context(_contestant(name, Path(logs) / name))
         for player in players.values():
             player.measure(warm_up_s)
         for repeat in range(REPEATS):
@@ -75,12 +80,69 @@ def main() -> None:
             line = "  ".join(f"{name} {measured[-1].decisions:,.0f}" for name, measured in samples.items())
             contest.say(f"repeat {repeat + 1} of {REPEATS}, decisions a CPU second: {line}")
     rates = {name: [each.decisions for each in measured] for name, measured in samples.items()}
-    rows = {f"{name}, decisions": contest.summary(values) for name, values in rates.items()}
-    rows |= {f"{name}, matches": contest.summary([each.matches for each in samples[name]]) for name in NAMES}
+    matches = {name: [each.matches for each in measured] for name, measured in samples.items()}
+    rows = {f"{name}, decisions": contest.summary(rates[name]) for name in NAMES if name != "sim"}
+    rows |= {f"{name}, matches": contest.summary(values) for name, values in matches.items()}
     ratios = {f"{name}_vs_inside": contest.ratio(rates[name], rates["inside"]) for name in ("random", "net")}
+    ratios["random_vs_daemon"] = contest.ratio(rates["random"], rates["daemon"])
+    ratios["random_vs_daemon_matches"] = contest.ratio(matches["random"], matches["daemon"])
     contest.show(rows, ratios)
     result = {"bench": "forge", "commit": contest.commit(ROOT), "machine": contest.machine(), "unit": "a CPU second"}
     contest.report(result, rows, ratios, RESULTS if arguments.save else None)
+
+
+@contextmanager
+def _contestant(name: str, folder: Path) -> Iterator[_Inside | _ThroughFleet]:
+    folder.mkdir()
+    files = "\n".join(map(str, decks.simple()))
+    if name in ("sim", "inside"):
+        with _java("ForgeSim" if name == "sim" else "ForgeInside", folder, files) as process:
+            assert _line(process) == "ready"
+            yield _Inside(process)
+    elif name == "daemon":
+        with _java("ForgeDaemon", folder) as process:
+            daemon = DaemonOptions(daemons=f"127.0.0.1:{_line(process)}", decks=tuple(map(str, decks.simple())))
+            with _through_fleet(registry.load("forge-daemon"), daemon, "random", 1, folder, process) as player:
+                yield player
+    else:
+        with _through_fleet(GAME, OPTIONS, name, MATCHES, folder) as player:
+            yield player
+
+
+@contextmanager
+def _java(driver: str, folder: Path, *words: str) -> Iterator[subprocess.Popen[str]]:
+    """Run a program of drivers/ in a Java process with Forge and the classes of the host."""
+    forge, java = installation.find_forge(), installation.find_java()
+    path = os.pathsep.join((str(compiled.classes_of(forge, java)), str(forge.jar)))
+    source = DRIVERS / f"{driver}.java"
+    subprocess.run(("javac", "-d", str(folder), "-cp", path, str(source)), check=True, timeout=100)
+    command = (
+        java.program,
+        *jvm.flags(OPTIONS),
+        "-cp",
+        f"{folder}{os.pathsep}{path}",
+        driver,
+        str(forge.folder),
+        *words,
+    )
+    with (
+        (folder / "java.log").open("w") as log,
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True) as process,
+    ):
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def _line(process: subprocess.Popen[str], question: str = "") -> str:
+    """Return the next line of a Java process, after sending it a line if `question` is given."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    if question:
+        process.stdin.write(f"{question}\n")
+        process.stdin.flush()
+    return process.stdout.readline().strip()
 
 
 class _Inside:
@@ -88,43 +150,20 @@ class _Inside:
         self._process = process
 
     def measure(self, seconds: float) -> Measured:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(f"{seconds}\n")
-        self._process.stdin.flush()
-        decisions, matches, cpu_ns = map(int, self._process.stdout.readline().split())
+        decisions, matches, cpu_ns = map(int, _line(self._process, str(seconds)).split())
         return Measured(decisions / cpu_ns * 1e9, matches / cpu_ns * 1e9)
 
 
-@contextmanager
-def _inside(folder: Path) -> Iterator[_Inside]:
-    forge, java = installation.find_forge(), installation.find_java()
-    path = os.pathsep.join((str(compiled.classes_of(forge, java)), str(forge.jar)))
-    subprocess.run(("javac", "-d", str(folder), "-cp", path, str(DRIVER)), check=True, timeout=100)
-    words = (java.program, *jvm.flags(OPTIONS), "-cp", f"{folder}{os.pathsep}{path}", "ForgeInside", str(forge.folder))
-    command = (*words, "\n".join(map(str, decks.simple())))
-    with (
-        (folder / "inside.log").open("w") as log,
-        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True) as process,
-    ):
-        try:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "ready\n"
-            yield _Inside(process)
-        finally:
-            process.kill()
-
-
 class _ThroughFleet:
-    def __init__(self, fleet: HostFleet, policies: list[Policy]) -> None:
+    def __init__(self, fleet: HostFleet, policies: list[Policy], daemon: subprocess.Popen[str] | None) -> None:
         self._fleet = fleet
         self._policies = policies
+        self._daemon = daemon
 
     def measure(self, seconds: float) -> Measured:
         """Answer all rows for so many seconds. Only one contestant plays at a time, so all CPU time here is its own."""
-        (pid,) = self._fleet.pids
         decisions, matches = 0, 0
-        until, before = time.monotonic() + seconds, _cpu_s(pid)
+        until, before = time.monotonic() + seconds, self._cpu_s()
         while time.monotonic() < until:
             arrivals = self._fleet.recv(60.0)
             matches += sum(not ending.void for ending in arrivals.endings)
@@ -133,27 +172,30 @@ class _ThroughFleet:
                 rows = arrivals.take(np.flatnonzero(arrivals.row % len(self._policies) == self._policies.index(policy)))
                 if len(rows):
                     self._fleet.send(rows.row, policy.act(rows).action)
-        spent_s = _cpu_s(pid) - before
+        spent_s = self._cpu_s() - before
         return Measured(decisions / spent_s, matches / spent_s)
+
+    def _cpu_s(self) -> float:
+        (pid,) = self._fleet.pids
+        times = psutil.Process(pid).cpu_times()
+        daemon_s = int(_line(self._daemon, "cpu")) / 1e9 if self._daemon is not None else 0.0
+        return times.user + times.system + time.process_time() + daemon_s
 
 
 @contextmanager
-def _through_fleet(name: str, logs: Path) -> Iterator[_ThroughFleet]:
-    config = FleetConfig(matches=MATCHES, hello_deadline_s=300.0, reply_deadline_s=120.0)
-    options = msgspec.to_builtins(OPTIONS)
-    with HostFleet(GAME.command(OPTIONS), config, options=options, seed=7, log_dir=logs, hosts=1) as fleet:
-        if name == "net":
+def _through_fleet(
+    game: Game, options: Struct, policy: str, matches: int, logs: Path, daemon: subprocess.Popen[str] | None = None
+) -> Iterator[_ThroughFleet]:
+    config = FleetConfig(matches=matches, hello_deadline_s=300.0, reply_deadline_s=120.0)
+    document = msgspec.to_builtins(options)
+    with HostFleet(game.command(options), config, options=document, seed=7, log_dir=logs, hosts=1) as fleet:
+        if policy == "net":
             settings = PolicyConfig(net="entities", width=48, context=96)
-            net = nets.build(fleet.spec, settings, GAME.net, seed=1, game_nets=registry.nets_of(GAME))
+            net = nets.build(fleet.spec, settings, game.net, seed=1, game_nets=registry.nets_of(game))
             policies: list[Policy] = [NetPolicy(net, fleet.spec)]
         else:
-            policies = [GAME.scripted[name](fleet.spec, seat) for seat in range(fleet.spec.seats)]
-        yield _ThroughFleet(fleet, policies)
-
-
-def _cpu_s(pid: int) -> float:
-    times = psutil.Process(pid).cpu_times()
-    return times.user + times.system + time.process_time()
+            policies = [game.scripted[policy](fleet.spec, seat) for seat in range(fleet.spec.seats)]
+        yield _ThroughFleet(fleet, policies, daemon)
 
 
 if __name__ == "__main__":
