@@ -71,7 +71,7 @@ def test_agents_train_join_the_league_and_begin_anew(tmp_path: Path) -> None:
 
 
 def test_a_run_that_dies_is_started_again_and_goes_on(tmp_path: Path) -> None:
-    config = league_config(tmp_path, beside=1, main_exploiter={"count": 0}, minutes=0.07, matches=0)
+    config = league_config(tmp_path, beside=1, main_exploiter={"count": 0}, minutes=0.07)
     victims: list[int] = []
 
     def kill_once(line: str) -> None:
@@ -94,7 +94,7 @@ def _kill_with_checkpoint(pid: int, folder: Path) -> None:
 
 
 def test_a_stopped_training_goes_on_where_it_was(tmp_path: Path) -> None:
-    config = league_config(tmp_path, main_exploiter={"count": 0}, matches=0)
+    config = league_config(tmp_path, main_exploiter={"count": 0})
     checkpoints = tmp_path / "league" / "runs" / "main-1-g1" / "checkpoints"
     first = league_training.train(config, stopped=lambda: bool(names_in(checkpoints)))
     assert first.agents["main-1"].status == "waiting"
