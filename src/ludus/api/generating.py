@@ -229,7 +229,7 @@ def _opened(
     content = Manifest(
         game=matchup.game.name,
         spec=note,
-        options=_saved_options(matchup),
+        options=matchup.game.saved_options(matchup.options),
         engine=described.engine,
         ludus=ludus.__version__,
         policies=_notes(matchup),
@@ -248,11 +248,6 @@ def _on_servers(game: Game) -> Game:
     if other not in registry.names():
         raise ConfigError(f"--on servers: {game.name} is played without servers")
     return registry.load(other)
-
-
-def _saved_options(matchup: Matchup) -> dict[str, Any]:  # Any: the game's own
-    options: dict[str, Any] = msgspec.to_builtins(matchup.options)
-    return {name: value for name, value in options.items() if name not in matchup.game.local}
 
 
 def _plan(matchup: Matchup) -> PlanNote:
@@ -293,7 +288,7 @@ def _refuse_other(dataset: Dataset, matchup: Matchup) -> None:
     now = {
         "game": matchup.game.name,
         "seed": plan.seed,
-        "options": _saved_options(matchup),
+        "options": matchup.game.saved_options(matchup.options),
         "policies": _notes(matchup),
     }
     for name, value in now.items():

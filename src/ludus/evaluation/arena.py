@@ -151,7 +151,7 @@ def _recorder(
         seats=schedule.seats,
         game=game.name,
         schema=schema,
-        options={name: value for name, value in options.items() if name not in game.local},
+        options=game.saved_options(options),
         policies=lambda number: schedule.names(number, agent),
         stable_log=hooks.stable_log_of(game),
     )

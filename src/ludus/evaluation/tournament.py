@@ -200,7 +200,7 @@ class Tournament:
             seats=len(seating.teams),
             game=game.name,
             schema=schema,
-            options={name: value for name, value in options.items() if name not in game.local},
+            options=game.saved_options(options),
             policies=seating.names,
             stable_log=hooks.stable_log_of(game),
             worth=worth,

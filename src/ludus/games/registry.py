@@ -115,6 +115,11 @@ class Game:
         """All scripted policies, those that search included."""
         return {**self.scripted, **self.searching}
 
+    def saved_options(self, options: msgspec.Struct | Mapping[str, Any]) -> dict[str, Any]:  # Any: the game's own
+        """Return the options that are saved with a match, as a file of JSON returns them: lists instead of tuples."""
+        plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(options))
+        return {name: value for name, value in plain.items() if name not in self.local}
+
     def served(self, options: Any, servers: ServersConfig, folder: Path) -> AbstractContextManager[Served]:
         """Return a context manager that runs `servers.count` servers. With 0 it returns the options unchanged. Raises
         ConfigError if the game is played without servers."""

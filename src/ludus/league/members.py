@@ -92,9 +92,9 @@ class League:
             raise LeagueError(f"{spec.name} has one team; a league is for games in which policies play each other")
         if (folder / NOTE).exists():
             raise LeagueError(f"{folder} is a league already; add members with: ludus league add {folder} RUN")
-        saved = {name: value for name, value in msgspec.to_builtins(options).items() if name not in game.local}
         scripted = tuple(game.scripted)
         anchor = SCRIPTED_PREFIX + scripted[-1] if scripted else ""
+        saved = game.saved_options(options)
         note = LeagueNote(VERSION, game.name, saved, spec.name, spec.schema, spec.fingerprint, spec.teams, anchor)
         try:
             (folder / MEMBERS).mkdir(parents=True, exist_ok=True)

@@ -251,14 +251,12 @@ def _play(
 
 def _recording(folder: Path, options: PlayOptions, agent: AgentSource) -> AbstractContextManager[Recording]:
     """Open the dataset for the battles. It keeps the options that decide what is seen, and none of this machine's."""
-    import msgspec
-
     from ludus.api.server_recording import recording
     from ludus.games import registry, trust
 
     game = registry.load("showdown")
-    builtins = msgspec.to_builtins(options)
-    played_options = {name: builtins[name] for name in game.options.__struct_fields__ if name not in game.local}
+    saved = game.saved_options(options)
+    played_options = {name: saved[name] for name in game.options.__struct_fields__ if name in saved}
     trust.remember(game, played_options)
     return recording(folder, game.name, played_options, agent)
 
