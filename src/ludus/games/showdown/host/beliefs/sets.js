@@ -32,6 +32,14 @@ class Belief {
 		this.tera = 0;
 		this.of = new Float64Array(3); // chances of ability, item and tera type
 	}
+
+	copy() {
+		const made = Object.assign(new Belief(), this);
+		made.moves = this.moves.slice();
+		made.chances = this.chances.slice();
+		made.of = this.of.slice();
+		return made;
+	}
 }
 
 const ABILITY = 0, ITEM = 1, TERA = 2; // places in `of`
@@ -90,6 +98,25 @@ class Beliefs {
 			(belief.ruledOut === mon.ruledOut && belief.implied === mon.implied))) {
 			return belief.sets === null ? null : belief;
 		}
+		this.#note(belief, mon);
+		if (belief.sets === null) return null;
+		this.#weigh(belief, mon);
+		return belief;
+	}
+
+	/** Return a belief that was computed elsewhere, as one about `mon` that is valid until it shows more. */
+	given(mon, {ability, item, tera, moves, chances, of}) {
+		const belief = new Belief();
+		this.#note(belief, mon);
+		Object.assign(belief, {ability, item, tera});
+		belief.moves.set(moves.slice(0, MOVES));
+		belief.chances.set(chances.slice(0, MOVES));
+		belief.of.set(of);
+		return belief;
+	}
+
+	/** Notes what the belief is computed from. */
+	#note(belief, mon) {
 		if (belief.species !== mon.species) belief.sets = this.setsOf(mon.species);
 		belief.species = mon.species;
 		belief.known = mon.moveCount;
@@ -98,9 +125,6 @@ class Beliefs {
 		belief.shownTera = mon.tera;
 		belief.ruledOut = mon.ruledOut;
 		belief.implied = mon.implied;
-		if (belief.sets === null) return null;
-		this.#weigh(belief, mon);
-		return belief;
 	}
 
 	/** Return the sets of the species, or of the one that it is a forme of; null if it has none. */

@@ -91,6 +91,9 @@ function copyTracker(tracker) {
 	made.parts = [];
 	made.sides = tracker.sides.map(side => copySide(side, copies));
 	for (const mon of copies.values()) if (mon.trapper) mon.trapper = copies.get(mon.trapper) ?? null;
+	made.awaiting = tracker.awaiting.map(mon => copies.get(mon));
+	made.events = tracker.events.copy();
+	made.orders = tracker.orders.copy(copies);
 	made.mover = copies.get(tracker.mover) ?? null;
 	made.spender = copies.get(tracker.spender) ?? null;
 	return made;
@@ -106,7 +109,7 @@ function copySide(side, copies) {
 		copies.set(mon, own);
 		own.side = made;
 		for (const name of ['moves', 'uses', 'boosts', 'volatiles']) own[name] = mon[name].slice();
-		own.belief = null;
+		own.belief = mon.belief?.copy() ?? null;
 		own.snapshot = null;
 		return own;
 	});

@@ -6,7 +6,8 @@
  */
 
 const {BOOSTS, NONE, STATUSES} = require('../tables');
-const {MOVE_STATE, ONE, ONE8} = require('../columns');
+const {EVIDENCE, MOVE_STATE, ONE, ONE8} = require('../columns');
+const {EFFECTIVE, FIRST_SHARE, LAST_SHARE, LAST_TURN, ORDER} = require('../tracking/events');
 
 const TEAM = 6;
 const MOVES = 4;
@@ -34,6 +35,7 @@ class Reader {
 			can: this.#named(field, 'can_', '_0'),
 			spent: this.#named(field, 'foe_spent_', ''),
 			hidden: Math.round(field.foe_unrevealed * TEAM),
+			lastTurn: this.#lastTurn(row),
 			field: this.#conditions(field),
 			sides: [
 				{team: own, boosts: this.#boosts(row, 0), volatiles: this.#volatiles(row, 0), conditions: this.#side(field, 'own')},
@@ -77,6 +79,18 @@ class Reader {
 			.map(({name, layers = 1}) => ({
 				name, layers: Math.round(field[`${side}_${name}`] * layers), turns: turnsOf(field[`${side}_${name}_turns`] ?? 0),
 			}));
+	}
+
+	/** What happened last turn, own place first: {numbers, moves}, or null if rows do not say. */
+	#lastTurn(row) {
+		const {groups, offsets, slots} = this.observer;
+		if (!groups.has('last_turn')) return null;
+		const numbers = view(Int8Array, row, offsets.last_turn, 2 * slots * LAST_TURN.length);
+		const moves = view(Uint16Array, row, offsets.last_move, 2 * TEAM);
+		return {
+			numbers: Array.from(numbers, (value, i) => happened(i % LAST_TURN.length, value)),
+			moves: [...moves.subarray(0, slots), ...moves.subarray(TEAM, TEAM + slots)],
+		};
 	}
 
 	#boosts(row, slot) {
@@ -133,6 +147,10 @@ class Reader {
 			isTrapped: of('trapped') > 0,
 			maxhp: Math.round(of('maxhp') * STAT_UNIT),
 			stats: Object.fromEntries(STATS.map(stat => [stat, Math.round(of(stat) * STAT_UNIT)])),
+			speeds: [of('speed_least') * STAT_UNIT, of('speed_most', 2) === 2 ? Infinity : of('speed_most') * STAT_UNIT],
+			repeated: turnsOf(of('repeated')),
+			ruledOut: EVIDENCE.reduce((kinds, [name, kind]) => of(name) > 0 ? kinds | kind : kinds, 0),
+			chances: ['ability', 'item', 'tera'].map(name => of(`${name}_chance`)),
 			moves: this.#moves(row, p),
 		};
 	}
@@ -149,6 +167,7 @@ class Reader {
 			moves.push({
 				move: ids[m],
 				isKnown: state[states.known] === ONE8,
+				chance: state[states.known] / ONE8,
 				pp: state[states.pp] / ONE8,
 				isDisabled: state[states.disabled] > 0,
 				isLast: state[states.last_used] > 0,
@@ -169,6 +188,13 @@ function view(Type, row, offset, count) {
 /** Turns, of a column that shows them as eighths; 8 stands for more, too. */
 function turnsOf(value) {
 	return Math.round(value * 8);
+}
+
+/** The inverse of what rows hold of column `k` of the last turn (seat/field.js). */
+function happened(k, value) {
+	if (k >= FIRST_SHARE && k <= LAST_SHARE) return Math.round(value * 100 / ONE8);
+	if (k === ORDER) return value * 4 / ONE8;
+	return k === EFFECTIVE ? value * 2 / ONE8 : value / ONE8;
 }
 
 module.exports = {NONE, Reader};

@@ -24,9 +24,29 @@ function publicState(observer, position, battle, foes) {
 		tracker.rooms[effects.room.get(name)] = 1;
 		tracker.roomSince[effects.room.get(name)] = Math.max(0, position.turn - turns);
 	}
+	if (position.lastTurn !== null) {
+		tracker.events.numbers.set(position.lastTurn.numbers);
+		tracker.events.moves.set(position.lastTurn.moves);
+		tracker.events.over = !position.isSwitch;
+	}
 	const teams = [position.sides[0].team, foes.map(({mon}) => mon)];
 	tracker.sides.forEach((side, i) => fillSide(tracker, side, position, teams[i], battle.sides[i]));
+	if (observer.beliefs !== null) believe(observer.beliefs, tracker.sides[1], teams[1]);
 	return tracker;
+}
+
+/** The foe's Pokemon begin with the beliefs of the row, which hold until they show more. */
+function believe(beliefs, side, team) {
+	const shown = team.filter((mon, i) => mon !== null && (mon.isRevealed || i === 0));
+	side.mons.forEach((known, i) => {
+		if (known.transformed) return;
+		const {ability, item, tera, chances, moves} = shown[i];
+		const probable = moves.filter(({isKnown}) => !isKnown);
+		known.belief = beliefs.given(known, {
+			ability, item, tera, of: chances,
+			moves: probable.map(({move}) => move), chances: probable.map(({chance}) => chance),
+		});
+	});
 }
 
 function fillSide(tracker, side, position, team, {pokemon}) {
@@ -81,11 +101,14 @@ function knownMon(tracker, side, mon, pokemon, turn) {
 	known.tera = mon.isTerastallized || (!isOwn && mon.isTeraKnown) ? mon.tera : 0;
 	known.transformed = mon.isTransformed;
 	known.enteredTurn = turn - mon.activeTurns;
+	[known.leastSpeed, known.mostSpeed] = mon.speeds;
+	known.repeated = mon.repeated;
+	known.ruledOut = mon.ruledOut;
 	for (const {move, isKnown, pp, isLast, isDisabled} of mon.moves) {
 		if (!isKnown || known.moveCount === MOVES || (isOwn && pp === 1 && !isLast)) continue;
 		known.moves[known.moveCount] = move;
 		known.uses[known.moveCount++] = Math.round((1 - pp) * tracker.tables.movePp[move]);
-		if (isLast) known.lastMove = move;
+		if (isLast) known.lastMove = known.stayMove = move;
 		if (isDisabled && !isOwn) known.disabledMove = move;
 	}
 	return known;

@@ -27,6 +27,13 @@ class Events {
 		this.actorsSide = -1;
 	}
 
+	copy() {
+		const made = Object.assign(new Events(this.slots), this);
+		made.numbers = this.numbers.slice();
+		made.moves = this.moves.slice();
+		return made;
+	}
+
 	/** The turn is over; its events remain until the next one. */
 	end() {
 		this.over = true;

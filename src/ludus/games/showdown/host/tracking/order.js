@@ -37,6 +37,16 @@ class Order {
 		this.galeWings = tables.abilities.byId.get('galewings') ?? -1;
 	}
 
+	/** `copies`: the Pokemon of the copied battle by those of this one. */
+	copy(copies) {
+		const made = Object.assign(new Order(this.tables), this);
+		made.facts = this.facts.map(fact => Object.assign(
+			Object.create(Precedence.prototype), fact, {first: copies.get(fact.first), second: copies.get(fact.second)}));
+		made.movers = this.movers.map(mover => (
+			{...mover, mon: copies.get(mover.mon), others: mover.others.map(other => copies.get(other))}));
+		return made;
+	}
+
 	end() {
 		this.movers.length = 0;
 		this.muddled = false;
