@@ -22,9 +22,12 @@ function move(tracker) {
 	tracker.mover = mon;
 	tracker.spender = null;
 	mon.version++;
+	// gen 2 does not say so
+	const isSecondTurn = tracker.gen === 2 && row === mon.lastMove && mon.volatiles[tracker.ids.twoturnmove] > 0;
 	volatile(mon, tracker.ids.twoturnmove, 0);
 	clearUntilMove(tracker, mon);
-	const continued = source === 'lockedmove' || (source !== '' && tables.moves.row(source) === row && tracker.gen < 3);
+	const continued = source === 'lockedmove' || isSecondTurn ||
+		(source !== '' && source !== 'pursuit' && tables.moves.row(source) === row && tracker.gen < 3);
 	settle(tracker);
 	if (source === '' || continued) {
 		tracker.orders.move(tracker, mon, row);

@@ -113,14 +113,9 @@ function resetLooks(tracker, mon) {
 	mon.type1 = tables.speciesType1[mon.species];
 	mon.type2 = tables.speciesType2[mon.species];
 	mon.addedType = 0;
+	if (mon.kept) restoreMoves(mon);
 	mon.transformed = false;
 	mon.ability = mon.baseAbility;
-	if (mon.kept) {
-		mon.moves.set(mon.kept.moves);
-		mon.uses.set(mon.kept.uses);
-		mon.moveCount = mon.kept.moveCount;
-		mon.kept = null;
-	}
 	mon.version++;
 	mon.combat++;
 }
@@ -159,6 +154,18 @@ function releaseGen1(tracker, mon) {
 
 function keepMoves(mon) {
 	mon.kept ??= {moves: mon.moves.slice(), uses: mon.uses.slice(), moveCount: mon.moveCount};
+}
+
+/** Brings back the moves from before Transform, or the one in whose place Mimic put another. */
+function restoreMoves(mon) {
+	const {moves, uses, moveCount} = mon.kept;
+	for (let m = 0; m < moves.length; m++) {
+		if (!mon.transformed && (m >= moveCount || mon.moves[m] === moves[m])) continue;
+		mon.moves[m] = moves[m];
+		mon.uses[m] = uses[m];
+	}
+	if (mon.transformed) mon.moveCount = moveCount;
+	mon.kept = null;
 }
 
 module.exports = {
