@@ -280,7 +280,7 @@ def test_host_that_cannot_start_stops_the_fleet_with_the_reason(
     tmp_path: Path, argv: tuple[str, ...], message: str
 ) -> None:
     with pytest.raises(FleetError, match=message):
-        HostFleet(HostCommand(argv), FleetConfig(hosts=1, hello_deadline_s=0.5), options={}, seed=1, log_dir=tmp_path)
+        HostFleet(HostCommand(argv), FleetConfig(hosts=1, hello_deadline_s=2.0), options={}, seed=1, log_dir=tmp_path)
 
 
 def test_host_may_write_any_amount_to_its_stderr(tmp_path: Path) -> None:
