@@ -35,6 +35,7 @@ play: $(STAMPS)/run simulator  ## set up, then play against an agent in the brow
 	@$(BIN)/ludus play $(AGENT) --browser
 
 setup: $(STAMPS)/dev simulator  ## create .venv with everything that running and developing need
+	@$(if $(filter setup,$(MAKECMDGOALS)),echo "ready; next: source $(BIN)/activate && ludus doctor",:)
 
 test: lint  ## set up, then lint, types, import contracts, the documentation site and all tests
 	$(BIN)/pytest -m "not slow and not forge" $(ABREAST)
