@@ -285,7 +285,8 @@ def _run(run: ResolvedRun, folder: Path, arguments: TrainArguments, console: Con
 
     watchers: dict[str, RunObserver] = {}
     if console.is_terminal:  # elsewhere these are lines of the log
-        console.print("\n".join(resolved.describe(run)), highlight=False, markup=False)
+        lines = [line for line in resolved.describe(run) if not line.startswith(" ")]  # the log has the details
+        console.print("\n".join(lines), highlight=False, markup=False)
         if not arguments.watch:
             words = f"To see it in a browser: ludus watch {shlex.quote(str(folder))}"
             console.print(words, highlight=False, markup=False)
