@@ -87,6 +87,7 @@ class Command:
     def running(self, address: str, *, within: Sequence[str] = ()) -> Iterator[subprocess.Popen[bytes]]:
         """Inside the block, train on the cluster with this address. `within` are the first words of the command."""
         sets = (
+            "fleet.hosts=0",
             "budget.minutes=0",
             "budget.updates=1000000",
             "checkpoint.every_s=1",
