@@ -151,7 +151,7 @@ def cycles(payoff: Payoff, ratings: Ratings) -> Cycles:
         return Cycles(0.0, 0.0, cycle, margin)
     share = expected[i, j]
     ties = (payoff.ties + payoff.ties.T)[i, j]
-    variance = meetings * np.maximum(share * (1 - share) - ties / meetings / 4, 0.01) * ratings.dispersion
+    variance = meetings * np.maximum(share * (1 - share) - ties / meetings / 4, 0.01) * ratings.match_ups[i, j]
     deviation = payoff.scores[i, j] - meetings * share
     cyclic = float((deviation**2 / variance).sum())
     distance = (ratings.elo[i] - ratings.elo[j]) / SCALE

@@ -113,6 +113,7 @@ def rate_rankings(rankings: Rankings, anchor: str | None = None) -> Ratings:
         0.0,
         -np.inf,
         dispersion,
+        np.full((n, n), dispersion),
         anchor,
         tuple((centre @ parameters[n:] * SCALE).tolist()),
         tuple((errors * SCALE).tolist()),

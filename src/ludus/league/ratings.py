@@ -22,6 +22,7 @@ ANCHOR_ELO = 1000.0  # rating of the anchor, by definition
 RATING_SPREAD = 600.0  # Elo; standard deviation of the prior of a rating
 ADVANTAGE_SPREAD = 200.0  # Elo; standard deviation of the prior of the first side's advantage
 PRIOR_PAIRS = 100  # weight of the prior that the two matches of a pair are independent
+MEMBER_PRIOR_PAIRS = 20  # the same, for the pairs of one member
 
 Reals = NDArray[np.float64]
 
@@ -37,6 +38,7 @@ class Ratings:
     advantage_error: float  # its standard deviation
     tie_log_odds: float  # of a tie between equals, over the geometric mean of win and loss; -inf without ties
     dispersion: float  # variance of the score of a pair over that of two independent matches
+    match_ups: Reals  # [n, n] the same for each match-up, by how much the pairs of its two members vary
     anchor: str | None  # the member with the rating ANCHOR_ELO; None: the mean of all has it
     # with more than two teams: what playing each of them is worth, to their mean, and its standard error; else empty
     team_advantages: tuple[float, ...] = ()
@@ -75,8 +77,11 @@ def rate(payoff: Payoff, anchor: str | None = None, *, sides_differ: bool = True
     theta, advantage, tie = parameters[:n], parameters[n], parameters[n + 1]
     if not payoff.ties.any():
         tie = -np.inf
-    dispersion = _dispersion(payoff, theta, float(advantage), float(tie))
-    covariance = np.asarray(np.linalg.inv(information / dispersion + prior), np.float64)
+    dispersion, match_ups = _dispersion(payoff, theta, float(advantage), float(tie))
+    # the maximum follows from independent matches; how far it is off, from how much the pairs vary
+    bread = np.linalg.inv(information + prior)
+    noise = _information(payoff.matches * match_ups, parameters, _active(payoff, sides_differ=sides_differ))
+    covariance = np.asarray(bread @ (noise + prior) @ bread, np.float64)
     elo, spread = anchored(theta, covariance[:n, :n], place)
     return Ratings(
         payoff.names,
@@ -86,6 +91,7 @@ def rate(payoff: Payoff, anchor: str | None = None, *, sides_differ: bool = True
         sqrt(covariance[n, n]) * SCALE,
         float(tie),
         dispersion,
+        match_ups,
         anchor,
     )
 
@@ -110,9 +116,7 @@ def _fit(payoff: Payoff, *, sides_differ: bool) -> tuple[Reals, Reals, Reals]:
     """Maximise the posterior by Newton's method. Returns parameters, information of the data, and precision of the
     prior. Parameters: a rating for each member, the advantage of the first side, the log-odds of a tie."""
     n = len(payoff.names)
-    active = np.ones(n + 2, np.bool_)
-    active[n] = sides_differ
-    active[n + 1] = payoff.ties.any()
+    active = _active(payoff, sides_differ=sides_differ)
     prior = np.diag(
         np.concatenate((np.full(n, (SCALE / RATING_SPREAD) ** 2), [(SCALE / ADVANTAGE_SPREAD) ** 2], [0.25]))
     )
@@ -123,6 +127,11 @@ def _fit(payoff: Payoff, *, sides_differ: bool) -> tuple[Reals, Reals, Reals]:
         active,
     )
     return parameters, information, prior
+
+
+def _active(payoff: Payoff, *, sides_differ: bool) -> NDArray[np.bool_]:
+    """Return which parameters are estimated."""
+    return np.array([*[True] * len(payoff.names), sides_differ, payoff.ties.any()], np.bool_)
 
 
 def _outcomes(log_odds: Reals, tie_log_odds: float) -> tuple[Reals, Reals, Reals]:
@@ -138,15 +147,15 @@ def _mean_score(win: Reals, tie: Reals, loss: Reals) -> Reals:
     return win + tie / 2
 
 
-def _model(payoff: Payoff, parameters: Reals, active: NDArray[np.bool_]) -> tuple[Reals, float]:
+def _model(parameters: Reals, active: NDArray[np.bool_]) -> tuple[Reals, float]:
     """Return the log-odds of all cells, and the log-odds of a tie."""
-    n = len(payoff.names)
+    n = len(parameters) - 2
     theta = parameters[:n]
     return np.subtract.outer(theta, theta) + parameters[n], float(parameters[n + 1]) if active[n + 1] else -np.inf
 
 
 def _log_likelihood(payoff: Payoff, parameters: Reals, active: NDArray[np.bool_]) -> float:
-    win, tie, loss = _outcomes(*_model(payoff, parameters, active))
+    win, tie, loss = _outcomes(*_model(parameters, active))
     tiny = np.finfo(np.float64).tiny
     return sum(
         float((counts * np.log(np.maximum(share, tiny))).sum())
@@ -156,12 +165,19 @@ def _log_likelihood(payoff: Payoff, parameters: Reals, active: NDArray[np.bool_]
 
 def _derivatives(payoff: Payoff, parameters: Reals, active: NDArray[np.bool_]) -> tuple[Reals, Reals]:
     """Return the gradient and the information (negative Hessian) of the log-likelihood."""
-    n, matches = len(payoff.names), payoff.matches
-    win, tie, loss = _outcomes(*_model(payoff, parameters, active))
+    matches = payoff.matches
+    win, tie, loss = _outcomes(*_model(parameters, active))
     slope = (payoff.wins - payoff.losses - matches * (win - loss)) / 2
+    gradient = np.concatenate((slope.sum(1) - slope.sum(0), [slope.sum()], [(payoff.ties - matches * tie).sum()]))
+    return gradient, _information(matches.astype(np.float64), parameters, active)
+
+
+def _information(matches: Reals, parameters: Reals, active: NDArray[np.bool_]) -> Reals:
+    """Return the information of so many matches in each cell [n, n]."""
+    n = len(matches)
+    win, tie, loss = _outcomes(*_model(parameters, active))
     curve = matches * (win + loss - (win - loss) ** 2) / 4
     mixed = -matches * (win - loss) * tie / 2
-    gradient = np.concatenate((slope.sum(1) - slope.sum(0), [slope.sum()], [(payoff.ties - matches * tie).sum()]))
     information = np.zeros((n + 2, n + 2))
     both = curve + curve.T
     information[:n, :n] = np.diag(both.sum(1)) - both
@@ -172,27 +188,36 @@ def _derivatives(payoff: Payoff, parameters: Reals, active: NDArray[np.bool_]) -
     information[n + 1, n + 1] = (matches * tie * (1 - tie)).sum()
     information[~active] = 0.0
     information[:, ~active] = 0.0
-    return gradient, information
+    return information
 
 
-def _dispersion(payoff: Payoff, theta: Reals, advantage: float, tie: float) -> float:
+def _dispersion(payoff: Payoff, theta: Reals, advantage: float, tie: float) -> tuple[float, Reals]:
     """Return how much more the scores of pairs vary than those of two independent matches would: 1 if they are.
+    Of all pairs, and of each match-up [n, n].
 
     Matches of a pair share a seed. If the seed favours a side, one result follows from the other and pairs vary less.
+    That may hold for some members only, such as those that play perfectly: a match-up has the value of that member
+    whose pairs vary more.
     """
     i, j = np.triu_indices(len(payoff.names), 1)
     counts = payoff.pairs[i, j]
-    total = counts.sum()
-    if not total:
-        return 1.0
     first = _outcomes(theta[i] - theta[j] + advantage, tie)
     second = _outcomes(theta[i] - theta[j] - advantage, tie)
     mean = (_mean_score(*first) + _mean_score(*second)) / 2
     variance = sum(_variance(*each) for each in (first, second)) / 4
-    squares = (counts * (PAIR_SCORES - mean[:, None]) ** 2).sum(1)
-    independent = float((counts.sum(1) * variance).sum())
-    prior = PRIOR_PAIRS * independent / float(total)
-    return (float(squares.sum()) + prior) / (independent + prior)
+    squares, independent, total = (np.zeros((len(payoff.names), len(payoff.names))) for _ in range(3))
+    squares[i, j] = (counts * (PAIR_SCORES - mean[:, None]) ** 2).sum(1)
+    independent[i, j] = counts.sum(1) * variance
+    total[i, j] = counts.sum(1)
+
+    def over(squares: Reals, independent: Reals, total: Reals, prior_pairs: int) -> Reals:
+        prior = np.where(total > 0, prior_pairs * independent / np.maximum(total, 1), 1.0)
+        return np.asarray((squares + prior) / (independent + prior))
+
+    overall = over(squares.sum(), independent.sum(), total.sum(), PRIOR_PAIRS)
+    s, v, t = (each.sum(0) + each.sum(1) for each in (squares, independent, total))
+    of_member = over(s, v, t, MEMBER_PRIOR_PAIRS)
+    return float(overall), np.maximum.outer(of_member, of_member)
 
 
 def _variance(win: Reals, tie: Reals, loss: Reals) -> Reals:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from ludus.league.equilibrium import cycles
 from ludus.league.payoff import Payoff
 from ludus.league.ratings import ANCHOR_ELO, SCALE, rate, rate_by_side
 
@@ -138,6 +139,36 @@ def test_pairs_that_vary_less_than_two_matches_narrow_the_intervals() -> None:
     shuffled = rate(Payoff.of(("a", "b"), first, second, score, np.arange(matches)), "b")
     assert shuffled.dispersion == 1.0
     assert shuffled.covariance[0, 0] > 4 * ratings.covariance[0, 0]
+
+
+def of_one_weak_member(generator: np.random.Generator) -> Payoff:
+    """Five members play perfectly: the seed decides. The sixth wins a tenth of its few matches, whatever the seed."""
+    n, pairs, few = 6, 100, 5
+    wins, losses = np.full((2, n, n), pairs // 2)
+    counts = np.zeros((n, n, 5), np.int64)
+    counts[:, :, 2] = pairs
+    score = generator.random((2, n - 1, few)) < 0.1
+    wins[5, :5], wins[:5, 5] = score[0].sum(1), few - score[1].sum(1)
+    losses[5, :5], losses[:5, 5] = few - wins[5, :5], few - wins[:5, 5]
+    for other in range(5):
+        counts[other, 5] = np.bincount(4 - 2 * score[:, other].sum(0), minlength=5)
+    wins[np.arange(n), np.arange(n)] = losses[np.arange(n), np.arange(n)] = 0
+    return Payoff(names_of(n), wins, np.zeros((n, n), np.int64), losses, counts)
+
+
+def test_members_whose_pairs_vary_little_do_not_narrow_the_interval_of_one_whose_pairs_vary_much() -> None:
+    generator = np.random.default_rng(8)
+    truth = ANCHOR_ELO + SCALE * np.log(0.1 / 0.9)
+    hits = warnings = 0
+    for _ in range(300):
+        payoff = of_one_weak_member(generator)
+        ratings = rate(payoff, "m000")
+        low, high = ratings.interval(5)
+        hits += low <= truth <= high
+        warnings += bool(cycles(payoff, ratings).warning)
+        assert ratings.interval(1)[1] - ratings.interval(1)[0] < 60, "pairs of the others are all even"
+    assert 0.93 <= hits / 300 <= 0.98
+    assert warnings <= 6
 
 
 def test_200_members_and_a_million_matches_are_rated_in_seconds() -> None:
