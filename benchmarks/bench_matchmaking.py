@@ -2,6 +2,7 @@
 
     python benchmarks/bench_matchmaking.py [--quick] [--save] [--games kuhn leduc] [--seeds 1 2 3] [--jobs N]
     python benchmarks/bench_matchmaking.py --games gen1 --minutes 20
+    python benchmarks/bench_matchmaking.py --draw
 
 Poker: all three ways use the same number of decisions, those of the exploiters included. NashConv is exact: of the main
 agent, of the mixture that draws each of its snapshots equally often, and of the mixture of all members that none of
@@ -9,7 +10,7 @@ them beats, as in policy-space response oracles. `rows` have the median and spre
 all seeds, `curves` the whole course. gen1: `ludus train gen1` for the same wall-clock, all ways side by side, each on
 cores of its own, then `ludus league play` among the results and `ludus league exploit` against each. The last line on
 stdout is one JSON object; --save appends it to benchmarks/results/matchmaking.jsonl and draws matchmaking.png from the
-poker curves.
+poker curves; --draw does that from all stored runs together, and prints their rows.
 """
 
 from __future__ import annotations
@@ -47,9 +48,12 @@ SIZES = {  # batches small enough that exploiters make several updates, too; and
     "leduc": (("learner.decisions=2048", "learner.minibatch=1024"), 300),
 }
 MEASURES = ("nash_conv", "uniform_mixture", "nash_mixture")  # of `Point`
+PAST = (
+    "opponents.past=0.35"  # the preset has none; with it, self-play has the share that it has for a league's main agent
+)
 GEN1: dict[Way, tuple[str, ...]] = {  # settings of `ludus train gen1`; the league has an agent of its own kind
-    "uniform": ("opponents.choose=uniform",),
-    "pfsp": ("opponents.choose=pfsp",),
+    "uniform": ("opponents.choose=uniform", PAST),
+    "pfsp": ("opponents.choose=pfsp", PAST),
     "league": (),
 }
 
@@ -59,6 +63,12 @@ Curves = dict[str, list[list[Point]]]  # "game, way" -> a curve for each seed
 
 def main() -> None:
     arguments = _arguments()
+    if arguments.draw:
+        curves = stored(RESULTS.read_text().splitlines())
+        draw(curves, PICTURE)
+        for name, row in report(curves)["rows"].items():
+            print(f"{name:32}{row['median']:>8.2f}   {row['low']:>8.2f} to {row['high']:.2f}")
+        return
     result: dict[str, Any] = {"bench": "matchmaking", "commit": contest.commit(ROOT), "machine": contest.machine()}
     games = [game for game in POKER if game in arguments.games]
     curves = poker(games, arguments.seeds, 36 if arguments.quick else arguments.updates, arguments.jobs)
@@ -93,6 +103,19 @@ def _learned(task: tuple[str, int, Way, int]) -> list[Point]:
     size, usual = SIZES[game]
     sets = (*bench_equilibria.ALGORITHMS[game]["ppo"], f"seed={seed}", *size, f"budget.updates={updates or usual}")
     return list(learn(preset(game, *sets), way, points=POINTS))
+
+
+def stored(lines: Sequence[str]) -> Curves:
+    """Return the curves of all stored runs that measured mixtures. Those that did not had other budgets."""
+    curves: Curves = {}
+    for line in lines:
+        try:
+            saved = msgspec.convert(json.loads(line)["curves"], Curves)
+        except msgspec.ValidationError:
+            continue
+        for name, runs in saved.items():
+            curves.setdefault(name, []).extend(runs)
+    return curves
 
 
 def report(curves: Curves) -> dict[str, Any]:
@@ -213,22 +236,26 @@ def _ludus(*words: str) -> str:
 
 
 def draw(curves: Mapping[str, Sequence[Sequence[Point]]], path: Path) -> None:
-    """Plot NashConv over decisions: a row per game, a panel per measure, a colour per way, a line per seed."""
+    """Plot NashConv over decisions: a row per game, a panel per measure, a colour per way, a thin line
+    per seed, and their median."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     titles = ("main agent", "mixture of its snapshots", "Nash mixture of all members")
     games = list(dict.fromkeys(name.partition(", ")[0] for name in curves))
-    figure = Figure(figsize=(12.5, 3.6 * len(games)), dpi=130, layout="constrained")
+    figure = Figure(figsize=(12.5, 3.6 * len(games)), dpi=90, layout="constrained")
     FigureCanvasAgg(figure)
     panels = figure.subplots(len(games), len(MEASURES), sharey="row", squeeze=False)
     for row, game in zip(panels, games, strict=True):
         for axes, measure, title in zip(row, MEASURES, titles, strict=True):
             for name, runs in curves.items():
                 where, _, way = name.partition(", ")
-                for number, curve in enumerate(runs if where == game else ()):
-                    x, y = [point.decisions / 1e6 for point in curve], [getattr(point, measure) for point in curve]
-                    axes.plot(x, y, color=COLOURS[way], linewidth=1.4, label=way if number == 0 else None)
+                if where != game:
+                    continue
+                x = [statistics.mean(point.decisions / 1e6 for point in points) for points in zip(*runs, strict=False)]
+                values = [[getattr(point, measure) for point in points] for points in zip(*runs, strict=False)]
+                axes.plot(x, values, color=COLOURS[way], linewidth=0.7, alpha=0.35)
+                axes.plot(x, [statistics.median(each) for each in values], color=COLOURS[way], linewidth=2.2, label=way)
             axes.set_title(f"{game.capitalize()} poker: {title}", loc="left", fontsize=10)
             axes.set_xlabel("million decisions, exploiters included", fontsize=9)
             axes.set_ylim(bottom=0)
@@ -245,6 +272,7 @@ def _arguments() -> argparse.Namespace:
     parser = contest.Options((__doc__ or "").split("\n")[0], RESULTS, quick=quick, save=draws)
     parser.add_argument("--games", nargs="+", choices=(*POKER, "gen1"), default=list(POKER))
     parser.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3])
+    parser.add_argument("--draw", action="store_true", help=f"only draw {PICTURE.name} from the stored runs")
     parser.add_argument("--updates", type=int, default=0, help="batches of a run in poker, over all its learners")
     parser.add_argument("--jobs", type=int, default=1, help="runs in poker at the same time")
     parser.add_argument("--minutes", type=float, default=20.0, help="wall-clock of each way in gen1")

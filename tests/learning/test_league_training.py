@@ -10,24 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
-import pyspiel
 import pytest
+from benchmarks.drivers.exploiters import PokerTable
 from tests.commands import interrupted
 from tests.running import Silent, train
 
 from ludus.actors.resolved import resolve
 from ludus.api import exploiting, league_training
-from ludus.config.validation import check
 from ludus.errors import ConfigError
-from ludus.games import registry
-from ludus.games.openspiel import loading
-from ludus.games.openspiel.equilibrium import InformationStates
-from ludus.games.openspiel.exploitability import probabilities
-from ludus.games.openspiel.options import SpielOptions
 from ludus.league.members import League
 from ludus.league.roles import LeagueTrainingConfig
-from ludus.policies.checkpoints import checkpoint
 from ludus.policies.checkpoints.checkpoint import names_in
 
 SMALL: dict[str, Any] = {
@@ -118,27 +110,6 @@ def test_a_wrong_file_is_refused(tmp_path: Path) -> None:
         league_training.train(league_config(tmp_path), only=["main-7"])
 
 
-def value_against(path: Path, target: Path, states: InformationStates, game: pyspiel.Game) -> float:
-    """Return the exact mean return of one greedy policy against another, over both seats."""
-    nets = registry.nets_of(registry.load("openspiel"))
-    tables = []
-    for each, greedy in ((path, True), (target, False)):
-        net, _, _ = checkpoint.read_net(each, states.spec, game_nets=nets)
-        table = states.tabulate(probabilities(net, states.spec))
-        if greedy:
-            table = {
-                name: [(action, float(action == max(row, key=lambda pair: pair[1])[0])) for action, _ in row]
-                for name, row in table.items()
-            }
-        tables.append(pyspiel.TabularPolicy({name: list(row) for name, row in table.items()}))
-    mine, theirs = tables
-    values = [
-        pyspiel.expected_returns(game.new_initial_state(), policies, -1, True)[seat]
-        for seat, policies in enumerate(([mine, theirs], [theirs, mine]))
-    ]
-    return float(np.mean(values))
-
-
 @pytest.mark.parametrize("clone", [False, True])
 def test_an_exploiter_of_kuhn_comes_near_the_exact_best_response(tmp_path: Path, clone: bool) -> None:
     settings = {**SMALL, "mode": "serial", "game": "openspiel", "options": {"game": "kuhn_poker"}}
@@ -154,14 +125,9 @@ def test_an_exploiter_of_kuhn_comes_near_the_exact_best_response(tmp_path: Path,
     )
     assert [point.matches for point in result.points] == [200] * len(result.points)
     assert (folder / "exploit.png").stat().st_size > 1000
-    options = check(run.config.options, SpielOptions, "options")
-    states, game = InformationStates(options), loading.load(options)
-    nets = registry.nets_of(registry.load("openspiel"))
-    net, _, _ = checkpoint.read_net(member, states.spec, game_nets=nets)
-    best = states.nash_conv(probabilities(net, states.spec)) / 2
-    exploiter = folder / "run" / "checkpoints" / names_in(folder / "run" / "checkpoints")[-1]
-    reached = value_against(exploiter, member, states, game)
-    assert 0.8 * best < reached <= best + 1e-6
+    table = PokerTable("kuhn_poker")
+    best, reached = table.best_response(member), table.curve(result, folder, member)[-1].exact
+    assert 0.8 * best < reached <= best + 1e-4
     last = result.points[-1]
     error = (last.reward_high - last.reward_low) / 2 / 1.96
     assert 0 < error < 0.3

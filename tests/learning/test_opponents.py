@@ -15,6 +15,7 @@ import ludus as ludus_api
 from ludus.api import leagues
 from ludus.config.settings import ActorsConfig, FleetConfig, LearnerConfig, OpponentsConfig, RunConfig
 from ludus.errors import LeagueError
+from ludus.evaluation.report import write
 from ludus.league.opponent_log import OPPONENTS, OpponentLine
 from ludus.metrics import names
 from ludus.policies.checkpoints import checkpoint
@@ -143,3 +144,20 @@ def test_the_report_shows_whom_the_learner_met(tmp_path: Path) -> None:
     report = (tmp_path / "report.md").read_text()
     assert "## Opponents in training" in report
     assert "| scripted:perfect |" in report
+
+
+def test_the_report_shows_the_league_of_the_run(tmp_path: Path, league: Path) -> None:
+    own = tmp_path / "cup"
+    shutil.copytree(league, own)
+    chosen = config(4, league=str(own), league_share=0.5)
+    ludus_api.train(chosen, run_dir=tmp_path / "run", progress=False)
+    report = (tmp_path / "run" / "report.md").read_text()
+    assert "\n## League cup\n" in report
+    assert "| main@6 |" in report
+    assert "scripted:perfect is rated 1000 by definition" in report
+    for picture in ("league_payoff.png", "league_training.png"):
+        assert f"({picture})" in report
+        assert (tmp_path / "run" / picture).read_bytes().startswith(b"\x89PNG")
+    (own / "league.json").unlink()
+    write(tmp_path / "run", chosen, "ludus train")
+    assert "The league cannot be shown: " in (tmp_path / "run" / "report.md").read_text()

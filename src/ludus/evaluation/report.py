@@ -11,7 +11,7 @@ import ludus
 from ludus import files
 from ludus.config import familiar
 from ludus.config.settings import RunConfig
-from ludus.evaluation import curve, rating_curve, reward_curves
+from ludus.evaluation import curve, league_section, rating_curve, reward_curves
 from ludus.league import opponent_log
 from ludus.league.opponent_log import OPPONENTS, OpponentLine
 from ludus.league.rating_history import rate_run
@@ -70,7 +70,9 @@ def write(run_dir: Path, config: RunConfig, command: str) -> Path:
         if curves:
             reward_curves.draw(curves, run_dir / picture, f"{title}: {what} in training")
     opponents = opponent_log.latest(run_dir / OPPONENTS)
-    page = markdown(title, history, figures(rows), command, run_times, stages(rows), (terms, facts), opponents)
+    folder = config.opponents.league
+    league = league_section.write(run_dir, Path(folder)) if folder else []
+    page = markdown(title, history, figures(rows), command, run_times, stages(rows), (terms, facts), opponents, league)
     files.replace(run_dir / REPORT, page.encode())
     return run_dir / REPORT
 
@@ -125,8 +127,10 @@ def markdown(
     spans: Sequence[StageSpan] = (),
     curves: tuple[Sequence[Curve], Sequence[Curve]] = ((), ()),
     opponents: OpponentLine | None = None,
+    league: Sequence[str] = (),
 ) -> str:
-    """Return the report as Markdown. `curves` are those of the reward terms and of the other facts."""
+    """Return the report as Markdown. `curves` are those of the reward terms and of the other facts; `league` is the
+    section about the run's league."""
     last = history[-1] if history else None
     lines = [f"# {title}", "", f"Trained with ludus {ludus.__version__} for {text.duration(numbers.training_s)}.", ""]
     if last is None:
@@ -139,7 +143,7 @@ def markdown(
         if not alone:
             lines += ["Every seed is played from every seat. A tie is no win. Intervals are Wilson's, 95%.", ""]
             lines += rating_lines(history)
-    lines += opponent_lines(opponents)
+    lines += [*opponent_lines(opponents), *league]
     lines += ["## The run", "", "| | |", "| --- | ---: |"]
     lines += [*(f"| {label} | {value} |" for label, value in _run_rows(numbers)), ""]
     if spans:

@@ -3,9 +3,11 @@ from __future__ import annotations
 import os
 
 from benchmarks.bench_equilibria import ALGORITHMS
-from benchmarks.bench_matchmaking import core_parts
+from benchmarks.bench_matchmaking import GEN1, core_parts
 from benchmarks.drivers.equilibria import preset
 from benchmarks.drivers.matchmaking import learn
+
+from ludus.api import settings_source
 
 
 def test_exploiters_of_a_league_use_decisions_of_its_budget() -> None:
@@ -20,6 +22,13 @@ def test_exploiters_of_a_league_use_decisions_of_its_budget() -> None:
         assert 0 < point.uniform_mixture < 2
         assert 0 < point.nash_mixture < 2
         assert point.members >= 1
+
+
+def test_uniform_and_pfsp_meet_past_selves_in_gen1() -> None:
+    for way in ("uniform", "pfsp"):
+        opponents = settings_source.resolved(settings_source.of("gen1"), GEN1[way]).config.opponents
+        assert opponents.choose == way
+        assert opponents.past > 0
 
 
 def test_every_way_has_an_equal_part_of_the_cores() -> None:
