@@ -23,7 +23,7 @@ from ludus.fleet.fleet import HostFleet
 from ludus.games import registry
 from ludus.games.openfront import checks
 from ludus.games.openfront.game import command
-from ludus.games.openfront.options import OpenFrontOptions, checkout
+from ludus.games.openfront.options import HOME, OpenFrontOptions, checkout
 from ludus.games.showdown import node
 from ludus.hostcheck.check import check
 from ludus.metrics import reward_terms
@@ -63,10 +63,18 @@ def test_the_host_keeps_the_protocol(more: dict[str, object]) -> None:
     assert report.ok, str(report)
 
 
-def test_the_doctor_names_the_version_and_an_unknown_map_is_refused(tmp_path: Path) -> None:
+def test_the_doctor_names_the_version_and_an_unknown_map_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (finding,) = checks.checks()
     assert finding.state == "ok"
     assert re.search(r"code [0-9a-f]{12}", finding.detail)
+    link = tmp_path / "openfront"
+    link.symlink_to(checkout())
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(HOME, str(link))
+    (again,) = checks.checks()
+    assert again.detail.split(" (")[0] == finding.detail.split(" (")[0], "the version does not depend on the folder"
     chosen = options(maps=["onoin"])
     with pytest.raises(ludus.errors.LudusError, match="there is no map onoin"), fleet_of(chosen, tmp_path):
         pass

@@ -89,6 +89,7 @@ function bundle(root) {
 	try {
 		const built = esbuild.buildSync({
 			stdin: { contents, resolveDir: root, loader: 'ts' }, bundle: true, write: false, platform: 'node', format: 'cjs',
+			absWorkingDir: fs.realpathSync(root), // the text names files relative to it, and the version is a hash of the text
 			target: 'node20', tsconfig: path.join(root, 'tsconfig.json'), logLevel: 'silent',
 			define: { 'import.meta.env': '{}', 'import.meta.url': '"file:///"' },
 			loader: { '.png': 'empty', '.svg': 'empty', '.webp': 'empty', '.md': 'text', '.css': 'empty' },
