@@ -6,6 +6,7 @@ ablation.json   the plan, the outcomes, and the table that follows from them
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,6 +20,7 @@ from ludus import files
 from ludus.config.settings import NonNegative
 from ludus.errors import ConfigError
 from ludus.metrics.intervals import student
+from ludus.metrics.observer import ALONE
 
 JSON = "ablation.json"
 EVERYTHING = ""  # the variant that is trained with all terms
@@ -144,16 +146,22 @@ def _effect(variant: str, outcomes: Sequence[TrainingOutcome]) -> Effect:
     whole = {each.training.seed: each for each in outcomes if not each.training.without and not each.failure}
     changes = [each.strength - whole[seed].strength for seed, each in good.items() if seed in whole]
     strengths = [each.strength for each in good.values()]
+    is_share = not any(ALONE in each.shares for each in good.values())
     return Effect(
         without=variant,
         seeds=len(good),
         failed=len(own) - len(good),
         strength=statistics.fmean(strengths) if strengths else 0.0,
-        interval=student(strengths),
+        interval=_within(student(strengths), 0.0 if is_share else -math.inf, 1.0 if is_share else math.inf),
         change=statistics.fmean(changes) if changes else 0.0,
-        change_interval=student(changes),
+        change_interval=_within(student(changes), -1.0 if is_share else -math.inf, 1.0 if is_share else math.inf),
         facts=_means([each.facts for each in good.values()]),
     )
+
+
+def _within(interval: tuple[float, float] | None, lowest: float, highest: float) -> tuple[float, float] | None:
+    """Cut an interval to possible values: no share is below 0, however few seeds there are."""
+    return None if interval is None else (max(interval[0], lowest), min(interval[1], highest))
 
 
 def _means(every: Sequence[Mapping[str, float]]) -> dict[str, float]:

@@ -81,6 +81,7 @@ def draw(effects: Sequence[Effect], path: Path, title: str) -> None:
         if each.without == EVERYTHING:
             axes.axvline(each.strength, color="#888888", linewidth=0.8, linestyle=(0, (4, 4)), zorder=0)
     axes.set_yticks(range(len(effects)), [label(each.without) for each in reversed(effects)])
+    axes.set_ylim(-0.6, len(effects) - 0.4)
     axes.set_xlabel("strength, with 95% intervals over seeds")
     axes.set_title(f"{title}: terms left out", loc="left", fontsize=12)
     axes.grid(axis="x", color="#E6E6E6", linewidth=0.8)

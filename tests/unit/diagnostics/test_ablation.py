@@ -11,6 +11,7 @@ from ludus.errors import ConfigError
 from ludus.metrics import names
 from ludus.metrics.exporters.csv import ProgressCsv
 from ludus.metrics.exporters.evaluations import EvaluationLog
+from ludus.metrics.observer import ALONE
 
 PLAN = AblationPlan(name="r", title="rocket", settings={}, terms=("touch", "boost"), seeds=(1, 2, 3), minutes=5.0)
 WON: dict[str, tuple[float, ...]] = {"": (0.60, 0.62, 0.61), "touch": (0.40, 0.41, 0.42), "boost": (0.60, 0.63, 0.60)}
@@ -49,8 +50,20 @@ def test_changes_are_paired_by_seed() -> None:
     """Seeds differ more than variants do: only pairs show that the term hurts."""
     whole, touch = played({"": (0.2, 0.5, 0.8), "touch": (0.25, 0.56, 0.85)}).effects()
     assert whole.interval is not None
-    assert whole.interval[1] - whole.interval[0] > 1
+    assert whole.interval == (0.0, 1.0)  # nothing is known without pairs
     assert ablation.verdict(touch) == "the term hurts"
+
+
+def test_intervals_of_shares_hold_possible_shares_only() -> None:
+    [whole] = played({"": (0.05, 0.2)}).effects()
+    assert whole.interval is not None
+    assert whole.interval[0] == 0
+    alone = [
+        TrainingOutcome(training=Training("", seed), shares={ALONE: reward}) for seed, reward in ((1, 0.1), (2, 0.9))
+    ]
+    [rewarded] = Ablation(plan=PLAN, outcomes=alone).effects()
+    assert rewarded.interval is not None
+    assert rewarded.interval[0] < 0 < 1 < rewarded.interval[1]
 
 
 def test_one_seed_is_no_answer() -> None:
