@@ -133,11 +133,11 @@ class Results:
     def trouble(self) -> str:
         """Return a sentence about what could not be read, or an empty text."""
         counts = (
-            (self.cut, "lines cut short"),
-            (self.damaged, "damaged lines"),
-            (self.unknown, "matches of unknown members"),
+            (self.cut, "line cut short", "lines cut short"),
+            (self.damaged, "damaged line", "damaged lines"),
+            (self.unknown, "match of unknown members", "matches of unknown members"),
         )
-        parts = [f"{count:,} {what}" for count, what in counts if count]
+        parts = [f"{count:,} {one if count == 1 else many}" for count, one, many in counts if count]
         parts += [f"{name} ({why})" for name, why in self.unreadable.items()]
         return f"left out of the results: {', '.join(parts)}" if parts else ""
 

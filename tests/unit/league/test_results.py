@@ -87,7 +87,7 @@ def test_of_a_log_cut_in_half_the_whole_part_is_used_and_the_loss_counted(tmp_pa
     assert [each.seed for each in half.records] == list(range(len(half.records)))
     assert 48 <= len(half.records) <= 52
     assert half.cut == 1
-    assert half.trouble == "left out of the results: 1 lines cut short"
+    assert half.trouble == "left out of the results: 1 line cut short"
 
 
 @given(st.integers(0, 400), st.binary(min_size=1, max_size=30))
