@@ -31,7 +31,7 @@ def payoff(table: Standings) -> bytes:
     figure = _figure(min(size + 1.5, 24), min(size, 22))
     axes = figure.add_subplot()
     image = axes.imshow(shares, cmap="RdBu", vmin=0, vmax=100, aspect="equal")
-    labels = [_shortened(line.name) for line in table.lines[:n]]
+    labels = [shortened(line.name) for line in table.lines[:n]]
     axes.set_xticks(range(n), labels, rotation=60, ha="right", fontsize=8)
     axes.set_yticks(
         range(n), [f"{label}  {line.elo:.0f}" for label, line in zip(labels, table.lines, strict=False)], fontsize=8
@@ -62,11 +62,11 @@ def ratings_over_training(table: Standings, members: Mapping[str, Member]) -> by
         minutes, elo, low, high = zip(*sorted(points), strict=True)
         colour = COLOURS[index % len(COLOURS)]
         axes.fill_between(minutes, low, high, color=colour, alpha=0.12, linewidth=0)
-        axes.plot(minutes, elo, color=colour, marker="o", markersize=3.5, label=_shortened(run))
+        axes.plot(minutes, elo, color=colour, marker="o", markersize=3.5, label=shortened(run))
     for line in table.lines:
         if members[line.name].kind not in (CHECKPOINT, OUTSIDER) and line.matches:
             axes.axhline(line.elo, color="#888888", linewidth=0.8, linestyle=(0, (4, 4)))
-            axes.text(0, line.elo, f" {_shortened(line.name)}", fontsize=8, color="#666666", va="bottom")
+            axes.text(0, line.elo, f" {shortened(line.name)}", fontsize=8, color="#666666", va="bottom")
     axes.set_xlim(left=0)
     axes.set_xlabel("minutes of training")
     axes.set_ylabel("Elo")
@@ -92,7 +92,9 @@ def _png(figure: Figure) -> bytes:
     return picture.getvalue()
 
 
-def _shortened(name: str) -> str:
-    """Return a name that fits beside a picture; a dollar sign would begin a formula."""
-    name = name.replace("$", r"\$")
-    return name if len(name) <= SHOWN else name[: SHOWN - 3] + "..."
+def shortened(name: str) -> str:
+    """Return a name that fits beside a picture, with its end, in which members of one run differ. A dollar sign would
+    begin a formula."""
+    if len(name) > SHOWN:
+        name = name[: SHOWN - 15] + "..." + name[-12:]
+    return name.replace("$", r"\$")
