@@ -150,7 +150,7 @@ def _json(
         "sample": sample,
         "results": [{**dataclasses.asdict(result), "win_rate": result.win_rate} for result in results],
         "activities": [{"activity": line.activity, **dataclasses.asdict(line)} for line in spent.times.lines()],
-        "bottleneck": bottleneck.of_times(spent.times, hosts=spent.hosts, cores=spent.cores),
+        "bottleneck": bottleneck.of_times(spent.times, hosts=spent.hosts, cores=spent.cores, advises=False),
     }
     return msgspec.json.encode(page).decode()
 
@@ -172,7 +172,7 @@ def _say(
     each = f"{results[0].matches:,} matches each, every seed from every seat"
     console.print(f"{each}, in {seconds:.1f} s. Where the time went:\n", highlight=False, soft_wrap=True)
     console.print(activity_times(spent.times))
-    sentence = bottleneck.of_times(spent.times, hosts=spent.hosts, cores=spent.cores)
+    sentence = bottleneck.of_times(spent.times, hosts=spent.hosts, cores=spent.cores, advises=False)
     if sentence:
         console.print(f"\n{sentence}", highlight=False, soft_wrap=True)
     for result in results:

@@ -31,10 +31,10 @@ class Load:
         return f"{self.busy:.0%} ({self.part.replace('_', ' ')} {self.part_share:.0%})"
 
 
-def sentence(shares: Mapping[str, float], *, hosts: int, cores: int, actors: int = 1) -> str:
+def sentence(shares: Mapping[str, float], *, hosts: int, cores: int, actors: int = 1, advises: bool = True) -> str:
     """Return a line of at most 80 characters that names the bottleneck, or "" if nothing was measured yet.
 
-    `shares` are the shares of the activities by name.
+    `shares` are the shares of the activities by name. The line also says what helps, unless `advises` is False.
     """
     load_of = loads(shares)
     if not load_of:
@@ -44,7 +44,9 @@ def sentence(shares: Mapping[str, float], *, hosts: int, cores: int, actors: int
     )
     if busiest is None or busiest.busy < BUSY:
         words = ", ".join(f"{load.process} {load.busy:.0%}" for load in load_of.values())
-        return f"Nobody is always busy ({words}): try more matches."
+        return f"Nobody is always busy ({words}){': try more matches' if advises else ''}."
+    if not advises:
+        return f"Busiest: {busiest.process}, {busiest}."
     processes = {HOSTS: hosts, ACTOR: actors}
     room = sum(load.busy * processes.get(load.process, 1) for load in load_of.values()) + ROOM <= cores
     if busiest.process == HOSTS:
@@ -56,11 +58,10 @@ def sentence(shares: Mapping[str, float], *, hosts: int, cores: int, actors: int
     return f"The learner is busy {busiest}: fewer epochs or a smaller net help."
 
 
-def of_times(times: Times, *, hosts: int, cores: int, actors: int = 1) -> str:
+def of_times(times: Times, *, hosts: int, cores: int, actors: int = 1, advises: bool = True) -> str:
     """Return the line of `sentence` for measured activity times."""
-    return sentence(
-        {activity: times.share(activity) for activity in times.activities}, hosts=hosts, cores=cores, actors=actors
-    )
+    shares = {activity: times.share(activity) for activity in times.activities}
+    return sentence(shares, hosts=hosts, cores=cores, actors=actors, advises=advises)
 
 
 def loads(shares: Mapping[str, float]) -> dict[str, Load]:

@@ -20,6 +20,13 @@ def test_busy_hosts_are_named_with_what_they_do_most() -> None:
     assert "more may help" in sentence(BUSY_HOSTS, hosts=2, cores=8)
 
 
+def test_an_evaluation_names_the_busiest_process_without_advice_for_a_training() -> None:
+    assert sentence(BUSY_HOSTS, hosts=2, cores=2, advises=False) == "Busiest: hosts, 93% (simulate 61%)."
+    idle = {names.HOST_WAIT: 0.6, names.HOST_SIMULATE: 0.4, names.WAIT_HOSTS: 0.5, names.POLICIES: 0.5}
+    assert sentence(idle, hosts=2, cores=2, advises=False).startswith("Nobody is always busy (")
+    assert "more" not in sentence(idle, hosts=2, cores=2, advises=False)
+
+
 def test_a_busy_actor_is_named_when_the_hosts_wait_for_it() -> None:
     shares = {names.HOST_WAIT: 0.6, names.HOST_SIMULATE: 0.4, names.WAIT_HOSTS: 0.05, names.POLICIES: 0.8}
     assert sentence(shares, hosts=2, cores=2).startswith("The actor is busy 95% (policies 80%)")

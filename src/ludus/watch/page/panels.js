@@ -138,7 +138,7 @@ export function matches(run, list) {
 		match.policies ? match.policies.join(' against ') : match.name,
 		match.score ? match.score.map(each => decimal(each)).join(' : ') : '',
 		match.turns ? count(match.turns) : '',
-		match.page ? watch(match) : make('code', {title: match.name}, 'ludus replay'),
+		match.page ? watch(match) : make('code', {}, `ludus replay replays/${match.name}`),
 	]), [2]), stage);
 }
 
