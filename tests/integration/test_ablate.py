@@ -41,3 +41,30 @@ def test_a_term_that_the_run_does_not_have_is_refused_before_anything_is_trained
     assert "no term 'touch_strenght'" in refused.stderr
     assert "touch_strength" in refused.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_changes_of_settings_are_compared_beside_each_other(tmp_path: Path) -> None:
+    changes = ("--change", "wide: policy.width=24", "--change", "learner.lr=1e-2")
+    plan = ("--updates", "1", "--seeds", "1", "--save", "out", "--beside", "2")
+    done = ludus_here(
+        tmp_path, "ablate", "nim", *changes, *plan, "--set", "mode=serial", "--set", "evaluation.matches=4"
+    )
+    assert done.returncode == 0, done.stderr
+    folders = {path.name for path in (tmp_path / "out" / "trainings").iterdir()}
+    assert folders == {"unchanged-1", "wide-1", "learner.lr-1e-2-1"}
+    assert "width: 24" in (tmp_path / "out" / "trainings" / "wide-1" / "config.yaml").read_text()
+    page = (tmp_path / "out" / "ablation.md").read_text()
+    assert "what each change is worth" in page
+    assert "| wide | 1 |" in page
+
+
+def test_a_change_that_is_wrong_is_refused_before_anything_is_trained(tmp_path: Path) -> None:
+    for change, words in (
+        ("wide", "expected settings"),
+        ("learner.rl=1", "learner.rl"),
+        ("a: seed=1 b", "expected settings"),
+    ):
+        refused = ludus_here(tmp_path, "ablate", "nim", "--change", change)
+        assert refused.returncode == 2
+        assert words in refused.stderr
+    assert list(tmp_path.iterdir()) == []

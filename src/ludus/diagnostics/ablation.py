@@ -23,37 +23,42 @@ from ludus.metrics.intervals import student
 from ludus.metrics.observer import ALONE
 
 JSON = "ablation.json"
-EVERYTHING = ""  # the variant that is trained with all terms
+UNCHANGED = ""  # the variant that is trained with the settings as they are
 
 
 class AblationPlan(Struct, frozen=True, kw_only=True):
-    """The variants to train: one with all terms, and one without each term."""
+    """The variants to train: the settings as they are, the same without each term, and with each change."""
 
     name: str  # of the preset, file or game
     title: str
-    settings: dict[str, Any]  # Any: plain data of the run with all terms
-    terms: tuple[str, ...]
+    settings: dict[str, Any]  # Any: plain data of the unchanged run
+    terms: tuple[str, ...] = ()
+    changes: dict[str, tuple[str, ...]] = {}  # by name, settings such as "learner.lr=1e-3"
     seeds: tuple[int, ...]
     minutes: NonNegative = 0.0  # of one training; 0: by updates
     updates: int = 0
 
     @property
     def variants(self) -> tuple[str, ...]:
-        return (EVERYTHING, *self.terms)
+        return (UNCHANGED, *self.terms, *self.changes)
 
     @property
     def trainings(self) -> list[Training]:
         """Return all trainings: all variants with the first seed come first, so that a part of them is comparable."""
         return [Training(variant, seed) for seed in self.seeds for variant in self.variants]
 
+    def label(self, variant: str) -> str:
+        if variant in self.terms:
+            return f"without {variant}"
+        return variant or ("all terms" if self.terms else "unchanged")
+
+    def title_of(self, training: Training) -> str:
+        return f"{self.label(training.variant)}, seed {training.seed}"
+
 
 class Training(Struct, frozen=True):
-    without: str  # the term that is left out; EVERYTHING: none
+    variant: str  # a term that is left out, or the name of a change; UNCHANGED: neither
     seed: int
-
-    @property
-    def title(self) -> str:
-        return f"{label(self.without)}, seed {self.seed}"
 
 
 class TrainingOutcome(Struct, frozen=True, kw_only=True):
@@ -72,12 +77,12 @@ class TrainingOutcome(Struct, frozen=True, kw_only=True):
 class Effect(Struct, frozen=True, kw_only=True):
     """One variant over its seeds. Intervals are Student's, 95%, over seeds; None with one seed."""
 
-    without: str
+    variant: str
     seeds: int
     failed: int
     strength: float  # mean over seeds
     interval: tuple[float, float] | None
-    change: float  # minus the strength with all terms, on the same seeds
+    change: float  # minus the strength of the unchanged run, on the same seeds
     change_interval: tuple[float, float] | None
     facts: dict[str, float]  # means over seeds
 
@@ -93,31 +98,28 @@ class Ablation(Struct, kw_only=True):
         return [training for training in self.plan.trainings if training not in done]
 
     def effects(self) -> list[Effect]:
-        """Return the effect of each variant that has an outcome: with all terms first, then the strongest effects."""
+        """Return the effect of each variant that has an outcome: unchanged first, then the weakest."""
         effects = [_effect(variant, self.outcomes) for variant in self.plan.variants if self._has_outcome(variant)]
-        return sorted(effects, key=lambda each: (each.without != EVERYTHING, each.change))
+        return sorted(effects, key=lambda each: (each.variant != UNCHANGED, each.change))
 
     def _has_outcome(self, variant: str) -> bool:
-        return any(each.training.without == variant for each in self.outcomes)
+        return any(each.training.variant == variant for each in self.outcomes)
 
 
-def label(without: str) -> str:
-    return f"without {without}" if without else "all terms"
-
-
-def verdict(effect: Effect) -> str:
-    """Say what leaving out the term did."""
-    if effect.without == EVERYTHING:
+def verdict(effect: Effect, plan: AblationPlan) -> str:
+    """Say what leaving out the term, or the change, did."""
+    if effect.variant == UNCHANGED:
         return ""
     if effect.seeds == 0:
         return "failed"
     if effect.change_interval is None:
         return "one seed: cannot tell"
     low, high = effect.change_interval
+    is_term = effect.variant in plan.terms
     if high < 0:
-        return "the term helps"
+        return "the term helps" if is_term else "weaker"
     if low > 0:
-        return "the term hurts"
+        return "the term hurts" if is_term else "stronger"
     return "no clear effect"
 
 
@@ -134,21 +136,21 @@ def read(folder: Path) -> Ablation:
 
 def write(path: Path, ablation: Ablation) -> None:
     """Write the state and what follows from it, atomically."""
-    effects = [{**msgspec.to_builtins(each), "verdict": verdict(each)} for each in ablation.effects()]
+    effects = [{**msgspec.to_builtins(each), "verdict": verdict(each, ablation.plan)} for each in ablation.effects()]
     path.parent.mkdir(parents=True, exist_ok=True)
     page = {**msgspec.to_builtins(ablation), "effects": effects}
     files.replace(path, msgspec.json.format(msgspec.json.encode(page)))
 
 
 def _effect(variant: str, outcomes: Sequence[TrainingOutcome]) -> Effect:
-    own = {each.training.seed: each for each in outcomes if each.training.without == variant}
+    own = {each.training.seed: each for each in outcomes if each.training.variant == variant}
     good = {seed: each for seed, each in own.items() if not each.failure}
-    whole = {each.training.seed: each for each in outcomes if not each.training.without and not each.failure}
+    whole = {each.training.seed: each for each in outcomes if not each.training.variant and not each.failure}
     changes = [each.strength - whole[seed].strength for seed, each in good.items() if seed in whole]
     strengths = [each.strength for each in good.values()]
     is_share = not any(ALONE in each.shares for each in good.values())
     return Effect(
-        without=variant,
+        variant=variant,
         seeds=len(good),
         failed=len(own) - len(good),
         strength=statistics.fmean(strengths) if strengths else 0.0,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ludus import files
 from ludus.diagnostics import ablation
-from ludus.diagnostics.ablation import EVERYTHING, Ablation, Effect, label
+from ludus.diagnostics.ablation import UNCHANGED, Ablation, AblationPlan, Effect
 from ludus.diagnostics.scaling_report import NONE, TextTable
 from ludus.evaluation.curve import COLOURS
 from ludus.metrics.observer import ALONE
@@ -25,15 +25,16 @@ ALONE_NOTE = (
 
 
 def strengths(state: Ablation) -> TextTable:
-    """Return the table of all variants: the one with all terms first, then those that lost the most."""
+    """Return the table of all variants: the unchanged one first, then those that lost the most."""
+    plan = state.plan
     rows = []
     for each in state.effects():
         failed = f" ({each.failed} failed)" if each.failed else ""
-        words = (label(each.without), f"{each.seeds}{failed}")
-        rows.append((*words, _number(each), _range(each.interval), *_change(each), ablation.verdict(each)))
+        words = (plan.label(each.variant), f"{each.seeds}{failed}")
+        rows.append((*words, _number(each), _range(each.interval), *_change(each), ablation.verdict(each, plan)))
     columns = ("variant", "seeds", "strength", "95% interval", "change", "95% interval", "")
     note = ALONE_NOTE if any(ALONE in each.shares for each in state.outcomes) else NOTE
-    return TextTable(f"Terms of {state.plan.title}", columns, rows, note)
+    return TextTable(f"{_kind(plan)} of {plan.title}", columns, rows, note)
 
 
 def behaviour(state: Ablation) -> TextTable | None:
@@ -44,28 +45,29 @@ def behaviour(state: Ablation) -> TextTable | None:
         return None
     rows = [(name, *(f"{each.facts[name]:.3g}" if name in each.facts else NONE for each in effects)) for name in names]
     note = "Means over matches in the last tenth of the trainings."
-    return TextTable("Behaviour at the end", ("", *(label(each.without) for each in effects)), rows, note)
+    return TextTable("Behaviour at the end", ("", *(state.plan.label(each.variant) for each in effects)), rows, note)
 
 
 def write(folder: Path, state: Ablation, command: str) -> Path:
     """Write the page and its picture, and return the path of the page. `command` repeats the ablation."""
-    lines = [f"# {state.plan.title}: what each reward term is worth", ""]
+    question = "what each change is worth" if state.plan.changes else "what each reward term is worth"
+    lines = [f"# {state.plan.title}: {question}", ""]
     effects = [each for each in state.effects() if each.seeds]
     if effects:
-        draw(effects, folder / PICTURE, state.plan.title)
+        draw(effects, folder / PICTURE, state.plan)
         lines += [f"![Strength of all variants]({PICTURE})", ""]
     for table in (strengths(state), behaviour(state)):
         if table is not None:
             lines += [f"## {table.title}", "", *_markdown(table), "", table.note, ""]
     failures = [each for each in state.outcomes if each.failure]
-    lines += [f"- {each.training.title} failed: {each.failure}" for each in failures]
+    lines += [f"- {state.plan.title_of(each.training)} failed: {each.failure}" for each in failures]
     lines += ["", "## Again", "", "```", command, "```", ""]
     files.replace(folder / REPORT, "\n".join(lines).encode())
     return folder / REPORT
 
 
-def draw(effects: Sequence[Effect], path: Path, title: str) -> None:
-    """Draw the strength of each variant with its interval, and a line at the strength with all terms."""
+def draw(effects: Sequence[Effect], path: Path, plan: AblationPlan) -> None:
+    """Draw the strength of each variant with its interval, and a line at the strength of the unchanged one."""
     # Imported here because it takes a second; without pyplot, which needs a window system and has global state.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -75,15 +77,15 @@ def draw(effects: Sequence[Effect], path: Path, title: str) -> None:
     axes = figure.add_subplot()
     for place, each in enumerate(reversed(effects)):
         low, high = each.interval or (each.strength, each.strength)
-        colour = COLOURS[0] if each.without == EVERYTHING else COLOURS[1]
+        colour = COLOURS[0] if each.variant == UNCHANGED else COLOURS[1]
         spread = [[each.strength - low], [high - each.strength]]
         axes.errorbar([each.strength], [place], xerr=spread, fmt="o", color=colour, capsize=3)
-        if each.without == EVERYTHING:
+        if each.variant == UNCHANGED:
             axes.axvline(each.strength, color="#888888", linewidth=0.8, linestyle=(0, (4, 4)), zorder=0)
-    axes.set_yticks(range(len(effects)), [label(each.without) for each in reversed(effects)])
+    axes.set_yticks(range(len(effects)), [plan.label(each.variant) for each in reversed(effects)])
     axes.set_ylim(-0.6, len(effects) - 0.4)
     axes.set_xlabel("strength, with 95% intervals over seeds")
-    axes.set_title(f"{title}: terms left out", loc="left", fontsize=12)
+    axes.set_title(f"{plan.title}: {_kind(plan).lower()}", loc="left", fontsize=12)
     axes.grid(axis="x", color="#E6E6E6", linewidth=0.8)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
@@ -91,6 +93,10 @@ def draw(effects: Sequence[Effect], path: Path, title: str) -> None:
     picture = io.BytesIO()
     figure.savefig(picture, format=path.suffix.removeprefix("."))
     files.replace(path, picture.getvalue())
+
+
+def _kind(plan: AblationPlan) -> str:
+    return "Changes" if plan.changes else "Terms left out"
 
 
 def _number(effect: Effect) -> str:
@@ -102,7 +108,7 @@ def _range(interval: tuple[float, float] | None) -> str:
 
 
 def _change(effect: Effect) -> tuple[str, str]:
-    if effect.without == EVERYTHING or not effect.seeds:
+    if effect.variant == UNCHANGED or not effect.seeds:
         return NONE, NONE
     return f"{effect.change:+.3f}", _range(effect.change_interval)
 

@@ -1,14 +1,18 @@
-"""Runs one training of `ludus ablate` in a process of its own, as `ludus train` does, and reads its outcome."""
+"""Runs the trainings of `ludus ablate`, each in a process of its own, and reads their outcomes."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 from ludus.actors.resolved import resolve
@@ -20,6 +24,7 @@ from ludus.metrics.exporters import csv, evaluations
 from ludus.metrics.observer import ALONE
 from ludus.processes import launch
 from ludus.processes.command import ISOLATED
+from ludus.processes.cores import cores
 from ludus.run.folder import has_checkpoint
 
 POLL_S = 0.2
@@ -27,7 +32,52 @@ STOP_S = 60.0  # to save a checkpoint after an interrupt
 KILL_S = 10.0
 OUTPUT = "output.log"
 TAIL_CHARACTERS = 300
+Train = Callable[[Training, Callable[[], None]], TrainingOutcome]
 SLACK_S, SLACK = 900.0, 3.0  # a training may take so many times its minutes, and these more: start and evaluations
+
+
+class Interrupted(Exception):
+    """Raised in the threads of trainings that must end."""
+
+
+def train_all(
+    due: Sequence[Training], beside: int, train: Train, tell: Callable[[], None]
+) -> Generator[TrainingOutcome, None, None]:
+    """Train what is due, `beside` trainings at a time, and yield outcomes as they come. `tell` is called now and then.
+
+    With several at a time, each has cores of its own. If the caller stops, those that run save their checkpoints.
+    """
+    stop = threading.Event()
+    parts: SimpleQueue[list[int]] = SimpleQueue()
+    for part in shares_of_cores(beside):
+        parts.put(part)
+
+    def interrupt() -> None:
+        if stop.is_set():
+            raise Interrupted
+
+    def pin() -> None:
+        part = parts.get()
+        if beside > 1 and hasattr(os, "sched_setaffinity"):
+            os.sched_setaffinity(0, part)  # of this thread; the processes that it starts inherit it
+
+    with ThreadPoolExecutor(beside, "training", pin) as pool:
+        running = {pool.submit(train, training, interrupt) for training in due}
+        try:
+            while running:
+                done, running = wait(running, POLL_S, FIRST_COMPLETED)
+                yield from (future.result() for future in done)
+                tell()
+        finally:
+            stop.set()
+            for future in running:
+                future.cancel()
+
+
+def shares_of_cores(beside: int) -> list[list[int]]:
+    """Return the cores of each of so many trainings: all of them for one, otherwise parts of about equal size."""
+    every = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(cores()))
+    return [every[len(every) * i // beside : len(every) * (i + 1) // beside] for i in range(beside)]
 
 
 def train(
@@ -40,7 +90,7 @@ def train(
 ) -> TrainingOutcome:
     """Train, or continue a training that was interrupted, and return its outcome. `tell` is called now and then.
 
-    On KeyboardInterrupt, the training saves a checkpoint. A training that fails is an outcome with the reason.
+    If it raises an exception, the training saves a checkpoint. A training that fails is an outcome with the reason.
     """
     run_dir = folder / "run"
     folder.mkdir(parents=True, exist_ok=True)
