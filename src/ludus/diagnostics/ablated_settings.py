@@ -48,14 +48,14 @@ def changes_of(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """
     changes: dict[str, tuple[str, ...]] = {}
     for text in texts:
-        named = _NAMED.fullmatch(text)
+        parts = _NAMED.fullmatch(text)
         try:
-            sets = tuple(shlex.split(named[2] if named else text))
+            sets = tuple(shlex.split(parts[2] if parts else text))
         except ValueError as error:
             raise ConfigError(f"--change {text!r}: cannot be split into settings: {error}") from error
         if not sets or any("=" not in each for each in sets):
             raise ConfigError(f"--change {text!r}: expected settings, as in 'wide: policy.width=128 learner.lr=1e-3'")
-        name = named[1] if named else " ".join(sets)
+        name = parts[1] if parts else " ".join(sets)
         if file_name(name) in map(file_name, changes):  # a folder each
             raise ConfigError(f"--change: the name {name!r} is given twice")
         changes[name] = sets
