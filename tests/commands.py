@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 import signal
 import subprocess
 import sys
@@ -27,6 +28,8 @@ def ludus(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 def ludus_here(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Run `ludus` in this process, which has loaded PyTorch already. Its output is without that of child processes."""
     out, err = io.StringIO(), io.StringIO()
+    log = logging.getLogger("ludus")
+    level = log.level  # some commands change it
     with (
         chdir(folder),
         redirect_stdout(out),
@@ -39,6 +42,8 @@ def ludus_here(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
             code = left.code if isinstance(left.code, int) else int(left.code is not None)
         else:
             code = 0
+        finally:
+            log.setLevel(level)
     return subprocess.CompletedProcess(words, code, out.getvalue(), err.getvalue())
 
 

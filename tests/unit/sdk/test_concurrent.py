@@ -20,7 +20,7 @@ from ludus.wire.frames import FrameKind
 
 SPEC = GameSpec("errand", 1, 2, ObsSpec.pack({"seed": ("float32", (1,))}), 1)
 QUICK, NEVER, BROKEN = 1, 2, 3  # seeds
-LATE_S = 0.05
+LATE_S = 0.2
 
 
 def turn(seed: int, *, over: bool = False) -> Turn:
