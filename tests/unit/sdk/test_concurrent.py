@@ -168,7 +168,7 @@ def test_a_late_match_is_lost_and_the_next_one_opens(waiting: Waiting, capsys: p
         fleet.act([0], [0])
         error = fleet.error()
         assert (error.kind, error.slot, error.number) == ("match", 0, 0)
-        assert error.message == "TimeoutError: the match returned no turn within 0.05 s"
+        assert error.message == "TimeoutError: the match returned no turn within 0.2 s"
         came = fleet.arrivals()
         assert (came.match.tolist(), came.done) == ([1], True)
         fleet.act([0], [1])
