@@ -1,8 +1,11 @@
-"""Flags of the Java process. Pure."""
+"""Flags of the Java process."""
 
 from __future__ import annotations
 
+import psutil
+
 from ludus.games.forge.options import ForgeOptions
+from ludus.processes.cores import cores
 
 # Forge collects all garbage after each match on its own, which costs a third of all collections.
 ALWAYS = (
@@ -16,11 +19,18 @@ PRESETS = {
     "default": ("-XX:+UseSerialGC",),  # one core a process: hosts are the way to use more
     "parallel": ("-XX:+UseParallelGC",),  # collects with several cores, for few processes on many cores
 }
-DEFAULT_HEAP_MIB = 700
+# A match keeps 4 MiB, and Forge itself 45. Java takes what objects need and about as much again, so the largest heap is
+# a limit for a few hundred matches, not what a process of eight takes.
+LEAST_HEAP_MIB, MOST_HEAP_MIB = 700, 2048
 LEAN_HEAP_MIB = 450
 
 
-def flags(options: ForgeOptions) -> tuple[str, ...]:
-    """Return the flags for these options."""
-    heap_mib = options.heap_mib or (LEAN_HEAP_MIB if options.jvm == "lean" else DEFAULT_HEAP_MIB)
+def flags(options: ForgeOptions, free_mib: int | None = None) -> tuple[str, ...]:
+    """Return the flags for these options. `free_mib` is the machine's free memory, None: ask the system."""
+    heap_mib = options.heap_mib
+    if not heap_mib and options.jvm == "lean":
+        heap_mib = LEAN_HEAP_MIB
+    elif not heap_mib:
+        free_mib = psutil.virtual_memory().available >> 20 if free_mib is None else free_mib
+        heap_mib = max(LEAST_HEAP_MIB, min(MOST_HEAP_MIB, free_mib // (2 * cores())))  # for a host on each core
     return (f"-Xmx{heap_mib}m", *PRESETS[options.jvm], *ALWAYS)

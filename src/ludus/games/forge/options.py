@@ -31,7 +31,7 @@ class ForgeOptions(Struct, frozen=True, forbid_unknown_fields=True):
     shaping: Annotated[float, Meta(ge=0.0, le=10.0)] = 0.0  # weight of rewards for life, cards and creatures gained
     java: str = ""  # the Java program, 17 or later, of a JDK; empty: the one on the PATH, or of JAVA_HOME
     jvm: Literal["lean", "default", "parallel"] = "default"  # flags of the Java process (docs/games/forge.md)
-    heap_mib: Mib = 0  # most memory of one Java process for objects; 0: from the number of matches that is usual
+    heap_mib: Mib = 0  # most memory of one Java process for objects; 0: from the free memory and the cores
     recycle_mib: Mib = 0  # heap in use at which a process is replaced; 0: 85% of the heap
     deadline_s: Seconds = 20.0  # a match that needs longer for one decision is voided; below fleet.reply_deadline_s
     hung_matches: Annotated[int, Meta(ge=1)] = 3  # voided so; then the Java process is replaced

@@ -11,6 +11,7 @@ from ludus.errors import ConfigError
 from ludus.games import registry, trust
 from ludus.games.forge import decks, jvm
 from ludus.games.forge.options import ForgeOptions, check
+from ludus.processes.cores import cores
 
 
 def test_folders_are_searched_for_decks_and_sorted(tmp_path: Path) -> None:
@@ -47,8 +48,10 @@ def test_only_a_gauntlet_has_opposing_decks() -> None:
 
 
 def test_flags_follow_from_the_preset_and_the_heap() -> None:
-    assert {"-Xmx700m", "-XX:+UseSerialGC", "-XX:+DisableExplicitGC"} <= set(jvm.flags(ForgeOptions()))
+    assert {"-Xmx700m", "-XX:+UseSerialGC", "-XX:+DisableExplicitGC"} <= set(jvm.flags(ForgeOptions(), free_mib=1000))
     assert "-XX:+DisplayVMOutputToStderr" in jvm.flags(ForgeOptions())  # stdout belongs to the protocol
+    assert "-Xmx1500m" in jvm.flags(ForgeOptions(), free_mib=1500 * 2 * cores())
+    assert "-Xmx2048m" in jvm.flags(ForgeOptions(), free_mib=1 << 30)
     assert "-Xmx450m" in jvm.flags(ForgeOptions(jvm="lean"))
     assert "-Xmx1234m" in jvm.flags(ForgeOptions(jvm="lean", heap_mib=1234))
     assert "-XX:+UseParallelGC" in jvm.flags(ForgeOptions(jvm="parallel"))
