@@ -20,6 +20,7 @@ from ludus.serving.server import ServerSettings
 def test_a_dataset_is_not_continued_with_other_weights_on_the_server(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level(logging.WARNING, "ludus")  # a test before this one may have lowered it
     first = save_checkpoint(tmp_path / "run", 1)
     digest = checksums.of_file(first / checkpoint.MODEL).sha256
     out = tmp_path / "data"
