@@ -5,7 +5,9 @@
 Onion, 512 x 512 tiles, 10 bots, 10 ticks a decision, a careful random player. All programs run interleaved. Reported
 are decisions per second:
 
-    core      OpenFront's core alone, one process per core: the same ticks and intents, nothing is observed or sent
+    core      OpenFront's core alone, one process per core: the same ticks and intents, nothing is observed or sent;
+              one match after the other
+    turns     the same with as many matches in a process as a host has, a decision of each in turn
     summary   a fleet with one host per core, without the grid
     full      the same with the grid of 32 x 32 cells
     net       `full` with an untrained net in place of the random player
@@ -46,7 +48,11 @@ def main() -> None:
     parser.add_argument("--matches", type=int, default=4, help="matches per host")
     arguments = parser.arguments()
     hosts = arguments.hosts or cores()
-    contestants = [_core(hosts), *(_ours(kind, hosts, arguments.matches) for kind in ("summary", "full", "net", "sb3"))]
+    contestants = [
+        _core("core", hosts, "2"),
+        _core("turns", hosts, str(arguments.matches), "turns"),
+        *(_ours(kind, hosts, arguments.matches) for kind in ("summary", "full", "net", "sb3")),
+    ]
     with ExitStack() as running:
         contest.start(contestants, running)
         contest.run_interleaved(
@@ -58,11 +64,13 @@ def main() -> None:
     ratios = {
         f"{each}_vs_core": contest.ratio(named[each].samples, named["core"].samples) for each in ("summary", "full")
     }
+    ratios["full_vs_turns"] = contest.ratio(named["full"].samples, named["turns"].samples)
     per_cpu = {
         name: [sample / used for sample, used in zip(each.samples, each.cores, strict=True)]
         for name, each in named.items()
     }
     ratios["full_vs_core_per_cpu_second"] = contest.ratio(per_cpu["full"], per_cpu["core"])
+    ratios["full_vs_turns_per_cpu_second"] = contest.ratio(per_cpu["full"], per_cpu["turns"])
     ratios["full_vs_sb3_per_cpu_second"] = contest.ratio(per_cpu["full"], per_cpu["sb3"])
     ratios["full_vs_sb3"] = contest.ratio(named["full"].samples, named["sb3"].samples)
     contest.show(rows, ratios)
@@ -70,10 +78,10 @@ def main() -> None:
     contest.report(facts, rows, ratios, RESULTS if arguments.save else None)
 
 
-def _core(processes: int) -> Contestant:
+def _core(name: str, processes: int, *words: str) -> Contestant:
     driver = str(DRIVERS / "openfront_core.js")
-    command = (str(node.find()), *NODE_FLAGS, driver, str(checkout()), json.dumps(OPTIONS), "2")
-    return Contestant("core", [command] * processes)
+    command = (str(node.find()), *NODE_FLAGS, driver, str(checkout()), json.dumps(OPTIONS), *words)
+    return Contestant(name, [command] * processes)
 
 
 def _ours(kind: str, hosts: int, matches: int) -> Contestant:

@@ -1,6 +1,7 @@
 'use strict';
-// OpenFront's core alone: node openfront_core.js CHECKOUT OPTIONS MATCHES. It first plays the matches as a host does,
-// with a careful random player, and notes the intents; measured is the core's work on the same ticks and intents.
+// OpenFront's core alone: node openfront_core.js CHECKOUT OPTIONS MATCHES [turns]. It first plays the matches as a host
+// does, with a careful random player, and notes the intents; measured is the core's work on the same ticks and intents:
+// one match after the other or, with `turns`, a decision of each in turn, as a host plays them.
 // Lines of JSON as in drivers/lines.py.
 
 const path = require('node:path');
@@ -15,7 +16,7 @@ const { OPTIONS } = require(path.join(HOST, 'options.js'));
 const { World } = require(path.join(HOST, 'world.js'));
 const { SplitMix } = require('../../src/ludus/sdk/javascript');
 
-const [checkout, given, count] = process.argv.slice(2);
+const [checkout, given, count, order] = process.argv.slice(2);
 const defaults = Object.fromEntries(Object.entries(OPTIONS).map(([name, { fallback }]) => [name, fallback]));
 const options = { ...defaults, ...JSON.parse(given) };
 const core = loadCore(checkout);
@@ -59,8 +60,16 @@ function* replayed(matches) {
 	}
 }
 
+function* inTurn(players) {
+	while (true) {
+		for (const player of players) {
+			for (let i = 0; i < options.ticks; i++) yield player.next();
+		}
+	}
+}
+
 const matches = Array.from({ length: Number(count) }, (_, i) => recorded(i + 1));
-const playing = replayed(matches);
+const playing = order === 'turns' ? inTurn(matches.map(match => replayed([match]))) : replayed(matches);
 process.stdout.write('{"ready": true}\n');
 readline.createInterface({ input: process.stdin }).on('line', line => {
 	const until = performance.now() + 1000 * JSON.parse(line).seconds;
