@@ -50,7 +50,6 @@ RESULTS = ROOT / "benchmarks" / "results" / "forge.jsonl"
 DRIVERS = ROOT / "benchmarks" / "drivers"
 NAMES = ("sim", "inside", "random", "net", "daemon")
 MATCHES = 8
-REPEATS = 5
 GAME = registry.load("forge")
 OPTIONS = ForgeOptions()
 
@@ -64,21 +63,21 @@ class Measured:
 
 
 def main() -> None:
-    parser = contest.Options((__doc__ or "").split("\n")[0], RESULTS, quick="3 s each instead of 15, 6 s of warm-up")
+    parser = contest.Options((__doc__ or "").split("\n")[0], RESULTS)
+    parser.trials(repeats=(5, 3), seconds=(15.0, 3.0), warm_up=(60.0, 6.0))
     arguments = parser.arguments()
-    seconds, warm_up_s = (3.0, 6.0) if arguments.quick else (15.0, 60.0)
     samples: dict[str, list[Measured]] = {name: [] for name in NAMES}
     with ExitStack() as running, tempfile.TemporaryDirectory() as logs:
         players: dict[str, _Inside | _ThroughFleet] = {}
         for name in NAMES:
             players[name] = running.enter_context(_contestant(name, Path(logs) / name))
         for player in players.values():
-            player.measure(warm_up_s)
-        for repeat in range(REPEATS):
+            player.measure(arguments.warm_up)
+        for repeat in range(arguments.repeats):
             for name, player in players.items():
-                samples[name].append(player.measure(seconds))
+                samples[name].append(player.measure(arguments.seconds))
             line = "  ".join(f"{name} {measured[-1].decisions:,.0f}" for name, measured in samples.items())
-            contest.say(f"repeat {repeat + 1} of {REPEATS}, decisions a CPU second: {line}")
+            contest.say(f"repeat {repeat + 1} of {arguments.repeats}, decisions a CPU second: {line}")
     rates = {name: [each.decisions for each in measured] for name, measured in samples.items()}
     matches = {name: [each.matches for each in measured] for name, measured in samples.items()}
     rows = {f"{name}, decisions": contest.summary(rates[name]) for name in NAMES if name != "sim"}

@@ -6,6 +6,8 @@ import forge.ai.AiCache;
 import forge.ai.LobbyPlayerAi;
 import forge.deck.Deck;
 import forge.deck.io.DeckSerializer;
+import forge.game.Game;
+import forge.game.GameEndReason;
 import forge.game.GameRules;
 import forge.game.GameType;
 import forge.game.Match;
@@ -19,8 +21,14 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
 
 public final class ForgeSim {
+    private static final int MOST_S = 10;
+    private static final ScheduledExecutorService CLOCK = Executors.newSingleThreadScheduledExecutor();
+
     private ForgeSim() {}
 
     public static void main(String[] words) throws Exception {
@@ -63,9 +71,12 @@ public final class ForgeSim {
             players.add(player);
         }
         Match match = new Match(rules, players, "sim");
+        Game game = match.createGame();
+        var limit = CLOCK.schedule(() -> game.setGameOver(GameEndReason.Draw), MOST_S, TimeUnit.SECONDS); // sim has one, too
         try {
-            match.startGame(match.createGame());
+            match.startGame(game);
         } finally {
+            limit.cancel(false);
             AiCache.clear();
         }
     }
