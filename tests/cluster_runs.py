@@ -52,10 +52,18 @@ def both_play(numbers: Numbers) -> bool:
     return numbers.get(names.ACTORS_PLAYING) == 2 and float(numbers.get(names.UNDER_WAY, 0)) > MATCHES / 2
 
 
+def _command_of(process: psutil.Process) -> str:
+    """Return its command line; nothing if it has ended."""
+    try:
+        return " ".join(process.cmdline())
+    except psutil.Error:
+        return ""
+
+
 def on_nodes() -> list[psutil.Process]:
     """Return Ray's processes that run actors, and below them the actors' processes and their hosts."""
     family = psutil.Process().children(recursive=True)
-    return [process for process in family if "ray::OnNode" in " ".join(process.cmdline())]
+    return [process for process in family if "ray::OnNode" in _command_of(process)]
 
 
 def config(updates: int = ENDLESS, **changes: object) -> RunConfig:

@@ -47,6 +47,7 @@ def cluster() -> Iterator[Any]:  # Any: Ray's test cluster
         yield cluster
 
 
+@pytest.mark.slow
 def test_killed_actors_and_lost_nodes_are_replaced_and_what_they_cost_is_counted(
     cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
