@@ -7,6 +7,7 @@
  * combinations, so moves, ability, item and tera type are drawn independently.
  */
 
+const {randomFrom} = require('../random.js');
 const fs = require('node:fs');
 const { HostError } = require('../../../../sdk/javascript/frames.js');
 
@@ -72,17 +73,6 @@ function draw(ids, random) {
 	let rest = random() * ids.reduce((sum, [, weight]) => sum + weight, 0);
 	for (let i = 0; i < ids.length - 1; i++) if ((rest -= ids[i][1]) < 0) return i;
 	return ids.length - 1;
-}
-
-/** mulberry32: numbers in [0, 1), the same for the same seed. */
-function randomFrom(seed) {
-	let state = seed >>> 0;
-	return () => {
-		state = state + 0x6d2b79f5 >>> 0;
-		let mixed = Math.imul(state ^ state >>> 15, 1 | state);
-		mixed = mixed + Math.imul(mixed ^ mixed >>> 7, 61 | mixed) ^ mixed;
-		return ((mixed ^ mixed >>> 14) >>> 0) / 4294967296;
-	};
 }
 
 module.exports = { usageSets };

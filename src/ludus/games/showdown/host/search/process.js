@@ -10,6 +10,7 @@
 const path = require('node:path');
 const {readSome, takeStdout, writeAll} = require('../../../../sdk/javascript/process.js');
 const {setUp} = require('../setup.js');
+const {randomFrom} = require('../random.js');
 
 const HEADER = 8;
 const LARGEST = 1 << 24;
@@ -111,17 +112,6 @@ function aligned(bytes) {
 function before(budgetMs) {
 	const until = performance.now() + budgetMs;
 	return () => performance.now() < until;
-}
-
-/** mulberry32: numbers in [0, 1), the same for the same seed. */
-function randomFrom(seed) {
-	let state = seed >>> 0;
-	return () => {
-		state = state + 0x6d2b79f5 >>> 0;
-		let mixed = Math.imul(state ^ state >>> 15, 1 | state);
-		mixed = mixed + Math.imul(mixed ^ mixed >>> 7, 61 | mixed) ^ mixed;
-		return ((mixed ^ mixed >>> 14) >>> 0) / 4294967296;
-	};
 }
 
 // -- the process

@@ -1,0 +1,15 @@
+'use strict';
+/** Random numbers from a seed. */
+
+/** mulberry32: numbers in [0, 1), the same for the same seed. */
+function randomFrom(seed) {
+	let state = seed >>> 0;
+	return () => {
+		state = state + 0x6d2b79f5 >>> 0;
+		let mixed = Math.imul(state ^ state >>> 15, 1 | state);
+		mixed = mixed + Math.imul(mixed ^ mixed >>> 7, 61 | mixed) ^ mixed;
+		return ((mixed ^ mixed >>> 14) >>> 0) / 4294967296;
+	};
+}
+
+module.exports = {randomFrom};
