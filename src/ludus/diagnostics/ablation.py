@@ -18,6 +18,7 @@ from msgspec import Struct
 import ludus
 from ludus import files
 from ludus.config.settings import NonNegative
+from ludus.diagnostics.changes import Change, changes
 from ludus.errors import ConfigError
 from ludus.metrics.intervals import student
 from ludus.metrics.observer import ALONE
@@ -75,7 +76,7 @@ class TrainingOutcome(Struct, frozen=True, kw_only=True):
 
 
 class Effect(Struct, frozen=True, kw_only=True):
-    """One variant over its seeds. Intervals are Student's, 95%, over seeds; None with one seed."""
+    """One variant over its seeds. Intervals are Student's, 95%; None with one seed."""
 
     variant: str
     seeds: int
@@ -99,7 +100,13 @@ class Ablation(Struct, kw_only=True):
 
     def effects(self) -> list[Effect]:
         """Return the effect of each variant that has an outcome: unchanged first, then the weakest."""
-        effects = [_effect(variant, self.outcomes) for variant in self.plan.variants if self._has_outcome(variant)]
+        good = {(each.training.variant, each.training.seed): each for each in self.outcomes if not each.failure}
+        compared = changes({key: each.strength for key, each in good.items()}, UNCHANGED)
+        effects = [
+            _effect(variant, self.outcomes, compared.get(variant))
+            for variant in self.plan.variants
+            if self._has_outcome(variant)
+        ]
         return sorted(effects, key=lambda each: (each.variant != UNCHANGED, each.change))
 
     def _has_outcome(self, variant: str) -> bool:
@@ -142,21 +149,22 @@ def write(path: Path, ablation: Ablation) -> None:
     files.replace(path, msgspec.json.format(msgspec.json.encode(page)))
 
 
-def _effect(variant: str, outcomes: Sequence[TrainingOutcome]) -> Effect:
+def _effect(variant: str, outcomes: Sequence[TrainingOutcome], change: Change | None) -> Effect:
     own = {each.training.seed: each for each in outcomes if each.training.variant == variant}
     good = {seed: each for seed, each in own.items() if not each.failure}
-    whole = {each.training.seed: each for each in outcomes if not each.training.variant and not each.failure}
-    changes = [each.strength - whole[seed].strength for seed, each in good.items() if seed in whole]
     strengths = [each.strength for each in good.values()]
     is_share = not any(ALONE in each.shares for each in good.values())
+    largest = 1.0 if is_share else math.inf
     return Effect(
         variant=variant,
         seeds=len(good),
         failed=len(own) - len(good),
         strength=statistics.fmean(strengths) if strengths else 0.0,
-        interval=_within(student(strengths), 0.0 if is_share else -math.inf, 1.0 if is_share else math.inf),
-        change=statistics.fmean(changes) if changes else 0.0,
-        change_interval=_within(student(changes), -1.0 if is_share else -math.inf, 1.0 if is_share else math.inf),
+        interval=_within(student(strengths), 0.0 if is_share else -math.inf, largest),
+        change=change.mean if change else 0.0,
+        change_interval=_within(
+            change.interval if change else None, -1.0 if is_share else -math.inf, 1.0 if is_share else math.inf
+        ),
         facts=_means([each.facts for each in good.values()]),
     )
 

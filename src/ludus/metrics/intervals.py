@@ -41,6 +41,9 @@ def student(values: Sequence[float]) -> tuple[float, float] | None:
     """Return Student's 95% interval of a mean, which holds for few values, too. None with fewer than two values."""
     if len(values) < 2:
         return None
-    degrees = len(values) - 1
-    quantile = _STUDENT_95[degrees - 1] if degrees <= len(_STUDENT_95) else Z_95
-    return normal(values, quantile)
+    return normal(values, student_quantile(len(values) - 1))
+
+
+def student_quantile(degrees: int) -> float:
+    """Return how many standard errors Student's 95% interval reaches to each side, by its degrees of freedom."""
+    return _STUDENT_95[degrees - 1] if degrees <= len(_STUDENT_95) else Z_95
