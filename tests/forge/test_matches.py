@@ -123,3 +123,17 @@ def test_the_defaults_are_two_simple_decks() -> None:
     command = installed.GAME.command(msgspec.convert({}, ForgeOptions))
     assert command.options is not None
     assert len(command.options["decks"].splitlines()) == 2
+
+
+def test_a_limit_cuts_a_match_short_or_lets_life_decide(tmp_path: Path) -> None:
+    schedule = [(number, 40 + number) for number in range(8)]
+    endings = {}
+    for at_limit in ("truncate", "life"):
+        with installed.fleet(tmp_path / at_limit, schedule, max_turns=12, at_limit=at_limit) as fleet:
+            endings[at_limit], _ = installed.play(fleet, len(schedule), installed.GAME.scripted["curve"](fleet.spec, 1))
+    assert all(ending.facts["limited"] == ending.truncated for ending in endings["truncate"])
+    assert {tuple(ending.score) for ending in endings["truncate"] if ending.truncated} == {(0.5, 0.5)}
+    assert not any(ending.truncated for ending in endings["life"])
+    decided = [tuple(ending.score) for ending in endings["life"] if ending.facts["limited"]]
+    assert len(decided) >= 4
+    assert {(1.0, 0.0), (0.0, 1.0)} <= set(decided) <= {(1.0, 0.0), (0.5, 0.5), (0.0, 1.0)}

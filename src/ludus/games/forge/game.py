@@ -45,6 +45,7 @@ def _for_the_host(options: ForgeOptions) -> dict[str, Any]:  # Any: strings and 
         "ai_profile": options.ai_profile,
         "max_turns": options.max_turns,
         "max_decisions": options.max_decisions,
+        "at_limit": options.at_limit,
         "shaping": options.shaping,
         "recycle_mib": options.recycle_mib,
         "deadline_s": options.deadline_s,

@@ -26,8 +26,11 @@ class ForgeOptions(Struct, frozen=True, forbid_unknown_fields=True):
     )
     forge_ai: bool = True  # a policy may leave its seat to Forge's AI (the scripted policy forge_ai does)
     ai_profile: str = "Default"  # profile of Forge's AI: Default, Cautious, Reckless ...
-    max_turns: Annotated[int, Meta(ge=1, le=10_000)] = 40  # turns of both players; then the match is truncated
+    max_turns: Annotated[int, Meta(ge=1, le=10_000)] = 40  # turns of both players: a limit of the match
     max_decisions: Annotated[int, Meta(ge=1, le=1_000_000)] = 3_000  # of both players; likewise
+    at_limit: Literal["truncate", "life"] = (
+        "truncate"  # life: whoever has more life wins, as when time is up in tournaments
+    )
     shaping: Annotated[float, Meta(ge=0.0, le=10.0)] = 0.0  # weight of rewards for life, cards and creatures gained
     java: str = ""  # the Java program, 17 or later, of a JDK; empty: the one on the PATH, or of JAVA_HOME
     jvm: Literal["lean", "default", "parallel"] = "default"  # flags of the Java process (docs/games/forge.md)

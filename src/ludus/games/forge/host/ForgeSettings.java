@@ -17,6 +17,7 @@ final class ForgeSettings {
     final boolean seating;
     final int maxTurns;
     final int maxDecisions;
+    final boolean lifeDecides; // who wins at a limit
     final long deadlineMs;
     final int mostHung;
     final double shaping;
@@ -34,6 +35,7 @@ final class ForgeSettings {
         profile = options.text("ai_profile", "Default");
         maxTurns = (int) options.whole("max_turns", 40, 1, 10_000);
         maxDecisions = (int) options.whole("max_decisions", 3_000, 1, 1_000_000);
+        lifeDecides = options.text("at_limit", "truncate").equals("life");
         deadlineMs = (long) (1000 * options.number("deadline_s", 20));
         shaping = options.number("shaping", 0);
         mostHung = (int) options.whole("hung_matches", 3, 1, 1_000_000);

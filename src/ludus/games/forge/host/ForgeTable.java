@@ -1,6 +1,5 @@
 // One game of Magic: its two players, what they are asked, how it ended. Part of ForgeGame.java.
 
-import forge.LobbyPlayer;
 import forge.ai.AiCache;
 import forge.ai.LobbyPlayerAi;
 import forge.deck.Deck;
@@ -40,7 +39,7 @@ final class ForgeTable {
     private int asked;
     private int forced;
     private int leftToAi;
-    private boolean truncated;
+    private boolean limited; // a limit ended the match
     private double standing; // of seat 0, as the last rewards left it
 
     /** Thrown by a decision when a limit is reached. It unwinds Forge's rules code. */
@@ -79,7 +78,7 @@ final class ForgeTable {
         try {
             match.startGame(game);
         } catch (Enough limit) {
-            truncated = true;
+            limited = true;
         } finally {
             AiCache.clear();
         }
@@ -182,15 +181,12 @@ final class ForgeTable {
     }
 
     private Host.Turn ending(List<Deck> decks) {
-        if (!truncated && game.getOutcome() == null) throw new IllegalStateException("Forge ended a match without an outcome");
-        double[] score = {0.5, 0.5};
-        if (!truncated && !game.getOutcome().isDraw()) {
-            LobbyPlayer winner = game.getOutcome().getWinningLobbyPlayer();
-            for (int seat = 0; seat < SEATS; seat++) score[seat] = NAMES.get(seat).equals(winner.getName()) ? 1 : 0;
-        }
+        boolean truncated = limited && !settings.lifeDecides;
+        double[] score = limited ? standings() : outcome();
         double gain = 2 * score[0] - 1 + shaped(truncated ? ForgeStanding.of(game) : 0);
         Host.Turn turn = Host.Turn.over(score).reward(gain, -gain);
         if (truncated) turn.truncated(List.of(last(0), last(1)));
+        turn.fact("limited", limited ? 1 : 0);
         turn.fact("turns", game.getPhaseHandler().getTurn());
         turn.fact("asked", asked).fact("forced", forced);
         turn.fact("left_to_ai", leftToAi).fact("left_to_ai_share", leftToAi / Math.max(1.0, leftToAi + asked));
@@ -203,6 +199,22 @@ final class ForgeTable {
         }
         facts.forEach((name, value) -> turn.fact(factName(name), value));
         return turn;
+    }
+
+    /** Return the scores of a match that Forge ended. */
+    private double[] outcome() {
+        if (game.getOutcome() == null) throw new IllegalStateException("Forge ended a match without an outcome");
+        if (game.getOutcome().isDraw()) return new double[] {0.5, 0.5};
+        boolean first = NAMES.get(0).equals(game.getOutcome().getWinningLobbyPlayer().getName());
+        return new double[] {first ? 1 : 0, first ? 0 : 1};
+    }
+
+    /** Return the scores of a match that a limit ended: a tie, unless life decides. */
+    private double[] standings() {
+        int lead = 0;
+        for (Player player : game.getPlayers()) lead += (seatOf(player) == 0 ? 1 : -1) * player.getLife();
+        double first = settings.lifeDecides ? (1 + Integer.signum(lead)) / 2.0 : 0.5;
+        return new double[] {first, 1 - first};
     }
 
     private Map<String, double[]> last(int seat) {
