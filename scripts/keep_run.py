@@ -37,7 +37,7 @@ def run_record(run: Path, name: str, commit: str = "") -> dict[str, Any]:  # Any
     return {
         "run": name,
         "commit": commits,
-        "machine": {"cores": last.cores, "system": last.system},
+        "machine": {"cores": last.cores, "system": last.system} | ({"gpu": last.gpu} if last.gpu else {}),
         "format": config["options"].get("format", config["game"]),
         "minutes": round(final["training_s"] / 60, 2),
         "decisions": int(final["decisions"]),

@@ -101,9 +101,9 @@ def strength(lines: Sequence[str]) -> str:
     rows = [f"| run | {' | '.join(opponents)} |", f"| --- |{' ---: |' * len(opponents)}"]
     for name, run in runs.items():
         if tuple(run["scores"]) == opponents:  # other games have opponents, and pages, of their own
-            took = (
-                f"{run['minutes']:.0f} min, {run['machine']['cores']} cores, {run['decisions'] / 1e6:.1f} M decisions"
-            )
+            gpu = f" and {run['machine']['gpu']}" if "gpu" in run["machine"] else ""
+            machine = f"{run['machine']['cores']} cores{gpu}"
+            took = f"{run['minutes']:.0f} min, {machine}, {run['decisions'] / 1e6:.1f} M decisions"
             cells = [_won(score) for score in run["scores"].values()]
             rows.append(f"| [{name}](benchmarks/results/{name}.md): {took} | {' | '.join(cells)} |")
     return "\n".join(rows)

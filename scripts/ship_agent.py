@@ -81,7 +81,7 @@ def _card(name: str, summary: str, limits: str, run: Path, config: dict[str, Any
         f"| game | {record['format']} |",
         f"| learned from | {record['decisions']:,} decisions, {record['updates']:,} updates |",
         f"| time | {record['minutes']:.0f} minutes |",
-        f"| machine | {start.cores} cores, {start.system} |",
+        f"| machine | {start.cores} cores, {start.gpu + ', ' if start.gpu else ''}{start.system} |",
         f"| commit | {commits} |",
         f"| algorithm | {config['learner']['algorithm']}, net {net} |",
         f"| scripted players met in training | {', '.join(met)} |",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import platform
 import subprocess
+import sys
 from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
@@ -29,6 +30,7 @@ class Provenance(msgspec.Struct, frozen=True):
     cores: int  # usable cores
     system: str  # operating system and architecture
     packages: dict[str, str] = {}  # versions of Python and of packages that affect results
+    gpu: str = ""  # the first GPU that PyTorch may use
 
 
 def note(run_dir: Path, usable_cores: int) -> None:
@@ -62,7 +64,12 @@ def here(usable_cores: int) -> Provenance:
     """Return the version of this code and a description of this machine."""
     clone = Path(ludus.__file__).parents[2]  # above src/ludus
     system = f"{platform.system()} {platform.machine()}"
-    return Provenance(ludus.__version__, commit(clone), usable_cores, system, _packages())
+    return Provenance(ludus.__version__, commit(clone), usable_cores, system, _packages(), _gpu())
+
+
+def _gpu() -> str:
+    torch = sys.modules.get("torch")  # commands that do not need PyTorch do not load it for this
+    return torch.cuda.get_device_name(0) if torch is not None and torch.cuda.is_available() else ""
 
 
 def _packages() -> dict[str, str]:

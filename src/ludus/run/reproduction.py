@@ -128,7 +128,7 @@ def printable(text: str) -> str:
 
 def _facts(start: Provenance) -> dict[str, str]:
     own = {"ludus": start.version, "commit": start.commit, "cores": str(start.cores), "system": start.system}
-    return {**own, **start.packages}
+    return {**own, **({"gpu": start.gpu} if start.gpu else {}), **start.packages}
 
 
 def _final(run_dir: Path) -> dict[str, evaluations.Score]:

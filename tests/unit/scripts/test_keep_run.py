@@ -29,6 +29,12 @@ def test_a_run_is_kept_with_the_commits_and_the_machine_it_ran_on(tmp_path: Path
     assert line["scores"]["random"]["wins"] == 390
 
 
+def test_a_run_on_a_gpu_names_it(tmp_path: Path) -> None:
+    line = keep_run.run_record(run_in(tmp_path, Provenance("0.1.0", "aaaa", 16, "Linux", gpu="NVIDIA H200")), "gen9")
+    assert line["machine"]["gpu"] == "NVIDIA H200"
+    assert "gen9.md): 10 min, 16 cores and NVIDIA H200, 0.0 M decisions |" in readme_table.strength([json.dumps(line)])
+
+
 def test_a_run_of_an_installed_package_is_kept_with_its_version(tmp_path: Path) -> None:
     assert keep_run.run_record(run_in(tmp_path, Provenance("0.1.0", "", 2, "Linux")), "gen1")["commit"] == "ludus 0.1.0"
 
