@@ -80,7 +80,7 @@ def _card(name: str, summary: str, limits: str, run: Path, config: dict[str, Any
         "| --- | --- |",
         f"| game | {record['format']} |",
         f"| learned from | {record['decisions']:,} decisions, {record['updates']:,} updates |",
-        f"| time | {record['minutes']:.0f} minutes |",
+        f"| time | {record['minutes']:.3g} minutes |",
         f"| machine | {start.cores} cores, {start.gpu + ', ' if start.gpu else ''}{start.system} |",
         f"| commit | {commits} |",
         f"| algorithm | {config['learner']['algorithm']}, net {net} |",
