@@ -18,7 +18,7 @@ from msgspec import Struct
 import ludus
 from ludus import files
 from ludus.config.settings import NonNegative
-from ludus.diagnostics.changes import Change, changes
+from ludus.diagnostics.changes import PairedChange, changes
 from ludus.errors import ConfigError
 from ludus.metrics.intervals import student
 from ludus.metrics.observer import ALONE
@@ -149,7 +149,7 @@ def write(path: Path, ablation: Ablation) -> None:
     files.replace(path, msgspec.json.format(msgspec.json.encode(page)))
 
 
-def _effect(variant: str, outcomes: Sequence[TrainingOutcome], change: Change | None) -> Effect:
+def _effect(variant: str, outcomes: Sequence[TrainingOutcome], change: PairedChange | None) -> Effect:
     own = {each.training.seed: each for each in outcomes if each.training.variant == variant}
     good = {seed: each for seed, each in own.items() if not each.failure}
     strengths = [each.strength for each in good.values()]

@@ -17,12 +17,12 @@ from ludus.metrics.intervals import student_quantile
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class PairedChange:
     mean: float
     interval: tuple[float, float] | None  # Student's, 95%; None: too few trainings to tell
 
 
-def changes(strengths: Mapping[tuple[str, int], float], base: str) -> dict[str, Change]:
+def changes(strengths: Mapping[tuple[str, int], float], base: str) -> dict[str, PairedChange]:
     """Return the change of each variant against `base`, from strengths by variant and seed.
 
     Seeds without a training of `base` are left out, and so are variants that have no other seed.
@@ -43,9 +43,9 @@ def changes(strengths: Mapping[tuple[str, int], float], base: str) -> dict[str, 
     degrees = len(paired) - design.shape[1]
     variance = float(((values - design @ parts) ** 2).sum()) / degrees if degrees else math.nan
     spread = np.sqrt(np.diag(np.linalg.inv(design.T @ design)) * variance)
-    by_variant = {base: Change(0.0, None if degrees == 0 else (0.0, 0.0))}
+    by_variant = {base: PairedChange(0.0, None if degrees == 0 else (0.0, 0.0))}
     for number, variant in enumerate(variants[1:], len(seeds)):
         mean = float(parts[number])
         half = student_quantile(degrees) * float(spread[number]) if degrees else 0.0
-        by_variant[variant] = Change(mean, (mean - half, mean + half) if degrees else None)
+        by_variant[variant] = PairedChange(mean, (mean - half, mean + half) if degrees else None)
     return by_variant
