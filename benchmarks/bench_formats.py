@@ -1,29 +1,33 @@
 """Train an agent for each format of random battles and put their results into one table: leave it running overnight.
 
-    python benchmarks/bench_formats.py --minutes 45 [--out runs/formats] [--formats gen1randombattle ...] [--quick]
+    python benchmarks/bench_formats.py --minutes 45 [--out runs/formats] [--formats gen1randombattle ...] [--beside 4]
 
 Singles of generations 1 to 9, then doubles of generation 9; the simulator makes no random doubles in others. Each
 format is one run, in its own folder of --out. Call the command again after Ctrl-C or a crash: finished formats are
 kept, and the one under way is resumed. After each format, formats.md in --out is written again. A format that fails is
-named in the table, and the next one follows. --quick trains for one minute and plays 40 matches. --save also writes
-benchmarks/results/formats.md.
+named in the table, and the next one follows. --beside 4 trains four formats at the same time, each on a quarter of the
+cores. --quick trains for one minute and plays 40 matches. --save also writes benchmarks/results/formats.md.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
+from queue import SimpleQueue
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks import contest
 
+from ludus.diagnostics.ablation_training import shares_of_cores
 from ludus.metrics.exporters import evaluations
 from ludus.metrics.exporters.evaluations import Evaluation, Score
 from ludus.metrics.intervals import wilson
@@ -55,18 +59,48 @@ def main() -> None:
     minutes = QUICK_MINUTES if arguments.quick else arguments.minutes
     matches = QUICK_MATCHES if arguments.quick else arguments.matches
     arguments.out.mkdir(parents=True, exist_ok=True)
+    parts = shares_of_cores(arguments.beside)
     results: list[FormatResult] = []
-    for battle in arguments.formats:
-        began_s = time.monotonic()
-        result = trained(battle, arguments.out / battle, minutes, matches, arguments.set or ())
+
+    def train(battle: str) -> FormatResult:
+        return trained(battle, arguments.out / battle, minutes, matches, arguments.set or ())
+
+    for result in beside(arguments.formats, parts, train):
         results.append(result)
-        contest.say(f"{battle}: {result.failure or 'done'} after {(time.monotonic() - began_s) / 60:.1f} min")
-        page = table(results, f"{minutes:g} minutes of training for each format, {contest.machine()['cores']} cores")
+        results.sort(key=lambda each: arguments.formats.index(each.format))
+        page = table(results, f"{minutes:g} minutes of training for each format, on {len(parts[0])} cores")
         (arguments.out / PAGE).write_text(page, encoding="utf-8")
     if arguments.save:
         RESULTS.write_text(page, encoding="utf-8")
     print(page)
     print(json.dumps(summary(results)))
+
+
+def beside(
+    battles: Sequence[str], parts: Sequence[Sequence[int]], train: Callable[[str], FormatResult]
+) -> Iterator[FormatResult]:
+    """Train formats at the same time, as many as there are parts of the cores, and yield results as they come."""
+    free: SimpleQueue[Sequence[int]] = SimpleQueue()
+    for part in parts:
+        free.put(part)
+
+    def pin() -> None:
+        if hasattr(os, "sched_setaffinity"):
+            os.sched_setaffinity(0, free.get())  # of this thread; the runs that it starts inherit it
+
+    def timed(battle: str) -> FormatResult:
+        began_s = time.monotonic()
+        result = train(battle)
+        contest.say(f"{battle}: {result.failure or 'done'} after {(time.monotonic() - began_s) / 60:.1f} min")
+        return result
+
+    with ThreadPoolExecutor(len(parts), initializer=pin) as pool:
+        running = [pool.submit(timed, battle) for battle in battles]
+        try:
+            for future in as_completed(running):
+                yield future.result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def trained(battle: str, folder: Path, minutes: float, matches: int, sets: Sequence[str]) -> FormatResult:
@@ -158,6 +192,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--out", type=Path, default=Path("runs/formats"), help="folder of the runs (runs/formats)")
     parser.add_argument("--formats", nargs="+", default=[*SINGLES, *DOUBLES], help="formats, in this order")
     parser.add_argument("--set", action="append", metavar="A.B=VALUE", help="a setting of all runs, as in ludus train")
+    parser.add_argument(
+        "--beside", type=int, default=1, help="formats trained at the same time, on parts of the cores (1)"
+    )
     parser.add_argument("--quick", action="store_true", help=f"{QUICK_MINUTES:g} minute and {QUICK_MATCHES} matches")
     parser.add_argument("--save", action="store_true", help=f"also write {RESULTS.relative_to(ROOT)}")
     return parser.parse_args()

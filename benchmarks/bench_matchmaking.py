@@ -48,9 +48,7 @@ SIZES = {  # batches small enough that exploiters make several updates, too; and
     "leduc": (("learner.decisions=2048", "learner.minibatch=1024"), 300),
 }
 MEASURES = ("nash_conv", "uniform_mixture", "nash_mixture")  # of `Point`
-PAST = (
-    "opponents.past=0.35"  # the preset has none; with it, self-play has the share that it has for a league's main agent
-)
+PAST = "opponents.past=0.35"  # with it, self-play has the share that it has for a league's main agent
 GEN1: dict[Way, tuple[str, ...]] = {  # settings of `ludus train gen1`; the league has an agent of its own kind
     "uniform": ("opponents.choose=uniform", PAST),
     "pfsp": ("opponents.choose=pfsp", PAST),

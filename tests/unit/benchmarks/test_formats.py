@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import threading
 from pathlib import Path
 
 from benchmarks import bench_formats
@@ -59,3 +61,20 @@ def test_the_table_names_results_and_failures() -> None:
     summary = bench_formats.summary(results)
     assert summary["rows"] == {"gen1randombattle": {"max_damage": 0.9, "heuristic": 0.75}}
     assert summary["failures"] == {"gen2randombattle": "did not end in time"}
+
+
+def test_formats_beside_each_other_have_cores_of_their_own() -> None:
+    here = sorted(os.sched_getaffinity(0))
+    parts = [here[:1], here[-1:]]
+    meet = threading.Barrier(2, timeout=30)
+    pinned: dict[str, set[int]] = {}
+
+    def train(battle: str) -> FormatResult:
+        meet.wait()
+        pinned[battle] = os.sched_getaffinity(0)
+        return FormatResult(battle, EVALUATION)
+
+    results = list(bench_formats.beside(("a", "b", "c", "d"), parts, train))
+    assert {result.format for result in results} == set("abcd")
+    assert {tuple(cores) for cores in pinned.values()} == {tuple(part) for part in parts}
+    assert sorted(os.sched_getaffinity(0)) == here
