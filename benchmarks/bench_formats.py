@@ -32,6 +32,7 @@ from ludus.metrics.exporters import evaluations
 from ludus.metrics.exporters.evaluations import Evaluation, Score
 from ludus.metrics.intervals import wilson
 from ludus.processes.command import ISOLATED
+from ludus.processes.cores import cores
 from ludus.run.folder import has_checkpoint
 
 ROOT = Path(__file__).parents[1]
@@ -197,7 +198,10 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--quick", action="store_true", help=f"{QUICK_MINUTES:g} minute and {QUICK_MATCHES} matches")
     parser.add_argument("--save", action="store_true", help=f"also write {RESULTS.relative_to(ROOT)}")
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    if not 1 <= arguments.beside <= cores():
+        parser.error(f"--beside: each format needs a core of its own, and there are {cores()}")
+    return arguments
 
 
 if __name__ == "__main__":

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import threading
 from pathlib import Path
 
+import pytest
 from benchmarks import bench_formats
 from benchmarks.bench_formats import FormatResult
 
@@ -78,3 +80,12 @@ def test_formats_beside_each_other_have_cores_of_their_own() -> None:
     assert {result.format for result in results} == set("abcd")
     assert {tuple(cores) for cores in pinned.values()} == {tuple(part) for part in parts}
     assert sorted(os.sched_getaffinity(0)) == here
+
+
+def test_more_formats_at_a_time_than_cores_are_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["bench_formats.py", "--beside", "100000"])
+    with pytest.raises(SystemExit):
+        bench_formats.main()
+    assert "each format needs a core of its own" in capsys.readouterr().err
