@@ -4,7 +4,7 @@
 
 One Java process each, all alive during the benchmark, measured in rotation with the two simple decks:
 - sim: Forge's AI against itself inside the Java process, as in Forge's own `sim` mode
-- inside: random play inside the Java process, without frames, pipe or fleet: the ceiling
+- inside: random play inside the Java process, one match at a time, without frames, pipe or fleet: the ceiling
 - random: the fleet with one host, and random play in Python
 - net: the fleet with one host, and an untrained net `entities` of the preset's size
 - daemon: random play through a daemon on the same Forge (drivers/ForgeDaemon.java), by the game `forge-daemon`
@@ -28,6 +28,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import psutil
+import torch
 from msgspec import Struct
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -190,6 +191,7 @@ def _through_fleet(
     with HostFleet(game.command(options), config, options=document, seed=7, log_dir=logs, hosts=1) as fleet:
         if policy == "net":
             settings = PolicyConfig(net="entities", width=48, context=96)
+            torch.set_num_threads(settings.threads)  # as in a run: others wait for work in a loop, which costs CPU time
             net = nets.build(fleet.spec, settings, game.net, seed=1, game_nets=registry.nets_of(game))
             policies: list[Policy] = [NetPolicy(net, fleet.spec)]
         else:

@@ -8,6 +8,7 @@ import java.lang.management.ManagementFactory;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Random;
+import java.util.stream.IntStream;
 
 public final class ForgeInside {
     private ForgeInside() {}
@@ -32,14 +33,18 @@ public final class ForgeInside {
                     turn = match.start(++seed);
                     continue;
                 }
-                int seat = turn.shown.keySet().iterator().next(), action = random.nextInt(ForgeView.ACTIONS);
-                boolean[] legal = turn.legal.get(seat);
-                while (!legal[action]) action = (action + 1) % legal.length;
-                turn = match.advance(Map.of(seat, action));
+                int seat = turn.shown.keySet().iterator().next();
+                turn = match.advance(Map.of(seat, drawn(turn.legal.get(seat), random)));
                 decisions++;
             }
             out.println(decisions + " " + matches + " " + (system.getProcessCpuTime() - cpu));
         }
         Runtime.getRuntime().halt(0);
+    }
+
+    /** Return a legal action, each with the same probability, as the policy `random` does. */
+    private static int drawn(boolean[] legal, Random random) {
+        int[] choices = IntStream.range(0, legal.length).filter(action -> legal[action]).toArray();
+        return choices[random.nextInt(choices.length)];
     }
 }
