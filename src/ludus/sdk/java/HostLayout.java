@@ -31,17 +31,25 @@ final class HostLayout {
             int seen = given == null ? 0 : given.length;
             require(seen == leaf.length(), "leaf %s has %d values, expected %d", leaf.name(), seen, leaf.length());
             row.position(offsets[i]);
-            double limit = leaf.one() == 1 ? Double.POSITIVE_INFINITY : 1 << 8 * leaf.item() - 1;
-            for (double measure : given) {
-                double value = leaf.one() == 1 ? measure : Math.rint(measure * leaf.one());
-                require(Double.isFinite(value) && value >= -limit && value < limit, "leaf %s holds %f", leaf.name(), measure);
-                if (leaf.dtype().equals("float32")) row.putFloat((float) value);
-                else if (leaf.item() == 4) row.putInt((int) value);
-                else if (leaf.item() == 2) row.putShort((short) (int) value);
-                else row.put((byte) (int) value);
-            }
+            pack(leaf, given, row);
         }
         return row.array();
+    }
+
+    /** Append the values of one leaf. The loop formats and boxes nothing: it runs for thousands of values a row. */
+    private static void pack(Host.Leaf leaf, double[] given, ByteBuffer row) {
+        int item = leaf.item(), one = leaf.one();
+        boolean isFloat = leaf.dtype().equals("float32");
+        double limit = one == 1 ? Double.POSITIVE_INFINITY : 1 << 8 * item - 1;
+        for (double measure : given) {
+            double value = one == 1 ? measure : Math.rint(measure * one);
+            boolean fits = Double.isFinite(value) && value >= -limit && value < limit;
+            if (!fits) require(false, "leaf %s holds %f", leaf.name(), measure);
+            if (isFloat) row.putFloat((float) value);
+            else if (item == 4) row.putInt((int) value);
+            else if (item == 2) row.putShort((short) (int) value);
+            else row.put((byte) (int) value);
+        }
     }
 
     static void require(boolean ok, String words, Object... values) {
