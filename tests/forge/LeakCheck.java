@@ -12,6 +12,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.stream.IntStream;
 
 public final class LeakCheck {
     private static int compared, leaked, listed, otherOptions, leftOut, control, controlDifferent;
@@ -32,9 +33,8 @@ public final class LeakCheck {
                 int seat = turn.shown.keySet().iterator().next();
                 check(match.playing.table, seat);
                 boolean[] legal = turn.legal.get(seat);
-                int action = random.nextInt(legal.length);
-                while (!legal[action]) action = (action + 1) % legal.length;
-                turn = match.advance(Map.of(seat, action));
+                int[] choices = IntStream.range(0, legal.length).filter(action -> legal[action]).toArray();
+                turn = match.advance(Map.of(seat, choices[random.nextInt(choices.length)]));
             }
         }
         System.err.println("played");
@@ -53,7 +53,7 @@ public final class LeakCheck {
         Player other = me.getSingleOpponent();
         if (question.asks == ForgeChoice.Asks.PLAY) {
             ForgeSeat controller = (ForgeSeat) me.getController();
-            if (!text(controller.playable()).equals(text(controller.playable(card -> false)))) leftOut++;
+            if (!text(controller.playable(false)).equals(text(controller.playable(true)))) leftOut++;
         }
         Map<String, double[]> before = table.view.observe(game, table.memory, question, page);
         String optionsBefore = question.asks == ForgeChoice.Asks.PLAY ? options(me) : "";
@@ -79,7 +79,7 @@ public final class LeakCheck {
     }
 
     private static String options(Player me) {
-        return text(((ForgeSeat) me.getController()).playable());
+        return text(((ForgeSeat) me.getController()).playable(false));
     }
 
     private static String text(List<ForgeChoice> choices) {

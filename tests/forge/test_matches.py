@@ -74,7 +74,7 @@ def test_what_is_hidden_changes_neither_observation_nor_options(tmp_path: Path) 
     print(counts)
     assert counts["compared"] > 500
     assert (counts["leaked"], counts["other_options"]) == (0, 0)
-    assert counts["left_out"] == 0  # cards that ForgeTiming leaves out have no option
+    assert counts["left_out"] == 0  # ForgeTiming and ForgeMana tell the same as Forge
     assert counts["control_different"] == counts["control"] > 10
 
 

@@ -29,6 +29,13 @@ COUNTED = {
     "spellability.SpellAbility": "implements forge.game.GameObject",
 }
 PLAIN = {"card.Card": "implements forge.game.GameObject", "player.Player": "implements forge.game.GameObject"}
+SPELL = """
+public class Spell {
+    private static boolean mode;
+    public static void setPerformanceMode(boolean now) { mode = now; }
+    public static boolean isPerformanceMode() { return mode; }
+}
+"""
 GAME = """
 import java.util.ArrayList;
 import java.util.List;
@@ -37,7 +44,8 @@ import java.util.Map;
 public final class Standing implements Host.Setup {
     public Host.Game setUp(Host.Options options) {
         ForgeSettings settings = new ForgeSettings(options);
-        List<Host.Leaf> obs = List.of(new Host.Leaf("drawn", "int32", 2), new Host.Leaf("option", "int32", 4));
+        List<Host.Leaf> obs = List.of(new Host.Leaf("drawn", "int32", 2), new Host.Leaf("modes", "int32", 3),
+            new Host.Leaf("option", "int32", 4));
         Host.Game game = new Host.Game("standing", 1, 4, 1, obs, () -> new ForgeMatch(settings));
         game.tables = Map.of("squares", new float[][] {{0, 0}, {1, 1}, {2, 4}});
         return game;
@@ -48,6 +56,7 @@ final class ForgeSettings {
     final long deadlineMs;
     final int mostHung;
     final boolean hangs;
+    final long asides;
     private final long heap;
     private int started;
 
@@ -55,6 +64,7 @@ final class ForgeSettings {
         deadlineMs = options.whole("deadline_ms", 5000, 1, 60000);
         mostHung = (int) options.whole("hung", 3, 1, 100);
         hangs = options.flag("hangs", false);
+        asides = options.whole("asides", 0, 0, 100);
         heap = options.whole("matches_a_process", 1000, 1, 1000);
     }
 
@@ -63,10 +73,11 @@ final class ForgeSettings {
     }
 }
 
-/** Ten questions of eleven options, three of which fit on a page. The first answers decide how the match ends. */
+/** Ten questions of eleven options, three of which fit on a page. Every other match asks them in Forge's exact mode. */
 final class ForgeTable {
     private final ForgeSettings settings;
     private final ForgeMatch.Playing baton;
+    private int modeAfter = 1;
 
     ForgeTable(ForgeSettings settings, ForgeMatch.Playing baton) {
         this.settings = settings;
@@ -74,20 +85,33 @@ final class ForgeTable {
     }
 
     Host.Turn play() throws InterruptedException {
+        boolean isForeign = ForgeRandom.SHARED.nextInt(2) == 1;
         for (int turn = 0; turn < 10; turn++) {
-            List<ForgeChoice> choices = new ArrayList<>();
-            for (int at = 0; at < 11; at++) choices.add(ForgeChoice.of(ForgeChoice.Does.NUMBER, at));
-            ForgeChoice.Question question = new ForgeChoice.Question(0, ForgeChoice.Asks.NUMBER, null, choices);
-            forge.game.trigger.Trigger.count();
-            double[] drawn = {ForgeRandom.SHARED.nextInt(1 << 20), forge.game.trigger.Trigger.count()};
-            double[] shown = new double[4];
-            List<ForgeChoice> page = question.page(3 * turn % 11, 4);
-            for (int at = 0; at < 4; at++) shown[at] = page.get(at).number() + 100 * page.get(at).does().ordinal();
-            Map<String, double[]> obs = Map.of("drawn", drawn, "option", shown);
-            int action = baton.ask(Host.Turn.next().ask(0, obs, new boolean[] {true, true, true, true}));
+            for (int at = 0; at < settings.asides; at++) ForgeRandom.SHARED.aside(ForgeRandom.SHARED::nextInt);
+            int place = turn, outside = mode();
+            int action = ForgeRandom.SHARED.exactly(isForeign, () -> ask(place, outside));
             if (settings.hangs && action == 3) while (true) Thread.sleep(1000);
         }
         return Host.Turn.over(1).reward(1);
+    }
+
+    private int ask(int turn, int outside) {
+        List<ForgeChoice> choices = new ArrayList<>();
+        for (int at = 0; at < 11; at++) choices.add(ForgeChoice.of(ForgeChoice.Does.NUMBER, at));
+        ForgeChoice.Question question = new ForgeChoice.Question(0, ForgeChoice.Asks.NUMBER, null, choices);
+        forge.game.trigger.Trigger.count();
+        double[] drawn = {ForgeRandom.SHARED.nextInt(1 << 20), forge.game.trigger.Trigger.count()};
+        double[] shown = new double[4], modes = {outside, mode(), turn == 0 ? mode() : modeAfter};
+        List<ForgeChoice> page = question.page(3 * turn % 11, 4);
+        for (int at = 0; at < 4; at++) shown[at] = page.get(at).number() + 100 * page.get(at).does().ordinal();
+        Map<String, double[]> obs = Map.of("drawn", drawn, "modes", modes, "option", shown);
+        int action = baton.ask(Host.Turn.next().ask(0, obs, new boolean[] {true, true, true, true}));
+        modeAfter = mode();
+        return action;
+    }
+
+    private static int mode() {
+        return forge.game.spellability.Spell.isPerformanceMode() ? 1 : 0;
     }
 }
 """
@@ -105,6 +129,7 @@ def classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
         sources.append(write(folder, name, f"public class {name.split('.')[1]} {heritage} {{ {counter} {extra} }}"))
     for name, heritage in PLAIN.items():
         sources.append(write(folder, name, f"public class {name.split('.')[1]} {heritage} {{}}"))
+    sources.append(write(folder, "spellability.Spell", SPELL))
     standing = folder / "Standing.java"
     standing.write_text(GAME)
     words = ("javac", "-proc:none", "-d", str(folder), *map(str, [*SDK, *REAL, *sources, standing]))
@@ -156,6 +181,26 @@ def test_matches_draw_and_count_alone_however_many_run_together(classes: Path, t
     assert [ending.score.tolist() for ending in alone] == [ending.score.tolist() for ending in together] == [[1.0]] * 6
     assert seen == seen_together
     assert len(set(seen.values())) == 6  # seeds differ
+
+
+def test_a_question_that_draws_numbers_leaves_those_of_the_match(classes: Path, tmp_path: Path) -> None:
+    _, seen = played(classes, tmp_path / "none")
+    _, seen_with = played(classes, tmp_path / "some", asides=7, matches=3)
+    assert seen == seen_with
+
+
+def test_each_match_keeps_its_mode_while_others_play(classes: Path, tmp_path: Path) -> None:
+    command = HostCommand(("java", "-XX:TieredStopAtLevel=1", "-cp", str(classes), "Host", "Standing"))
+    modes: list[list[int]] = []
+    with HostFleet(command, FleetConfig(matches=8), options={}, seed=1, log_dir=tmp_path, hosts=1) as fleet:
+        while len(modes) < 60:
+            arrivals = fleet.recv(30.0)
+            modes += fleet.spec.obs.leaf(arrivals.obs, "modes").tolist()
+            fleet.send(arrivals.row, np.zeros(len(arrivals), np.int32))
+    outside, inside, after = np.array(modes).T
+    assert outside.all()
+    assert set(inside.tolist()) == {0, 1}
+    assert (after == inside).all()
 
 
 def test_a_match_that_hangs_is_voided_and_then_its_process_is_replaced(classes: Path, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
-// Gives every match random numbers and ids of its own, although Forge keeps both in statics. Part of ForgeGame.java.
+// Gives every match random numbers, ids and a mode of its own, although Forge keeps them in statics. Part of ForgeGame.java.
 
 import forge.game.replacement.ReplacementEffect;
+import forge.game.spellability.Spell;
 import forge.game.spellability.SpellAbility;
 import forge.game.spellability.SpellAbilityStackInstance;
 import forge.game.staticability.StaticAbility;
@@ -9,6 +10,7 @@ import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.function.Supplier;
 
 /** The generator that Forge draws from: it passes each draw on to the match that is playing. */
 @SuppressWarnings("serial")
@@ -20,6 +22,7 @@ final class ForgeRandom extends Random {
     /** One match's own generator and counters. */
     static final class Draws extends Random {
         private final int[] ids = new int[COUNTERS.size()];
+        private boolean isExact;
 
         Draws(long seed) {
             super(seed);
@@ -34,6 +37,7 @@ final class ForgeRandom extends Random {
     /** Let a match draw until `leave`. Only one match plays at a time. */
     void enter(Draws draws) {
         playing = draws;
+        Spell.setPerformanceMode(!draws.isExact);
         try {
             for (int at = 0; at < draws.ids.length; at++) COUNTERS.get(at).setInt(null, draws.ids[at]);
         } catch (IllegalAccessException closed) {
@@ -46,6 +50,34 @@ final class ForgeRandom extends Random {
             for (int at = 0; at < draws.ids.length; at++) draws.ids[at] = COUNTERS.get(at).getInt(null);
         } catch (IllegalAccessException closed) {
             throw new IllegalStateException(closed);
+        }
+    }
+
+    /** Return the answer to a question about the state of a match. What Forge draws for it changes nothing in the match. */
+    <T> T aside(Supplier<T> question) {
+        Draws draws = playing, aside = new Draws(0);
+        playing = aside;
+        try {
+            return question.get();
+        } finally {
+            if (playing == aside) playing = draws; // else this match was given up, and another one plays
+        }
+    }
+
+    /**
+     * Do something with a card. Forge's performance mode leaves out work for each tap of a land, but is wrong about the time
+     * at which a player may cast a card of another one, so it is off for those.
+     */
+    <T> T exactly(boolean isForeign, Supplier<T> action) {
+        Draws draws = playing;
+        boolean before = draws.isExact;
+        draws.isExact |= isForeign;
+        Spell.setPerformanceMode(!draws.isExact);
+        try {
+            return action.get();
+        } finally {
+            draws.isExact = before;
+            if (playing == draws) Spell.setPerformanceMode(!before);
         }
     }
 

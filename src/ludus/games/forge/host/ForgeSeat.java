@@ -76,7 +76,7 @@ final class ForgeSeat extends ForgeChoosing {
             uses.clear();
             failed.clear();
         }
-        List<ForgeChoice> choices = playable();
+        List<ForgeChoice> choices = ForgeRandom.SHARED.aside(() -> playable(false)); // Forge draws while it plans payments
         ForgeChoice chosen = ask(ForgeChoice.Asks.PLAY, null, choices);
         if (chosen.ability() == null) {
             failed.clear();
@@ -85,12 +85,13 @@ final class ForgeSeat extends ForgeChoosing {
         return List.of(chosen.ability());
     }
 
-    /** Return what the player may play now, and passing. */
-    List<ForgeChoice> playable() {
-        return playable(new ForgeTiming(player)::waits);
-    }
-
-    List<ForgeChoice> playable(Predicate<Card> waits) {
+    /**
+     * Return what the player may play now, and passing. `thorough`: ask Forge about every card, even if there is a shorter
+     * way to tell. The options are the same.
+     */
+    List<ForgeChoice> playable(boolean thorough) {
+        ForgeTiming timing = thorough ? null : new ForgeTiming(player);
+        ForgeMana mana = new ForgeMana(player);
         List<ForgeChoice> choices = new ArrayList<>();
         choices.add(ForgeChoice.of(ForgeChoice.Does.PASS));
         CardCollection cards = new CardCollection(player.getCardsIn(PLAYED_FROM));
@@ -100,16 +101,17 @@ final class ForgeSeat extends ForgeChoosing {
         Set<String> offered = new HashSet<>(), inHand = new HashSet<>();
         for (Card card : cards) {
             if (card.isInZone(ZoneType.Battlefield) && isOnlyMana(card)) continue;
-            if (waits.test(card)) continue;
+            if (!thorough && (timing.waits(card) || mana.lacks(card))) continue;
             if (card.isInZone(ZoneType.Hand) && !inHand.add(card.getName())) continue; // a second copy adds no option
-            for (SpellAbility ability : card.getAllPossibleAbilities(player, true)) {
+            for (SpellAbility ability : thorough ? mana.possible(card) : mana.abilities(card)) {
                 if (ability.isManaAbility()) continue;
                 ability.setActivatingPlayer(player);
                 String name = nameOf(ability);
                 if (failed.contains(name) || uses.getOrDefault(name, 0) >= MOST_USES) continue;
                 if (!ability.isLandAbility()) {
-                    if (!ComputerUtilAbility.isFullyTargetable(ability)) continue;
-                    if (!ComputerUtilMana.canPayManaCost(ability, player, 0, false)) continue;
+                    Boolean pays = thorough ? null : mana.pays(ability);
+                    if (Boolean.FALSE.equals(pays) || !ComputerUtilAbility.isFullyTargetable(ability)) continue;
+                    if (pays == null && !ComputerUtilMana.canPayManaCost(ability, player, 0, false)) continue;
                     if (!isPayable(ability)) continue;
                 }
                 if (!offered.add(name)) continue;
@@ -145,7 +147,8 @@ final class ForgeSeat extends ForgeChoosing {
     @Override
     public boolean playChosenSpellAbility(SpellAbility sa) {
         String name = nameOf(sa);
-        if (!PlaySpellAbility.playSpellAbility(this, player, sa)) {
+        boolean isForeign = sa.getHostCard().getController() != player;
+        if (!ForgeRandom.SHARED.exactly(isForeign, () -> PlaySpellAbility.playSpellAbility(this, player, sa))) {
             failed.add(name);
             table.count("failed_plays");
             return false;

@@ -31,14 +31,20 @@ final class ForgeTiming {
 
     boolean waits(Card card) {
         if (!onlyInstants || !card.isInZone(ZoneType.Hand)) return false;
-        if (card.isInstant() || card.isFaceDown() || card.hasAlternateState() || !card.mayPlay(player).isEmpty()) return false;
-        for (KeywordInterface keyword : card.getKeywords()) if (!NO_PERMISSIONS.contains(keyword.getKeyword())) return false;
+        if (card.isInstant() || !isPlain(card, player)) return false;
         for (StaticAbility each : card.getStaticAbilities()) if (each.checkMode(StaticAbilityMode.CastWithFlash)) return false;
         for (SpellAbility ability : card.getSpellAbilities()) {
             if (ability.getRestrictions().isInstantSpeed()) return false;
             boolean isCast = ability.isSpell() || ability.isLandAbility();
             if (!isCast && ability.getRestrictions().getZone() != ZoneType.Battlefield) return false;
         }
+        return true;
+    }
+
+    /** Return whether a card can only be played as its type says: no other state, permission or keyword allows more. */
+    static boolean isPlain(Card card, Player player) {
+        if (card.isFaceDown() || card.hasAlternateState() || !card.mayPlay(player).isEmpty()) return false;
+        for (KeywordInterface keyword : card.getKeywords()) if (!NO_PERMISSIONS.contains(keyword.getKeyword())) return false;
         return true;
     }
 
