@@ -48,13 +48,18 @@ def test_only_a_gauntlet_has_opposing_decks() -> None:
 
 
 def test_flags_follow_from_the_preset_and_the_heap() -> None:
-    assert {"-Xmx700m", "-XX:+UseSerialGC", "-XX:+DisableExplicitGC"} <= set(jvm.flags(ForgeOptions(), free_mib=1000))
+    default = set(jvm.flags(ForgeOptions(), free_mib=1000))
+    assert {"-Xmx700m", "-Xmn140m", "-XX:+DisableExplicitGC"} <= default
+    assert {"-XX:+UseParallelGC", "-XX:ParallelGCThreads=1"} <= default
+    assert "-Xmn300m" in jvm.flags(ForgeOptions(heap_mib=1500))
     assert "-XX:+DisplayVMOutputToStderr" in jvm.flags(ForgeOptions())  # stdout belongs to the protocol
     assert "-Xmx1500m" in jvm.flags(ForgeOptions(), free_mib=1500 * 2 * cores())
     assert "-Xmx2048m" in jvm.flags(ForgeOptions(), free_mib=1 << 30)
     assert "-Xmx450m" in jvm.flags(ForgeOptions(jvm="lean"))
     assert "-Xmx1234m" in jvm.flags(ForgeOptions(jvm="lean", heap_mib=1234))
+    assert "-XX:+UseSerialGC" in jvm.flags(ForgeOptions(jvm="lean"))
     assert "-XX:+UseParallelGC" in jvm.flags(ForgeOptions(jvm="parallel"))
+    assert not any("Threads=1" in flag or "-Xmn" in flag for flag in jvm.flags(ForgeOptions(jvm="parallel")))
 
 
 @pytest.mark.parametrize("name", ["forge", "java", "decks", "opposing", "known_cards", "profile_folder", "ai_profile"])
