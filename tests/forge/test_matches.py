@@ -38,6 +38,24 @@ NO_CHOICE = {  # inherited methods that leave nothing to choose, besides which m
 }
 
 
+STRANGE_MANA = """[metadata]
+Name=Strange mana
+[main]
+24 Mountain
+4 Ruby Medallion
+4 Helm of Awakening
+4 Sphere of Resistance
+4 Goblin Warchief
+4 Raging Goblin
+4 Hill Giant
+4 Gray Ogre
+2 Mana Flare
+2 Gut Shot
+2 Fireblast
+2 Simian Spirit Guide
+"""  # what changes costs, and what gives other mana than one for a tap
+
+
 def test_whole_matches_of_ten_decks_end_without_a_fault(tmp_path: Path) -> None:
     schedule = [(number, 500 + number) for number in range(GAMES)]
     with installed.fleet(tmp_path, schedule, hosts=2, matches=6, decks=installed.ten_decks(), pairing="pool") as fleet:
@@ -64,7 +82,9 @@ def test_what_is_hidden_changes_neither_observation_nor_options(tmp_path: Path) 
     source = Path(__file__).with_name("LeakCheck.java")
     path = os.pathsep.join((str(classes), str(forge.jar)))
     subprocess.run(("javac", "-d", str(tmp_path), "-cp", path, str(source)), check=True, timeout=100)
-    decks = "\n".join(installed.ten_decks())
+    strange = tmp_path / "strange.dck"
+    strange.write_text(STRANGE_MANA)
+    decks = "\n".join((*installed.ten_decks(), str(strange), str(strange)))  # drawn twice as often as others
     words = ("java", "-Xmx700m", "-XX:+UseSerialGC", "-cp", f"{tmp_path}{os.pathsep}{path}", "LeakCheck")
     done = subprocess.run(
         (*words, str(forge.folder), decks, "12"), capture_output=True, text=True, timeout=1200, check=False

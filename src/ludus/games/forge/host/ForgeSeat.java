@@ -76,7 +76,7 @@ final class ForgeSeat extends ForgeChoosing {
             uses.clear();
             failed.clear();
         }
-        List<ForgeChoice> choices = ForgeRandom.SHARED.aside(() -> playable(false)); // Forge draws while it plans payments
+        List<ForgeChoice> choices = playable(false);
         ForgeChoice chosen = ask(ForgeChoice.Asks.PLAY, null, choices);
         if (chosen.ability() == null) {
             failed.clear();
@@ -90,6 +90,15 @@ final class ForgeSeat extends ForgeChoosing {
      * way to tell. The options are the same.
      */
     List<ForgeChoice> playable(boolean thorough) {
+        table.isListing = true;
+        try {
+            return ForgeRandom.SHARED.aside(() -> listed(thorough)); // Forge draws while it plans payments
+        } finally {
+            table.isListing = false;
+        }
+    }
+
+    private List<ForgeChoice> listed(boolean thorough) {
         ForgeTiming timing = thorough ? null : new ForgeTiming(player);
         ForgeMana mana = new ForgeMana(player);
         List<ForgeChoice> choices = new ArrayList<>();

@@ -36,6 +36,7 @@ final class ForgeTable {
     final ForgeMemory memory = new ForgeMemory(SEATS);
     Game game;
     ForgeChoice.Question question; // the last one that was asked
+    boolean isListing; // Forge is asked what could be played, and may ask back, such as which reduction of a cost is first
     private int asked;
     private int forced;
     private int leftToAi;
@@ -120,9 +121,10 @@ final class ForgeTable {
         return true;
     }
 
-    /** Return the place of the chosen option. A question with one option is not asked. */
+    /** Return the place of the chosen option. A question with one option is not asked, nor one that only lists options. */
     int ask(ForgeChoice.Question question) {
         baton.refuseIfGivenUp();
+        if (isListing) return 0;
         if (question.choices.size() == 1) {
             forced++;
             return 0;
