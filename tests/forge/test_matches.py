@@ -66,7 +66,9 @@ def test_whole_matches_of_ten_decks_end_without_a_fault(tmp_path: Path) -> None:
     totals: Counter[str] = Counter()
     for ending in finished:
         totals.update(ending.facts)
-    print(f"{len(finished)} matches; voided: {dict(reasons)}; facts, summed: {dict(sorted(totals.items()))}")
+    share = totals["left_to_ai"] / (totals["left_to_ai"] + totals["asked"])
+    print(f"{len(finished)} matches; voided: {dict(reasons)}; Forge's AI answered {share:.4%} of the decisions")
+    print(f"facts, summed: {dict(sorted(totals.items()))}")
     assert sum(reasons.values()) <= 0.01 * GAMES
     assert all(ending.facts["turns"] > 1 and ending.facts["asked"] > 1 for ending in finished)
     assert sum(not ending.truncated for ending in finished) >= 0.9 * len(finished)
