@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
+LONGEST_S = max(1800, 10 * int(os.environ.get("FORGE_GAMES", "200")))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -15,6 +16,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if not item.path.is_relative_to(HERE):
             continue
         item.add_marker(pytest.mark.forge)
-        item.add_marker(pytest.mark.timeout(1800))
+        item.add_marker(pytest.mark.timeout(LONGEST_S))
         if not os.environ.get("FORGE_HOME"):
             item.add_marker(pytest.mark.skip(reason="FORGE_HOME names no installation of Forge"))
