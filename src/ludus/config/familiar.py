@@ -43,8 +43,12 @@ def with_main_option(
 
 
 def title(config: RunConfig) -> str:
-    """Return the game and its main option as a title for reports and tables."""
-    return " ".join((config.game, *(str(value) for value in list(config.options.values())[:1])))
+    """Return the game and its main option as a title for reports and tables.
+
+    An option with the name of the game says where the game is installed, which is no part of a title.
+    """
+    main = [str(value) for name, value in list(config.options.items())[:1] if name != config.game]
+    return " ".join((config.game, *filter(None, main)))
 
 
 def without_n_envs(data: Mapping[str, Any]) -> tuple[dict[str, Any], int | None]:  # Any: not yet checked

@@ -70,3 +70,8 @@ def test_n_envs_counts_all_hosts_together() -> None:
 def test_an_n_envs_that_cannot_be_is_refused(data: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         built({"game": "chess", **data})
+
+
+def test_where_a_game_is_installed_is_no_part_of_its_title() -> None:
+    for options in ({"forge": "/opt/forge", "decks": "x"}, {"forge": ""}, {"decks": ""}, {}):
+        assert familiar.title(RunConfig(game="forge", options=options)) == "forge"
