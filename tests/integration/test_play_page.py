@@ -152,6 +152,7 @@ def test_one_command_starts_all_that_a_person_needs(tmp_path: Path) -> None:
         assert process.stderr is not None
         lines = iter(process.stderr.readline, "")
         url = next(line.partition("Play here: ")[2].strip() for line in lines if "Play here: " in line)
+        assert any("challenge it" in line for line in lines)  # the agent is on the server
         with browser(url, tmp_path) as tab:
             tab.until(CHALLENGE_FROM_THE_LINK, True)
             tab.until(CLICK, "over")

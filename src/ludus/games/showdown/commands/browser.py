@@ -43,7 +43,9 @@ def page(console: Console, server: str, opponent: str, battle_format: str) -> It
         query = f"name={PERSON}&opponent={quote(opponent)}&format={quote(battle_format)}"
         url = f"http://127.0.0.1:{serving.server_address[1]}/?{query}"
         console.print(
-            f"Play here: {url}\nPress Challenge on the page. Ctrl-C ends it.", highlight=False, soft_wrap=True
+            f"Play here: {url}\nPress Challenge on the page when the agent is on the server. Ctrl-C ends it.",
+            highlight=False,
+            soft_wrap=True,
         )
         if console.is_terminal:
             webbrowser.open(url)  # does nothing on a machine without a browser
