@@ -6,19 +6,9 @@ const path = require('node:path');
 const HOST = path.join(__dirname, '..', '..', 'src', 'ludus', 'games', 'showdown', 'host');
 const {Observer, View} = require(path.join(HOST, 'observe.js'));
 const {ActionSet} = require(path.join(HOST, 'actions.js'));
+const {randomFrom} = require(path.join(HOST, 'random.js'));
 const {generatedSets} = require(path.join(HOST, 'beliefs', 'generated.js'));
 const {tablesOf} = require(path.join(HOST, 'tables.js'));
-
-/** mulberry32: numbers in [0, 1). */
-function randomFrom(seed) {
-	let state = seed >>> 0;
-	return () => {
-		state = state + 0x6d2b79f5 >>> 0;
-		let mixed = Math.imul(state ^ state >>> 15, 1 | state);
-		mixed = mixed + Math.imul(mixed ^ mixed >>> 7, 61 | mixed) ^ mixed;
-		return ((mixed ^ mixed >>> 14) >>> 0) / 4294967296;
-	};
-}
 
 class Setting {
 	/** `root` is the folder of the pokemon-showdown package; `teamsFrom` names a random format that makes the teams. */
