@@ -17,7 +17,7 @@ REPORT, PICTURE = "ablation.md", "ablation.png"
 MOST_FACTS = 40  # rows of the table of behaviour
 NOTE = (
     "Strength is the mean share of matches won in the final evaluations. The change is paired by seed. Intervals are "
-    "Student's, 95%, over seeds; those of changes take chance to be equally large for all variants."
+    "Student's, 95%, over seeds; those of changes assume noise of the same size for all variants."
 )
 ALONE_NOTE = (
     "Strength is the mean return, which is computed without the term that is left out: compare the behaviour below."

@@ -1,8 +1,8 @@
 """Changes of several variants against one of them, and their intervals, from trainings with common seeds.
 
-Strength is taken to be the sum of a part of the variant, a part of the seed, and chance that is equally large for all
-variants. What chance is follows from all trainings together, so that intervals are useful with three seeds, too: with
-eight variants, 14 values say how large it is, instead of the two of one pair of variants.
+A linear model: the strength of a training is an effect of its variant, plus an effect of its seed, plus noise of the
+same size for all variants. The noise is estimated from all trainings at once, so intervals are useful with three seeds,
+too: eight variants leave 14 degrees of freedom, a single pair of variants only 2.
 """
 
 from __future__ import annotations
