@@ -29,6 +29,7 @@ from poke_env.player import MaxBasePowerPlayer, RandomPlayer, SimpleHeuristicsPl
 
 from ludus.games import agents
 from ludus.games.registry import load, nets_of
+from ludus.games.showdown.commands.play import CARRIED
 from ludus.games.showdown.play.outsiders import Event, PlayResult, play
 from ludus.games.showdown.play_game import PlayOptions
 from ludus.games.showdown.servers.fleet import ServerFleet
@@ -46,7 +47,6 @@ PLAYERS = {
     "max_base_power": MaxBasePowerPlayer,
     "simple_heuristics": SimpleHeuristicsPlayer,
 }
-KEPT_OPTIONS = ("format", "feature_set", "beliefs", "usage", "teams")
 BATTLE_S = 10.0  # that one may take on average, all waiting included
 FINISH_S = 60.0
 numbers = count(1)
@@ -59,7 +59,7 @@ def main() -> None:
     torch.set_num_threads(1)
     path = checkpoint.find(agents.path_of(arguments.checkpoint))
     state = checkpoint.read_state(path)
-    kept_options = {key: state.options[key] for key in KEPT_OPTIONS if key in state.options}
+    kept_options = {key: state.options[key] for key in CARRIED if key in state.options}
     options = PlayOptions(**kept_options | ({"format": arguments.format} if arguments.format else {}))
     lines = []
     with ServerFleet(1) as fleet:

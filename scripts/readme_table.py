@@ -90,7 +90,7 @@ def _ratio(result: Result, name: str) -> str:
 
 
 def strength(lines: Sequence[str]) -> str:
-    """Return the table of kept runs that met the same opponents as the first one, with 95% intervals."""
+    """Return the table of kept runs that were evaluated against opponents of the first one, with 95% intervals."""
     runs: dict[str, Result] = {}
     for line in lines:
         run = json.loads(line)
@@ -100,11 +100,11 @@ def strength(lines: Sequence[str]) -> str:
     opponents = tuple(next(iter(runs.values()))["scores"])
     rows = [f"| run | {' | '.join(opponents)} |", f"| --- |{' ---: |' * len(opponents)}"]
     for name, run in runs.items():
-        if tuple(run["scores"]) == opponents:  # other games have opponents, and pages, of their own
+        if set(run["scores"]) <= set(opponents):  # other games have opponents, and pages, of their own
             gpu = f" and {run['machine']['gpu']}" if "gpu" in run["machine"] else ""
             machine = f"{run['machine']['cores']} cores{gpu}"
             took = f"{run['minutes']:.0f} min, {machine}, {run['decisions'] / 1e6:.1f} M decisions"
-            cells = [_won(score) for score in run["scores"].values()]
+            cells = [_won(run["scores"][opponent]) if opponent in run["scores"] else "-" for opponent in opponents]
             rows.append(f"| [{name}](benchmarks/results/{name}.md): {took} | {' | '.join(cells)} |")
     return "\n".join(rows)
 

@@ -41,6 +41,16 @@ def test_the_table_of_runs_holds_the_latest_of_each_kind_with_its_interval() -> 
     assert "9 min, 2 cores, 4.0 M decisions" in body
 
 
+def test_an_opponent_that_a_run_was_not_measured_against_has_an_empty_cell() -> None:
+    def line(name: str, *opponents: str) -> str:
+        score = {"matches": 400, "wins": 200, "ties": 0, "interval": [0.45, 0.55]}
+        run = {"run": name, "minutes": 9.0, "decisions": 4_000_000, "machine": {"cores": 2}}
+        return json.dumps({**run, "scores": dict.fromkeys(opponents, score)})
+
+    body = readme_table.strength([line("gen1", "random", "heuristic"), line("gen9-best", "heuristic")])
+    assert body.splitlines()[-1].endswith("4.0 M decisions | - | 50.0% (45% to 55%) |")
+
+
 def test_runs_against_other_opponents_are_left_to_their_own_pages() -> None:
     def line(name: str, opponent: str) -> str:
         score = {"matches": 400, "wins": 200, "ties": 0, "interval": [0.45, 0.55]}
