@@ -1,13 +1,14 @@
 """Find out which settings make an agent stronger, several at once: each training tells about all of them.
 
-    python benchmarks/bench_levers.py --minutes 23 --beside 8 [--out runs/levers] [--save]
+    python benchmarks/bench_levers.py gen9 --minutes 23 --beside 8 [--out runs/levers-gen9] [--save]
+    python benchmarks/bench_levers.py rocket --minutes 25 --beside 8 --matches 1000
 
-Trains the preset gen9 eight times, with and without each of five changes (LEVERS), in an orthogonal design: each change
-is made in four of the eight trainings, and any two changes are made together in two of them. So the mean difference
+Trains the preset eight times, with and without each of five changes (SWEEPS), in an orthogonal design: each change is
+made in four of the eight trainings, and any two changes are made together in two of them. So the mean difference
 between the four with a change and the four without it is the effect of that change, as exact as if all eight trainings
 had been spent on it alone. It holds as far as one change does not depend on another. --beside 8 trains eight at a time,
 each on an eighth of the cores. Call the command again after Ctrl-C or a crash: finished trainings are kept, and the
-others are continued. --quick trains for half a minute and plays 40 matches. --save writes sweep-gen9.md to
+others are continued. --quick trains for half a minute and plays 40 matches. --save writes sweep-NAME.md to
 benchmarks/results.
 """
 
@@ -39,10 +40,8 @@ from ludus.processes.cores import cores
 from ludus.run import provenance
 
 ROOT = Path(__file__).parents[1]
-RESULTS = ROOT / "benchmarks" / "results" / "sweep-gen9.md"
-OPPONENTS = ("max_damage", "heuristic")
+RESULTS = ROOT / "benchmarks" / "results"
 QUICK_MINUTES, QUICK_MATCHES = 0.5, 40
-COMMON = ("policy.width=128", "policy.value.bins=51")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,27 +53,61 @@ class Lever:
     left: tuple[str, ...] = ()
 
 
-LEVERS = (
-    Lever("without the groups last_turn, speed and evidence", ("options.leave_out=[last_turn,speed,evidence]",)),
-    Lever(
-        "reward without shaping and gamma 0.997 in the last 30%",
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """Five changes of a preset, settings that all its trainings have, and the opponents that measure the agents."""
+
+    title: str
+    common: tuple[str, ...]
+    opponents: tuple[str, ...]
+    levers: tuple[Lever, ...]
+
+
+SWEEPS = {
+    "gen9": Sweep(
+        "gen 9 random battles; neither opponent was met in training",
+        ("policy.width=128", "policy.value.bins=51"),
+        ("max_damage", "heuristic"),
         (
-            "curriculum=[{name: shaped, promote: {budget: 0.7}}, "
-            "{name: result, set: {options.reward_shaping: 0, learner.gamma: 0.997}}]",
+            Lever(
+                "without the groups last_turn, speed and evidence", ("options.leave_out=[last_turn,speed,evidence]",)
+            ),
+            Lever(
+                "reward without shaping and gamma 0.997 in the last 30%",
+                (
+                    "curriculum=[{name: shaped, promote: {budget: 0.7}}, "
+                    "{name: result, set: {options.reward_shaping: 0, learner.gamma: 0.997}}]",
+                ),
+            ),
+            Lever(
+                "net tokens with 3 layers, lr 7e-4, instead of pointer with context 256, lr 2e-3",
+                ("policy.net=tokens", "policy.layers=3", "learner.lr=7e-4"),
+                ("policy.context=256",),
+            ),
+            Lever(
+                "batches of 16,384 in minibatches of 2,048 instead of 4,096 in 512",
+                ("learner.decisions=16384", "learner.minibatch=2048"),
+                ("learner.decisions=4096", "learner.minibatch=512"),
+            ),
+            Lever("entropy_coef 0.003 instead of 0.01", ("learner.entropy_coef=0.003",)),
         ),
     ),
-    Lever(
-        "net tokens with 3 layers, lr 7e-4, instead of pointer with context 256, lr 2e-3",
-        ("policy.net=tokens", "policy.layers=3", "learner.lr=7e-4"),
-        ("policy.context=256",),
+    "rocket": Sweep(
+        "Rocket League 1v1; chaser was met in training, keeper was not",
+        (),
+        ("chaser", "keeper"),
+        (
+            Lever("rewards that sum to zero", ("options.opponent_scale=1",)),
+            Lever("lr 2e-3 instead of 1e-3", ("learner.lr=2e-3",)),
+            Lever("entropy_coef 0.001 instead of 0.003", ("learner.entropy_coef=0.001",)),
+            Lever(
+                "batches of 32,768 in minibatches of 4,096 instead of 8,192 in 1,024",
+                ("learner.decisions=32768", "learner.minibatch=4096"),
+            ),
+            Lever("width 128 instead of 64", ("policy.width=128",)),
+        ),
     ),
-    Lever(
-        "batches of 16,384 in minibatches of 2,048 instead of 4,096 in 512",
-        ("learner.decisions=16384", "learner.minibatch=2048"),
-        ("learner.decisions=4096", "learner.minibatch=512"),
-    ),
-    Lever("entropy_coef 0.003 instead of 0.01", ("learner.entropy_coef=0.003",)),
-)
+}
 
 
 def design() -> list[tuple[bool, ...]]:
@@ -94,41 +127,47 @@ def name_of(row: Sequence[bool]) -> str:
 
 def main() -> None:
     arguments = _arguments()
+    sweep = SWEEPS[arguments.sweep]
+    out = arguments.out or Path("runs") / f"levers-{arguments.sweep}"
     rows = design()
     names = [name_of(row) for row in rows]
-    due = [Training(name, 1) for name in names if final_evaluation(arguments.out / name / "run") is None]
+    due = [Training(name, 1) for name in names if final_evaluation(out / name / "run") is None]
     minutes = QUICK_MINUTES if arguments.quick else arguments.minutes
     matches = QUICK_MATCHES if arguments.quick else arguments.matches
 
     def train(training: Training, tell: Callable[[], None]) -> TrainingOutcome:
-        settings = settings_of(rows[names.index(training.variant)], minutes, matches)
-        return ablation_training.train(training, settings, arguments.out / training.variant, minutes=minutes, tell=tell)
+        settings = settings_of(arguments.sweep, rows[names.index(training.variant)], minutes, matches)
+        return ablation_training.train(training, settings, out / training.variant, minutes=minutes, tell=tell)
 
     with closing(ablation_training.train_all(due, arguments.beside, train, lambda: None)) as outcomes:
         for outcome in outcomes:
             contest.say(f"{outcome.training.variant}: {outcome.failure or f'strength {outcome.strength:.3f}'}")
-    results = [final_evaluation(arguments.out / name / "run") for name in names]
+    results = [final_evaluation(out / name / "run") for name in names]
     finished = [result for result in results if result is not None]
     if len(finished) < len(rows):
-        raise SystemExit(f"{len(rows) - len(finished)} trainings have no evaluation; see output.log in {arguments.out}")
-    page = page_of(rows, finished, place_of(arguments.out / names[0] / "run"), f"--minutes {minutes:g}")
+        raise SystemExit(f"{len(rows) - len(finished)} trainings have no evaluation; see output.log in {out}")
+    command = f"bench_levers.py {arguments.sweep} --minutes {minutes:g}"
+    page = page_of(sweep, rows, finished, place_of(out / names[0] / "run"), command)
     print(page)
     if arguments.save:
-        RESULTS.write_text(page, encoding="utf-8")
+        (RESULTS / f"sweep-{arguments.sweep}.md").write_text(page, encoding="utf-8")
 
 
-def settings_of(row: Sequence[bool], minutes: float, matches: int) -> dict[str, Any]:  # Any: plain data of a run
-    """Return the settings of a training, as plain data."""
-    changes = [lever.made if made else lever.left for lever, made in zip(LEVERS, row, strict=True)]
+def settings_of(
+    name: str, row: Sequence[bool], minutes: float, matches: int
+) -> dict[str, Any]:  # Any: plain data of a run
+    """Return the settings of a training of a sweep, as plain data."""
+    sweep = SWEEPS[name]
+    changes = [lever.made if made else lever.left for lever, made in zip(sweep.levers, row, strict=True)]
     common = (
-        *COMMON,
+        *sweep.common,
         "seed=1",
         f"budget.minutes={minutes:g}",
         f"evaluation.matches={matches}",
         f"evaluation.quick_matches={min(matches, 200)}",
-        f"evaluation.opponents=[{','.join(OPPONENTS)}]",
+        f"evaluation.opponents=[{','.join(sweep.opponents)}]",
     )
-    run = settings_source.resolved(settings_source.of("gen9"), (*common, *itertools.chain(*changes)))
+    run = settings_source.resolved(settings_source.of(name), (*common, *itertools.chain(*changes)))
     settings: dict[str, Any] = msgspec.to_builtins(run.config)
     return settings
 
@@ -159,52 +198,55 @@ def effects(rows: Sequence[Sequence[bool]], values: Sequence[float]) -> tuple[li
     return [float(part) for part in parts[1:]], half
 
 
-def page_of(rows: Sequence[Sequence[bool]], results: Sequence[Evaluation], place: str, options: str) -> str:
+def page_of(
+    sweep: Sweep, rows: Sequence[Sequence[bool]], results: Sequence[Evaluation], place: str, command: str
+) -> str:
     """Return the results as a page in Markdown."""
     shares = [{score.opponent: score.wins / score.matches for score in each.scores} for each in results]
     matches = min(score.matches for each in results for score in each.scores)
-    changes = {opponent: effects(rows, [each[opponent] for each in shares]) for opponent in OPPONENTS}
+    changes = {opponent: effects(rows, [each[opponent] for each in shares]) for opponent in sweep.opponents}
     means, reach = effects(rows, [sum(each.values()) / len(each) for each in shares])
     lines = [
-        "# Settings of gen 9 random battles: what each is worth",
+        f"# What each of five changes is worth: {sweep.title.partition(';')[0]}",
         "",
-        f"Written by `benchmarks/bench_levers.py {options} --beside 8`: {results[0].training_s / 60:.0f} minutes on",
-        f"{place}; {matches:,} matches against each opponent, neither of which was met in training.",
+        f"Written by `benchmarks/{command}`: {results[0].training_s / 60:.0f} minutes on {place};",
+        f"{matches:,} matches against each opponent ({sweep.title.partition('; ')[2]}).",
         "",
         "## Changes",
         "",
         "Each is the mean of four trainings with the change minus that of four without it, in points.",
         "",
-        f"| | change | {' | '.join(OPPONENTS)} | mean |",
-        "| --- | --- |" + " ---: |" * (len(OPPONENTS) + 1),
+        f"| | change | {' | '.join(sweep.opponents)} | mean |",
+        "| --- | --- |" + " ---: |" * (len(sweep.opponents) + 1),
     ]
-    for number, (lever, mean) in enumerate(zip(LEVERS, means, strict=True), 1):
-        cells = [f"{100 * changes[opponent][0][number - 1]:+.1f}" for opponent in OPPONENTS]
+    for number, (lever, mean) in enumerate(zip(sweep.levers, means, strict=True), 1):
+        cells = [f"{100 * changes[opponent][0][number - 1]:+.1f}" for opponent in sweep.opponents]
         lines.append(f"| {number} | {lever.name} | {' | '.join(cells)} | {100 * mean:+.1f} |")
     lines += [
         "",
         f"95% intervals of the means reach {100 * reach:.1f} points to both sides (Student's, with "
-        f"{len(rows) - len(LEVERS) - 1} degrees of freedom).",
+        f"{len(rows) - len(sweep.levers) - 1} degrees of freedom).",
         "",
         "## Trainings",
         "",
-        f"| changes made | decisions | {' | '.join(OPPONENTS)} |",
-        "| --- | ---: |" + " ---: |" * len(OPPONENTS),
+        f"| changes made | decisions | {' | '.join(sweep.opponents)} |",
+        "| --- | ---: |" + " ---: |" * len(sweep.opponents),
     ]
     for row, result, share in zip(rows, results, shares, strict=True):
-        cells = [f"{share[opponent]:.1%}" for opponent in OPPONENTS]
+        cells = [f"{share[opponent]:.1%}" for opponent in sweep.opponents]
         lines.append(f"| {name_of(row)} | {result.decisions / 1e6:.1f} M | {' | '.join(cells)} |")
     return "\n".join([*lines, ""])
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sweep", choices=list(SWEEPS), help="the preset and its changes")
     parser.add_argument("--minutes", type=float, default=23.0, help="training time of each training (23)")
     parser.add_argument("--matches", type=int, default=2000, help="matches against each opponent at the end (2,000)")
-    parser.add_argument("--out", type=Path, default=Path("runs/levers"), help="folder of the trainings (runs/levers)")
+    parser.add_argument("--out", type=Path, help="folder of the trainings (runs/levers-NAME)")
     parser.add_argument("--beside", type=int, default=1, help="trainings at the same time, on parts of the cores (1)")
     parser.add_argument("--quick", action="store_true", help=f"{QUICK_MINUTES:g} minutes and {QUICK_MATCHES} matches")
-    parser.add_argument("--save", action="store_true", help=f"also write {RESULTS.relative_to(ROOT)}")
+    parser.add_argument("--save", action="store_true", help="also write benchmarks/results/sweep-NAME.md")
     arguments = parser.parse_args()
     if not 1 <= arguments.beside <= cores():
         parser.error(f"--beside: each training needs a core of its own, and there are {cores()}")

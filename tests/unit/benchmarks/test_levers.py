@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks.bench_levers import LEVERS, design, effects, name_of, settings_of
+from benchmarks.bench_levers import SWEEPS, design, effects, name_of, settings_of
 
 
 def test_changes_are_independent_of_one_another() -> None:
     signs = np.where(np.array(design()), 1, -1)
-    assert signs.shape == (8, len(LEVERS))
-    np.testing.assert_array_equal(signs.T @ signs, 8 * np.eye(len(LEVERS)))
+    assert all(signs.shape == (8, len(sweep.levers)) for sweep in SWEEPS.values())
+    np.testing.assert_array_equal(signs.T @ signs, 8 * np.eye(5))
     np.testing.assert_array_equal(signs.sum(axis=0), 0)
     assert len(set(map(name_of, design()))) == 8
 
@@ -31,7 +31,11 @@ def test_effects_are_found_with_an_interval_of_their_noise() -> None:
 
 def test_every_training_has_valid_settings_and_makes_its_changes() -> None:
     for row in design():
-        settings = settings_of(row, 1.0, 40)
+        settings = settings_of("gen9", row, 1.0, 40)
         assert settings["learner"]["decisions"] == (16384 if row[3] else 4096)
         assert settings["policy"]["net"] == ("tokens" if row[2] else "auto")
         assert bool(settings["curriculum"]) == row[1]
+        settings = settings_of("rocket", row, 1.0, 40)
+        assert settings["options"]["opponent_scale"] == (1 if row[0] else 0)
+        assert settings["policy"]["width"] == (128 if row[4] else 64)
+        assert settings["evaluation"]["opponents"] == ("chaser", "keeper")
