@@ -79,7 +79,7 @@ def _card(name: str, summary: str, limits: str, run: Path, config: dict[str, Any
         "| | |",
         "| --- | --- |",
         f"| game | {record['format']} |",
-        f"| learned from | {record['decisions']:,} decisions, {record['updates']:,} updates |",
+        f"| played in training | {record['decisions']:,} decisions, {record['updates']:,} updates |",
         f"| time | {record['minutes']:.3g} minutes |",
         f"| machine | {start.cores} cores, {start.gpu + ', ' if start.gpu else ''}{start.system} |",
         f"| commit | {commits} |",
