@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 import torch
 
+from ludus.api import generating
 from ludus.config.settings import FleetConfig, PolicyConfig
-from ludus.errors import HostError
+from ludus.data.dataset import Dataset
+from ludus.errors import ConfigError, HostError
 from ludus.evaluation import arena
 from ludus.fleet.fleet import HostFleet
 from ludus.games import registry
@@ -85,6 +87,29 @@ def test_a_net_thinks_and_finds_the_same_again(tmp_path: Path) -> None:
         assert changed > 0
         for thinker in thinkers:
             thinker.close()
+
+
+def test_decisions_of_a_search_are_recorded_in_a_dataset(tmp_path: Path) -> None:
+    told: list[str] = []
+    matchup = generating.resolve("gen1-best", None, matches=2, think_ms=30.0)
+    result = generating.play(matchup, tmp_path / "searched", workers=1, tell=told.append)
+    plain = generating.generate("gen1-best", matches=2, out=tmp_path / "plain", workers=1)
+    assert result.finished
+    assert len(told) == 1
+    searched = int(told[0].split(":")[1].split()[0])
+    assert 10 < searched <= result.decisions
+    assert [each.think_ms for each in Dataset.open(tmp_path / "searched").manifest.policies] == [30.0]
+    assert [each.think_ms for each in Dataset.open(tmp_path / "plain").manifest.policies] == [0.0]
+    assert plain.finished
+    with pytest.raises(ConfigError, match="made with other policies"):
+        generating.generate("gen1-best", matches=4, out=tmp_path / "searched", workers=1, resume=True)
+
+
+def test_who_cannot_search_is_refused_before_anything_is_played() -> None:
+    with pytest.raises(ConfigError, match="--think-ms: scripted policies do not search"):
+        generating.resolve("scripted:heuristic", None, matches=2, think_ms=30.0)
+    with pytest.raises(ConfigError, match=r"--think-ms: tcp://127\.0\.0\.1:1/a is on a server"):
+        generating.resolve("gen1-best", "tcp://127.0.0.1:1/a", matches=2, think_ms=30.0)
 
 
 def test_a_spec_that_does_not_name_its_format_is_refused(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from ludus.data.dataset import Dataset
 from ludus.data.generation import GenerationProgress, PolicyScore
 from ludus.data.manifest import MANIFEST, Manifest, PlanNote, PolicyNote
 from ludus.errors import ConfigError, DatasetError
-from ludus.games import defaults, registry, trust
+from ludus.games import defaults, registry, thinking, trust
 from ludus.games.registry import Game, Served
 from ludus.policies.checkpoints import checkpoint
 from ludus.processes import interrupts, log_folder
@@ -76,6 +76,7 @@ def generate(
     game: str | None = None,
     seed: int = 1,
     temperature: float = 1.0,
+    think_ms: float = 0.0,
     workers: int = 0,
     servers: int = 0,
     options: Mapping[str, Any] | None = None,  # Any: options of the game, checked before anything starts
@@ -94,6 +95,7 @@ def generate(
         seed: Seed of the list of matches and of the policies.
         temperature: Nets of checkpoints draw actions with probabilities raised to 1 / temperature; 0: the most likely
             action. The address of a policy on a server says itself how it plays.
+        think_ms: Milliseconds of search before each decision of a checkpoint, for games that bring a search. 0: none.
         workers: Number of host processes. 0 means one per core.
         servers: Number of game servers to start, for games that are played on servers.
         options: Options of the game that override those of the checkpoints.
@@ -110,7 +112,15 @@ def generate(
         FleetError: No host is left to play on.
     """
     matchup = resolve(
-        a, b, matches=matches, game=game, seed=seed, temperature=temperature, options=options, on_servers=servers > 0
+        a,
+        b,
+        matches=matches,
+        game=game,
+        seed=seed,
+        temperature=temperature,
+        think_ms=think_ms,
+        options=options,
+        on_servers=servers > 0,
     )
     if matchup.game.prepare is not None:
         matchup.game.prepare(matchup.options, lambda step, share: None)
@@ -125,6 +135,7 @@ def resolve(
     game: str | None = None,
     seed: int = 1,
     temperature: float = 1.0,
+    think_ms: float = 0.0,
     options: Mapping[str, Any] | None = None,  # Any: options of the game, not yet checked
     on_servers: bool = False,
 ) -> Matchup:
@@ -133,16 +144,20 @@ def resolve(
     texts = {"--a": a, "--b": a if b is None else b}
     game_option = None if game is None else registry.load(game)
     needs_game = all(text.startswith(players.SCRIPTED) for text in texts.values())
+    if think_ms and needs_game:
+        raise ConfigError("--think-ms: scripted policies do not search; give a checkpoint with --a or --b")
     default_game = game_option or (registry.load(defaults.GAME) if needs_game else None)
     nets = [
-        players.find(text, default_game, name, temperature=temperature)
+        players.find(text, default_game, name, temperature=temperature, think_ms=think_ms)
         for name, text in texts.items()
         if not text.startswith(players.SCRIPTED)
     ]
     own = default_game or registry.load(nets[0].game)
     if game_option is not None and game_option.name != own.name:
         raise ConfigError(f"--game: {game_option.name} was given, the checkpoint is of {own.name}")
-    first, second = (players.find(text, own, name, temperature=temperature) for name, text in texts.items())
+    first, second = (
+        players.find(text, own, name, temperature=temperature, think_ms=think_ms) for name, text in texts.items()
+    )
     local = dict(options or {})
     if game is not None and ":" in game:
         local = {own.options.__struct_fields__[0]: game.partition(":")[2], **local}
@@ -164,9 +179,11 @@ def play(
     servers: int = 0,
     resume: bool = False,
     progress: Progress = lambda progress: None,
+    tell: Callable[[str], None] = lambda line: None,
 ) -> Generation:
     """Play the matches of a matchup that are not in the dataset yet. SIGINT and SIGTERM end it early; finished matches
-    are written in every case. The arguments and errors are those of `generate`."""
+    are written in every case. The arguments and errors are those of `generate`; `tell` is called with a line on the
+    search of each policy that searched."""
     usable_cores = cores()
     hosts = FleetConfig(hosts=workers).hosts_on(usable_cores)
     with ExitStack() as stack:
@@ -181,12 +198,16 @@ def play(
             )
             dataset = _opened(matchup, out, served.options, folder, resume=resume, exists=(out / MANIFEST).exists())
         dataset.sweep()
+        searches = stack.enter_context(ExitStack())
 
         def policies(spec: GameSpec) -> Mapping[str, Policy]:
+            searches.close()  # of the policies of the matches before these
             players_by_name: dict[str, Policy] = {}
             for note, player in ((dataset.manifest.policies[at], each) for at, each in _seated(dataset, matchup)):
                 seed = seed_for(matchup.seed, f"generate {note.name}", dataset.manifest.matches)
-                players_by_name[note.name] = player.make(spec, seed, hosts * FleetConfig().matches)
+                policy = player.make(spec, seed, hosts * FleetConfig().matches)
+                searches.callback(_end_search, note.name, policy, tell)
+                players_by_name[note.name] = policy
             return players_by_name
 
         generation.generate(
@@ -207,6 +228,12 @@ def play(
     return Generation(
         out, content.matches, planned, content.decisions, tuple(generation.standings(dataset)), content.replayable
     )
+
+
+def _end_search(name: str, policy: Policy, tell: Callable[[str], None]) -> None:
+    if line := thinking.summary(policy):
+        tell(f"{name}: {line}")
+    thinking.close(policy)
 
 
 def _opened(
@@ -260,7 +287,7 @@ def _notes(matchup: Matchup) -> list[PolicyNote]:
     if len(set(names)) != len(names):  # two runs whose folders have the same name
         names = [player.source for player in different]
     return [
-        PolicyNote(name, player.source, player.sha256, player.temperature)
+        PolicyNote(name, player.source, player.sha256, player.temperature, player.think_ms)
         for name, player in zip(names, different, strict=True)
     ]
 

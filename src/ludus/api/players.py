@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from ludus.errors import ConfigError
-from ludus.games import agents, checkpoint_game, registry
+from ludus.games import agents, checkpoint_game, registry, thinking
 from ludus.games.named_policies import agent_source
 from ludus.games.registry import Game
 from ludus.policies.checkpoints import checkpoint, checksums
@@ -35,20 +35,23 @@ class Player:
     game: str = ""  # of the checkpoint; empty for a scripted policy, which any game may have
     options: Mapping[str, Any] | None = None  # Any: options of the game; None for a scripted policy
     temperature: float = 1.0  # that actions are drawn with; 0: the most likely one
+    think_ms: float = 0.0  # milliseconds of search before each decision
 
 
-def find(text: str, game: Game | None, option: str, *, temperature: float = 1.0) -> Player:
+def find(text: str, game: Game | None, option: str, *, temperature: float = 1.0, think_ms: float = 0.0) -> Player:
     """Return the player that `text` names: scripted:NAME, the folder of a run (its latest checkpoint), a checkpoint or
     tcp://HOST:PORT/NAME.
 
     `game` is the game whose scripted policies are meant; it may be None for a checkpoint. `option` names the argument
     in errors. The net of a checkpoint takes its most likely action if `temperature` is 0; a policy on a server plays as
-    its address says. Raises ConfigError for an unknown name, and
-    CheckpointError for a damaged checkpoint.
+    its address says. A checkpoint searches for `think_ms` before each decision; scripted policies do not. Raises
+    ConfigError for an unknown name and for a policy that cannot search, and CheckpointError for a damaged checkpoint.
     """
     if text.startswith(SCRIPTED):
         return _scripted(text, game, option)
     if is_address(text):
+        if think_ms:
+            raise ConfigError(f"--think-ms: {text} is on a server; search needs the checkpoint itself")
         return _on_server(text)
     path = agents.path_of(text)
     if not path.exists():
@@ -64,7 +67,7 @@ def find(text: str, game: Game | None, option: str, *, temperature: float = 1.0)
     def make(spec: GameSpec, seed: int, rows: int) -> Policy:
         torch.set_num_threads(state.policy.threads)
         nets = registry.nets_of(own)
-        return checkpoint.load_agent(
+        policy = checkpoint.load_agent(
             path,
             spec,
             greedy=temperature == 0,
@@ -74,9 +77,12 @@ def find(text: str, game: Game | None, option: str, *, temperature: float = 1.0)
             game_nets=nets,
             state=state,
         )
+        return policy if not think_ms else thinking.thinking(policy, spec, own, state.options, think_ms)
 
+    if think_ms:
+        thinking.refuse_without_search(own)
     digest = checksums.of_file(path / checkpoint.MODEL).sha256
-    return Player(f"{run}/{path.name}", str(path), make, digest, own.name, state.options, temperature)
+    return Player(f"{run}/{path.name}", str(path), make, digest, own.name, state.options, temperature, think_ms)
 
 
 def _on_server(address: str) -> Player:

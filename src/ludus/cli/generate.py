@@ -47,6 +47,12 @@ def generate(
         float,
         typer.Option(min=0.0, help="Of checkpoints: 1 draws actions as in training, 0 takes the likeliest."),
     ] = 1.0,
+    think_ms: Annotated[
+        float,
+        typer.Option(
+            min=0, help="Milliseconds of search before each decision of a checkpoint; for Showdown's singles."
+        ),
+    ] = 0.0,
     teams: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Folder of teams, for games with the option `teams`.", show_default=False),
@@ -64,11 +70,12 @@ def generate(
     Ctrl-C writes the finished matches; the same command with --resume plays the others.
 
     Example: [bold]ludus generate --a runs/gen1-20250101-1 --b scripted:heuristic --matches 10000 --out data/gen1[/bold]
+    Example: [bold]ludus generate --a gen9-best --think-ms 100 --matches 500 --out data/search[/bold]
     Example: [bold]ludus generate --a runs/gen1-20250101-1 --b tcp://127.0.0.1:5555/old?sample --out data/two[/bold]
     """
     places.check_folder(out, "--out")
     arguments = GenerateArguments(
-        a, b, matches, out, game, workers, temperature, teams, on, servers, seed, resume, tuple(sets or ())
+        a, b, matches, out, game, workers, temperature, think_ms, teams, on, servers, seed, resume, tuple(sets or ())
     )
     _generate(arguments)
 
@@ -84,6 +91,7 @@ class GenerateArguments:
     game: str | None
     workers: int
     temperature: float
+    think_ms: float
     teams: Path | None
     on: str
     servers: int
@@ -113,6 +121,7 @@ def _generate(arguments: GenerateArguments) -> None:
         game=arguments.game,
         seed=arguments.seed,
         temperature=arguments.temperature,
+        think_ms=arguments.think_ms,
         options=options,
         on_servers=arguments.on == "servers",
     )
@@ -133,6 +142,7 @@ def _generate(arguments: GenerateArguments) -> None:
             servers=arguments.servers if arguments.on == "servers" else 0,
             resume=arguments.resume,
             progress=progress,
+            tell=lambda line: console.print(f"search: {line}", highlight=False),
         )
     _say(console, result, played, time.monotonic() - began_s)
 

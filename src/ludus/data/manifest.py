@@ -37,6 +37,7 @@ class PolicyNote(Struct, frozen=True, forbid_unknown_fields=True):
     source: str  # as it was given: scripted:NAME, the path of a checkpoint, or an address
     sha256: str = ""  # of the checkpoint's model, here or on its server; empty for other policies
     temperature: float = 1.0  # that actions were drawn with; 0: the most likely action
+    think_ms: float = 0.0  # milliseconds of search before each decision; 0: none
 
 
 class PlanNote(Struct, frozen=True, forbid_unknown_fields=True):

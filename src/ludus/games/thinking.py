@@ -34,12 +34,17 @@ def thinking(
 ) -> Policy:
     """Return the policy with a search of up to `think_ms` before each decision. Raises ConfigError if the game or the
     net has none."""
-    if not game.thinking:
-        raise ConfigError(f"--think-ms: {game.name} brings no search")
+    refuse_without_search(game)
     if policy.states is not None:
         raise ConfigError("--think-ms: a net with a hidden state cannot be searched with")
     thinker: Policy = attribute_of(game, game.thinking, "its search")(policy, spec, options, think_ms)
     return thinker
+
+
+def refuse_without_search(game: Game) -> None:
+    """Raise ConfigError if the game brings no search."""
+    if not game.thinking:
+        raise ConfigError(f"--think-ms: {game.name} brings no search")
 
 
 def summary(policy: object) -> str:
