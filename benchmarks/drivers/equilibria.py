@@ -15,9 +15,9 @@ from ludus.actors.actor import Actor
 from ludus.actors.inline import InlineActor
 from ludus.actors.resolved import resolve
 from ludus.actors.sources import ActorSource
-from ludus.config import load
+from ludus.config import load, stage_configs
 from ludus.config.seed_streams import seed_for
-from ludus.config.settings import RunConfig
+from ludus.config.settings import LearnerConfig, RunConfig
 from ludus.config.validation import check
 from ludus.fleet.inprocess import InProcessFleet
 from ludus.games import registry
@@ -48,13 +48,23 @@ def preset(name: str, *sets: str) -> RunConfig:
     return load.load(game.presets / f"{name}.yaml", sets, options_of=lambda _: game.options)
 
 
+def learners(config: RunConfig) -> list[tuple[float, LearnerConfig]]:
+    """Return the learner's settings in each stage, with the share of the budget at which it begins. Stages must end by
+    shares of the budget."""
+    stages = stage_configs.built(config, lambda data: msgspec.convert(data, RunConfig))
+    if not stages:
+        return [(0.0, config.learner)]
+    ends = [stage.promote.budget for stage in config.curriculum[:-1]]
+    return [(begin, stage.learner) for begin, stage in zip((0.0, *ends), stages, strict=True)]
+
+
 def learn(config: RunConfig, *, every: int) -> Iterator[Point]:
     """Train until the budget is used up. Yields a measurement after each `every` updates."""
     torch.set_num_threads(1)
     game = registry.load("openspiel")
     options = check(config.options, SpielOptions, "options")
     spiel, states = loading.load(options), InformationStates(options)
-    spec, updates = states.spec, config.budget.updates
+    spec, updates, stages = states.spec, config.budget.updates, learners(config)
     seed = seed_for(config.seed, "fleet")
     fleet = InProcessFleet(spec, lambda: SpielMatch(spiel, spec), config.fleet.matches, seed=seed)
     net = nets.build(spec, config.policy, game.net, seed=seed_for(config.seed, "weights"))
@@ -71,6 +81,7 @@ def learn(config: RunConfig, *, every: int) -> Iterator[Point]:
             began = time.process_time()
             batch = source.next(lambda: False)
             assert batch is not None
+            algorithm.config = [each for begin, each in stages if begin <= (update - 1) / updates][-1]
             algorithm.update(batch, learning_rate(config.learner, update / updates))
             source.publish(algorithm.weights.numpy(), update)
             decisions += int(batch.learns.sum()) if batch.learns.size else batch.decisions

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from benchmarks.bench_equilibria import draw, latest, report
-from benchmarks.drivers.equilibria import Point
+from benchmarks.drivers.equilibria import Point, learners, preset
 
 
 def curve(*nash_conv: float) -> list[Point]:
@@ -32,3 +32,10 @@ def test_the_picture_has_what_was_saved_last_of_each_game(tmp_path: Path) -> Non
     assert found == {**again, **other}
     draw(found, tmp_path / "picture.png")
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_stages_change_the_learner_at_shares_of_the_budget() -> None:
+    stages = "curriculum=[{name: a, promote: {budget: 0.5}}, {name: b, set: {learner.ppo_kl.coef: 0.2}}]"
+    found = learners(preset("kuhn", "learner.algorithm=ppo_kl", "learner.ppo_kl.coef=0.4", stages))
+    assert [(begin, learner.ppo_kl.coef) for begin, learner in found] == [(0.0, 0.4), (0.5, 0.2)]
+    assert len(learners(preset("kuhn"))) == 1
