@@ -180,8 +180,10 @@ def keep(lines: list[Line], folder: Path) -> None:
 
 
 def page(lines: list[Line]) -> str:
-    """Return a page with the latest result of each format and opponent."""
-    latest: dict[tuple[str, str], Mapping[str, Any]] = {(line["format"], line["opponent"]): line for line in lines}
+    """Return a page with the latest result of each agent against each opponent."""
+    latest: dict[tuple[str, ...], Mapping[str, Any]] = {
+        (line["format"], line["opponent"], line["checkpoint"].partition(",")[0]): line for line in lines
+    }
     rows = [
         "# Agents against poke-env's players on a local Showdown server",
         "",
@@ -191,7 +193,7 @@ def page(lines: list[Line]) -> str:
         "| agent |",
         "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |",
     ]
-    for line in latest.values():
+    for _, line in sorted(latest.items()):
         low, high = line["interval"]
         missing = sum(line["voided"].values()) + sum(line["unplayed"].values())
         rows.append(

@@ -23,7 +23,14 @@ def test_the_page_shows_the_latest_result_of_each_opponent(tmp_path: Path) -> No
     prove_play.keep([line("random", 320, invalid=1)], tmp_path)
     assert len((tmp_path / "play.jsonl").read_text().splitlines()) == 3
     rows = (tmp_path / "play.md").read_text().splitlines()[-2:]
-    assert rows[0].startswith(
+    assert "| poke-env max_base_power | 75.0% |" in rows[0]
+    assert rows[1].startswith(
         "| gen1randombattle | poke-env random | 80.0% | 75.8% to 83.6% | 320 | 80 | 0 | 1 | 0 | 2 |"
     )
-    assert "| poke-env max_base_power | 75.0% |" in rows[1]
+
+
+def test_each_agent_has_rows_of_its_own(tmp_path: Path) -> None:
+    prove_play.keep([line("random", 100), {**line("random", 300), "checkpoint": "other, update 9"}], tmp_path)
+    rows = (tmp_path / "play.md").read_text().splitlines()[-2:]
+    assert "other, update 9" in rows[0]
+    assert "run, update 7" in rows[1]
