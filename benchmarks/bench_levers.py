@@ -1,4 +1,4 @@
-"""Find out which settings make an agent stronger, several at once: each training tells about all of them.
+"""Find out which changes of the settings make an agent stronger, with few trainings: each one tests several changes.
 
     python benchmarks/bench_levers.py gen9 --minutes 23 --beside 8 [--out runs/levers-gen9] [--save]
     python benchmarks/bench_levers.py rocket --minutes 25 --beside 8 --matches 1000
@@ -29,11 +29,11 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks import contest
+from benchmarks.bench_formats import final_evaluation
 
 from ludus.api import settings_source
 from ludus.diagnostics import ablation_training
 from ludus.diagnostics.ablation import Training, TrainingOutcome
-from ludus.metrics.exporters import evaluations
 from ludus.metrics.exporters.evaluations import Evaluation
 from ludus.metrics.intervals import student_quantile
 from ludus.processes.cores import cores
@@ -113,8 +113,8 @@ SWEEPS = {
 def design() -> list[tuple[bool, ...]]:
     """Return which changes each training makes: all combinations of the first three; the others follow from them.
 
-    The fourth is made if the first two are both made or both left, the fifth likewise for the first and the third. So
-    the effects of the last four can be mistaken only for what the first one does together with another.
+    The fourth change is made where the first two are both made or both left out, the fifth where the first and the
+    third are. The main effect of each of the last four is therefore confounded only with interactions of the first.
     """
     rows = itertools.product((False, True), repeat=3)
     return [(first, second, third, first == second, first == third) for third, second, first in rows]
@@ -170,12 +170,6 @@ def settings_of(
     run = settings_source.resolved(settings_source.of(name), (*common, *itertools.chain(*changes)))
     settings: dict[str, Any] = msgspec.to_builtins(run.config)
     return settings
-
-
-def final_evaluation(run: Path) -> Evaluation | None:
-    """Return the evaluation that ended a run, or None if it has not ended."""
-    history = evaluations.read(run / "evaluations.jsonl") if run.is_dir() else []
-    return history[-1] if history and history[-1].final else None
 
 
 def place_of(run: Path) -> str:
